@@ -6,8 +6,7 @@ import { serverOf } from './mcp/server.js';
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget } from './service/target.js';
 import { runCommand } from './terminal/commandLine.js';
-import { say } from './terminal/line.js';
-import { printable } from './verify/print.js';
+import { printable, say } from './terminal/line.js';
 
 /** A model waits for each answer: a service that is away is an answer too. A token of the rate limit takes 1.2 s. */
 const ATTENDED = { outageMs: 0, limitedMs: 15_000 };

@@ -4,9 +4,8 @@ import { LogAlarm } from '../verifier/index.js';
 import { Monitor } from './monitor/monitor.js';
 import { MONITOR_USAGE, parseMonitorRequest } from './monitor/request.js';
 import { runCommand } from './terminal/commandLine.js';
-import { say } from './terminal/line.js';
+import { printable, say } from './terminal/line.js';
 import { onSignals } from './terminal/signals.js';
-import { printable } from './verify/print.js';
 
 const EXIT_ALARM = 1;
 const EXIT_UNCHECKED = 2;

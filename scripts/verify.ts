@@ -2,9 +2,11 @@
  * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline, with code that shares nothing with the
  * service but BLAKE3. Its exit codes are in the usage.
  */
+
 import { runCommand } from './terminal/commandLine.js';
+import { printable } from './terminal/line.js';
 import { checkExportFile, checkFolder, checkStream } from './verify/logs.js';
-import { exitCodeOf, printable, type Verdict } from './verify/print.js';
+import { exitCodeOf, type Verdict } from './verify/print.js';
 import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verify/proofs.js';
 import { parseVerifyRequest, VERIFY_USAGE, type VerifyRequest } from './verify/request.js';
 

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { FLOORS, floorOf } from './support/floors.js';
 import { CIRCUMSTANCE, MACHINE_PATH, NOTE_TO_ONESELF } from './support/privateNotes.js';
 import { filesBelow, type Import, ROOT, readSources, type Source } from './support/sourceTree.js';
 
@@ -18,88 +19,6 @@ const MAY_IMPORT: Readonly<Record<Source['folder'], readonly string[]>> = {
   scripts: ['client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
   bench: ['scripts', 'client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
   test: ['bench', 'scripts', 'client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
-};
-
-/**
- * The rooms of a folder, top floor first: each may import what stands below it, and itself. Files that stand in the
- * folder itself are rooms too.
- */
-const FLOORS: Readonly<Record<string, readonly string[]>> = {
-  coordinator: [
-    'main.ts',
-    'coordinator.ts',
-    'edge.ts',
-    'handlers',
-    'http',
-    'body',
-    'contract',
-    'auth',
-    'limits',
-    'serviceLog',
-    'cluster',
-  ],
-  shard: [
-    ...[
-      'main.ts',
-      'shard.ts',
-      'node',
-      'follow',
-      'collection',
-      'asOf',
-      'snapshot',
-      'search',
-      'records',
-      'proof',
-      'vault',
-      'state',
-    ],
-    ...['index', 'metadata', 'text', 'graph', 'audit', 'opening', 'answering', 'capacity', 'kernel'],
-  ],
-  'coordinator/cluster': ['clusterBackend.ts', 'reports', 'deletion', 'placement', 'calls', 'members', 'catalog'],
-  'shard/index': [
-    ...['collectionIndex.ts', 'generationMaker.ts', 'building.ts', 'services.ts', 'desiredSpecs.ts'],
-    ...[
-      'absorber.ts',
-      'generation.ts',
-      'mergeSortedHits.ts',
-      'maintenance.ts',
-      'builds',
-      'kinds.ts',
-      'hnsw',
-      'ivf',
-      'bq',
-    ],
-    ...['kind.ts', 'rows.ts', 'replaced.ts', 'progress.ts', 'store'],
-  ],
-  shared: [
-    ...[
-      'platform',
-      'registry',
-      'protocol',
-      'vault',
-      'log',
-      'bucket',
-      'transport',
-      'nats',
-      'metrics',
-      'process',
-      'signing',
-      'files',
-    ],
-    ...[
-      'json',
-      'hashing',
-      'scheduling',
-      'model',
-      'errors',
-      'logger.ts',
-      'version.ts',
-      'fixedPoint.ts',
-      'limits.ts',
-      'webAssembly.ts',
-      'clock.ts',
-    ],
-  ],
 };
 
 /** The only readers of clocks and of the system's randomness, in the service and in the package of the client. */
@@ -176,15 +95,14 @@ describe('tidy', () => {
   });
 
   it('imports inside a folder go down', () => {
-    const wrong = Object.entries(FLOORS).flatMap(([folder, rooms]) => {
-      const depth = folder.split('/').length;
-      const floorOf = (path: string): number => rooms.indexOf(path.split('/')[depth]!);
+    const wrong = Object.keys(FLOORS).flatMap((folder) => {
+      const floor = (path: string): number => floorOf(folder, path);
       return sources
         .filter(({ path }) => path.startsWith(`${folder}/`))
         .flatMap(({ path, imports }) =>
           imports
             .flatMap(({ path: target }) => (target?.startsWith(`${folder}/`) ? [target] : []))
-            .filter((target) => floorOf(path) < 0 || floorOf(target) < floorOf(path))
+            .filter((target) => floor(path) < 0 || floor(target) < floor(path))
             .map((target) => `${path} imports ${target}`),
         );
     });
@@ -313,7 +231,7 @@ describe('tidy', () => {
         ([, path]) => `${path}.ts`,
       ),
       ...[...read('client/package.json').matchAll(/"\.\/(\w+)\.js"/g)].map(([, name]) => `client/${name}.ts`),
-      ...[...read('scripts/buildConsole.mjs').matchAll(/'(console\/[\w/]+\.tsx?)'/g)].map(([, path]) => path),
+      ...[...read('scripts/setup/builds/console.mjs').matchAll(/'(console\/[\w/]+\.tsx?)'/g)].map(([, path]) => path),
     ];
     const reached = (from: readonly Source[]): Set<string | undefined> =>
       new Set([...entries, ...from.flatMap(({ imports }) => imports.map(({ path }) => path))]);

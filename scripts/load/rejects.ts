@@ -1,7 +1,8 @@
 /** The rows that do not fit: written to a file of `{"row", "reason"}` a line, or the end of the load. */
+
 import { readFile } from 'node:fs/promises';
 import { DurableFile, ifThere, replaceFile } from '../../shared/files/durable.js';
-import { printable } from '../verify/print.js';
+import { printable } from '../terminal/line.js';
 
 /** A row that does not fit ends the load. */
 export class RowRejected extends Error {}

@@ -5,8 +5,7 @@ import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
-import { say } from '../terminal/line.js';
-import { printable } from '../verify/print.js';
+import { printable, say } from '../terminal/line.js';
 import type { ServiceTarget } from './target.js';
 
 /** How long a command waits for a service. */

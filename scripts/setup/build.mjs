@@ -23,15 +23,17 @@ import {
 } from './sources.mjs';
 import { step } from './steps.mjs';
 
+const buildScript = (name) => join('scripts', 'setup', 'builds', `${name}.mjs`);
+
 const output = (source) => source.replace(/\.ts$/, '.js');
 
 /** The types of the client package, which other sources import. */
 export const buildClientTypes = (root) =>
   part(root, 'client', {
-    inputs: [...contractSources(root), join('scripts', 'buildClientTypes.mjs')],
+    inputs: [...contractSources(root), buildScript('clientTypes')],
     outputs: [join('..', 'client', 'contract', 'fields.ts')],
     doing: 'making its types from those of the API',
-    make: () => script(root, 'buildClientTypes', 'The types cannot be made; the lines above say where.'),
+    make: () => script(root, 'clientTypes', 'The types cannot be made; the lines above say where.'),
     done: () => 'its types are made',
   });
 
@@ -41,10 +43,10 @@ export async function buildPrograms(root) {
   const sources = typeScriptSources(root);
   await together([validators(root, sources), part(root, 'webassembly', wasm(root)), part(root, 'console', page(root))]);
   await part(root, 'programs', {
-    inputs: [...sources.filter((path) => !/^(?:test|bench)\//.test(path)), join('scripts', 'buildPrograms.mjs')],
+    inputs: [...sources.filter((path) => !/^(?:test|bench)\//.test(path)), buildScript('programs')],
     outputs: [...PROGRAMS.map((program) => `${program}.js`), SHARED_PARTS],
     doing: 'bundling',
-    make: () => script(root, 'buildPrograms', 'The programs cannot be bundled; the lines above say where.'),
+    make: () => script(root, 'programs', 'The programs cannot be bundled; the lines above say where.'),
     done: () => `${PROGRAMS.length} bundled`,
   });
 }
@@ -78,32 +80,32 @@ export async function buildAll(root) {
 function validators(root, sources) {
   const callers = validatorSources(root, sources);
   return part(root, 'validators', {
-    inputs: [...importClosure(root, callers), join('scripts', 'buildValidators.mjs')],
+    inputs: [...importClosure(root, callers), buildScript('validators')],
     outputs: callers.map(output),
     doing: 'compiling with typia',
-    make: () => script(root, 'buildValidators', 'The validators do not compile; the lines above say where.', callers),
+    make: () => script(root, 'validators', 'The validators do not compile; the lines above say where.', callers),
     done: () => `${callers.length} files compiled`,
   });
 }
 
 const wasm = (root) => ({
-  inputs: [...wasmSources(root), join('scripts', 'buildWasm.mjs')],
+  inputs: [...wasmSources(root), buildScript('wasm')],
   outputs: [...WASM_MODULES.map((module) => module.output), BLAKE3_WASM],
   doing: 'compiling AssemblyScript',
-  make: () => script(root, 'buildWasm', 'The AssemblyScript does not compile; the lines above say where.'),
+  make: () => script(root, 'wasm', 'The AssemblyScript does not compile; the lines above say where.'),
   done: () => `${WASM_MODULES.length} modules compiled`,
 });
 
 const page = (root) => ({
-  inputs: [...consoleSources(root), join('scripts', 'buildConsole.mjs')],
+  inputs: [...consoleSources(root), buildScript('console')],
   outputs: [join('console', 'index.html')],
   doing: 'bundling',
-  make: () => script(root, 'buildConsole', 'The console cannot be bundled; the lines above say where.'),
+  make: () => script(root, 'console', 'The console cannot be bundled; the lines above say where.'),
   done: () => 'bundled',
 });
 
 const script = (root, name, advice, args = []) =>
-  run(name, [process.execPath, [join(root, 'scripts', `${name}.mjs`), join(root, 'dist'), ...args]], {
+  run(`The build of ${name}`, [process.execPath, [join(root, buildScript(name)), join(root, 'dist'), ...args]], {
     cwd: root,
     advice,
   });

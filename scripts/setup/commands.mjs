@@ -95,7 +95,7 @@ export const COMMANDS = {
 Makes the package of the client and its tarball in dist-client, or in a new folder.`,
     options: {},
     positionals: 1,
-    run: () => import('../buildClient.mjs'),
+    run: () => import('./builds/client.mjs'),
   },
   sbom: { needs: TOOL, entry: 'scripts/sbom.js' },
   bench: { needs: ['allPackages', ['hnswlib', 'build', 'nats']], entry: 'bench/main.js' },

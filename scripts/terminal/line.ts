@@ -10,6 +10,12 @@ const SIGNS: Readonly<Record<Mark, string>> = { done: '✔', failed: '✘', warn
 export const formatLine = (mark: Mark, name: string, text: string): string =>
   `${SIGNS[mark]} ${name.padEnd(NAME_CHARS - 1)} ${text}`;
 
+/** Control characters, which would write over other text of a terminal. */
+const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Replaces the control characters of a text from elsewhere. */
+export const printable = (text: string): string => text.replace(CONTROL, '\ufffd');
+
 /** Clears the terminal's line. */
 export const CLEAR_LINE = '\r\x1b[2K';
 /** Whether something that draws itself again stands on the terminal's last line. */

@@ -9,7 +9,7 @@ import {
   type Refusal,
   toHex,
 } from '../../verifier/index.js';
-import { formatLine, grouped, type Mark } from '../terminal/line.js';
+import { formatLine, grouped, type Mark, printable } from '../terminal/line.js';
 
 /**
  * The result of a check. Everything agrees where it is not `refused`. `unknownSigner`: no key was given that must have signed it.
@@ -25,11 +25,6 @@ export const exitCodeOf = (verdict: Verdict): number => EXIT[verdict];
 /** The worst of the verdicts; `holds` without any. */
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   WORST_FIRST.find((verdict) => verdicts.includes(verdict)) ?? 'holds';
-
-/** Control characters in names of a log, which would overwrite the terminal. */
-const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-export const printable = (text: string): string => text.replace(CONTROL, '\ufffd');
 
 export function print(mark: Mark, name: string, text: string): void {
   process.stdout.write(`${formatLine(mark, name, printable(text))}\n`);

@@ -18,8 +18,8 @@ import {
   VAULT_STREAM,
   vaultSubject,
 } from '../../shared/transport/subjects.js';
+import { eventually, rejection } from '../support/expectations.js';
 import { RoleServer } from '../support/nats/roleServer.js';
-import { eventually, rejection } from '../support/suites/expectations.js';
 
 const LEASE_MS = 5_000;
 const LOG_STREAMS = 2;

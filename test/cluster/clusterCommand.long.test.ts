@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { eventually } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Ended, isAlive, type Launched, launch, launchNode } from '../support/launch/process.js';
-import { eventually } from '../support/suites/expectations.js';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/cluster.js', import.meta.url));
 /** Printed when everything runs and is watched. */

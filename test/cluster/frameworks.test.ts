@@ -8,8 +8,8 @@ import { expect } from 'chai';
 import { ValidationError, Vouch } from '../../client/index.js';
 import { VouchVectorStore as LangStore } from '../../client/langchain.js';
 import { VouchVectorStore as LlamaStore } from '../../client/llamaindex.js';
+import { rejection } from '../support/expectations.js';
 import { Service } from '../support/launch/service.js';
-import { rejection } from '../support/suites/expectations.js';
 
 /** How often each word is in the text. */
 const WORDS = ['cat', 'dog', 'boat', 'sea'];

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { eventually } from '../support/expectations.js';
 import { Client } from '../support/launch/client.js';
 import { findTool, runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch, launchNode } from '../support/launch/process.js';
 import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
-import { eventually } from '../support/suites/expectations.js';
 
 const START = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 const UP = /^ +stop +Ctrl-C/;

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
+import { findBrowser, NO_BROWSER, startBrowser } from '../support/launch/browser.js';
 import { packageOfClient } from '../support/launch/clientPackage.js';
 import { runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { eventually } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
-import { eventually } from '../support/suites/expectations.js';
 
 type Mode = 'cluster' | 'standalone';
 

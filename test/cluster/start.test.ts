@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { connect, nkeyAuthenticator } from 'nats';
+import { eventually } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { isAlive, type Launched, launch, launchNode } from '../support/launch/process.js';
-import { eventually } from '../support/suites/expectations.js';
 
 type Mode = 'cluster' | 'standalone';
 

@@ -1,8 +1,8 @@
 /** The console for keys of each scope, and under the default limits, in a real browser, on a desk and on a phone. */
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { findBrowser, LAN_HOST, NO_BROWSER, startBrowser } from '../support/browser.js';
 import { assertNoAlert, enterKey, newPage, openScreen, rowsOf, signIn, VIEWPORTS } from '../support/consolePage.js';
+import { findBrowser, LAN_HOST, NO_BROWSER, startBrowser } from '../support/launch/browser.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { skip } from '../support/skip.js';
 

@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
+import { findBrowser, NO_BROWSER, startBrowser } from '../support/launch/browser.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { skip } from '../support/skip.js';
 

@@ -1,8 +1,8 @@
 /** The words and the shapes of the console's screens, in a real browser, on a desk and on a phone. */
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
 import { assertNoAlert, newPage, openScreen, rowsOf, signIn, VIEWPORTS } from '../support/consolePage.js';
+import { findBrowser, NO_BROWSER, startBrowser } from '../support/launch/browser.js';
 import type { Client } from '../support/launch/client.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { skip } from '../support/skip.js';

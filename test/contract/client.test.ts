@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { CollectionNotFoundError, memoryStore, NotFoundError, RecordShreddedError, Vouch } from '../../client/index.js';
 import { systemClock } from '../../shared/clock.js';
+import { rejection } from '../support/expectations.js';
 import { inBothModes } from '../support/launch/modes.js';
-import { rejection } from '../support/suites/expectations.js';
 
 inBothModes('the client', (service) => {
   let vouch: Vouch;

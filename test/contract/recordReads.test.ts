@@ -6,9 +6,9 @@ import type { Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { SearchedByHttp } from '../support/launch/searchClient.js';
 import { matches } from '../support/model/filter.js';
-import { Generator, type JsonObject } from '../support/model/generate.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { compareScalars, hasKey, type Scalar, scalarsAt } from '../support/model/values.js';
+import { Generator, type JsonObject } from '../support/rigs/generate.js';
 
 /** Asked through the package too. */
 const ROUTES = [

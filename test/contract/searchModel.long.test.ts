@@ -11,13 +11,13 @@ import { IndexedByHttp } from '../support/launch/indexClient.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 import { type Answered, assertAnswer, assertExact, assertPast, assertSound } from '../support/model/compare.js';
-import { Generator, OPTIONS, type Option } from '../support/model/generate.js';
-import { Mirrored } from '../support/model/mirrored.js';
 import { type MultiHit, multiSearch } from '../support/model/multiSearch.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import type { ModelCollection } from '../support/model/records.js';
 import type { ModelHit, ModelRequest } from '../support/model/search.js';
-import { changeAtRandom, linkAtRandom } from '../support/model/writes.js';
+import { Generator, OPTIONS, type Option } from '../support/rigs/generate.js';
+import { Mirrored } from '../support/rigs/mirrored.js';
+import { changeAtRandom, linkAtRandom } from '../support/rigs/writes.js';
 
 const DIMENSION = 3;
 const EXACT_RECORDS = 150;

@@ -6,9 +6,9 @@ import { KINDS } from '../support/launch/indexClient.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { type Hit, SearchedByHttp } from '../support/launch/searchClient.js';
 import { matches } from '../support/model/filter.js';
-import { Generator, type JsonObject } from '../support/model/generate.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { grouped, type Ranked } from '../support/model/values.js';
+import { Generator, type JsonObject } from '../support/rigs/generate.js';
 
 /** Asked through the package too. */
 const ROUTES = ['POST /v1/search', 'POST /v1/search/batch'] as const;

@@ -32,9 +32,9 @@ import {
   verifierKey,
   verifyLogged,
 } from '../../verifier/index.js';
+import { rejection } from '../support/expectations.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Project, Service } from '../support/launch/service.js';
-import { rejection } from '../support/suites/expectations.js';
 
 const generatedKey = (): Uint8Array => signerOf(generateKeyPairSync('ed25519').privateKey).publicKey;
 

@@ -16,9 +16,9 @@ import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openStandalone } from '../../shared/platform/standalonePlatform.js';
 import { createKey } from '../../shared/registry/keys.js';
+import { eventually } from '../support/expectations.js';
 import { Client } from '../support/launch/client.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
-import { eventually } from '../support/suites/expectations.js';
 
 /** `damageBytes.test.ts` has the bytes; here it is whole services that are started. */
 const CASES_PER_FILE = 2;

@@ -11,11 +11,11 @@ import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { DAMAGES_TOLD_MAX, type DamagedPart } from '../../shared/model/damage.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
-import type { FolderService } from '../support/launch/folderService.js';
+import { eventually } from '../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
 import { ALIKE_KINDS, type Alike, AlikeFolder, type AlikeKind, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
 import { fixed } from '../support/rigs/engine.js';
-import { eventually } from '../support/suites/expectations.js';
+import type { FolderService } from '../support/rigs/folderService.js';
 
 /** About as many as each has bytes to be hurt, so that all kinds are through after the same number of starts. */
 const COUNTS: Readonly<Record<AlikeKind, number>> = { replayed: 52, restored: 80, plain: 28 };

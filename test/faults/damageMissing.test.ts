@@ -13,11 +13,11 @@ import { VouchError } from '../../shared/errors/errors.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
 import { createKey } from '../../shared/registry/keys.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
-import { FolderService } from '../support/launch/folderService.js';
+import { eventually } from '../support/expectations.js';
 import { drawnOneIn } from '../support/model/random.js';
 import { AlikeFolder, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
 import { fixed } from '../support/rigs/engine.js';
-import { eventually } from '../support/suites/expectations.js';
+import { FolderService } from '../support/rigs/folderService.js';
 
 const QUESTIONS: readonly ReadCall[] = [
   { op: 'getEncrypted', id: ENCRYPTED_ID },

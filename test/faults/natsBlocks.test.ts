@@ -9,11 +9,11 @@ import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { Fenced } from '../../shared/log/eventLog.js';
 import { logStream } from '../../shared/transport/subjects.js';
+import { expectCode } from '../support/expectations.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { blockFile, flipBit, type StoredMessage, storedMessages, streamFolder } from '../support/nats/natsBlocks.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
 import { configOf, Engine, type TestCollection } from '../support/rigs/engine.js';
-import { expectCode } from '../support/suites/expectations.js';
 
 const IDS = [1, 2, 3];
 const WRITES = 4;

@@ -10,12 +10,12 @@ import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/platform/natsPlatform.js';
 import { parseNote, parseTreeHead, tilePath, tileWidth } from '../../verifier/index.js';
 import { runExport, succeeded } from '../support/launch/commands.js';
-import { FolderService } from '../support/launch/folderService.js';
 import { IndexedByHttp } from '../support/launch/indexClient.js';
 import { type Client, type Project, Service } from '../support/launch/service.js';
 import { startTestNatsCluster } from '../support/nats/natsCluster.js';
 import { answered, DIMENSION, fill } from '../support/rigs/backups.js';
 import { batchOf, fixed } from '../support/rigs/engine.js';
+import { FolderService } from '../support/rigs/folderService.js';
 import { runMonitor, WitnessedService } from '../support/rigs/witnessedService.js';
 import {
   answersOf,

@@ -13,11 +13,11 @@ import { pino } from 'pino';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { LASTING } from '../../shared/nats/lastingStream.js';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
+import { rejection } from '../support/expectations.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { startTestNatsCluster } from '../support/nats/natsCluster.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
 import { RoleServer } from '../support/nats/roleServer.js';
-import { rejection } from '../support/suites/expectations.js';
 
 const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
 /** What `JetStreamLogs.remove` and the vault do to their streams is not denied. */

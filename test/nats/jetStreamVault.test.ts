@@ -4,10 +4,10 @@ import { connect, type NatsConnection } from 'nats';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
 import { VAULT_STREAM, vaultSubject } from '../../shared/transport/subjects.js';
 import type { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
+import { expectCode, rejection } from '../support/expectations.js';
 import { findBytes } from '../support/findBytes.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
-import { expectCode, rejection } from '../support/suites/expectations.js';
 import { active, freshSecret, made, shredded, type VaultStorage } from '../support/suites/vaultStorage.js';
 import { vaultSuite } from '../support/suites/vaultSuite.js';
 

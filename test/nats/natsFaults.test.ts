@@ -7,12 +7,12 @@ import { type EventLog, Fenced, LOG_START, type Position, type StoredFrame } fro
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
 import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
 import { AnswerLost } from '../../shared/transport/transportErrors.js';
+import { eventually, expectCode, gate, rejection } from '../support/expectations.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { startProxy, type TcpProxy } from '../support/launch/tcpProxy.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { FREE_BUCKET } from '../support/nats/freeBucket.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
-import { eventually, expectCode, gate, rejection } from '../support/suites/expectations.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (body: Uint8Array): string => Buffer.from(body).toString();

@@ -15,11 +15,11 @@ import { loginFrom } from '../../scripts/verify/natsLogin.js';
 import { loginOptions, NO_LOGIN } from '../../shared/nats/natsLogin.js';
 import { JetStreamCluster } from '../../verifier/node/index.js';
 import { authority, hasOpenSsl } from '../support/certificates.js';
+import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch, launchNode } from '../support/launch/process.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { skip } from '../support/skip.js';
-import { eventually, rejection } from '../support/suites/expectations.js';
 
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 

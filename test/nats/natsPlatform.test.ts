@@ -8,13 +8,13 @@ import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
 import { NatsTransport } from '../../shared/transport/nats.js';
 import { speaksAnother } from '../../shared/transport/transportErrors.js';
+import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { FREE_BUCKET } from '../support/nats/freeBucket.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
 import { bucketSuite } from '../support/suites/bucketSuite.js';
 import { eventLogSuite } from '../support/suites/eventLogSuite.js';
-import { eventually, rejection } from '../support/suites/expectations.js';
 import { transportSuite } from '../support/suites/transportSuite.js';
 
 /** As far as it is looked at here. */

@@ -14,11 +14,11 @@ import { planServer } from '../../scripts/local/natsServer/serverPlan.js';
 import { RELEASE, releaseFrom, SERVER_SOURCES, type ServerSource } from '../../scripts/local/natsServer/sources.js';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
+import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { NatsServer } from '../support/launch/natsProcess.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { skip } from '../support/skip.js';
-import { eventually, rejection } from '../support/suites/expectations.js';
 
 const INSTALLED = 'this machine has a nats-server installed, which would be found first';
 

@@ -13,6 +13,7 @@ import { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
 import { decodeSeal, encodeSeal, SEAL_BYTES } from '../../shared/vault/seal.js';
 import { type ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
 import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { eventually, expectCode } from '../support/expectations.js';
 import { findBytes } from '../support/findBytes.js';
 import { persistently } from '../support/launch/persistently.js';
 import { Service } from '../support/launch/service.js';
@@ -20,7 +21,6 @@ import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { startTestNatsCluster, type TestNatsCluster } from '../support/nats/natsCluster.js';
 import { SealReach } from '../support/nats/sealReach.js';
 import { findStored, secretsOf } from '../support/rigs/vaultSecrets.js';
-import { eventually, expectCode } from '../support/suites/expectations.js';
 import { active, freshKeyId, freshSecret, listed, made, shredded } from '../support/suites/vaultStorage.js';
 
 /** As a service has it by default. */

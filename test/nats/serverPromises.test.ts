@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { connect, type JetStreamClient, type JetStreamManager, type NatsConnection } from 'nats';
+import { eventually } from '../support/expectations.js';
 import { startTestNatsCluster, type TestNatsCluster } from '../support/nats/natsCluster.js';
-import { eventually } from '../support/suites/expectations.js';
 
 const STREAM = 'PROMISES';
 const ROUNDS_PER_KILL = 40;

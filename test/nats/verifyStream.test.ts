@@ -8,9 +8,9 @@ import { buildFrame } from '../../shared/log/frame.js';
 import { verifyLog } from '../../verifier/log.js';
 import { JetStreamCluster } from '../../verifier/node/index.js';
 import { everyEvent } from '../fuzz/targets/samples.js';
+import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { seededRandom } from '../support/model/random.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
-import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
 
 const ID = 7;
 const STREAMS = 1;

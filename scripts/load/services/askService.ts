@@ -1,7 +1,8 @@
 /** Requests to the service that rows are read from. */
+
 import { messageOf } from '../../../shared/errors/errors.js';
 import { type WholeAnswer, wholeAnswer } from '../../../verifier/index.js';
-import { printable } from '../../verify/print.js';
+import { printable } from '../../terminal/line.js';
 import { jsonOf, parseExact } from '../json.js';
 import { textOf } from '../utf8.js';
 

@@ -2,8 +2,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../../support/expectations.js';
 import type { Settings } from '../../support/launch/service.js';
-import { eventually } from '../../support/suites/expectations.js';
 import { CONTROL_FILE, PROBE_FOLDER_SETTING, type ThreadReport } from './report.js';
 
 const PROBE = new URL('./probe.js', import.meta.url);

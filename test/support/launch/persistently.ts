@@ -1,5 +1,5 @@
 /** For work that servers may be unable to do for a while, since some have just been killed. */
-import { eventually } from '../suites/expectations.js';
+import { eventually } from '../expectations.js';
 
 /** Again and again until it comes through; fails with the last problem. */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {

@@ -18,11 +18,11 @@ import { createKey, type Scope } from '../../../shared/registry/keys.js';
 import { type Ownership, ownershipOf } from '../../../shared/registry/owners.js';
 import { openSigner } from '../../../shared/signing/signer.js';
 import { ED25519, formatVerifierKey, verifierKey } from '../../../verifier/index.js';
-import { startTestNats, type TestNats } from '../nats/natsServer.js';
 import { PATIENCE_MS } from '../patience.js';
 import { Client } from './client.js';
 import { type Mode, usualEngine } from './engines.js';
 import { freePort } from './freePort.js';
+import { startTestNats, type TestNats } from './natsServer.js';
 import { type Ended, type Launched, launchNode } from './process.js';
 
 export { Client, type Mode };

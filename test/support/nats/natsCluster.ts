@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
 import { findNatsServer } from '../../../scripts/local/natsServer/find.js';
+import { eventually } from '../expectations.js';
 import { freePort } from '../launch/freePort.js';
 import { NatsServer } from '../launch/natsProcess.js';
-import { eventually } from '../suites/expectations.js';
-import type { TestNats } from './natsServer.js';
+import type { TestNats } from '../launch/natsServer.js';
 
 const SERVERS = 3;
 const HOST = '127.0.0.1';

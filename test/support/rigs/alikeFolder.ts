@@ -17,9 +17,9 @@ import { LocalLogs } from '../../../shared/log/segments.js';
 import type { IndexKind, IndexSpec } from '../../../shared/model/indexSpec.js';
 import type { WriteCall } from '../../../shared/protocol/calls.js';
 import { projectToHex } from '../../../shared/vault/entryName.js';
-import { FolderService, type FolderServiceOptions, SHARD_FOLDER } from '../launch/folderService.js';
-import { eventually } from '../suites/expectations.js';
+import { eventually } from '../expectations.js';
 import { batchOf, fixed, requestIdOf } from './engine.js';
+import { FolderService, type FolderServiceOptions, SHARD_FOLDER } from './folderService.js';
 
 /** Saved indexes, all: `replayed` has a log of several segments too, `restored` a snapshot besides, `plain` one commit. */
 export type AlikeKind = 'replayed' | 'restored' | 'plain';

@@ -19,7 +19,7 @@ import { systemClock } from '../../../shared/clock.js';
 import { codeOf, createFile, makeDirectory } from '../../../shared/files/durable.js';
 import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
-import { eventually } from '../suites/expectations.js';
+import { eventually } from '../expectations.js';
 
 /** `given`: to replace the rules and services of a shard. */
 export const newBuildThread = (given: Partial<ConstructorParameters<typeof BuildThread>[0]> = {}): BuildThread =>

@@ -12,9 +12,9 @@ import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
 import { EXACT } from '../../../shared/model/indexSpec.js';
 import { catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
-import { ModelledCollection } from '../model/modelledCollection.js';
 import { configOf, Engine } from './engine.js';
 import { newBuildThread } from './generations.js';
+import { ModelledCollection } from './modelledCollection.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 const ID = 7;

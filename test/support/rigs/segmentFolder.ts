@@ -12,7 +12,7 @@ import {
   WATERMARK_OFFSET,
 } from '../../../shared/log/segmentFormat.js';
 import { LocalLogs, type LocalLogsOptions } from '../../../shared/log/segments.js';
-import { rejection } from '../suites/expectations.js';
+import { rejection } from '../expectations.js';
 
 export const COLLECTION = 5;
 /** Of a segment; a frame of the size that `frameOf` makes takes 116 bytes behind it. */

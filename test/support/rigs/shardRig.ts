@@ -19,9 +19,9 @@ import {
   shardSubject,
 } from '../../../shared/transport/subjects.js';
 import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { eventually } from '../expectations.js';
 import { samplesNamed } from '../launch/metricSamples.js';
 import { PATIENCE_MS } from '../patience.js';
-import { eventually } from '../suites/expectations.js';
 import { configOf, fixed, soon } from './engine.js';
 import { MemoryCluster, type Reach } from './memoryCluster.js';
 

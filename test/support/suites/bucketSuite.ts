@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Bucket, BucketValue } from '../../../shared/bucket/bucket.js';
 import { systemClock } from '../../../shared/clock.js';
+import { eventually, expectCode } from '../expectations.js';
 import { skip } from '../skip.js';
 import type { BucketStore } from './bucketStore.js';
 import { Follower, watchTests } from './bucketWatch.js';
-import { eventually, expectCode } from './expectations.js';
 
 export type BucketFactory = (options: { readonly ttlMs?: number }) => Promise<BucketStore>;
 

@@ -1,9 +1,9 @@
 /** What every `Bucket` promises those who watch it; part of the bucket suite. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../../shared/bucket/bucket.js';
+import { eventually } from '../expectations.js';
 import { seededRandom, testSeed } from '../model/random.js';
 import type { BucketStore } from './bucketStore.js';
-import { eventually } from './expectations.js';
 
 /** Follows a bucket through its watch alone. */
 export class Follower {

@@ -10,9 +10,9 @@ import {
   type Position,
   type StoredFrame,
 } from '../../../shared/log/eventLog.js';
+import { eventually, expectCode, rejection } from '../expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { skip } from '../skip.js';
-import { eventually, expectCode, rejection } from './expectations.js';
 
 export interface LogStorage {
   /** Logs over fresh, empty storage. */

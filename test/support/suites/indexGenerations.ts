@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { nextTurn } from '../../../shared/scheduling/slice.js';
+import { eventually, expectCode } from '../expectations.js';
 import { bytesOf, take } from '../model/indexVectors.js';
 import { batchOf, soon } from '../rigs/engine.js';
 import type { IndexRig } from '../rigs/indexRig.js';
-import { eventually, expectCode } from './expectations.js';
 import type { Rigs } from './indexCollection.js';
 import { INDEXED_SEARCH_ROWS, type KindSubject, ROWS_LEAST_INDEXED } from './indexSubject.js';
 

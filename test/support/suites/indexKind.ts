@@ -2,10 +2,10 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { BuildProgress, Cancelled } from '../../../shard/index/progress.js';
+import { rejection } from '../expectations.js';
 import { nearest, recallOf, type Spread, take, type Vector, vectorSource } from '../model/indexVectors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { IndexedRows } from '../rigs/indexedRows.js';
-import { rejection } from './expectations.js';
 import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type KindSubject, NARROW } from './indexSubject.js';
 
 const ROWS = 2_000;

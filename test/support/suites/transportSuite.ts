@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
 import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { eventually, expectCode, gate, rejection } from '../expectations.js';
 import { PATIENCE_MS } from '../patience.js';
-import { eventually, expectCode, gate, rejection } from './expectations.js';
 
 export interface TransportPair {
   /** Asks. */

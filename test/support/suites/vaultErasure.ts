@@ -1,7 +1,7 @@
 /** That what was replaced in a vault is gone from its storage, whatever happened on the way. */
 import { expect } from 'chai';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
-import { eventually } from './expectations.js';
+import { eventually } from '../expectations.js';
 import { active, type Fixture, freshSecret, listed, made, shredded } from './vaultStorage.js';
 
 export function erasureTests(fixture: Fixture): void {

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
+import { eventually, expectCode } from '../expectations.js';
 import { seededRandom, testSeed } from '../model/random.js';
-import { eventually, expectCode } from './expectations.js';
 import { erasureTests } from './vaultErasure.js';
 import {
   active,

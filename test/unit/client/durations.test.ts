@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { startTimer } from '../../../client/clock.js';
 import { RateLimitedError, Vouch } from '../../../client/index.js';
-import { rejection } from '../../support/suites/expectations.js';
+import { rejection } from '../../support/expectations.js';
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const URL = 'http://127.0.0.1:1';

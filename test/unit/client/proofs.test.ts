@@ -17,6 +17,7 @@ import {
 } from '../../../client/index.js';
 import { fileStore } from '../../../client/node.js';
 import { fromWire } from '../../../client/spelling.js';
+import { rejection } from '../../support/expectations.js';
 import { formatExamples } from '../../support/rigs/formatExamples.js';
 import {
   insert,
@@ -27,7 +28,6 @@ import {
   writeLog,
   writeLogAnd,
 } from '../../support/rigs/writtenLog.js';
-import { rejection } from '../../support/suites/expectations.js';
 
 /** A service that serves the checkpoints and consistency proofs of a log that was written by hand. */
 function serving(log: () => WrittenLog, url = 'http://nowhere'): Vouch {

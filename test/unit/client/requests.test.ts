@@ -15,7 +15,7 @@ import {
   type VouchError,
 } from '../../../client/index.js';
 import { ERROR_STATUS } from '../../../shared/errors/errors.js';
-import { rejection } from '../../support/suites/expectations.js';
+import { rejection } from '../../support/expectations.js';
 
 interface Seen {
   readonly method: string | undefined;

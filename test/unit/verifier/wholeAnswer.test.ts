@@ -1,9 +1,9 @@
 /** An exchange with a server that answers badly ends at its bounds, although parts of it are collected as garbage. */
 import { expect } from 'chai';
 import { AnswerTooLong, wholeAnswer } from '../../../verifier/index.js';
+import { rejection } from '../../support/expectations.js';
 import { ALL_ODDITIES, type Oddity, OddServer, whileCollecting } from '../../support/rigs/oddServer.js';
 import { readSources } from '../../support/sourceTree.js';
-import { rejection } from '../../support/suites/expectations.js';
 
 const BOUNDS = { withinMs: 250, maxBytes: 256 * 1024 };
 

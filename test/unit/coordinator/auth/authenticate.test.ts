@@ -16,9 +16,9 @@ import {
   revokeKey,
   SCOPES,
 } from '../../../../shared/registry/keys.js';
+import { eventually } from '../../../support/expectations.js';
 import { LateWatch } from '../../../support/rigs/lateWatch.js';
 import { TestClock } from '../../../support/rigs/testEdge.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 /** Counts what is asked of the store, which can be behind: it then lacks everything, and tells its watchers when they catch up. */
 class CountingBucket extends MemoryBucket {

@@ -4,7 +4,7 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { createKey, KEYS_PER_PROJECT_MAX, keyHash, listKeys, revokeKey } from '../../../../shared/registry/keys.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 
 describe('the keys of a project', () => {
   let bucket: MemoryBucket;

@@ -5,10 +5,10 @@ import { systemClock } from '../../../../shared/clock.js';
 import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { Call } from '../../../../shared/protocol/calls.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { soon } from '../../../support/rigs/engine.js';
 import { FakeBackend } from '../../../support/rigs/fakeBackend.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const NAMES = ['a', 'b', 'c'];
 const FREE = { a: undefined, b: undefined, c: undefined };

@@ -1,8 +1,8 @@
 /** What is answered without a project: how the service is, what it measures, what its interface is. */
 import { createServer } from 'node:net';
 import { expect } from 'chai';
+import { eventually, gate } from '../../../support/expectations.js';
 import { TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
-import { eventually, gate } from '../../../support/suites/expectations.js';
 
 describe('service routes', () => {
   const edges: TestEdge[] = [];

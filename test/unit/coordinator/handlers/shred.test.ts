@@ -4,10 +4,10 @@ import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBack
 import { shredKey } from '../../../../coordinator/handlers/shred.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Call, ResultOf } from '../../../../shared/protocol/calls.js';
+import { eventually, expectCode } from '../../../support/expectations.js';
 import { keyOf, textOf } from '../../../support/rigs/encryptedRig.js';
 import { soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
-import { eventually, expectCode } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const KEY = keyOf(1);

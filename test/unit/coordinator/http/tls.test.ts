@@ -11,11 +11,11 @@ import { loadEngine } from '../../../../coordinator/http/engine/loadEngine.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { type Authority, authority, hasOpenSsl } from '../../../support/certificates.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 import { runTool } from '../../../support/launch/foreignTool.js';
 import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
 import { skip } from '../../../support/skip.js';
 import { ROOT } from '../../../support/sourceTree.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const LOOK_MS = 20;
 

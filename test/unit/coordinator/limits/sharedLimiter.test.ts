@@ -8,7 +8,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { pack } from '../../../../shared/protocol/wire.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { LIMITS_SUBJECT } from '../../../../shared/transport/subjects.js';
-import { eventually, gate } from '../../../support/suites/expectations.js';
+import { eventually, gate } from '../../../support/expectations.js';
 
 const RATES = {
   total: { perMinute: 0.1, burst: 20 },

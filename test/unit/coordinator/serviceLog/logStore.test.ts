@@ -16,8 +16,8 @@ import {
   TILE_WIDTH,
   TileTree,
 } from '../../../../verifier/index.js';
+import { rejection } from '../../../support/expectations.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 const entry = (i: number): Uint8Array => deletionEntry(i, i.toString(16).padStart(64, '0'), 1_700_000_000_000 + i);
 const entriesFrom = (from: number, count: number): Uint8Array[] =>

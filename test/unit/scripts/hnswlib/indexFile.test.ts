@@ -7,11 +7,11 @@ import { parseExport } from '../../../../scripts/backup/request.js';
 import { indexFacts } from '../../../../scripts/hnswlib/indexFile.js';
 import { documentsIn } from '../../../../scripts/load/formats/docstore.js';
 import { parseLoad } from '../../../../scripts/load/request.js';
+import { rejection } from '../../../support/expectations.js';
 import { hnswlibSetup } from '../../../support/launch/compiledHnswlib.js';
 import { launchNode } from '../../../support/launch/process.js';
 import { hnswlibIndex } from '../../../support/rigs/hnswlibIndex.js';
 import { ROOT } from '../../../support/sourceTree.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 const ELEMENTS = [
   { label: 7n, vector: [1, 2, 3] },

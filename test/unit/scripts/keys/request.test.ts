@@ -5,7 +5,7 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { createKey } from '../../../../shared/registry/keys.js';
-import { expectCode } from '../../../support/suites/expectations.js';
+import { expectCode } from '../../../support/expectations.js';
 
 const create = (...more: string[]): KeyRequest =>
   parseKeyRequest(['create', '--project', 'p', '--scope', 'read_only', ...more]);

@@ -11,12 +11,12 @@ import { systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { DirectoryVault } from '../../../../shared/vault/directoryVault.js';
 import type { StoredVaultEntry, VaultStore } from '../../../../shared/vault/vaultStore.js';
+import { expectCode, rejection } from '../../../support/expectations.js';
 import { findBytes } from '../../../support/findBytes.js';
 import { killedAt, runProgram } from '../../../support/launch/killedProcess.js';
+import { startTestNats } from '../../../support/launch/natsServer.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
-import { startTestNats } from '../../../support/nats/natsServer.js';
-import { expectCode, rejection } from '../../../support/suites/expectations.js';
 import { freshKeyId, listed, shredded } from '../../../support/suites/vaultStorage.js';
 
 const AAD = Buffer.from('collection 1');

@@ -8,9 +8,9 @@ import type { Space } from '../../../../scripts/hnswlib/store.js';
 import { hnswlibSource } from '../../../../scripts/load/formats/hnswlib.js';
 import { type Columns, rowOf } from '../../../../scripts/load/row.js';
 import { type Fields, isUnreadable, type Source } from '../../../../scripts/load/source.js';
+import { rejection } from '../../../support/expectations.js';
 import { compileHnswlib } from '../../../support/launch/compiledHnswlib.js';
 import { hnswlibIndex } from '../../../support/rigs/hnswlibIndex.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 const COLUMNS: Columns = {
   ...{ vector: undefined, text: undefined, tag: 'id', id: 'id' },

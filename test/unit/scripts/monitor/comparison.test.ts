@@ -8,6 +8,7 @@ import {
   toCompare,
 } from '../../../../scripts/monitor/comparison.js';
 import { LogAlarm, type LogEntry } from '../../../../verifier/index.js';
+import { rejection } from '../../../support/expectations.js';
 import {
   id,
   rootAt,
@@ -16,7 +17,6 @@ import {
   writeLog,
   writeLogAnd,
 } from '../../../support/rigs/writtenLog.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 const ID = 17;
 const NAMES = new Map([[String(ID), 'notes']]);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { DURATION_MAX_MS } from '../../../../config/config.js';
 import { retryAfterMs, ServiceClient } from '../../../../scripts/service/serviceClient.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { eventually } from '../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 const module = (name: string): string => new URL(`../../../../../scripts/setup/${name}.mjs`, import.meta.url).href;
 

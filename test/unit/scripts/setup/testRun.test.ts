@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { eventually } from '../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
 import { ROOT } from '../../../support/sourceTree.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 const RUNNER = new URL('../../../../../scripts/setup/tests.mjs', import.meta.url).href;
 const ENDLESS = fileURLToPath(new URL('../../../support/launch/endlessTest.js', import.meta.url)).slice(ROOT.length);

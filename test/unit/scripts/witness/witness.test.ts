@@ -20,7 +20,7 @@ import {
   type VerifierKey,
   verifierKey,
 } from '../../../../verifier/index.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 const ORIGIN = 'vouch.example/log';
 

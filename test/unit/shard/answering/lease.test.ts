@@ -4,7 +4,7 @@ import { Lease } from '../../../../shard/answering/lease.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
-import { eventually } from '../../../support/suites/expectations.js';
+import { eventually } from '../../../support/expectations.js';
 
 const LEASE_MS = 2_000;
 /** Rounds are asked for. */

@@ -8,10 +8,10 @@ import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { samplesNamed } from '../../../support/launch/metricSamples.js';
 import { configOf, Engine, fixed, insertOf, soon, type TestCollection } from '../../../support/rigs/engine.js';
 import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const RECORDS = 60;

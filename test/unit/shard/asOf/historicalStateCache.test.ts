@@ -9,9 +9,9 @@ import type { Clock } from '../../../../shared/clock.js';
 import type { ErrorCode, VouchError } from '../../../../shared/errors/errors.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { moved } from '../../../../shared/transport/transportErrors.js';
+import { eventually, expectCode, gate, rejection } from '../../../support/expectations.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
-import { eventually, expectCode, gate, rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const RECORDS = 60;

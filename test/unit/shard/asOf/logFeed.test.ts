@@ -11,8 +11,8 @@ import type { StoredFrame } from '../../../../shared/log/eventLog.js';
 import { buildFrame } from '../../../../shared/log/frame.js';
 import type { ThreadOutcome } from '../../../../shared/process/workerThread.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { eventually } from '../../../support/expectations.js';
 import { configOf } from '../../../support/rigs/engine.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 const FRAMES = 128;
 const FRAME_BYTES = 128 << 10;

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import type { Filter } from '../../../../shared/model/filter.js';
 import type { AsOf, GraphRerank, Results, SearchCall, WriteCall } from '../../../../shared/protocol/calls.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import {
   configOf,
@@ -15,7 +16,6 @@ import {
 } from '../../../support/rigs/engine.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const STEPS = 150;

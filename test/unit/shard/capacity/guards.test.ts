@@ -7,9 +7,9 @@ import { unavailable } from '../../../../shared/errors/errors.js';
 import { overloaded } from '../../../../shared/errors/overloaded.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { systemMemoryBytes } from '../../../../shared/process/memoryLimit.js';
+import { expectCode } from '../../../support/expectations.js';
 import { configOf, Engine, fixed, memoryGuardOf, soon, storeGuardOf } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 describe('the memory guard of a shard', () => {
   it('refuses writes from 85 % on, and takes them again below 80 %', () => {

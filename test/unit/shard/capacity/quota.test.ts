@@ -9,10 +9,10 @@ import { Reservations } from '../../../../shared/registry/reservations.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
 import type { Serving } from '../../../../shared/transport/transport.js';
+import { expectCode, gate } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode, gate } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const COLLECTIONS = 6;

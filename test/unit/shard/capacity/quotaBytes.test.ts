@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { type HeldBytes, totalHeld } from '../../../../shared/model/quotas.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import {
   configOf,
@@ -13,7 +14,6 @@ import {
   type TestCollection,
 } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const VECTOR_BYTES = 8;
 /** Around the events of a frame. */

@@ -4,9 +4,9 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
+import { expectCode } from '../../../support/expectations.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const LATE_MS = 1_000_000;
 const CAPACITY = 1_000;

@@ -11,6 +11,7 @@ import type { Receipt } from '../../../../shared/model/receipt.js';
 import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
 import { verifyReceipt } from '../../../../verifier/receipt.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import {
   batchOf,
@@ -23,7 +24,6 @@ import {
   type TestCollection,
 } from '../../../support/rigs/engine.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 

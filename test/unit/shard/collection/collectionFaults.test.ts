@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
 import { LogDamaged } from '../../../../shared/log/eventLog.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { configOf, Engine, fixed, insertOf, requestIdOf, type TestCollection } from '../../../support/rigs/engine.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
 import { type Fate, ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 

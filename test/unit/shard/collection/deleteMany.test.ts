@@ -11,6 +11,7 @@ import { buildFrame } from '../../../../shared/log/frame.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
 import type { DeleteManyCall, Results } from '../../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { expectCode } from '../../../support/expectations.js';
 import {
   configOf,
   Engine,
@@ -21,7 +22,6 @@ import {
 } from '../../../support/rigs/engine.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const REQUEST = requestIdOf(1);

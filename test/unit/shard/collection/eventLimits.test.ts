@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { EventLimits } from '../../../../shard/state/eventLimits.js';
 import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
+import { expectCode } from '../../../support/expectations.js';
 import {
   batchOf,
   configOf,
@@ -15,7 +16,6 @@ import {
 } from '../../../support/rigs/engine.js';
 import { MemoryVault } from '../../../support/rigs/memoryVault.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const LOW: EventLimits = { metadataBytes: 10, textBytes: 12, payloadBytes: 14, batchVectors: 3 };

@@ -4,10 +4,10 @@ import { VouchError } from '../../../../shared/errors/errors.js';
 import { readFrameHeader } from '../../../../shared/log/frame.js';
 import type { CollectionConfig } from '../../../../shared/model/collectionConfig.js';
 import type { Results } from '../../../../shared/protocol/calls.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { configOf, Engine, requestIdOf, soon, type TestCollection } from '../../../support/rigs/engine.js';
 import { type Fate, ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const OTHER_ID = 9;

@@ -12,6 +12,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import type { CollectionConfig } from '../../../../shared/model/collectionConfig.js';
 import { catalogEntryOf } from '../../../../shared/registry/catalogEntry.js';
 import { watermarkKey, watermarkOf } from '../../../../shared/registry/watermarks.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import {
   Engine,
   type EngineOptions,
@@ -23,7 +24,6 @@ import {
 } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const GONE = 'it holds nothing, but event 1 was committed';
 

@@ -6,7 +6,7 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
-import { eventually } from '../../../support/suites/expectations.js';
+import { eventually } from '../../../support/expectations.js';
 
 describe('the notes of a shard', () => {
   const bucket = new MemoryBucket({ logger: silentLogger });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { WriteHold } from '../../../../shard/collection/writeHold.js';
-import { eventually } from '../../../support/suites/expectations.js';
+import { eventually } from '../../../support/expectations.js';
 
 describe('holding the writes of a collection', () => {
   const make = () => {

@@ -10,10 +10,10 @@ import { pack } from '../../../../shared/protocol/wire.js';
 import { heartbeatOf } from '../../../../shared/registry/owners.js';
 import { feedSubject } from '../../../../shared/transport/subjects.js';
 import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, fixed, insertOf } from '../../../support/rigs/engine.js';
 import { numbersIn, ShardRig, watchOpenings } from '../../../support/rigs/shardRig.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -6,10 +6,10 @@ import { EXACT, type IndexSpec } from '../../../../shared/model/indexSpec.js';
 import type { Results, SearchBatchCall, SearchCall } from '../../../../shared/protocol/calls.js';
 import { catalogKey, storedEntry } from '../../../../shared/registry/catalogEntry.js';
 import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, configOf, fixed, insertOf } from '../../../support/rigs/engine.js';
 import { numbersIn, ShardRig } from '../../../support/rigs/shardRig.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

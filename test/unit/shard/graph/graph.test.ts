@@ -22,11 +22,11 @@ import {
 import type { Receipt } from '../../../../shared/model/receipt.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { readProof, verifyReceipt } from '../../../../verifier/receipt.js';
-import { GraphModel } from '../../../support/model/graphModel.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { configOf, Engine, requestIdOf, soon, type TestCollection } from '../../../support/rigs/engine.js';
+import { GraphModel } from '../../../support/rigs/graphModel.js';
 import { replayedLog } from '../../../support/rigs/replayedLog.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 

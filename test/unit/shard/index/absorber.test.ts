@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Absorber } from '../../../../shard/index/absorber.js';
 import type { Clock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
-import { eventually } from '../../../support/suites/expectations.js';
+import { eventually } from '../../../support/expectations.js';
 
 /** Each slice is used up by one call. */
 class StepClock implements Clock {

@@ -8,9 +8,9 @@ import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { CollectionConfig } from '../../../../shared/model/collectionConfig.js';
 import type { DesiredKind, IndexSpec } from '../../../../shared/model/indexSpec.js';
+import { expectCode } from '../../../support/expectations.js';
 import { configOf } from '../../../support/rigs/engine.js';
 import { LateWatch } from '../../../support/rigs/lateWatch.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const HNSW: IndexSpec = { kind: 'hnsw', parameters: { m: 8, efConstruction: 100, efSearch: 50 } };
 const ALL = { m: 1, efConstruction: 2, efSearch: 3, nList: 4, nProbe: 5, candidates: 6 };

@@ -1,8 +1,8 @@
 /** What a listing says of the indexes, with the shards and without them. */
 import { expect } from 'chai';
+import { eventually, expectCode } from '../../../support/expectations.js';
 import { soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
-import { eventually, expectCode } from '../../../support/suites/expectations.js';
 
 const KINDS = ['auto', 'bq', 'brute', 'hnsw', 'ivf'] as const;
 

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
 import { systemClock } from '../../../../shared/clock.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, fixed, insertOf, soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const DIMENSION = 8;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { K_MAX } from '../../../../shared/limits.js';
+import { rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-import { rejection } from '../../../support/suites/expectations.js';
 import { component, listed, MAX, MIN, Modelled, nearest, noPause, randomVector } from './kernelOracle.js';
 
 describe('exact search', () => {

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { unavailable } from '../../../../shared/errors/errors.js';
+import { expectCode, rejection } from '../../../support/expectations.js';
 import { ShardRig } from '../../../support/rigs/shardRig.js';
-import { expectCode, rejection } from '../../../support/suites/expectations.js';
 
 const HELD = 7;
 const MISSING = 8;

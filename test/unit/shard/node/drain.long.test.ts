@@ -8,9 +8,9 @@ import type { ShardResults } from '../../../../shared/protocol/calls.js';
 import { ask } from '../../../../shared/protocol/wire.js';
 import { heartbeatOf, ownershipOf } from '../../../../shared/registry/owners.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
+import { eventually } from '../../../support/expectations.js';
 import { fixed, insertOf, soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const PATIENT = { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000, drainTimeoutMs: 20_000 };

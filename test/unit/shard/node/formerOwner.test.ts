@@ -6,10 +6,10 @@ import { storedOwnership } from '../../../../shared/registry/owners.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
 import type { Transport } from '../../../../shared/transport/transport.js';
 import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { eventually, rejection } from '../../../support/expectations.js';
 import { configOf, fixed, insertOf } from '../../../support/rigs/engine.js';
 import { type MemoryCluster, Reach } from '../../../support/rigs/memoryCluster.js';
 import { type RiggedShard, ShardRig } from '../../../support/rigs/shardRig.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 

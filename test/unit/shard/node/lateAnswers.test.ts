@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { type EventLog, type EventLogs, LogDamaged } from '../../../../shared/log/eventLog.js';
 import type { Results } from '../../../../shared/protocol/calls.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { configOf, Engine, fixed, insertOf, requestIdOf, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const FIRST = requestIdOf(1);

@@ -1,9 +1,9 @@
 /** What a collection remembers beside its records follows from its log: it is the same after a warm move as before. */
 import { expect } from 'chai';
 import type { Call, ResultOf, Results } from '../../../../shared/protocol/calls.js';
+import { expectCode } from '../../../support/expectations.js';
 import { batchOf, fixed, insertOf, requestIdOf } from '../../../support/rigs/engine.js';
 import { numbersIn, ShardRig } from '../../../support/rigs/shardRig.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const SHARDS = ['s1', 's2'];

@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import type { Call, ResultOf } from '../../../../shared/protocol/calls.js';
 import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { eventually, expectCode, gate, rejection } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { fixed, insertOf } from '../../../support/rigs/engine.js';
 import { Reach } from '../../../support/rigs/memoryCluster.js';
 import { numbersIn, type RiggedShard, ShardRig, watchOpenings } from '../../../support/rigs/shardRig.js';
-import { eventually, expectCode, gate, rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const SHARDS = ['s1', 's2', 's3'];

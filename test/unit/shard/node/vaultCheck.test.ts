@@ -16,11 +16,11 @@ import type { Damage } from '../../../../shared/model/damage.js';
 import { newCallCount } from '../../../../shared/scheduling/checkPace.js';
 import { DirectoryVault } from '../../../../shared/vault/directoryVault.js';
 import type { VaultStore } from '../../../../shared/vault/vaultStore.js';
+import { expectCode } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
 import { configOf, Engine, soon, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const [ID, OTHER] = [1, 2];
 const KEY = keyOf(1);

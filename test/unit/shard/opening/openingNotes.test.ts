@@ -19,8 +19,8 @@ import {
 import { storedHeartbeat } from '../../../../shared/registry/owners.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const LEASE_MS = 1_000;
 const onFailure = (error: unknown): never => {

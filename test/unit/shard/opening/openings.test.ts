@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Openings } from '../../../../shard/opening/openings.js';
 import { Damaged } from '../../../../shared/log/damaged.js';
+import { gate, rejection } from '../../../support/expectations.js';
 import { trustingOpenings } from '../../../support/rigs/trustingOpenings.js';
-import { gate, rejection } from '../../../support/suites/expectations.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

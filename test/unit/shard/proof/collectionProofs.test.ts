@@ -8,6 +8,7 @@ import type { Receipt } from '../../../../shared/model/receipt.js';
 import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
 import type { ProofCall } from '../../../../shared/protocol/proofs.js';
 import { verifyReceipt } from '../../../../verifier/receipt.js';
+import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { noPause } from '../../../support/rigs/auditHistory.js';
 import {
@@ -22,7 +23,6 @@ import {
 } from '../../../support/rigs/engine.js';
 import { linksOf, replayedLog } from '../../../support/rigs/replayedLog.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 import { checkConsistency, checkInclusion, logRootOf } from '../audit/logOracle.js';
 
 const ID = 7;

@@ -7,8 +7,8 @@ import { systemClock } from '../../../../shared/clock.js';
 import type { GraphWrite } from '../../../../shared/model/graph.js';
 import type { GraphRerank } from '../../../../shared/protocol/calls.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
-import { GraphModel, type ModelledWrite } from '../../../support/model/graphModel.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
+import { GraphModel, type ModelledWrite } from '../../../support/rigs/graphModel.js';
 
 const DEFAULTS: GraphRerank = { weight: 0.15, seedCount: 1, maxDepth: 2, direction: 'outgoing' };
 const slice = (): Slice => new Slice(systemClock, systemClock.nowMs() + 60_000);

@@ -18,11 +18,11 @@ import { SEGMENT_HEADER_BYTES } from '../../../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
 import type { MetricTable } from '../../../../shared/metrics/table.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { eventually, expectCode, gate } from '../../../support/expectations.js';
 import { samplesNamed } from '../../../support/launch/metricSamples.js';
 import { configOf, Engine, soon, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 import { snapshotsIn, type TestSnapshots } from '../../../support/rigs/snapshots.js';
-import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const WRITES = 5;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { CollectionSnapshots } from '../../../../shard/snapshot/collectionSnapshots.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
-import { CollectionLife } from '../../../support/model/collectionLife.js';
+import { eventually } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { CollectionLife } from '../../../support/rigs/collectionLife.js';
 import { requestIdOf } from '../../../support/rigs/engine.js';
 import { expectSameAnswers } from '../../../support/rigs/sameAnswers.js';
 import { savedNumbers } from '../../../support/rigs/savedNumbers.js';
 import { config, SnapshotRig, WINDOW } from '../../../support/rigs/snapshotRig.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 describe('snapshots of a collection', () => {
   let rig: SnapshotRig;

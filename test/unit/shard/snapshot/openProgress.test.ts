@@ -10,10 +10,10 @@ import type { EventLog, StoredFrame } from '../../../../shared/log/eventLog.js';
 import { buildFrame } from '../../../../shared/log/frame.js';
 import { type Logger, silentLogger } from '../../../../shared/logger.js';
 import { everyEvent } from '../../../fuzz/targets/samples.js';
+import { eventually } from '../../../support/expectations.js';
 import { seededRandom } from '../../../support/model/random.js';
 import { configOf } from '../../../support/rigs/engine.js';
 import { snapshotsIn } from '../../../support/rigs/snapshots.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 /** Gives its first frame, and the rest when it is told to. */
 function haltingLog([first, ...rest]: readonly StoredFrame[]): { readonly log: EventLog; readonly goOn: () => void } {

@@ -9,11 +9,11 @@ import { restoreSnapshot } from '../../../../shard/snapshot/restore.js';
 import { openSnapshot } from '../../../../shard/snapshot/snapshotFile.js';
 import { writeSnapshot } from '../../../../shard/snapshot/writeSnapshot.js';
 import { hash, toHex } from '../../../../shared/hashing/hash.js';
-import { CollectionLife } from '../../../support/model/collectionLife.js';
+import { expectCode } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { CollectionLife } from '../../../support/rigs/collectionLife.js';
 import { expectSameAnswers } from '../../../support/rigs/sameAnswers.js';
 import { config, SnapshotRig, WINDOW } from '../../../support/rigs/snapshotRig.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const memory = new VectorMemory();
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
+import { eventually } from '../../../support/expectations.js';
 import { batchOf, fixed, insertOf, requestIdOf, soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
-import { eventually } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const DIMENSION = 4;

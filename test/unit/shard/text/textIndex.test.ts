@@ -4,8 +4,8 @@ import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { TextIndex } from '../../../../shard/text/textIndex.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
+import { expectCode } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 import { PlainTexts } from './textOracle.js';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -10,7 +10,7 @@ import { systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { DirectoryVault } from '../../../../shared/vault/directoryVault.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../../shared/vault/vaultStore.js';
-import { expectCode } from '../../../support/suites/expectations.js';
+import { expectCode } from '../../../support/expectations.js';
 import { freshKeyId, shredded } from '../../../support/suites/vaultStorage.js';
 
 const AAD = Buffer.from('collection 1');

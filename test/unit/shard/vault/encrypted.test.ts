@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Results } from '../../../../shared/protocol/calls.js';
 import { verifyFrames } from '../../../../verifier/log.js';
+import { expectCode } from '../../../support/expectations.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
 import { DIMENSION, fixed, requestIdOf } from '../../../support/rigs/engine.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const OTHER = 8;

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
+import { expectCode, gate } from '../../../support/expectations.js';
 import { EncryptedRig, keyOf, PROJECT } from '../../../support/rigs/encryptedRig.js';
-import { expectCode, gate } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const OTHER = 8;

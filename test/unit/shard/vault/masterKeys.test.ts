@@ -14,8 +14,8 @@ import { decrypt, encrypt } from '../../../../shard/vault/sealed.js';
 import { masterIdOf, unwrapKey, WRAPPED_KEY_BYTES, wrapKey } from '../../../../shard/vault/wrappedKey.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import type { EntryName } from '../../../../shared/vault/entryName.js';
+import { expectCode, rejection } from '../../../support/expectations.js';
 import { findBytes } from '../../../support/findBytes.js';
-import { expectCode, rejection } from '../../../support/suites/expectations.js';
 
 const freshKey = () => masterKeyOf(systemEntropy(32));
 const KEY_ID = '0123456789abcdef0123456789abcdef';

@@ -4,8 +4,8 @@ import type { DataKeys } from '../../../../shard/vault/dataKeys.js';
 import { RecordVault } from '../../../../shard/vault/recordVault.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
+import { expectCode } from '../../../support/expectations.js';
 import { MemoryVault } from '../../../support/rigs/memoryVault.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 import { active, freshSecret } from '../../../support/suites/vaultStorage.js';
 
 const KEY_ID = 'ab'.repeat(16);

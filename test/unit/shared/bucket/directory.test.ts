@@ -7,9 +7,9 @@ import type { Change } from '../../../../shared/bucket/bucket.js';
 import { DirectoryBucket } from '../../../../shared/bucket/directory.js';
 import { encodeEntry, fileNameOf } from '../../../../shared/bucket/directoryFile.js';
 import { silentLogger } from '../../../../shared/logger.js';
+import { eventually, expectCode, rejection } from '../../../support/expectations.js';
 import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-import { eventually, expectCode, rejection } from '../../../support/suites/expectations.js';
 
 /** The nth sync of a file or folder from now on fails with EIO. Returns what takes that back. */
 async function failNthSync(nth: number): Promise<() => void> {

@@ -6,7 +6,7 @@ import { NatsWatch, type WatchedBucket } from '../../../../shared/bucket/natsWat
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { ClusterConnection } from '../../../../shared/nats/natsConnection.js';
-import { eventually, expectCode } from '../../../support/suites/expectations.js';
+import { eventually, expectCode } from '../../../support/expectations.js';
 
 type Take = (error: Error | null, message: Msg) => void;
 

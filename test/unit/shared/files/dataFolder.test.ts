@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { closeDataFolder } from '../../../../shared/files/dataFolder.js';
+import { rejection } from '../../../support/expectations.js';
 import { skip } from '../../../support/skip.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 describe('the data folder', () => {
   let folder: string;

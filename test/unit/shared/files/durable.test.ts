@@ -24,8 +24,8 @@ import {
   syncFile,
 } from '../../../../shared/files/durable.js';
 import { lockFolder } from '../../../../shared/files/folderLock.js';
+import { rejection } from '../../../support/expectations.js';
 import { skip } from '../../../support/skip.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 describe('durable files', () => {
   let folder: string;

@@ -14,8 +14,8 @@ import { silentLogger } from '../../../../shared/logger.js';
 import type { ClusterConnection } from '../../../../shared/nats/natsConnection.js';
 import { JETSTREAM, JetStreamRefusal } from '../../../../shared/nats/natsError.js';
 import { everyEvent } from '../../../fuzz/targets/samples.js';
+import { expectCode } from '../../../support/expectations.js';
 import { seededRandom } from '../../../support/model/random.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const SUBJECT = `vouch.log.0.${ID}`;

@@ -16,6 +16,7 @@ import {
   WATERMARK_OFFSET,
 } from '../../../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
+import { expectCode, rejection } from '../../../support/expectations.js';
 import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import {
@@ -28,7 +29,6 @@ import {
   soonMs,
 } from '../../../support/rigs/segmentFolder.js';
 import { skip } from '../../../support/skip.js';
-import { expectCode, rejection } from '../../../support/suites/expectations.js';
 
 describe('local segments', () => {
   let folder: SegmentFolder;

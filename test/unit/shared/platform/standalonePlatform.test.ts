@@ -8,7 +8,7 @@ import { LOG_START } from '../../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { Platform } from '../../../../shared/platform/platform.js';
 import { openFolderVault, openRegistryBucket, openStandalone } from '../../../../shared/platform/standalonePlatform.js';
-import { eventually, expectCode, rejection } from '../../../support/suites/expectations.js';
+import { eventually, expectCode, rejection } from '../../../support/expectations.js';
 
 describe('standalone platform', () => {
   let dataDir: string;

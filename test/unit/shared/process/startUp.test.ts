@@ -4,7 +4,7 @@ import type { Clock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import type { Logger } from '../../../../shared/logger.js';
 import { whenAvailable } from '../../../../shared/process/startUp.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 describe('start-up', () => {
   let nowMs: number;

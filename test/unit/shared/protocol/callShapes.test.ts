@@ -12,8 +12,8 @@ import {
 } from '../../../../shared/protocol/callShapes.js';
 import type { Call, ReadCall, WriteCall } from '../../../../shared/protocol/calls.js';
 import { pack, unpackCalls } from '../../../../shared/protocol/wire.js';
+import { rejection } from '../../../support/expectations.js';
 import { insertOf } from '../../../support/rigs/engine.js';
-import { rejection } from '../../../support/suites/expectations.js';
 
 const NO_COUNTS = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, -(2 ** 31), '1'];
 

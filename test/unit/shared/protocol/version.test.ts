@@ -6,8 +6,8 @@ import { otherVersions, PROTOCOL_VERSION, untilOneVersion } from '../../../../sh
 import { coordinatorOf } from '../../../../shared/registry/leases.js';
 import { shardOf } from '../../../../shared/registry/owners.js';
 import { speaksAnother } from '../../../../shared/transport/transportErrors.js';
+import { expectCode } from '../../../support/expectations.js';
 import { HEARTBEAT } from '../../../support/nats/bucketEntries.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const OTHER = PROTOCOL_VERSION + 1;
 

@@ -5,10 +5,10 @@ import type { Bucket, BucketValue, Watch } from '../../../../shared/bucket/bucke
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { isEntryOf } from '../../../../shared/registry/entryShapes.js';
 import { storedHeartbeat } from '../../../../shared/registry/owners.js';
+import { eventually, expectCode } from '../../../support/expectations.js';
+import { startTestNats, type TestNats } from '../../../support/launch/natsServer.js';
 import { BUCKET_ENTRIES, HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
 import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
-import { startTestNats, type TestNats } from '../../../support/nats/natsServer.js';
-import { eventually, expectCode } from '../../../support/suites/expectations.js';
 
 describe('entries of buckets', () => {
   for (const [bucket, key, value] of BUCKET_ENTRIES) {

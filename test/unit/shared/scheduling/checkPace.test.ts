@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { CheckPace, newCallCount } from '../../../../shared/scheduling/checkPace.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 /** At the pace under calls it would take minutes to make up for it. */
 const MUCH_BYTES = 1 << 30;

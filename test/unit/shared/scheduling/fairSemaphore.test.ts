@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { FairSemaphore } from '../../../../shared/scheduling/fairSemaphore.js';
-import { gate, rejection } from '../../../support/suites/expectations.js';
+import { gate, rejection } from '../../../support/expectations.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SharedRun } from '../../../../shared/scheduling/sharedRun.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 describe('a shared run', () => {
   it('answers nobody by what began before they asked', async () => {

@@ -9,7 +9,7 @@ import { toHex } from '../../../../shared/hashing/hash.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { earlierKeysOf, listSigners, registerSigner } from '../../../../shared/registry/signers.js';
 import { openSigner, publicSigningKey } from '../../../../shared/signing/signer.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 describe('the signing key', () => {
   let folder: string;

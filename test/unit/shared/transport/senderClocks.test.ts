@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import { SenderClocks } from '../../../../shared/transport/senderClocks.js';
+import { expectCode } from '../../../support/expectations.js';
+import { startTestNats, type TestNats } from '../../../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
-import { startTestNats, type TestNats } from '../../../support/nats/natsServer.js';
-import { expectCode } from '../../../support/suites/expectations.js';
 
 const HALF_MINUTE_MS = 30_000;
 

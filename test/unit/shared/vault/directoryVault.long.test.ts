@@ -6,9 +6,9 @@ import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { DirectoryVault } from '../../../../shared/vault/directoryVault.js';
 import type { StoredVaultEntry, VaultEntry } from '../../../../shared/vault/vaultStore.js';
+import { rejection } from '../../../support/expectations.js';
 import { findBytes } from '../../../support/findBytes.js';
 import { killedAt, runProgram } from '../../../support/launch/killedProcess.js';
-import { rejection } from '../../../support/suites/expectations.js';
 import {
   active,
   freshKeyId,

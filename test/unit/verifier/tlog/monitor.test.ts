@@ -19,7 +19,7 @@ import {
   verifierKey,
   visitLog,
 } from '../../../../verifier/index.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 const signer = signerOf(generateKeyPairSync('ed25519').privateKey);
 const key = verifierKey('vouch.example/log', ED25519, signer.publicKey);

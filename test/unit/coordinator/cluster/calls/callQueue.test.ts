@@ -10,10 +10,10 @@ import type { Call } from '../../../../../shared/protocol/calls.js';
 import type { Outcome } from '../../../../../shared/protocol/wire.js';
 import { storedOwnership } from '../../../../../shared/registry/owners.js';
 import { AnswerLost, NotSent } from '../../../../../shared/transport/transportErrors.js';
+import { eventually, expectCode, rejection } from '../../../../support/expectations.js';
 import { Owners, queueOver, Wire } from '../../../../support/rigs/callWire.js';
 import { configOf, fixed, soon } from '../../../../support/rigs/engine.js';
 import { TestClock } from '../../../../support/rigs/testEdge.js';
-import { eventually, expectCode, rejection } from '../../../../support/suites/expectations.js';
 
 const get = (id: number): Call => ({ op: 'get', id });
 const rebuild: Call = { op: 'rebuild', kind: null };

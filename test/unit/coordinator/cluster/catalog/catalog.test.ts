@@ -6,8 +6,8 @@ import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../../shared/clock.js';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../../shared/logger.js';
+import { expectCode } from '../../../../support/expectations.js';
 import { LateWatch } from '../../../../support/rigs/lateWatch.js';
-import { expectCode } from '../../../../support/suites/expectations.js';
 
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 

@@ -7,7 +7,7 @@ import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../../shared/clock.js';
 import { silentLogger } from '../../../../../shared/logger.js';
 import { catalogEntryOf } from '../../../../../shared/registry/catalogEntry.js';
-import { expectCode } from '../../../../support/suites/expectations.js';
+import { expectCode } from '../../../../support/expectations.js';
 
 const WANTED: WantedImport = {
   name: 'copy',

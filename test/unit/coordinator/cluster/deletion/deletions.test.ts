@@ -15,9 +15,9 @@ import { Reservations } from '../../../../../shared/registry/reservations.js';
 import { InProcessTransport } from '../../../../../shared/transport/inProcess.js';
 import { shardSubject } from '../../../../../shared/transport/subjects.js';
 import type { Envelope } from '../../../../../shared/transport/transport.js';
+import { rejection } from '../../../../support/expectations.js';
 import { configOf, soon } from '../../../../support/rigs/engine.js';
 import { TestClock } from '../../../../support/rigs/testEdge.js';
-import { rejection } from '../../../../support/suites/expectations.js';
 
 const ID = 7;
 const LATE_MS = 120_000;

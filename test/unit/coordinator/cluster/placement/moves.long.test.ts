@@ -5,10 +5,10 @@ import type { ClusterBackend } from '../../../../../coordinator/cluster/clusterB
 import { BUCKETS } from '../../../../../shared/bucket/buckets.js';
 import { VouchError } from '../../../../../shared/errors/errors.js';
 import { type Ownership, ownershipOf } from '../../../../../shared/registry/owners.js';
+import { eventually } from '../../../../support/expectations.js';
 import { soon } from '../../../../support/rigs/engine.js';
 import { FakeShard } from '../../../../support/rigs/fakeShard.js';
 import { MemoryCluster, metric } from '../../../../support/rigs/memoryCluster.js';
-import { eventually } from '../../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 

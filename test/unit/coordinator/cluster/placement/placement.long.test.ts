@@ -12,10 +12,10 @@ import { silentLogger } from '../../../../../shared/logger.js';
 import type { Results } from '../../../../../shared/protocol/calls.js';
 import { ownershipOf, storedOwnership } from '../../../../../shared/registry/owners.js';
 import { shardSubject } from '../../../../../shared/transport/subjects.js';
+import { eventually, expectCode } from '../../../../support/expectations.js';
 import { configOf, fixed, insertOf, soon } from '../../../../support/rigs/engine.js';
 import { MemoryCluster, metric, TIMES } from '../../../../support/rigs/memoryCluster.js';
 import { TestClock } from '../../../../support/rigs/testEdge.js';
-import { eventually, expectCode } from '../../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });

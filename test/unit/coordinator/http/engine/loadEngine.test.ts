@@ -5,7 +5,7 @@ import { addressBytes } from '../../../../../coordinator/http/engine/addressByte
 import type { HttpEngine } from '../../../../../coordinator/http/engine/engine.js';
 import { loadEngine } from '../../../../../coordinator/http/engine/loadEngine.js';
 import { nodeEngine } from '../../../../../coordinator/http/engine/nodeEngine.js';
-import { rejection } from '../../../../support/suites/expectations.js';
+import { rejection } from '../../../../support/expectations.js';
 
 describe('the HTTP engine', () => {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { eventually } from '../../../../support/expectations.js';
 import { isAlive, type Launched, launch } from '../../../../support/launch/process.js';
-import { eventually } from '../../../../support/suites/expectations.js';
 
 const module = (path: string): string => JSON.stringify(new URL(`../../../../../${path}`, import.meta.url).href);
 

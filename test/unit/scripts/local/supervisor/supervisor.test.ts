@@ -13,7 +13,7 @@ import {
   SupervisedProcess,
 } from '../../../../../scripts/local/supervisor/supervisedProcess.js';
 import { tableLines } from '../../../../../scripts/terminal/table.js';
-import { eventually } from '../../../../support/suites/expectations.js';
+import { eventually } from '../../../../support/expectations.js';
 
 describe('supervisor', () => {
   it('waits longer from failure to failure, up to ten seconds, and anew after a run that went well', () => {

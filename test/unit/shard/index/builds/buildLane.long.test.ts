@@ -12,9 +12,9 @@ import { Cancelled } from '../../../../../shard/index/progress.js';
 import { GenerationStore } from '../../../../../shard/index/store/generationStore.js';
 import { silentLogger } from '../../../../../shared/logger.js';
 import { Metrics } from '../../../../../shared/metrics/metrics.js';
+import { eventually, rejection } from '../../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import { newBuildThread, orderOf } from '../../../../support/rigs/generations.js';
-import { eventually, rejection } from '../../../../support/suites/expectations.js';
 import { Modelled, randomVector } from '../../kernel/kernelOracle.js';
 
 const DIMENSION = 64;

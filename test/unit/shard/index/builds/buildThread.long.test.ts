@@ -16,9 +16,9 @@ import { GenerationStore } from '../../../../../shard/index/store/generationStor
 import { DamagedGeneration } from '../../../../../shard/index/store/manifest.js';
 import { createFile, makeDirectory } from '../../../../../shared/files/durable.js';
 import { silentLogger } from '../../../../../shared/logger.js';
+import { eventually, rejection } from '../../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import { blockedBase, factsOf, newBuildThread, numbered, orderOf } from '../../../../support/rigs/generations.js';
-import { eventually, rejection } from '../../../../support/suites/expectations.js';
 import { Modelled, randomVector } from '../../kernel/kernelOracle.js';
 
 const COLLECTION = 7;

@@ -18,9 +18,9 @@ import { GenerationStore } from '../../../../../shard/index/store/generationStor
 import { DamagedGeneration } from '../../../../../shard/index/store/manifest.js';
 import { hash, toHex } from '../../../../../shared/hashing/hash.js';
 import { silentLogger } from '../../../../../shared/logger.js';
+import { rejection } from '../../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import { factsOf, saveGeneration } from '../../../../support/rigs/generations.js';
-import { rejection } from '../../../../support/suites/expectations.js';
 
 const COLLECTION = 7;
 

@@ -14,8 +14,8 @@ import type { DamagedPart } from '../../../shared/model/damage.js';
 import type { Platform } from '../../../shared/platform/platform.js';
 import { openStandalone } from '../../../shared/platform/standalonePlatform.js';
 import type { Call, ResultOf } from '../../../shared/protocol/calls.js';
-import { soon } from '../rigs/engine.js';
-import { samplesNamed } from './metricSamples.js';
+import { samplesNamed } from '../launch/metricSamples.js';
+import { soon } from './engine.js';
 
 /** The shard's name, and its folder's. */
 const SHARD = 's1';

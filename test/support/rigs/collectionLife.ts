@@ -3,8 +3,8 @@
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { GraphWrite } from '../../../shared/model/graph.js';
 import type { Results, WriteCall } from '../../../shared/protocol/calls.js';
-import { batchOf, DIMENSION, fixed, insertOf, requestIdOf, type TestCollection } from '../rigs/engine.js';
-import type { SeededRandom } from './random.js';
+import type { SeededRandom } from '../model/random.js';
+import { batchOf, DIMENSION, fixed, insertOf, requestIdOf, type TestCollection } from './engine.js';
 
 const WORDS = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord'];
 const KEYS = ['a', 'b', 'c'].map((letter) => letter.repeat(32));

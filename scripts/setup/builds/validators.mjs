@@ -1,12 +1,12 @@
 /**
- * Compiles the files for which typia writes validators: `node scripts/buildValidators.mjs <dist> <file…>`. Always all of them, in
+ * Compiles the files for which typia writes validators: `node scripts/setup/builds/validators.mjs <dist> <file…>`. Always all of them, in
  * one order: typia's text depends on the order in which the compiler meets the types.
  */
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const ts = createRequire(import.meta.url)('ts-patch/compiler/typescript.js');
 const [dist, ...files] = process.argv.slice(2);
 

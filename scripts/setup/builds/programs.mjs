@@ -1,5 +1,5 @@
 /**
- * Bundles what a process or a thread begins with, each in its place below `dist/`: `node scripts/buildPrograms.mjs <dist>`.
+ * Bundles what a process or a thread begins with, each in its place below `dist/`: `node scripts/setup/builds/programs.mjs <dist>`.
  * A process loads a few files instead of some eight hundred, which takes half as long.
  */
 import { readFileSync, rmSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { recordPackages } from './setup/bundledPackages.mjs';
-import { BLAKE3_WASM, PROGRAMS, SHARED_PARTS } from './setup/sources.mjs';
+import { recordPackages } from '../bundledPackages.mjs';
+import { BLAKE3_WASM, PROGRAMS, SHARED_PARTS } from '../sources.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const dist = resolve(process.argv[2]);
 
 /** They load binaries, WebAssembly or programs of threads from beside their own files. */

@@ -1,10 +1,10 @@
 /** Random records, requests and changes: coarse and few values, so that ties, matches and misses are frequent. */
 import type { Json } from '../../../shared/model/filter.js';
-import { OPERATORS } from './filter.js';
-import type { ModelHistory, Moment } from './history.js';
+import { OPERATORS } from '../model/filter.js';
+import type { ModelHistory, Moment } from '../model/history.js';
+import type { SeededRandom } from '../model/random.js';
+import type { ModelRequest } from '../model/search.js';
 import type { NewRecord } from './mirrored.js';
-import type { SeededRandom } from './random.js';
-import type { ModelRequest } from './search.js';
 
 export const OPTIONS = ['filter', 'decay', 'text', 'hybrid', 'graph', 'past'] as const;
 /** What a random request may ask for besides its nearest. */

@@ -9,8 +9,8 @@ import type {
   GraphWrite,
 } from '../../../shared/model/graph.js';
 import type { InsertCall } from '../../../shared/protocol/calls.js';
-import { fixed, insertOf, requestIdOf } from '../rigs/engine.js';
-import type { SeededRandom } from './random.js';
+import type { SeededRandom } from '../model/random.js';
+import { fixed, insertOf, requestIdOf } from './engine.js';
 
 export type ModelledWrite = InsertCall | { readonly op: 'softDelete' | 'delete'; readonly id: number } | GraphWrite;
 

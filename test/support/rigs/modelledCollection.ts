@@ -14,9 +14,9 @@ import type { CollectionHandle } from '../../../shard/collection/collectionHandl
 import type { IndexSpec, IndexState } from '../../../shared/model/indexSpec.js';
 import type { Call, Results } from '../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../shared/scheduling/slice.js';
-import { batchOf, insertOf, soon } from '../rigs/engine.js';
-import { eventually } from '../suites/expectations.js';
-import { bytesOf, mean, type Near, nearest, recallOf, scoreOf, type Vector } from './indexVectors.js';
+import { eventually } from '../expectations.js';
+import { bytesOf, mean, type Near, nearest, recallOf, scoreOf, type Vector } from '../model/indexVectors.js';
+import { batchOf, insertOf, soon } from './engine.js';
 
 interface Known {
   readonly vector: Vector;

@@ -4,9 +4,9 @@ import { systemClock } from '../../../shared/clock.js';
 import type { Json } from '../../../shared/model/filter.js';
 import { readProof, type WriteReceipt } from '../../../verifier/receipt.js';
 import type { Answer, Client } from '../launch/client.js';
-import type { ModelEdge } from './graph.js';
-import { ModelHistory, type Span } from './history.js';
-import type { ModelCollection, ModelRecord } from './records.js';
+import type { ModelEdge } from '../model/graph.js';
+import { ModelHistory, type Span } from '../model/history.js';
+import type { ModelCollection, ModelRecord } from '../model/records.js';
 
 export interface NewRecord {
   readonly values: readonly number[];

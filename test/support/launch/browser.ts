@@ -1,6 +1,6 @@
 /** A real Chromium, driven over its own protocol. */
 import { type Browser, chromium } from 'playwright-core';
-import { findTool } from './launch/foreignTool.js';
+import { findTool } from './foreignTool.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** A name of this machine that browsers do not trust as they trust `localhost`: an address in a LAN, for them. */

@@ -1,9 +1,9 @@
 /** What the conformance suites expect of failures and of things that take a moment. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { systemClock } from '../../../shared/clock.js';
-import { type ErrorCode, VouchError } from '../../../shared/errors/errors.js';
-import { PATIENCE_MS } from '../patience.js';
+import { systemClock } from '../../shared/clock.js';
+import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
+import { PATIENCE_MS } from './patience.js';
 
 /** The error a promise rejects with; fails where it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {

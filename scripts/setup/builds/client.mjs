@@ -6,10 +6,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { run } from './setup/command.mjs';
-import { step } from './setup/steps.mjs';
+import { run } from '../command.mjs';
+import { step } from '../steps.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const [, , , folder] = process.argv;
 const target = resolve(folder ?? join(root, 'dist-client'));
 /** Bundled, with their licences. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
 import { findNatsServer } from '../../../scripts/local/natsServer/find.js';
-import { freePort } from '../launch/freePort.js';
-import { NatsServer } from '../launch/natsProcess.js';
+import { freePort } from './freePort.js';
+import { NatsServer } from './natsProcess.js';
 
 export interface TestNats {
   /** Stays the same over restarts. */

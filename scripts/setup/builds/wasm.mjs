@@ -7,9 +7,9 @@ import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
-import { BLAKE3_WASM, WASM_MODULES } from './setup/sources.mjs';
+import { BLAKE3_WASM, WASM_MODULES } from '../sources.mjs';
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FLAGS = [
   '--enable',
   'simd',

@@ -1,11 +1,11 @@
-/** Bundles the console into `dist/console/`: `node scripts/buildConsole.mjs <dist>`. */
+/** Bundles the console into `dist/console/`: `node scripts/setup/builds/console.mjs <dist>`. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { recordPackages } from './setup/bundledPackages.mjs';
+import { recordPackages } from '../bundledPackages.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const entries = ['console/entry.ts', 'console/map/mapWorker.ts'];
 const target = join(process.argv[2], 'console');
 
