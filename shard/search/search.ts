@@ -5,6 +5,7 @@
  *                   └─────▶ groups of a metadata key ──▶ best of each
  */
 import { VouchError } from '../../shared/errors/errors.js';
+import { K_MAX } from '../../shared/limits.js';
 import type { Decay, Grouping, SearchCall, TextQuery } from '../../shared/protocol/calls.js';
 import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Graph } from '../graph/graph.js';
@@ -40,9 +41,8 @@ export interface Searched extends Decaying {
 }
 
 const TRIES_MAX = 3;
-/** Records that the text may reorder: so many for each result, and no more than the most that can be asked for. */
+/** Records that the text may reorder, for each result; at most K_MAX. */
 const POOL_PER_RESULT = 20;
-const POOL_MAX = 5_000;
 
 /** The options of a search. */
 export type SearchOptions = Omit<SearchCall, 'op' | 'query' | 'asOf' | 'tellSequence'>;
@@ -222,7 +222,7 @@ class SearchSteps {
   }
 
   async #blended(k: number, matches: OpenTextQuery, hybrid: boolean): Promise<Found> {
-    const pool = Math.min(POOL_PER_RESULT * k, POOL_MAX);
+    const pool = Math.min(POOL_PER_RESULT * k, K_MAX);
     const near = await this.#nearest(pool);
     await this.rest();
     if (!hybrid) {
