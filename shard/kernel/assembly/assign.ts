@@ -1,6 +1,6 @@
 /**
- * The list of each row: that of the nearest centroid by exact distance, of equally near ones the first. Codes leave one or
- * two centroids to be measured mostly; the list is the one that the exact kernel finds.
+ * Assigns rows to lists: each row to the centroid at the least exact distance, to the first of equals. Codes (`cut.ts`)
+ * exclude most centroids, so that usually one or two are measured exactly. The result is that of the exact kernel.
  */
 import { CODE_GROUP, codeTotals, cutRows, totalsWithin } from './cut';
 import { offer, worstTotal } from './heap';
@@ -8,7 +8,7 @@ import { narrowTotal } from './narrow';
 import { ENTRY_BYTES, enterBlock, entriesOf, queryOf, rowsOf, Scan } from './scan';
 import { considerWide } from './wide';
 
-/** The arguments, which the host lays out. The scan has a capacity of 1. */
+/** Arguments, laid out by the host. The scan has a capacity of 1. */
 @unmanaged
 class Lists {
   scan: u32;
@@ -18,17 +18,20 @@ class Lists {
   shift: u32;
   limit: u32;
   dimension: u32;
-  /** The number of centroids, and the addresses of them, of the numbers 0, 1, 2, … as f64, and of their codes. */
+  /**
+   * Number of centroids. Then addresses: of the centroids, of the numbers 0, 1, 2, … as f64, and of the centroids'
+   * codes.
+   */
   count: u32;
   centroids: u32;
   numbers: u32;
   codes: u32;
-  /** Room for one code, and for a total of each centroid, in whole groups. */
+  /** Room for one code, and for one total per centroid, in whole groups. */
   query: u32;
   totals: u32;
 }
 
-/** The largest |d'|^2 of a centroid that may be within the exact distance `worst`, with room for the rounding of f64. */
+/** Largest |d'|^2 of a centroid that may be within the exact distance `worst`, with room for the rounding of f64. */
 @inline function limitOf(lists: Lists, worst: u64): u32 {
   const radius = sqrt(f64(worst)) / f64(u64(1) << lists.shift) + sqrt(f64(lists.dimension));
   const limit = radius * radius * 1.0000001 + 1.0;
@@ -45,7 +48,7 @@ class Lists {
   }
 }
 
-/** Fills the totals; returns the first of the least of them. */
+/** Fills the totals; returns the index of the first least one. */
 function leastTotal(lists: Lists): u32 {
   const count = lists.count;
   const codeBytes: usize = lists.codeBytes;
@@ -67,7 +70,7 @@ function leastTotal(lists: Lists): u32 {
   return at;
 }
 
-/** The nearest centroid of the row at `row`. */
+/** Returns the centroid nearest to the row at address `row`. */
 function nearestList(lists: Lists, row: usize, wide: bool): u32 {
   const scan = changetype<Scan>(usize(lists.scan));
   cutRows(row, lists.strideBytes, 1, lists.query, lists.codeBytes, lists.shift, lists.limit);
@@ -91,8 +94,9 @@ function nearestList(lists: Lists, row: usize, wide: bool): u32 {
 }
 
 /**
- * Writes the list of each of `rows` rows to `assigned` (u32), which holds an earlier assignment or anything; returns how
- * many are not what was there. `wide`: the components may be any, see `narrow.ts` for what they must fulfil otherwise.
+ * Writes the list of each of `rows` rows to `assigned` (u32) and returns how many entries changed. It may hold
+ * an earlier assignment or anything else. `wide`: components may be any. Otherwise they satisfy the bound of
+ * `narrow.ts`.
  */
 export function assignRows(lists: Lists, from: usize, rows: u32, assigned: usize, wide: bool): u32 {
   const scan = changetype<Scan>(usize(lists.scan));

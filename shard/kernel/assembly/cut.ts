@@ -1,18 +1,18 @@
 /**
- * Codes: vectors cut to i16, and their distances. A component c becomes c >> shift, kept within ±limit; codes of one shift
- * can be subtracted. The cut moves a difference by less than 1 in each of n components, so for a difference d of vectors
- * and d' of their codes, by the triangle inequality,
+ * Codes: vectors cut to i16, and their distances. A component c becomes c >> shift, kept within ±limit. Codes of one
+ * shift can be subtracted. The cut moves a difference by less than 1 in each of n components. Let d be a difference of
+ * vectors and d' that of their codes. The triangle inequality gives two bounds.
  *
- *   |d| / 2^shift > |d'| − sqrt(n)     always, since keeping within a box brings points nearer and never farther;
- *   |d| / 2^shift < |d'| + sqrt(n)     where neither of the two was beyond the limit.
+ *   |d| / 2^shift > |d'| − sqrt(n)     always, since clipping to a box brings points nearer.
+ *   |d| / 2^shift < |d'| + sqrt(n)     if no component was beyond the limit.
  *
  * The host chooses shift and limit so that every component of d' fits i16 and |d'|^2 fits u32.
  */
 
-/** Codes measured at once; the host pads every table of codes to a multiple of it. */
+/** Codes measured at once. The host pads every table of codes to a multiple of it. */
 export const CODE_GROUP: u32 = 8;
 
-/** Cuts `rows` vectors. A code is padded with zeros. */
+/** Cuts `rows` vectors to codes, padded with zeros. */
 export function cutRows(from: usize, strideBytes: u32, rows: u32, to: usize, codeBytes: u32, shift: i32, limit: i32): void {
   const most = i16x8.splat(i16(limit));
   const least = i16x8.splat(i16(-limit));
@@ -43,8 +43,8 @@ export function cutRows(from: usize, strideBytes: u32, rows: u32, to: usize, cod
 }
 
 /**
- * Writes the squared distances from `query` (a code) of a group of codes, `apart` bytes from one another, as u32.
- * `shift`: how much further than they are the codes are to be cut, as the query has been.
+ * Writes the squared distances from `query` (a code) to a group of codes, as u32. The codes are `apart` bytes apart.
+ * `shift`: the extra shift of the codes, which the query already has.
  */
 @inline export function codeTotals(
   codes: usize,
@@ -80,7 +80,7 @@ export function cutRows(from: usize, strideBytes: u32, rows: u32, to: usize, cod
   v128.store(totals, sums(t4, t5, t6, t7), 16);
 }
 
-/** A bit for each of the group's totals that is not above `limits` (the same in every lane). */
+/** Returns a bit per total of the group: set if it is at most `limits` (one value in every lane). */
 @inline export function totalsWithin(totals: usize, limits: v128): u32 {
   return (
     i32x4.bitmask(i32x4.le_u(v128.load(totals), limits)) |

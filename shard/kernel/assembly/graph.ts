@@ -1,26 +1,27 @@
 /**
- * The memory of a navigable graph: a record for each node, and apart from them the lists of those that are on higher levels.
+ * The memory of a navigable graph (HNSW, see `graphLink.ts`): a record per node, and separate lists for nodes on higher
+ * levels.
  *
- *   record:  vector | slot u32 | lock u32 | upper u32 | count u32 | 2m × u32 neighbour
- *   upper:   level u32 | for each level from 1: count u32, m × u32 neighbour
+ *   Record:  vector | slot u32 | lock u32 | upper u32 | count u32 | 2m × u32 neighbour.
+ *   Upper:   level u32 | per level from 1: count u32, m × u32 neighbour.
  *
- * A vector is a byte for each component, or an f32, and the distance of two the sum of the squares of their differences: a whole
- * number below 2^31, or an f32 whose bits order it as one. Threads change the links of a node under its lock, and read them
- * without: they may find a neighbour twice, or miss one, but never something that is no node.
+ * A vector has a byte or an f32 per component. A distance is the sum of squared differences. It is a whole number below
+ * 2^31, or an f32 whose bits sort like one. Threads change links under the node's lock and read them without it. A
+ * reader may find a neighbour twice or miss one, but every link that it reads leads to a node.
  */
 
 @unmanaged
 export class Graph {
   /** Nodes whose records are written. */
   count: u32;
-  /** The next node to be linked, which threads take one after another. */
+  /** Next node to be linked. Threads take nodes one by one. */
   next: u32;
-  /** Where a search begins: a node of the highest level; NO_NODE before the first. */
+  /** Start of every search: a node of the highest level; NO_NODE before the first. */
   entry: u32;
   entryLock: u32;
-  /** Neighbours of a node on a higher level; twice as many on level 0. */
+  /** Most neighbours of a node on a higher level (m); twice as many on level 0. */
   neighbours: u32;
-  /** Nodes that a search finds of which the neighbours of a new node are chosen. */
+  /** Candidates that a search finds for the neighbours of a new node (ef_construction). */
   width: u32;
   /** A multiple of 16. */
   vectorBytes: u32;
@@ -46,7 +47,7 @@ export const NO_NODE: u32 = 0xffff_ffff;
   return vectorOf(graph, node) + graph.vectorBytes + 4;
 }
 
-/** The address of what the node has on higher levels, the level first; 0 where there is none. */
+/** Returns the address of the node's upper lists, which begin with its level; 0 for a node of level 0 only. */
 @inline function upperOf(graph: Graph, node: u32): usize {
   const upper = load<u32>(vectorOf(graph, node) + graph.vectorBytes, 8);
   return upper == 0 ? 0 : usize(graph.uppers) + (usize(upper) << 2);
@@ -57,7 +58,7 @@ export function levelOf(graph: Graph, node: u32): u32 {
   return upper == 0 ? 0 : load<u32>(upper);
 }
 
-/** The address of the node's list on a level that it is on: the count, then the neighbours. */
+/** Returns the address of the node's list on one of its levels: the count, then the neighbours. */
 @inline export function listOf(graph: Graph, node: u32, level: u32): usize {
   if (level == 0) return vectorOf(graph, node) + graph.vectorBytes + 12;
   return upperOf(graph, node) + 4 + ((usize(level - 1) * (graph.neighbours + 1)) << 2);
@@ -67,13 +68,13 @@ export function levelOf(graph: Graph, node: u32): u32 {
   return level == 0 ? graph.neighbours << 1 : graph.neighbours;
 }
 
-/** Looks this often at a lock that is held before it sleeps, and sleeps so long: its holder may have lost its processor. */
+/** Tries for a taken lock before a sleep, and the length of the sleep. The owner may have lost its processor. */
 const SPINS: u32 = 1000;
 const SLEEP_NS: i64 = 50_000;
-/** After so many sleeps, a minute at least, its holder is no more. */
+/** Sleeps until the lock's owner is taken for dead: a minute at least. */
 const SLEEPS_MAX: u32 = 1_200_000;
 
-/** Traps where the thread that holds the lock has ended. */
+/** Takes a lock. Traps if the thread that has it is dead. */
 export function lock(at: usize): void {
   for (let tries: u32 = 0; atomic.cmpxchg<u32>(at, 0, 1) != 0; tries++) {
     if (tries >= SPINS + SLEEPS_MAX) unreachable();
@@ -104,7 +105,7 @@ export function lock(at: usize): void {
   return v128.shuffle<i32>(a, b, 2, 6, 3, 7);
 }
 
-/** The distances of the vectors at a, b, c and d from that at `from`. */
+/** Returns the distances from the vector at `from` to those at a, b, c and d. */
 export function distances(graph: Graph, from: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   let sa = i32x4.splat(0);
   let sb = sa;
@@ -144,7 +145,7 @@ export function distances(graph: Graph, from: usize, a: usize, b: usize, c: usiz
   return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
 }
 
-/** The distance of one vector, which `distances` measures four times. */
+/** Returns one distance. It costs as much as the four of `distances`. */
 @inline export function distance(graph: Graph, from: usize, to: usize): u32 {
   return u32(i32x4.extract_lane(distances(graph, from, to, to, to, to), 0));
 }

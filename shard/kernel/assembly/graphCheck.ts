@@ -1,17 +1,20 @@
-/** Whether links lead to nodes. Nothing else looks: a link to elsewhere would be read as one to a node. */
+/** Checks that links lead to nodes. Searches do not check: they would read any memory as a node. */
 import { Graph, levelOf, listOf, NO_NODE, neighboursOn, vectorOf } from './graph';
 
 /** Above any level that is drawn for 2^32 nodes. */
 const LEVELS_MAX: u32 = 64;
 
-/** Returns the first of `most` nodes from `first` on that has a wrong link, and NO_NODE where none has. `upperWords`: of what they take. */
+/**
+ * Checks `most` nodes from `first` on. Returns the first with a wrong link, or NO_NODE. `upperWords`: size of the upper
+ * lists.
+ */
 export function findBadNode(graph: Graph, upperWords: u32, first: u32, most: u32): u32 {
   const end = min<u32>(graph.count, first + most);
   for (let node = first; node < end; node++) if (!hasUpper(graph, upperWords, node) || !isLinked(graph, upperWords, node)) return node;
   return NO_NODE;
 }
 
-/** Whether what the node has on higher levels lies where such things are. */
+/** Whether the node's upper lists lie within the memory for them. */
 function hasUpper(graph: Graph, upperWords: u32, node: u32): bool {
   const upper = load<u32>(vectorOf(graph, node) + graph.vectorBytes, 8);
   if (upper == 0) return true;

@@ -1,7 +1,7 @@
 /**
- * Links new nodes, as Malkov and Yashunin do in "Efficient and robust approximate nearest neighbor search using Hierarchical
- * Navigable Small World graphs", 2016. Several threads may link at a time. A node is seen by others only once it has its own
- * neighbours on all its levels, so that no search ends in it.
+ * Links new nodes, after Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
+ * Hierarchical Navigable Small World graphs" (arXiv 1603.09320). Several threads may link at a time. Others see a node
+ * only once it has its neighbours on all its levels, so that no search ends in it.
  */
 import {
   distance,
@@ -17,7 +17,7 @@ import {
 } from './graph';
 import { addSorted, descend, distancesOf, nodeOf, search, Walk } from './graphWalk';
 
-/** Links up to `most` nodes that are next; returns how many, fewer where there are no more. */
+/** Links the next nodes, up to `most`; returns how many. Fewer than `most`: all are linked. */
 export function linkNodes(graph: Graph, walk: Walk, most: u32): u32 {
   for (let linked: u32 = 0; linked < most; linked++) {
     const node = atomic.add<u32>(changetype<usize>(graph), 1, offsetof<Graph>('next'));
@@ -61,8 +61,8 @@ function link(graph: Graph, walk: Walk, node: u32): void {
 }
 
 /**
- * Writes a list of up to `most` of `count` entries, which are sorted: of those that are nearer to another in the list than to the
- * node, none.
+ * Writes a list of up to `most` of `count` sorted entries. If there are too many, it skips an entry that is nearer to a
+ * chosen one than to the node (the paper's Algorithm 4).
  */
 function choose(graph: Graph, entries: usize, count: u32, most: u32, list: usize): void {
   const taken = list + 4;
@@ -86,7 +86,7 @@ function choose(graph: Graph, entries: usize, count: u32, most: u32, list: usize
   return false;
 }
 
-/** Adds a neighbour to a node's list, and chooses anew where the list is full. */
+/** Adds a neighbour to a node's list. If the list is full, chooses among the old and the new one. */
 function connect(graph: Graph, walk: Walk, node: u32, neighbour: u32, level: u32): void {
   const held = lockOf(graph, node);
   lock(held);

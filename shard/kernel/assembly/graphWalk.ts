@@ -1,25 +1,28 @@
-/** Searches of a graph: from one node to the neighbours of the nearest that it knows, until those lead no nearer. */
+/**
+ * Searches a graph (Algorithm 2 of the paper in `graphLink.ts`): expands the nearest known node until that finds no
+ * nearer one.
+ */
 import { distance, distances, Graph, listOf, levelOf, NO_NODE, slotOf, vectorOf } from './graph';
 
-/** The scratch of a search. The host gives addresses and sizes; what is found is the host's to read. */
+/** Scratch of a search. The host gives addresses and sizes, and reads what is found. */
 @unmanaged
 export class Walk {
-  /** The address of the query, in the form of the graph's vectors. */
+  /** Address of the query, encoded like the graph's vectors. */
   query: u32;
-  /** Eligible nodes that are searched for, and the most nodes of any kind that are kept meanwhile. */
+  /** Eligible nodes to find (ef), and the most nodes of any kind to keep meanwhile. */
   width: u32;
   most: u32;
-  /** Every node is eligible. */
+  /** Non-zero if every node is eligible. */
   takesAll: u32;
-  /** The address of a bitmap of the eligible slots, and its bits; 0: the nodes are eligible that have a slot. */
+  /** Address of a bitmap of the eligible slots, and its bits. 0: nodes that have a slot are eligible. */
   bitmap: u32;
   bits: u32;
-  /** The nearest nodes so far, and those of them that are eligible. */
+  /** Nearest nodes so far, and how many of them are eligible. */
   count: u32;
   eligible: u32;
-  /** The place of the first whose neighbours have not been looked at, or before it. */
+  /** No entry before this place is left to expand. */
   first: u32;
-  /** Addresses: room for `most` + 1 entries, for 2m + 1 entries, for 2m + 4 nodes, for four distances, and a bit for each node. */
+  /** Addresses of room: `most` + 1 entries, 2m + 1 entries, 2m + 4 nodes, four distances, and a bit per node. */
   entries: u32;
   sorted: u32;
   fresh: u32;
@@ -28,11 +31,11 @@ export class Walk {
   visitedBytes: u32;
 }
 
-/** The slot of a node that stands for several rows: it is eligible. */
+/** Slot of a node that represents several rows. It is eligible. */
 const SEVERAL: u32 = 0xffff_fffe;
 const NO_SLOT: u32 = 0xffff_ffff;
 
-/** An entry: distance * 2^32 + node, with these two marks. */
+/** An entry is distance * 2^32 + node, with these two marks. */
 const EXPANDED: u64 = 0x8000_0000;
 const ELIGIBLE: u64 = 0x4000_0000;
 const MARKS: u64 = EXPANDED | ELIGIBLE;
@@ -54,7 +57,7 @@ function isEligible(graph: Graph, walk: Walk, node: u32): bool {
   return slot < walk.bits && ((load<u8>(usize(walk.bitmap) + (slot >> 3)) >> (slot & 7)) & 1) != 0;
 }
 
-/** Makes room at the place of an entry among `count` that are sorted, and returns its address. */
+/** Makes room for an entry among `count` sorted ones, and returns its address. */
 @inline function placeFor(entries: usize, count: u32, entry: u64): usize {
   let low: u32 = 0;
   let high = count;
@@ -73,13 +76,13 @@ function isEligible(graph: Graph, walk: Walk, node: u32): bool {
   return place;
 }
 
-/** Adds an entry to `count` that are sorted. */
+/** Inserts an entry into `count` sorted ones. */
 @inline export function addSorted(entries: usize, count: u32, distance: u32, node: u32): void {
   const entry = (u64(distance) << 32) | node;
   store<u64>(placeFor(entries, count, entry), entry);
 }
 
-/** A node that is not nearer does not get in. */
+/** Distance of the last entry that counts: a node that is not nearer is dropped. */
 @inline function worst(walk: Walk): u32 {
   if (walk.eligible < walk.width && walk.count < walk.most) return 0xffff_ffff;
   return load<u32>(entryAt(walk.entries, walk.count - 1), 4);
@@ -94,7 +97,7 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   if (at < walk.first) walk.first = at;
   let count = walk.count + 1;
   let found = walk.eligible + u32(eligible);
-  // What lies behind the last that is searched for leads to nothing.
+  // Drop entries behind the last eligible one that is wanted: they lead nowhere.
   for (; ; count--) {
     const last = u32((load<u64>(entryAt(walk.entries, count - 1)) & ELIGIBLE) != 0);
     if (count <= walk.most && found + 1 - last <= walk.width) break;
@@ -104,7 +107,7 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   walk.eligible = found;
 }
 
-/** Lists the neighbours in a list that have not been visited, and visits them; returns how many. */
+/** Lists the unvisited neighbours of a list, marks them as visited, and returns how many. */
 @inline function freshOf(walk: Walk, list: usize): u32 {
   const end = list + 4 + (usize(atomic.load<u32>(list)) << 2);
   const visited: usize = walk.visited;
@@ -121,7 +124,7 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   return u32((to - usize(walk.fresh)) >> 2);
 }
 
-/** The distances of four nodes from `at` on, of which the first `left` are there. */
+/** Returns the distances of four nodes from address `at` on. Only the first `left` of them exist. */
 @inline export function distancesOf(graph: Graph, from: usize, at: usize, left: u32): v128 {
   const a = load<u32>(at);
   const b = left > 1 ? load<u32>(at, 4) : a;
@@ -130,7 +133,7 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
   return distances(graph, from, vectorOf(graph, a), vectorOf(graph, b), vectorOf(graph, c), vectorOf(graph, d));
 }
 
-/** Finds the nearest nodes of a level, from `start` on, which is at that distance. */
+/** Finds the nearest nodes of a level, from node `start` at distance `startDistance`. */
 export function search(graph: Graph, walk: Walk, start: u32, startDistance: u32, level: u32): void {
   begin(graph, walk, start, startDistance);
   advance(graph, walk, level, 0xffff_ffff);
@@ -146,7 +149,7 @@ function begin(graph: Graph, walk: Walk, start: u32, startDistance: u32): void {
   enter(graph, walk, startDistance, start);
 }
 
-/** Visits `most` more nodes, or a few beyond; returns whether the walk is at its end. */
+/** Visits `most` more nodes or a few more. Returns whether the walk is finished. */
 function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
   let left = most;
   while (true) {
@@ -178,7 +181,7 @@ function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
   }
 }
 
-/** Goes from a node to the nearest of its neighbours on a level, as long as that is nearer; returns distance * 2^32 + node. */
+/** Moves from a node to its nearest neighbour on a level while that is nearer. Returns distance * 2^32 + node. */
 export function descend(graph: Graph, query: usize, start: u32, startDistance: u32, level: u32): u64 {
   let nearest = (u64(startDistance) << 32) | start;
   let best: u64;
@@ -204,12 +207,12 @@ export function descend(graph: Graph, query: usize, start: u32, startDistance: u
   return best;
 }
 
-/** Returned by a walk that has visited as many nodes as it may. `continueWalk` continues it. */
+/** Result of a walk that has visited as many nodes as it may; `continueWalk` continues it. */
 const UNFINISHED: u32 = 0xffff_ffff;
 
 /**
- * Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. Visits `most` nodes
- * of the lowest level or a few beyond; returns `UNFINISHED` if more are left.
+ * Finds the nearest nodes of the whole graph and returns how many, nearest first in `entries`. Visits `most` nodes of
+ * the lowest level or a few more; returns `UNFINISHED` if more are left.
  */
 export function walkGraph(graph: Graph, walk: Walk, most: u32): u32 {
   const entry = graph.entry;
@@ -221,10 +224,10 @@ export function walkGraph(graph: Graph, walk: Walk, most: u32): u32 {
   return continueWalk(graph, walk, most);
 }
 
-/** Continues an unfinished walk, as `walkGraph`. Nodes may have been added since. */
+/** Continues an unfinished walk, with the result of `walkGraph`. Nodes may have been added since. */
 export function continueWalk(graph: Graph, walk: Walk, most: u32): u32 {
   if (!advance(graph, walk, 0, most)) return UNFINISHED;
-  // What is kept for the way alone is left out.
+  // Drop nodes that are not eligible: they were kept only as a way to others.
   let to: usize = walk.entries;
   const end = entryAt(walk.entries, walk.count);
   for (let from = to; from < end; from += 8) {

@@ -1,6 +1,6 @@
 /**
- * The nearest rows so far: a binary heap whose root is the farthest of them. An exact squared distance is
- * high * 2^32 + low; equal distances are ordered by id, so the order is total and the same everywhere.
+ * The nearest rows so far: a binary heap with the farthest at its root. An exact squared distance is high * 2^32 + low.
+ * Equal distances are ordered by id, so the order is total and equal on every machine.
  */
 import { ENTRY_BYTES, entriesOf, rowsOf, Scan } from './scan';
 
@@ -16,7 +16,7 @@ class Entry {
   return changetype<Entry>(entries + usize(index) * ENTRY_BYTES);
 }
 
-/** Compares without a branch, which could not be predicted. */
+/** Compares without a branch, since none could be predicted. */
 @inline function isFarther(entry: Entry, high: u64, low: u32, id: f64): bool {
   const byId = u32(entry.low == low) & u32(entry.id > id);
   const byLow = u32(entry.high == high) & (u32(entry.low > low) | byId);
@@ -35,8 +35,8 @@ class Entry {
 }
 
 /**
- * A row farther than this does not get in: the farthest kept, or the maximum where that is 2^64 or there is room. Where
- * rows are gathered, the limit.
+ * Rows farther than this are dropped. It is the farthest row's distance, or the maximum while the heap has room or if
+ * the distance is 2^64 or more. While gathering, it is the limit.
  */
 export function worstTotal(scan: Scan): u64 {
   if (scan.gathers) return limitTotal(scan);
@@ -45,7 +45,7 @@ export function worstTotal(scan: Scan): u64 {
   return worst.high >> 32 ? u64.MAX_VALUE : (worst.high << 32) | worst.low;
 }
 
-/** Offers the listed row `at`, at the distance high * 2^32 + low; true where that changed the worst total. */
+/** Offers the listed row `at` at distance high * 2^32 + low. Returns true if the worst total changed. */
 export function offer(scan: Scan, at: u32, high: u64, low: u32): bool {
   if (scan.gathers) {
     gather(scan, at, high, low);
@@ -63,7 +63,7 @@ export function offer(scan: Scan, at: u32, high: u64, low: u32): bool {
   return load<f64>(usize(scan.ids) + (usize(rowAt(scan, at)) << 3));
 }
 
-/** As `offer`, where rows are not gathered and the id has been read. */
+/** Offers a row whose id is already read, when rows are not being gathered. */
 export function keep(scan: Scan, slot: u32, id: f64, high: u64, low: u32): bool {
   const entries = entriesOf(scan);
   const count = scan.count;
@@ -77,7 +77,7 @@ export function keep(scan: Scan, slot: u32, id: f64, high: u64, low: u32): bool 
   return true;
 }
 
-/** Puts an entry at place `count` of a heap, or above it. */
+/** Inserts an entry at place `count` of a heap, or above it. */
 function siftUp(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: u32): void {
   let index = count;
   while (index > 0) {
@@ -91,8 +91,8 @@ function siftUp(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: 
 }
 
 /**
- * Puts an entry in the place of the root of a heap of `count`: the hole sinks to the bottom, and the entry, which mostly
- * belongs there, rises from it (Wegener's bottom-up heapsort).
+ * Replaces the root of a heap of `count`. The hole sinks to the bottom and the entry, which usually belongs there,
+ * rises from it (Wegener's bottom-up heapsort).
  */
 function siftDown(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: u32): void {
   let index: u32 = 0;
@@ -110,7 +110,7 @@ function siftDown(entries: usize, count: u32, high: u64, low: u32, id: f64, slot
   siftUp(entries, index, high, low, id, slot);
 }
 
-/** Offers the nearest rows of another scan, which has the same query and is not finished. */
+/** Offers the nearest rows of another scan for the same query, which is not finished. */
 export function mergeScan(scan: Scan, other: Scan): void {
   const entries = entriesOf(other);
   for (let index: u32 = 0; index < other.count; index++) {
@@ -119,7 +119,7 @@ export function mergeScan(scan: Scan, other: Scan): void {
   }
 }
 
-/** Sorts the heap, nearest first, and replaces `high` by the score. Returns the number of entries; the scan is over. */
+/** Sorts the heap, nearest first, and replaces `high` by the score. Returns the number of entries and ends the scan. */
 export function finishScan(scan: Scan): u32 {
   const entries = entriesOf(scan);
   for (let last = i32(scan.count) - 1; last > 0; last--) {
@@ -138,21 +138,21 @@ export function finishScan(scan: Scan): u32 {
   return scan.count;
 }
 
-/** The score of high * 2^32 + low: that / 2^32, rounded once, since high < 2^47 and low / 2^32 are both exact. */
+/** Returns (high * 2^32 + low) / 2^32, rounded once: high < 2^47 and low / 2^32 are both exact. */
 @inline function scoreOf(high: u64, low: u32): f64 {
   return f64(high) + f64(low) / 4294967296.0;
 }
 
 /**
- * A total above this has a score above the limit. The score is a total rounded by 2^-53 of it at most; the limit is
- * raised by eight times that, so that neither that rounding nor the one here cuts a row whose score is within it.
+ * A total above this has a score above the limit. A score is a total rounded by at most 2^-53 of it. The limit is
+ * raised by eight times that, so that no rounding drops a row whose score is within the limit.
  */
 function limitTotal(scan: Scan): u64 {
   const total = scan.limit * 4294967296.0 * 1.000000000000001;
   return total < 18446744073709551616.0 ? u64(total) : u64.MAX_VALUE;
 }
 
-/** Adds the listed row `at`, at the distance high * 2^32 + low, as a finished entry, where it is within the limit. */
+/** Adds the listed row `at` at distance high * 2^32 + low as a finished entry, if it is within the limit. */
 function gather(scan: Scan, at: u32, high: u64, low: u32): void {
   const score = scoreOf(high, low);
   if (score > scan.limit) return;

@@ -1,4 +1,6 @@
-/** The exact kernel. All its state is in the imported memory, at addresses that the host gives: it has no data and no heap. */
+/**
+ * The exact kernel. All state is in the imported memory, at addresses that the host gives: no data section, no heap.
+ */
 export { beginScan, entriesOf as entries, rowsOf as rowList, scanBytes } from './scan';
 export { enterGather, gatherRows, offerRows, scanRows } from './rows';
 export { finishScan, mergeScan } from './heap';

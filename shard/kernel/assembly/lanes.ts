@@ -3,7 +3,7 @@
   return u64(i64x2.extract_lane(lanes, 0)) + u64(i64x2.extract_lane(lanes, 1));
 }
 
-/** The sum of the four lanes, of pairs of them first. */
+/** Returns the sum of the four lanes, added in pairs first. */
 @inline export function totalOf(lanes: v128): f32 {
   const pairs = f32x4.add(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
   return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1);
@@ -25,8 +25,8 @@ export function largestComponent(vector: usize, sizeBytes: u32): u32 {
 }
 
 /**
- * Reads `sizeBytes` (a multiple of 512) as fast as one thread can, in eight streams, and returns their sum: what the
- * bench measures a scan against.
+ * Reads `sizeBytes` (a multiple of 512) in eight streams, as fast as one thread can, and returns the sum. The bench
+ * compares scans with it.
  */
 export function readAll(from: usize, sizeBytes: usize): u64 {
   const apart = sizeBytes >> 3;

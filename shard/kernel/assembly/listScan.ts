@@ -1,7 +1,7 @@
 /**
- * The lists of an inverted file, read for one query: rows are codes under a plane, beside the slots that they are of. The heap
- * of the scan holds the smallest distances that rows cannot exceed, so that what a row cannot fall below says whether it may
- * be among the nearest.
+ * Scans lists of an inverted file for one query. A list holds codes under a plane, and the slots of its rows. For each
+ * row the codes give a lower and an upper bound of its distance. The heap keeps the smallest upper bounds: a row whose
+ * lower bound is beyond the largest of them is not among the nearest.
  */
 import { keep, worstTotal } from './heap';
 import { BEYOND_F64, enterPlane, keepNear, leastDistance, listNear, mostDistance, setReach } from './nearness';
@@ -9,12 +9,12 @@ import { Plane } from './plane';
 import { BATCH, dotsOf, rowsOf, Scan } from './scan';
 import { codesFrom, ESTIMATE_BYTES, estimateRows, SignQuery } from './signs';
 
-/** Bytes of a row that is found: the least squared distance f64, slot u32, unused u32. */
+/** Bytes of a found row: the least squared distance f64, slot u32, unused u32. */
 const FOUND_BYTES: usize = 16;
 
 /**
- * Writes those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set in `bitmap` and that may
- * be among the nearest to `found`; returns how many.
+ * Writes the rows that may be among the nearest to `found`, and returns how many. Looks at `rows` rows from `first` on
+ * whose bit is set in `bitmap`. At most BATCH rows, and `first` begins a word.
  */
 export function scanList(
   scan: Scan,
@@ -32,8 +32,8 @@ export function scanList(
 }
 
 /**
- * As `scanList`, of any number of rows, but leaves out what the signs of the rows, around the centre that the query has entered, show to
- * be far.
+ * Scans any number of rows like `scanList`, but first skips rows that their sign codes show to be far. The signs are
+ * relative to the centre that the query has entered.
  */
 export function scanListBySigns(
   scan: Scan,
@@ -51,7 +51,7 @@ export function scanListBySigns(
   for (let from = first; from < first + rows; from += BATCH) {
     const worst = worstTotal(scan);
     const limit = worst == u64.MAX_VALUE ? f32(Infinity) : f32(f64(worst) - f64(query.square));
-    // Where rows that are found come afterwards.
+    // The area behind the rows found so far.
     const to = found + usize(taken) * FOUND_BYTES;
     const batch = min(BATCH, first + rows - from);
     const estimated = estimateRows(query, codesFrom(query, signs, from), batch, from, bitmap + (usize(from) >> 3), limit, to);
@@ -66,7 +66,7 @@ export function scanListBySigns(
   return taken;
 }
 
-/** Takes the first `listed` rows of the list, whose products have been made. */
+/** Takes the first `listed` rows of the list, whose products are computed. */
 function takeListed(scan: Scan, listed: u32, slots: usize, found: usize): u32 {
   const plane = changetype<Plane>(scan.plane);
   const list = rowsOf(scan);
@@ -87,7 +87,7 @@ function takeListed(scan: Scan, listed: u32, slots: usize, found: usize): u32 {
   return listed;
 }
 
-/** A row whose least squared distance is above this is not among the nearest. */
+/** Returns the bound: a row whose least squared distance is above it is not among the nearest. */
 export function worstDistance(scan: Scan): f64 {
   const worst = worstTotal(scan);
   return worst == u64.MAX_VALUE ? Infinity : f64(worst) * (1.0 + BEYOND_F64);

@@ -1,6 +1,6 @@
 /**
- * Exact squared distances for blocks where dimension * (largest |row| + largest |query| component)^2 < 2^63 and the
- * sum of the two is below 2^31: then no difference leaves i32 and no sum leaves i64. The host checks this bound.
+ * Exact squared distances when no difference can exceed i32 and no sum i64. That holds if (largest |row| + largest
+ * |query| component) is below 2^31 and dimension times its square below 2^63. The host checks this bound.
  */
 import { sumOf } from './lanes';
 import { queryOf, Scan, totalsOf, vectorOf } from './scan';
@@ -24,7 +24,7 @@ export function narrowTotal(scan: Scan, at: u32): u64 {
   return sumOf(total);
 }
 
-/** Writes the distances of a group, the listed rows at, at + apart, at + 2 * apart, …, to the scan's totals. */
+/** Writes the distances of a group (the listed rows at, at + apart, at + 2 * apart, …) to the scan's totals. */
 export function narrowTotals(scan: Scan, at: u32, apart: u32): void {
   const query = queryOf(scan);
   const end: usize = scan.strideBytes;

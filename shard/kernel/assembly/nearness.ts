@@ -1,42 +1,45 @@
 /**
- * Which rows the code plane of their block shows to be too far away. Let q be the query, x a row, x' the point of its
- * codes c, and T^2 the distance that a row must not exceed. By the triangle inequality |q - x| >= |q - x'| - |x - x'|, so a
- * row is too far where |q - x'| > T + |x - x'|, which is
+ * Decides which rows are too far away by the code plane of their block, a filter with a proven bound. Let q be the
+ * query, x a row, x' the point of its codes c, and T^2 the largest distance of interest. By the triangle inequality |q
+ * - x| >= |q - x'| - |x - x'|. So a row is too far if |q - x'| > T + |x - x'|. With the middles m and the weights w =
+ * (q - m) * step, that is the first line below. The second line is the first one solved for w·c.
  *
- *   |q - m|^2 - 2 w·c + |x' - m|^2 > T^2 + 2 T |x - x'| + |x - x'|^2     with the middles m and the weights w = (q - m) * step,
+ *   |q - m|^2 - 2 w·c + |x' - m|^2 > T^2 + 2 T |x - x'| + |x - x'|^2.
  *
- * or   2 w·c + 2 T residual - gain < |q - m|^2 - T^2.
+ *   2 w·c + 2 T residual - gain < |q - m|^2 - T^2.
  *
- * The weights are rounded to a unit W times an i16, v, so that the kernel adds up whole numbers: |w·c - W v·c| <= 127 Σ|w - W v|
- * =: E / 2. What is computed in f32, with an error below 2^-24 of each result, is
+ * The weights are rounded to a unit W times an i16, v, so that the kernel adds whole numbers. The error has a bound:
+ * |w·c - W v·c| <= 127 Σ|w - W v| = E / 2. In f32, each result with an error below 2^-24 of it, the kernel computes:
  *
- *   2 W v·c + 2 T residual - gain < |q - m|^2 - T^2 - E - S,
+ *   2 W v·c + 2 T residual - gain < |q - m|^2 - T^2 - E - S.
  *
- * whose left side is wrong by less than 2^-22 (|2 W v·c| + 2 T residual + |gain|). The plane's residual is greater, and its
- * gain less, by 2^-21 of it at least; S is 2^-20 of the largest |2 W v·c| there can be. Everything on the right side is
- * computed in f64 and put below what it is by more than the rounding. Where a number is not finite no row is left out.
+ * The left side is wrong by less than 2^-22 (|2 W v·c| + 2 T residual + |gain|). The plane's residual is greater, and
+ * its gain less, by at least 2^-21 of it. S is 2^-20 of the largest possible |2 W v·c|. The right side is computed in
+ * f64 and lowered by more than its rounding. If a number is not finite, no row is excluded.
  */
 import { Plane } from './plane';
 import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, weightsOf } from './scan';
 import { largestOf, sumOf, totalOf } from './lanes';
 
-/** Of |v|, so that it fits i16 after rounding; and of the sum of all |v|, so that 127 times it fits i32. */
+/** Bounds of |v|, so that it fits i16 after rounding, and of the sum of all |v|, so that 127 times it fits i32. */
 const WEIGHT_MAX: f32 = 32700;
 const WEIGHTS_SUM_MAX: f32 = 16000000;
 
 const CODE_MAX: f64 = 127;
-/** Four rows in a line are read as one stream while they are short; the processor takes longer ones for four. */
+/**
+ * Four rows in a line are read as one stream while they are short. The processor treats longer ones as four streams.
+ */
 const ONE_STREAM_BYTES: usize = 192;
-/** Far more than f64 rounds, and than f32 does. */
+/** More than any rounding error of f64, and of f32. */
 export const BEYOND_F64: f64 = 1.0 / 1125899906842624.0;
 const BEYOND_F32: f64 = 1.0 / 1048576.0;
-/** More than the rounding of a sum of 32,768 numbers in f32. */
+/** More than the rounding error of a sum of 32,768 numbers in f32. */
 const SUM_BEYOND: f64 = 1.0 + 1.0 / 256.0;
 
-/** More than what gains and residuals are off by. */
+/** More than the error of gains and residuals. */
 const BEYOND_PLANE: f64 = 1.0 / 262144.0;
 
-/** A squared distance that no row with these codes falls below. */
+/** Lower bound of the squared distance of a row with these codes. */
 @inline export function leastDistance(scan: Scan, dot: i32, gain: f64, residual: f64): f64 {
   const product = 2.0 * f64(scan.unit) * f64(dot);
   const square = scan.planeDistance - product + gain + residual * residual * (1.0 - BEYOND_PLANE);
@@ -44,7 +47,7 @@ const BEYOND_PLANE: f64 = 1.0 / 262144.0;
   return distance * distance * (1.0 - BEYOND_F64);
 }
 
-/** A squared distance that no row with these codes exceeds; the largest number where it is not known. */
+/** Upper bound of the squared distance of a row with these codes; the largest number if it is not known. */
 @inline export function mostDistance(scan: Scan, dot: i32, gain: f64, residual: f64): u64 {
   const product = 2.0 * f64(scan.unit) * f64(dot);
   const square = scan.planeDistanceMost - product + gain + abs(gain) * BEYOND_PLANE + residual * residual;
@@ -53,7 +56,7 @@ const BEYOND_PLANE: f64 = 1.0 / 262144.0;
   return most < 18446744073709551616.0 ? u64(most) : u64.MAX_VALUE;
 }
 
-/** Makes the weights of the query for a plane, where they are not its already. */
+/** Computes the weights of the query for a plane, unless they are current. */
 export function enterPlane(scan: Scan, plane: Plane): void {
   scan.plane = changetype<usize>(plane) as u32;
   if (scan.preparedVersion == plane.version) return;
@@ -86,7 +89,7 @@ export function enterPlane(scan: Scan, plane: Plane): void {
   scan.planeDistanceMost = distance * (1.0 + BEYOND_F64) + rounded;
 }
 
-/** Writes the weights as multiples of `unit`; returns the sum of what they are off by. */
+/** Writes the weights as multiples of `unit`; returns the sum of their errors. */
 function roundWeights(scan: Scan, unit: f32): f64 {
   const exact = exactWeightsOf(scan);
   const weights = weightsOf(scan);
@@ -96,7 +99,7 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   let errors = f32x4.splat(0);
   for (let offset: usize = 0; offset < end; offset += 16) {
     const weight = v128.load(exact + offset);
-    // Off by one where the product is rounded across a half: the errors are those of what is written.
+    // Rounding a product across a half is wrong by one; the errors are computed from the written weights.
     const whole = f32x4.nearest(f32x4.mul(weight, perUnit));
     errors = f32x4.add(errors, f32x4.abs(f32x4.sub(weight, f32x4.mul(whole, units))));
     const words = i32x4.trunc_sat_f32x4_s(whole);
@@ -108,7 +111,7 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   return f64(totalOf(errors));
 }
 
-/** Takes note of the farthest distance that is of interest. */
+/** Sets the largest distance of interest. */
 @inline export function setReach(scan: Scan, worst: u64): void {
   const distance = f64(worst);
   const least = scan.planeDistance - distance * (1.0 + BEYOND_F64);
@@ -130,7 +133,7 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
 }
 
-/** v·c of the codes at a, b, c and d. */
+/** Returns v·c for the codes at a, b, c and d. */
 @inline function products(scan: Scan, a: usize, b: usize, c: usize, d: usize): v128 {
   const weights = weightsOf(scan);
   const end: usize = changetype<Plane>(scan.plane).codeBytes;
@@ -149,15 +152,15 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   return sumsOf(sa, sb, sc, sd);
 }
 
-/** A bit for each of four rows that may be within reach. */
+/** Returns a bit per row of four: set if it may be within reach. */
 @inline function near(scan: Scan, dots: v128, gains: v128, residuals: v128): u32 {
   const product = f32x4.mul(f32x4.convert_i32x4_s(dots), f32x4.splat(scan.unit + scan.unit));
   const nearness = f32x4.sub(f32x4.add(product, f32x4.mul(residuals, f32x4.splat(scan.reach))), gains);
-  // Of what is not a number nothing is known.
+  // Inverted so that a result that is not a number keeps the row.
   return ~i32x4.bitmask(f32x4.lt(nearness, f32x4.splat(scan.leastNearness))) & 15;
 }
 
-/** Writes v·c of `rows` rows from `code` on. */
+/** Writes v·c for `rows` rows from `code` on. */
 function multiply(scan: Scan, code: usize, rows: u32): void {
   const codeBytes: usize = changetype<Plane>(scan.plane).codeBytes;
   const dots = dotsOf(scan);
@@ -184,8 +187,8 @@ function multiply(scan: Scan, code: usize, rows: u32): void {
 }
 
 /**
- * Lists those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set and that may be within
- * reach, with their products; returns how many.
+ * Lists the rows that may be within reach, with their products, and returns how many. Looks at `rows` rows from `first`
+ * on whose bit is set. At most BATCH rows, and `first` begins a word.
  */
 export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   const plane = changetype<Plane>(scan.plane);
@@ -202,7 +205,7 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
     while (mask != 0) {
       const row = at + u32(ctz(mask));
       store<u32>(list + (usize(listed) << 2), first + row);
-      // No place of a product that is still to be read.
+      // This place holds no product that is still to be read.
       store<i32>(dots + (usize(listed) << 2), load<i32>(dots + (usize(row) << 2)));
       listed++;
       mask &= mask - 1;
@@ -218,13 +221,15 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   return v128.load_lane<i32>(from + (usize(d) << 2), lanes, 3);
 }
 
-/** Keeps those of the first `listed` rows of the list that may be within reach, with their products; returns how many. */
+/**
+ * Keeps the listed rows that may be within reach, with their products; returns how many. `listed`: length of the list.
+ */
 export function keepNear(scan: Scan, listed: u32): u32 {
   const plane = changetype<Plane>(scan.plane);
   const codes: usize = plane.codes;
   const list = rowsOf(scan);
   const kepts = dotsOf(scan);
-  // The last group is filled up with its last row.
+  // Fill the last group with its last row.
   const last = load<u32>(list + (usize(listed - 1) << 2));
   let kept: u32 = 0;
   for (let at: u32 = 0; at < listed; at += 4) {
@@ -243,7 +248,7 @@ export function keepNear(scan: Scan, listed: u32): u32 {
     let mask = near(scan, dots, four(plane.gains, a, b, c, d), four(plane.residuals, a, b, c, d));
     mask &= (1 << min<u32>(4, listed - at)) - 1;
     if (mask == 0) continue;
-    // No place of a product that is kept: that of the first of the four, or one behind it.
+    // These places hold no kept product: they begin at the first of the four, or one behind it.
     const made = kepts + (usize(at) << 2);
     v128.store(made, dots);
     while (mask != 0) {

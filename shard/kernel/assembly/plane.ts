@@ -1,24 +1,24 @@
 /**
- * The code plane of a block: a byte for each component, beside the rows themselves. A component x of dimension j becomes
- * the code c of the nearest middle[j] + c * step[j], kept within ±127. Of each row x with the codes c, and so with the
- * point x' = middle + step * c, the plane holds two numbers besides:
+ * The code plane of a block: a scalar quantizer with a byte per component, stored beside the rows. A component x of
+ * dimension j becomes the code c of the nearest middle[j] + c * step[j], kept within ±127. Let x' = middle + step * c
+ * be the point of a row's codes. The plane also holds two numbers per row.
  *
- *   residual   |x - x'|, or a little more;
- *   gain       |x' - middle|^2 - |x - x'|^2, or a little less.
+ *   Residual   |x - x'|, or a little more.
+ *   Gain       |x' - middle|^2 - |x - x'|^2, or a little less.
  *
- * `nearness.ts` says what is made of them. All sums are exact: the host sees to it that dimension * (2 * L + 256)^2 < 2^63
- * and 2 * L + 256 < 2^31 for the largest |component| L that was ever in the block. The step is a 254th of what a dimension
- * spans, rounded up, so that |step * c| <= L + 127, and no difference is above 2 * L + 256.
+ * `nearness.ts` uses them. All sums are exact. Let L be the largest |component| that was ever in the block. The host
+ * ensures that dimension * (2 * L + 256)^2 < 2^63 and 2 * L + 256 < 2^31. The step is 1/254 of the range of a
+ * dimension, rounded up. Therefore |step * c| <= L + 127, and no difference exceeds 2 * L + 256.
  */
 import { sumOf } from './lanes';
 
 @unmanaged
 export class Plane {
-  /** Of the steps and the codes they made, unique in the process; 0 before there are any. */
+  /** Version of the steps and their codes, unique in the process; 0 before the first. */
   version: u32;
-  /** Bytes of the codes of a row: a multiple of 16, and zeros from the dimension on. */
+  /** Bytes of a row's codes: a multiple of 16, zeros from the dimension on. */
   codeBytes: u32;
-  /** The addresses of: i32 for each byte of a code, twice; f32 for each row, twice; the codes, row by row. */
+  /** Addresses: twice i32 per byte of a code, twice f32 per row, and the codes, row by row. */
   middles: u32;
   steps: u32;
   gains: u32;
@@ -26,21 +26,21 @@ export class Plane {
   codes: u32;
 }
 
-/** The part of a number by which what is stored of it lies on the safe side. */
+/** Relative margin by which stored numbers are on the safe side. */
 const SAFE: f64 = 1.0 / 1048576.0;
 
 const CODE_MAX: f32 = 127;
 
-/** Begins to choose middles and steps: `fitRows` with all rows follows, then `endFit`. */
+/** Begins to choose middles and steps. `fitRows` with all rows follows, then `endFit`. */
 export function beginFit(plane: Plane): void {
-  // Before they are what they are called, the smallest components and the largest.
+  // During the fit, the two arrays hold the smallest and the largest components.
   for (let offset: usize = 0; offset < usize(plane.codeBytes) << 2; offset += 16) {
     v128.store(usize(plane.middles) + offset, i32x4.splat(i32.MAX_VALUE));
     v128.store(usize(plane.steps) + offset, i32x4.splat(i32.MIN_VALUE));
   }
 }
 
-/** Takes note of `rows` rows. Those without an id are not looked at, where there are `ids`: 0 for none. */
+/** Adds `rows` rows to the fit. `ids`: rows without an id are skipped; 0 if all count. */
 export function fitRows(plane: Plane, vectors: usize, ids: usize, rows: u32, strideBytes: u32): void {
   const lows: usize = plane.middles;
   const highs: usize = plane.steps;
@@ -56,7 +56,7 @@ export function fitRows(plane: Plane, vectors: usize, ids: usize, rows: u32, str
   }
 }
 
-/** Chooses middles and steps for the rows that were noted. */
+/** Chooses middles and steps for the rows of the fit. */
 export function endFit(plane: Plane, strideBytes: u32): void {
   const lows: usize = plane.middles;
   const highs: usize = plane.steps;

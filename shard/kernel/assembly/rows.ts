@@ -1,6 +1,6 @@
 /**
- * The scans of rows. `plane`: the code plane of the block, 0 where it has none. `isWide`: 1 where the components may be any,
- * so that there is no plane; 0 where they fulfil the bound of `narrow.ts`.
+ * Scans of rows. `plane`: the code plane of the block, or 0. `isWide`: 1 if components may be any, which excludes a
+ * plane; 0 if they satisfy the bound of `narrow.ts`.
  */
 import { considerNarrow, considerWideRows } from './consider';
 import { worstTotal } from './heap';
@@ -9,12 +9,13 @@ import { Plane } from './plane';
 import { BATCH, enterBlock, listRows, Scan } from './scan';
 
 /**
- * The most batches that go without the plane after it kept more than half of one: one batch, and twice as many each time that
- * happens again. At the beginning of a search it is soon of use; among some rows it never is.
+ * Longest pause of the plane, in batches. The plane pauses after it has kept more than half of a batch. The pause is
+ * one batch, doubled on each repeat. At the beginning of a search the plane soon becomes useful; for some rows it never
+ * does.
  */
 const REST_MAX: u16 = 16;
 
-/** Where fewer than one of so many rows of a batch are eligible, only their codes are read. */
+/** If fewer than one in this many rows of a batch is eligible, only the codes of eligible rows are read. */
 const SPARSE: u32 = 3;
 
 const WORD_ROWS: u32 = 64;
@@ -24,7 +25,7 @@ const WORD_ROWS: u32 = 64;
   if (plane != 0) enterPlane(scan, changetype<Plane>(usize(plane)));
 }
 
-/** Whether the plane is asked about the next batch. */
+/** Whether the plane filters the next batch. */
 @inline function usesPlane(scan: Scan): bool {
   if (scan.plane == 0 || scan.count < scan.capacity) return false;
   if (scan.planeRest == 0) return true;
@@ -32,7 +33,7 @@ const WORD_ROWS: u32 = 64;
   return false;
 }
 
-/** Takes note that the plane kept `kept` of `asked` rows. */
+/** Records that the plane kept `kept` of `asked` rows. */
 @inline function rate(scan: Scan, kept: u32, asked: u32): void {
   if (kept * 2 > asked) {
     scan.planeRests = max<u16>(1, min<u16>(REST_MAX, scan.planeRests * 2));
@@ -42,12 +43,12 @@ const WORD_ROWS: u32 = 64;
   }
 }
 
-/** Considers the eligible rows of the next words of the bitmap, BATCH rows at most, that their codes show to be near. */
+/** Considers the next eligible rows of the bitmap, at most BATCH, that their codes show to be near. */
 function considerNear(scan: Scan): void {
   const from = scan.nextWord;
   const to = min<u32>(scan.words, from + BATCH / WORD_ROWS);
   let eligible: u32 = 0;
-  // Of the last row that is eligible, and up to it: beyond it there may be no row.
+  // Find the last eligible row; beyond it there may be no row.
   let end = from;
   let last: u64 = 0;
   for (let word = from; word < to; word++) {
@@ -88,7 +89,7 @@ function considerBatch(scan: Scan, isWide: u32): bool {
   return listed > 0;
 }
 
-/** Offers every row of a block whose bit is set in `bitmap` (of `words` u64). */
+/** Offers every row of a block whose bit is set in `bitmap` (`words` words of u64). */
 export function scanRows(
   scan: Scan,
   vectors: usize,
@@ -104,7 +105,7 @@ export function scanRows(
   while (considerBatch(scan, isWide)) {}
 }
 
-/** Offers the first `listed` rows of the scan's row list, which the host has written: one at least. */
+/** Offers the first `listed` rows of the scan's row list, which the host has written. `listed` is at least 1. */
 export function offerRows(
   scan: Scan,
   vectors: usize,
@@ -130,8 +131,8 @@ export function offerRows(
 }
 
 /**
- * Begins with a block whose rows are handed to the host a few at a time: the host orders them by more than distance, and
- * lowers the limit between two calls. The scan's capacity must be BATCH, or the number of rows there are in all.
+ * Begins a block whose rows the host receives a few at a time. The host orders them by more than distance, and lowers
+ * the limit between two calls. The scan's capacity must be BATCH, or the number of all rows.
  */
 export function enterGather(
   scan: Scan,
@@ -147,11 +148,11 @@ export function enterGather(
   scan.gathers = 1;
 }
 
-/** Goes on with the block until rows within `limit` (a score) are met; returns how many, 0 at the end of the block. */
+/** Continues the block until it finds rows within `limit` (a score); returns how many, 0 at the end of the block. */
 export function gatherRows(scan: Scan, limit: f64, isWide: u32): u32 {
   scan.limit = limit;
   scan.gathered = 0;
-  // As a heap that is full, or has room.
+  // A finite limit works like a full heap.
   scan.count = limit < Infinity ? scan.capacity : 0;
   while (scan.gathered == 0 && considerBatch(scan, isWide)) {}
   return scan.gathered;

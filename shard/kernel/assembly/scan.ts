@@ -1,13 +1,13 @@
 /**
- * The scratch of one scan, in the same memory as the blocks it reads. It holds no addresses of itself, so the host may move
+ * Scratch of one scan, in the memory of the blocks that it reads. It holds no address of itself, so the host may move
  * it to another memory between two blocks by copying its bytes.
  *
- *   header | numbers of a batch of rows | totals of a group | products of a batch | query | weights, exact and
- *   rounded | heap of the nearest
+ *   Header | numbers of a batch of rows | totals of a group | products of a batch | query |
+ *   weights, exact and rounded | heap of the nearest
  */
-/** Rows listed before they are read; a batch is split into GROUP streams. */
+/** Rows listed before they are read. A batch is split into GROUP streams. */
 export const BATCH: u32 = 256;
-/** Rows read side by side: one stream of addresses does not keep the memory busy; eight, a batch apart, do. */
+/** Rows read side by side. One stream of addresses does not keep the memory busy; eight, a batch apart, do. */
 export const GROUP: u32 = 8;
 
 /** Bytes of an entry: score f64, id f64, unused u32, slot u32. */
@@ -20,14 +20,16 @@ const DOTS_BYTES: usize = usize(BATCH) * 4;
 
 @unmanaged
 export class Scan {
-  /** Entries that the heap holds at most, and now. */
+  /** Most entries of the heap, and their current number. */
   capacity: u32;
   count: u32;
   strideBytes: u32;
-  /** Batches still to be read without the plane, since it showed few rows to be far when last tried; and how many that were. */
+  /**
+   * Batches left to read without the plane, since it excluded few rows when last tried; and the length of that pause.
+   */
   planeRest: u16;
   planeRests: u16;
-  /** The block being scanned. */
+  /** Block that is being scanned. */
   vectors: u32;
   ids: u32;
   bitmap: u32;
@@ -35,14 +37,17 @@ export class Scan {
   firstSlot: u32;
   /** Next word of the bitmap to list rows from. */
   nextWord: u32;
-  /** Whether rows within a limit are gathered, and not the nearest kept; how many were; and the limit, as a score. */
+  /**
+   * Whether the scan gathers rows within a limit instead of keeping the nearest. Then the number gathered, and the
+   * limit as a score.
+   */
   gathers: u32;
   gathered: u32;
   limit: f64;
-  /** The code plane of the block, 0 where it has none; and the version that the weights were made for. */
+  /** Code plane of the block, or 0; and the version that the weights are for. */
   plane: u32;
   preparedVersion: u32;
-  /** See `nearness.ts`: |q - m|^2 - E - S, and then W, 2 T, and what the near rows are not below. */
+  /** See `nearness.ts`: |q - m|^2 - E - S, then W, 2 T, and the lower bound of near rows. */
   planeDistance: f64;
   unit: f32;
   reach: f32;
@@ -51,7 +56,7 @@ export class Scan {
   planeDistanceMost: f64;
 }
 
-/** The row list: the numbers of rows (u32, at most BATCH), written by `listRows` or by the host. */
+/** Row list: row numbers (u32, at most BATCH), written by `listRows` or by the host. */
 @inline export function rowsOf(scan: Scan): usize {
   return changetype<usize>(scan) + HEADER_BYTES;
 }
@@ -60,7 +65,7 @@ export class Scan {
   return rowsOf(scan) + ROWS_BYTES;
 }
 
-/** The products of the codes of a batch with the weights, as i32. */
+/** Products of the codes of a batch with the weights, as i32. */
 @inline export function dotsOf(scan: Scan): usize {
   return totalsOf(scan) + TOTALS_BYTES;
 }
@@ -74,12 +79,12 @@ export class Scan {
   return queryOf(scan) + scan.strideBytes;
 }
 
-/** The weights as i16, one for each byte of a code. */
+/** Weights as i16, one per byte of a code. */
 @inline export function weightsOf(scan: Scan): usize {
   return exactWeightsOf(scan) + scan.strideBytes;
 }
 
-/** The entries of the heap, or of the rows gathered. */
+/** Entries of the heap, or of the gathered rows. */
 @inline export function entriesOf(scan: Scan): usize {
   return weightsOf(scan) + weightsBytes(scan.strideBytes);
 }
@@ -112,8 +117,8 @@ export function beginScan(scan: Scan, capacity: u32, strideBytes: u32): usize {
 }
 
 /**
- * Lists the next eligible rows of the block, at most BATCH; returns how many, 0 at the end of the block. Few while the heap
- * has room, since those are all measured.
+ * Lists the next eligible rows of the block, at most BATCH; returns how many, 0 at the end of the block. Lists few
+ * while the heap has room, since all of those are measured.
  */
 export function listRows(scan: Scan): u32 {
   const rows = rowsOf(scan);

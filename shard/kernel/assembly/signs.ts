@@ -1,21 +1,21 @@
 /**
- * Codes of a bit a component: the signs s, as +1 and −1, of a vector x that was rotated, so that its length is spread over all
- * components, and two numbers, its norm |x|² and its factor |x|² / ⟨x, s⟩. How far a row is from a query u, less |u|², is estimated
- * (RaBitQ, arXiv 2405.12497) as
+ * One-bit codes after RaBitQ (arXiv 2405.12497). A vector x is rotated, so that its length spreads over all components.
+ * Its code is the signs s of its components, as +1 and −1, with two numbers: the norm |x|² and the factor |x|² / ⟨x,
+ * s⟩. The distance of a row from a query u, less |u|², is estimated as follows.
  *
- *   |x|² − 2⟨u, x⟩, with ⟨u, x⟩ ≈ factor ⟨u, s⟩
+ *   |x|² − 2⟨u, x⟩, with ⟨u, x⟩ ≈ factor ⟨u, s⟩.
  *
- * which is exact where u = x, and else off by what of u lies across x: by about |u| sqrt((factor² D − norm) / (D − 1)) for D
- * components, as often more as less. An estimate may be put below that, by a multiple of it that the query says. The sum ⟨u, s⟩ over
- * eight components, a byte of the code, is that of two tables of 16 entries, one for each half of the byte, of whole numbers:
- * 16 rows look it up with one instruction each (as FAISS' fast scan does).
+ * The estimate is exact if u = x. Otherwise its error comes from the part of u across x. For D components it is about
+ * |u| sqrt((factor² D − norm) / (D − 1)), as often above as below. A query may lower estimates by a multiple of that
+ * error. The sum ⟨u, s⟩ over eight components (a byte of the code) is a sum of two table entries. Each half byte has a
+ * table of 16 whole numbers. One instruction looks up 16 rows, as in the fast scan of FAISS.
  *
- *   query:    header | u before a centre is taken from it: f32 × D | a table for each half byte: 16 sums i8
- *   code:     signs: D / 8 bytes | norm f32 | factor f32
- *   16 rows:  their first bytes, their second bytes, … | 16 norms | 16 factors
- *   found:    number of the row u32, estimate f32
+ *   Query:    header | u before a centre is subtracted: f32 × D | a table per half byte: 16 sums i8.
+ *   Code:     signs (D / 8 bytes) | norm f32 | factor f32.
+ *   16 rows:  their first bytes, their second bytes, … | 16 norms | 16 factors.
+ *   Found:    number of the row u32, estimate f32.
  *
- * Numbers are f32, and what is made of them is the same on every machine.
+ * Numbers are f32. Results are equal on every machine.
  */
 import { largestOf, totalOf } from './lanes';
 
@@ -23,13 +23,13 @@ import { largestOf, totalOf } from './lanes';
 export class SignQuery {
   /** D / 8. */
   codeBytes: u32;
-  /** What a whole number of the tables is worth, twice. */
+  /** Twice the value of one whole number of the tables. */
   step: f32;
-  /** The greatest sum there is: that of rows whose signs are the query's. */
+  /** Greatest possible sum: that of a row with the query's own signs. */
   own: i32;
   /** |u|². */
   square: f32;
-  /** Estimates are lowered by this, times sqrt(factor² D − norm). */
+  /** Estimates are lowered by this times sqrt(factor² D − norm). */
   doubt: f32;
 }
 
@@ -37,19 +37,19 @@ const QUERY_HEADER_BYTES: usize = 32;
 const NUMBER_BYTES: usize = 4;
 const GROUP: u32 = 16;
 const TABLES_BYTES: usize = 32;
-/** Of a row that is found. */
+/** Bytes of a found row. */
 export const ESTIMATE_BYTES: usize = 8;
-/** Bytes of a code whose sums fit into 16 bits: each is at most 8 × 15. */
+/** Bytes of a code whose sums fit 16 bits: each is at most 8 × 15. */
 const STRETCH: usize = 256;
-/** A component of a query is a whole number of steps, so that the sum of eight fits into a byte. */
+/** Largest number of steps in a component of a query, so that the sum of eight fits a byte. */
 const LEVEL_MAX: f32 = 15;
-/** A number near 0 that is added to this is rounded to a whole one, which is what its bits are more than those of this. */
+/** Added to a number near 0 to round it to a whole one: the difference of the two bit patterns is that whole number. */
 const WHOLES: f32 = 12582912;
 
 /**
- * Rotates `components` numbers (f32, a multiple of 64) in their place: signs are flipped and a Walsh–Hadamard transform of `size`
- * components, a power of two, is applied, `rounds` times, from the front and from the back in turn. `flips`: a bit for each
- * component and round.
+ * Rotates `components` numbers (f32, a multiple of 64) in place. Each of `rounds` rounds flips signs and then applies a
+ * Walsh–Hadamard transform, in turn at the front and at the back. `size`: components of a transform, a power of two.
+ * `flips`: a bit per component and round.
  */
 export function rotate(vector: usize, components: u32, size: u32, rounds: u32, flips: usize): void {
   const bytes = usize(components) * NUMBER_BYTES;
@@ -66,7 +66,7 @@ export function rotate(vector: usize, components: u32, size: u32, rounds: u32, f
   }
 }
 
-/** Leaves lengths as they are. */
+/** Applies the transform, scaled so that lengths stay the same. */
 function transform(from: usize, bytes: usize): void {
   const end = from + bytes;
   const oddSigns = i32x4(0, i32.MIN_VALUE, 0, i32.MIN_VALUE);
@@ -79,7 +79,7 @@ function transform(from: usize, bytes: usize): void {
     v128.store(at, f32x4.mul(four, scale));
   }
   let half: usize = 16;
-  // Two steps at a time: each number is read and written half as often.
+  // Two steps at a time read and write each number half as often.
   for (; half << 1 < bytes; half <<= 2)
     for (let begin = from; begin < end; begin += half << 2)
       for (let at = begin; at < begin + half; at += 16) {
@@ -123,21 +123,21 @@ export function encodeSigns(vector: usize, components: u32, code: usize): void {
   store<f32>(code, size == 0 ? 0 : norm / size, NUMBER_BYTES);
 }
 
-/** Component `at` of a query and three more, less those of the centre. */
+/** Returns components `at` to `at` + 3 of a query, less those of the centre. */
 @inline function fourOf(from: usize, centre: usize, at: usize): v128 {
   const four = v128.load(from + at);
   return centre == 0 ? four : f32x4.sub(four, v128.load(centre + at));
 }
 
-/** Four numbers as whole ones of `perUnit`. */
+/** Rounds four numbers to whole multiples of 1 / `perUnit`. */
 @inline function levelsOf(four: v128, perUnit: v128): v128 {
   const wholes = f32x4.splat(WHOLES);
   return i32x4.sub(f32x4.add(f32x4.mul(four, perUnit), wholes), wholes);
 }
 
 /**
- * Makes the tables of a query whose rotated components have been written, less those of `centre` (f32; 0 for none), around which the
- * codes were made. `doubt`: by how many of their usual errors estimates are lowered.
+ * Makes the tables of a query whose rotated components are written, less those of `centre` (f32; 0 for none). The codes
+ * were made around the same centre. `doubt`: multiple of the usual error by which estimates are lowered.
  */
 export function enterSigns(query: SignQuery, centre: usize, doubt: f32): void {
   const from = changetype<usize>(query) + QUERY_HEADER_BYTES;
@@ -170,15 +170,15 @@ export function enterSigns(query: SignQuery, centre: usize, doubt: f32): void {
   const words = i32x4.extadd_pairwise_i16x8_s(owns);
   const pairs = i32x4.add(words, v128.shuffle<i32>(words, words, 2, 3, 0, 1));
   query.step = unit + unit;
-  // Where the query is the centre, it is that of all rows, and all are measured.
+  // If the query is the centre, this sum is that of all rows, and all are measured.
   query.own = i32x4.extract_lane(pairs, 0) + i32x4.extract_lane(pairs, 1);
   query.square = square;
   query.doubt = 2 * doubt * sqrt(square / f32((query.codeBytes << 3) - 1));
 }
 
 /**
- * Writes a table for each four of the 16 numbers: for each of the 16 ways to give them signs, a set bit being +, their sum. It is that
- * of the four ways of the first two and the four ways of the others.
+ * Writes a table per four of the 16 numbers. Entry i is their sum with signs given by the bits of i, a set bit being +.
+ * It is one of four sums of the first two plus one of four sums of the others.
  */
 @inline function writeTables(levels: v128, tables: usize): void {
   const first = v128.shuffle<i8>(levels, levels, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
@@ -195,12 +195,12 @@ export function enterSigns(query: SignQuery, centre: usize, doubt: f32): void {
   v128.store(tables, i8x16.add(v128.shuffle<i32>(low, low, 3, 3, 3, 3), fourTimes(high, 3)), 48);
 }
 
-/** The numbers, those where all bits are set in `minus` taken from 0. */
+/** Returns the numbers, negated if all bits are set in `minus`. */
 @inline function negated(numbers: v128, minus: v128): v128 {
   return i8x16.sub(v128.xor(numbers, minus), minus);
 }
 
-/** Each byte of a word, four times. */
+/** Returns each byte of a word four times. */
 @inline function fourTimes(bytes: v128, word: i32): v128 {
   if (word == 0) return v128.shuffle<i8>(bytes, bytes, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
   if (word == 1) return v128.shuffle<i8>(bytes, bytes, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
@@ -209,9 +209,9 @@ export function enterSigns(query: SignQuery, centre: usize, doubt: f32): void {
 }
 
 /**
- * Writes those of `rows` rows whose bit is set in `bitmap` and whose estimate is below the limit, in order, and returns how many
- * they are. There must be room for all and for 64 bytes more. The estimate of a row with the query's own signs is −infinity.
- * `number`: of the first row.
+ * Writes rows whose bit is set in `bitmap` and whose estimate is below the limit, in order; returns how many. There
+ * must be room for all `rows` and for 64 bytes more. A row with the query's own signs has the estimate −infinity.
+ * `number`: the number of the first row.
  */
 export function estimateRows(
   query: SignQuery,
@@ -267,7 +267,7 @@ export function estimateRows(
       (u32(i32x4.bitmask(f32x4.lt(estimates3, limits))) << 12);
     near &= chosen;
     if (near == 0) continue;
-    // Behind the 16 places that may be written below, one of which is read before the next is written.
+    // Stage the estimates behind the 16 places that may be written below. Each is read before the next is written.
     const staged = to + usize(GROUP) * ESTIMATE_BYTES;
     v128.store(staged, estimates0);
     v128.store(staged, estimates1, 16);
@@ -284,12 +284,12 @@ export function estimateRows(
   return u32((to - found) / ESTIMATE_BYTES);
 }
 
-/** Where the codes begin of a row that is the first of 16. */
+/** Returns the address of the codes from `row` on, which is the first of 16. */
 @inline export function codesFrom(query: SignQuery, codes: usize, row: u32): usize {
   return codes + usize(row) * (usize(query.codeBytes) + 2 * NUMBER_BYTES);
 }
 
-/** Of four rows, whose norms begin at `numbers`. */
+/** Returns the estimates of four rows, whose norms begin at `numbers`. */
 @inline function estimatesOf(query: SignQuery, sums: v128, numbers: usize): v128 {
   const norms = v128.load(numbers);
   const factors = v128.load(numbers, 64);
@@ -306,12 +306,12 @@ export function estimateRows(
 
 const BUCKETS: u32 = 256;
 const BUCKET_BITS: u32 = 8;
-/** Of an estimate of −infinity. */
+/** Key of an estimate of −infinity. */
 const OWN_KEY: u32 = 0x007fffff;
-/** Of the least number that is finite. */
+/** Key of the least finite number. */
 const LEAST_KEY: u32 = 0x00800000;
 
-/** As a whole number that is in the same order. */
+/** Maps an estimate to a whole number with the same order. */
 @inline function keyOf(estimate: u32): u32 {
   return estimate ^ (u32(i32(estimate) >> 31) | 0x80000000);
 }
@@ -321,15 +321,16 @@ const LEAST_KEY: u32 = 0x00800000;
 }
 
 /**
- * Keeps the `wanted` rows of the least estimates of the `count` that were found, the first ones where they are alike, and all with
- * the query's own signs; returns how many. What another row must be nearer than is written to `work`, where there is room for 256 counts.
+ * Keeps the `wanted` rows with the least estimates of the `count` found; returns how many. Of equal ones the first
+ * stay. All rows with the query's own signs stay. Writes to `work` the limit that another row must be below. `work` has
+ * room for 256 counts.
  */
 export function keepLeast(found: usize, count: u32, wanted: u32, work: usize): u32 {
   const end = found + usize(count) * ESTIMATE_BYTES;
   let last = OWN_KEY;
   let alike = count;
   if (wanted > 0 && wanted <= count) {
-    // The key of the last that is kept, from its highest bits on, and its rank among those that begin as it does.
+    // Find the key of the last row to keep, from its highest bits on, and its rank among keys with that prefix.
     last = 0;
     alike = wanted;
     let known: u32 = 0;

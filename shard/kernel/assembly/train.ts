@@ -1,9 +1,9 @@
-/** k-means: seeds drawn as k-means++ does (Arthur and Vassilvitskii, 2007), and the means of what is assigned to a list. */
+/** k-means: seeds drawn by k-means++ (Arthur and Vassilvitskii, 2007), and the means of the rows assigned to a list. */
 import { CODE_GROUP, codeTotals } from './cut';
 
 /**
- * A new seed, the code at `seed`, has been chosen: lowers the squared distance of each of `rows` codes from its nearest
- * seed (u32, in whole groups) where this one is nearer. Returns their sum, which is exact below 2^53.
+ * Takes account of a new seed, the code at `seed`. Lowers the squared distance of each of `rows` codes to its nearest
+ * seed (u32, in whole groups) if the new one is nearer. Returns the sum of the distances, exact below 2^53.
  */
 export function lowerToSeed(codes: usize, rows: u32, codeBytes: u32, seed: usize, nearest: usize, totals: usize): f64 {
   let sum: f64 = 0;
@@ -20,7 +20,7 @@ export function lowerToSeed(codes: usize, rows: u32, codeBytes: u32, seed: usize
   return sum;
 }
 
-/** The first row at which the running sum of `nearest` is above `target`; the last one where it never is. */
+/** Returns the first row at which the running sum of `nearest` exceeds `target`; the last row if it never does. */
 export function rowAtSum(nearest: usize, rows: u32, target: f64): u32 {
   let sum: f64 = 0;
   for (let row: u32 = 0; row < rows; row++) {
@@ -30,7 +30,7 @@ export function rowAtSum(nearest: usize, rows: u32, target: f64): u32 {
   return rows - 1;
 }
 
-/** Adds each row to the sums (i64 for each of a row's components) of the list it is assigned to, and counts it there. */
+/** Adds each row to the sums (i64 per component) of its assigned list, and counts it there. */
 export function addToSums(from: usize, rows: u32, strideBytes: u32, assigned: usize, sums: usize, counts: usize): void {
   const end: usize = strideBytes;
   for (let row: u32 = 0; row < rows; row++) {
@@ -48,7 +48,7 @@ export function addToSums(from: usize, rows: u32, strideBytes: u32, assigned: us
   }
 }
 
-/** Puts the mean of each list that has rows, rounded half to even, in the place of its centroid. */
+/** Replaces the centroid of each list that has rows by their mean, rounded half to even. */
 export function moveToMeans(sums: usize, counts: usize, lists: u32, strideBytes: u32, centroids: usize): void {
   const components = usize(strideBytes) >> 2;
   for (let list: usize = 0; list < lists; list++) {

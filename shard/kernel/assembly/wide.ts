@@ -1,14 +1,14 @@
 /**
- * Exact squared distances over the whole range of i32. A difference is below 2^32 and its square below 2^64, so two
- * sums are kept a lane: of the squares' upper halves, and of the squares themselves modulo 2^64. The sum of the lower
- * halves is the second less 2^32 times the first, modulo 2^64; it stays below 2^64 up to 2^32 components and is
- * therefore known exactly.
+ * Exact squared distances over the whole range of i32. A difference is below 2^32 and its square below 2^64. So each
+ * lane keeps two sums: of the upper halves of the squares, and of the squares themselves modulo 2^64. The sum of the
+ * lower halves is the second less 2^32 times the first, modulo 2^64. It is exact, since it stays below 2^64 for up to
+ * 2^32 components.
  */
 import { offer } from './heap';
 import { sumOf } from './lanes';
 import { queryOf, Scan, vectorOf } from './scan';
 
-/** Rows read side by side; their eight sums leave registers for the rest. */
+/** Rows read side by side. Their eight sums leave registers for the rest. */
 export const WIDE_GROUP: u32 = 4;
 
 @inline function absoluteDifference(vector: usize, query: v128): v128 {
