@@ -1,21 +1,25 @@
+/**
+ * One WebAssembly memory of vectors, up to 4 GiB, with a buddy allocator (`buddyAllocator.ts`) over it. Scans have a
+ * reserve of 1/64 for their scratch, and reuse freed scratches by size class.
+ */
 import { VouchError } from '../../shared/errors/errors.js';
 import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../shared/webAssembly.js';
 import { BuddyAllocator, classBytes } from './buddyAllocator.js';
 import { type Kernel, openKernel } from './kernel.js';
 
-/** The least that the memory grows by, to save system calls. It costs address space only. */
+/** Smallest growth of the memory, to save system calls. It costs address space only. */
 const GROWTH_BYTES = 1 << 20;
 
 /**
- * The part that only scans take, which must work in the arena they read. Blocks of many sizes that come and go may leave no other
- * piece that is large enough.
+ * Share of the arena that only scans use, because scratch must lie in the arena that is scanned. Blocks of many sizes
+ * that are made and freed may leave no other free piece that is large enough.
  */
 const SCAN_PART = 1 / 64;
 
-/** More than a scan takes that finds the nearest 10,000 rows. */
+/** More than the scratch of a scan for the nearest 10,000 rows. */
 const SCAN_BYTES_MIN = 1 << 19;
 
-/** Of pieces that are kept for the next scans. */
+/** Most bytes of freed scratch that are kept for the next scans. */
 const SPARE_BYTES_MAX = 1 << 20;
 
 const refused = (cause: unknown): VouchError =>
@@ -26,17 +30,21 @@ export class Arena {
   readonly kernel: Kernel;
   readonly memory: SharedMemory;
   readonly #allocator: BuddyAllocator;
-  /** Of the part that only scans take: its addresses count from `#scanPartAt`. */
+  /** Allocator of the reserve for scans. Its addresses count from `#scanPartAt`. */
   readonly #scanPart: BuddyAllocator;
   readonly #scanPartAt: number;
   readonly #ownBytes: number;
-  /** What scans have given back, by class: to join a piece with its buddies and to split it anew takes as long as a short scan. */
+  /**
+   * Freed scratch by size class. To merge a piece with its buddies and split it again costs as much as a short scan.
+   */
   readonly #spare = new Map<number, number[]>();
   #spareBytes = 0;
-  /** The most that was ever used: what the memory has grown to beyond it was never touched. */
+  /** Most bytes that were ever in use. Grown memory beyond it was never touched. */
   #peakBytes = 0;
 
-  /** `sizeBytes`: the most it may grow to, a power of two from 1 MiB to 4 GiB. Throws `capacity_exceeded`. */
+  /**
+   * `sizeBytes`: the most that the memory may grow to, a power of two from 1 MiB to 4 GiB. Throws `capacity_exceeded`.
+   */
   constructor(sizeBytes: number) {
     this.#allocator = new BuddyAllocator(sizeBytes);
     try {
@@ -45,7 +53,7 @@ export class Arena {
     } catch (error) {
       throw error instanceof RangeError ? refused(error) : error;
     }
-    // Address 0 is left unused. The kernel has no data of its own: the build checks it.
+    // Address 0 stays unused. The kernel has no data of its own, which the build checks.
     this.#allocator.allocate(1);
     this.#scanPart = new BuddyAllocator(Math.max(sizeBytes * SCAN_PART, SCAN_BYTES_MIN));
     this.#scanPartAt = this.#allocator.allocate(this.#scanPart.sizeBytes)!;
@@ -60,22 +68,22 @@ export class Arena {
     return this.#allocator.usedBytes - this.#ownBytes + this.#scanPart.usedBytes - this.#spareBytes;
   }
 
-  /** What was used once and is free now: the system backs no other page. */
+  /** Bytes that were used once and are free now. The system backs no other free page. */
   get freeBytes(): number {
     return Math.min(this.grownBytes, this.#peakBytes) - this.usedBytes;
   }
 
-  /** The size it has grown to. The system backs a page once it was written. */
+  /** Bytes that the memory has grown to. The system backs a page once it is written. */
   get grownBytes(): number {
     return this.memory.buffer.byteLength;
   }
 
-  /** Views of it stay valid when the memory grows. */
+  /** Views of the buffer stay valid when the memory grows. */
   get buffer(): SharedArrayBuffer {
     return this.memory.buffer;
   }
 
-  /** Undefined where there is no free piece of that size; throws `capacity_exceeded` where the system gives no memory. */
+  /** Returns undefined if no free piece is large enough. Throws `capacity_exceeded` if the system has no memory. */
   allocate(sizeBytes: number): number | undefined {
     return this.#backed(this.#allocator.allocate(sizeBytes) ?? this.#allocateOfSpare(sizeBytes), sizeBytes);
   }
@@ -86,7 +94,7 @@ export class Arena {
     else this.#allocator.free(address);
   }
 
-  /** As `allocate`, for a short time. */
+  /** Allocates memory for one scan, like `allocate`, and also uses the reserve. */
   allocateScratch(sizeBytes: number): number | undefined {
     const sizeClass = classBytes(sizeBytes);
     const address = this.#spare.get(sizeClass)?.pop();
@@ -119,7 +127,7 @@ export class Arena {
     return this.#backed(address === undefined ? undefined : this.#scanPartAt + address, sizeBytes);
   }
 
-  /** The address, where the system has given memory for it. */
+  /** Returns the address once the system has provided memory for it. */
   #backed(address: number | undefined, sizeBytes: number): number | undefined {
     if (address === undefined) return undefined;
     try {

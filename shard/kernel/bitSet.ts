@@ -4,10 +4,10 @@ const UNKNOWN = -1;
 /** A set of whole numbers from 0: number n is bit n % 32 of word n / 32. */
 export class BitSet {
   #words: Uint32Array;
-  /** Counted when it is asked for, and kept from then on. */
+  /** Counted on first use, then kept. */
   #count = UNKNOWN;
 
-  /** A view of `words`, which may lie in the memory of the kernel. A set that must grow moves to a longer array. */
+  /** Views `words`, which may lie in the kernel's memory. A set that must grow moves to a longer array. */
   constructor(words: Uint32Array) {
     this.#words = words;
   }
@@ -41,7 +41,7 @@ export class BitSet {
     return at < this.#words.length && ((this.#words[at]! >>> (number & 31)) & 1) === 1;
   }
 
-  /** False where it was there already. */
+  /** Returns false if the number was in the set already. */
   add(number: number): boolean {
     const at = number >>> 5;
     if (at >= this.#words.length) this.#grow(at);
@@ -52,7 +52,7 @@ export class BitSet {
     return true;
   }
 
-  /** False where it was not there. */
+  /** Returns false if the number was not in the set. */
   delete(number: number): boolean {
     if (!this.has(number)) return false;
     this.#words[number >>> 5]! ^= 1 << (number & 31);
@@ -60,13 +60,13 @@ export class BitSet {
     return true;
   }
 
-  /** Adds the numbers of word `at` whose bits are set. Does nothing beyond the room that the set has. */
+  /** Adds the numbers of word `at` whose bits are set. Does nothing beyond the set's room. */
   addWord(at: number, bits: number): void {
     this.#words[at]! |= bits;
     this.#count = UNKNOWN;
   }
 
-  /** Adds what the other set has below the room of this one. */
+  /** Adds the other set's numbers below the room of this one. */
   unite({ words }: BitSet): this {
     for (let i = Math.min(this.#words.length, words.length) - 1; i >= 0; i--) this.#words[i]! |= words[i]!;
     this.#count = UNKNOWN;
@@ -87,7 +87,7 @@ export class BitSet {
     return this;
   }
 
-  /** Makes this set the same as the other, if it has the same room. */
+  /** Makes this set equal to the other. Returns undefined if their rooms differ. */
   copy({ words }: BitSet): this | undefined {
     if (words.length !== this.#words.length) return undefined;
     this.#words.set(words);
@@ -99,20 +99,20 @@ export class BitSet {
     return new BitSet(this.#words.slice());
   }
 
-  /** The numbers from `first` up to `first` + `size` as a set of those from 0, in whole pairs of words. */
+  /** Returns the numbers from `first` to below `first` + `size`, less `first`, as a set of whole pairs of words. */
   slice(first: number, size: number): BitSet {
     const from = this.#words;
     const words = new Uint32Array(2 * Math.ceil(size / (2 * WORD_BITS)));
     const shift = first & 31;
     for (let bits = 0, at = first >>> 5; bits < size && at < from.length; bits += WORD_BITS, at++) {
-      // A shift by 32 would be one by 0.
+      // A shift by 32 would shift by 0.
       const word = (from[at]! >>> shift) | (((from[at + 1] ?? 0) << 1) << (31 - shift));
       words[bits >>> 5] = size - bits < WORD_BITS ? word & ((1 << (size - bits)) - 1) : word;
     }
     return new BitSet(words);
   }
 
-  /** Ascending. */
+  /** Yields the numbers in ascending order. */
   *[Symbol.iterator](): Generator<number> {
     for (let at = 0; at < this.#words.length; at++)
       for (let rest = this.#words[at]!; rest !== 0; rest &= rest - 1)
@@ -126,7 +126,7 @@ export class BitSet {
   }
 }
 
-/** Adds the bits up in pairs, then fours, then bytes. */
+/** Counts the set bits: adds them in pairs, then fours, then bytes. */
 function bitCount(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);

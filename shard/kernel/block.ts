@@ -17,14 +17,14 @@ export class Block {
   readonly ids: Float64Array;
   /** The live rows, in whole u64 for the kernel. */
   readonly live: BitSet;
-  /** An upper bound of the magnitude of all components. It does not shrink when rows go. */
+  /** Upper bound of the magnitude of all components. It does not shrink when rows are removed. */
   largestComponent = 0;
-  /** The largest id of a row that is or was here. */
+  /** Largest id of a row that is or was in the block. */
   largestId = 0;
   readonly #vectors: Uint8Array;
   readonly #plane: CodePlane | undefined;
 
-  /** Clears the bitmap, as the memory may have been used before. `before`: the block before. */
+  /** Clears the bitmap, since the memory may have been used before. `before`: the previous block. */
   constructor(memory: VectorMemory, shape: BlockShape, index: number, before?: Block) {
     this.firstSlot = shape.firstSlot(index);
     this.rows = shape.rows(index);
@@ -45,7 +45,7 @@ export class Block {
     this.largestComponent = this.#plane.largest;
   }
 
-  /** Of the code plane, for the kernel; 0 where the rows have no codes. */
+  /** Address of the code plane for the kernel; 0 if the rows have no codes. */
   get planeAddress(): number {
     return this.#plane?.address ?? 0;
   }
@@ -54,7 +54,7 @@ export class Block {
     return this.live.words.length / 2;
   }
 
-  /** Until `endRead`, middles and steps of the code plane stay as they are, so that other threads can read it. */
+  /** Freezes middles and steps of the code plane until `endRead`, so that other threads can read it. */
   beginRead(): void {
     this.#plane?.beginRead();
   }
@@ -71,7 +71,7 @@ export class Block {
     this.wrote(row, 1);
   }
 
-  /** Takes note of rows whose vectors and ids have been written in place. */
+  /** Records rows whose vectors and ids have been written in place. */
   wrote(row: number, rows: number): void {
     const { kernel } = this.region.arena;
     const address = this.vectorsAddress + row * this.strideBytes;
@@ -81,13 +81,13 @@ export class Block {
     this.#plane?.wrote(row, rows, this.largestComponent);
   }
 
-  /** A copy of the first `sizeBytes` of the row. */
+  /** Returns a copy of the first `sizeBytes` of the row. */
   vectorBytes(row: number, sizeBytes: number): Uint8Array {
     const offset = row * this.strideBytes;
     return this.#vectors.slice(offset, offset + sizeBytes);
   }
 
-  /** A view of the first `sizeBytes` of the row. */
+  /** Returns a view of the first `sizeBytes` of the row. */
   vectorView(row: number, sizeBytes: number): Uint8Array {
     const offset = row * this.strideBytes;
     return this.#vectors.subarray(offset, offset + sizeBytes);

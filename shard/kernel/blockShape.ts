@@ -1,10 +1,12 @@
 /**
- * The layout of a collection's rows in blocks. A block is a power of two of bytes, which the allocator gives without waste,
- * filled with rows; the first holds 8 rows or more, each next is twice as large, up to a megabyte or 64 rows. Slots
- * are numbered through all blocks.
+ * The layout of a collection's rows in blocks. A block's size is a power of two, which the allocator gives without
+ * waste. The first block has 8 rows or more, and each next is twice as large, up to a megabyte or 64 rows. Slots are
+ * numbered through all blocks.
  *
- *   vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 for every 64 rows, bit r % 64 of word r / 64 |
- *   code plane, where the dimension and the number of rows are worth one
+ *   Vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 per 64 rows |
+ *   code plane, if the dimension and the number of rows make it worthwhile.
+ *
+ * Row r is bit r % 64 of word r / 64 of the bitmap.
  */
 import { classBytes } from './buddyAllocator.js';
 import { CODED_ROWS_MIN, codeBytesOf } from './codePlane.js';
@@ -21,7 +23,10 @@ const WORD_ROWS = 64;
 const LANES = 4;
 const COMPONENT_BYTES = 4;
 
-/** One thread (3 GHz, AVX-512), from 16 to 4,096 dimensions. Only ratios matter, and those differ little between machines. */
+/**
+ * Measured on one thread (3 GHz, AVX-512), from 16 to 4,096 dimensions. Only ratios matter; they differ little by
+ * machine.
+ */
 const ROW_NS = 1.5;
 const ROW_BYTE_NS = 0.04;
 const CODE_BYTE_NS = 0.055;
@@ -42,12 +47,12 @@ function rowsWithin(sizeBytes: number, rowBytes: number): number {
 }
 
 export class BlockShape {
-  /** The distance of two rows. */
+  /** Bytes from one row to the next. */
   readonly strideBytes: number;
-  /** Of the codes of a row; 0 where no block has codes. */
+  /** Bytes of the codes of a row; 0 if no block has codes. */
   readonly codeBytes: number;
   readonly #firstBytes: number;
-  /** The first slots of the blocks that are smaller than the last, and of the first one of full size. */
+  /** First slots of the blocks that are smaller than the last, and of the first block of full size. */
   readonly #growing: number[] = [0];
   readonly #steadyRows: number;
 
@@ -74,23 +79,23 @@ export class BlockShape {
     return this.firstSlot(index + 1) - this.firstSlot(index);
   }
 
-  /** Whether block `index` has a code plane, behind its bitmap. */
+  /** Whether block `index` has a code plane behind its bitmap. */
   hasPlane(index: number): boolean {
     return this.#codedRowsIn(this.blockBytes(index)) >= CODED_ROWS_MIN;
   }
 
-  /** The time that an exact scan takes for a row, in that of a row that is measured. */
+  /** Time of an exact scan per row, in units of one exactly measured row. */
   get scannedRowCost(): number {
     if (this.codeBytes === 0) return 1;
     return (ROW_NS + this.codeBytes * CODE_BYTE_NS) / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
   }
 
-  /** The most rows of a block. */
+  /** Most rows of a block. */
   get rowsMax(): number {
     return this.#steadyRows;
   }
 
-  /** Bits of a bitmap of the block's rows. */
+  /** Bits in the bitmap of a block's rows. */
   bitmapBits(index: number): number {
     return 8 * bitmapBytesOf(this.rows(index));
   }
@@ -100,7 +105,7 @@ export class BlockShape {
     return index <= last ? this.#growing[index]! : this.#growing[last]! + (index - last) * this.#steadyRows;
   }
 
-  /** The block that holds the slot. */
+  /** Returns the block that holds the slot. */
   blockOf(slot: number): number {
     let last = this.#growing.length - 1;
     const beyond = slot - this.#growing[last]!;

@@ -1,6 +1,6 @@
 import type { Kernel } from './kernel.js';
 
-/** The words of the buffer: the number of the next block to be given out, the threads at it, and what the kernel needs of each block. */
+/** Words of the buffer: the next block to be taken, the number of active threads, then an entry per block. */
 const NEXT = 0;
 const ACTIVE = 1;
 const HEADER_WORDS = 2;
@@ -8,19 +8,19 @@ const ENTRY_WORDS = 8;
 
 /** A block as the kernel reads it. Addresses lie in the memory of its arena. */
 export interface BlockEntry {
-  /** The number of its arena among those of the scan. */
+  /** Index of the block's arena among those of the scan. */
   readonly arena: number;
   readonly vectors: number;
   readonly ids: number;
   readonly bitmap: number;
-  /** Words of the bitmap, of 64 bits. */
+  /** Words of the bitmap, of 64 bits each. */
   readonly words: number;
   readonly firstSlot: number;
   readonly plane: number;
   readonly isWide: 0 | 1;
 }
 
-/** The blocks of a scan that several threads share, in memory that they all see. Each block is given out once. */
+/** The blocks of a scan that several threads share, in shared memory. Each block is taken once. */
 export class BlockTable {
   readonly #words: Uint32Array;
   readonly #count: number;
@@ -44,21 +44,21 @@ export class BlockTable {
   }
 
   /**
-   * Whether all blocks have been scanned. From then on no thread writes anything: one that comes late finds no block. Not where
-   * a thread died while it scanned.
+   * Whether all blocks have been scanned. From then on no thread writes: a late one finds no block. It never becomes
+   * true if a thread died during its scan.
    */
   get isDone(): boolean {
     return this.left === 0 && Atomics.load(this.#words, ACTIVE) === 0;
   }
 
-  /** Leaves nothing to be taken. */
+  /** Marks all remaining blocks as taken. */
   abandon(): void {
     Atomics.store(this.#words, NEXT, this.#count);
   }
 
-  /** Takes and scans up to `most` blocks, as long as there are any. By number of the arena: its kernel, and a scratch in it. */
+  /** Takes and scans up to `most` blocks. `kernels` and `scratches` are indexed by arena. */
   scan(kernels: readonly Kernel[], scratches: readonly number[], most: number): void {
-    // Before the first block is taken, so that `isDone` cannot miss it.
+    // Count this thread before it takes a block, so that `isDone` cannot miss it.
     Atomics.add(this.#words, ACTIVE, 1);
     this.#scan(kernels, scratches, most);
     Atomics.sub(this.#words, ACTIVE, 1);

@@ -1,24 +1,24 @@
 /**
- * A binary buddy allocator of an address range (Knuth, TAOCP 1, 2.5). Its bookkeeping lies outside of the range, so the
+ * A binary buddy allocator of an address range (Knuth, TAOCP 1, 2.5). Its bookkeeping is outside the range, so the
  * range may be larger than the memory that exists so far.
  */
 
-/** The smallest class, and the alignment of every address: a cache line. */
+/** Smallest class, and the alignment of every address: a cache line. */
 const GRANULE_BYTES = 64;
 
 /** log2 of the smallest class, counted in granules, that holds `sizeBytes`. */
 const orderOf = (sizeBytes: number): number => 32 - Math.clz32(Math.max(0, Math.ceil(sizeBytes / GRANULE_BYTES) - 1));
 
-/** The bytes that an allocation of `sizeBytes` takes: the next power of two. */
+/** Returns the bytes that an allocation of `sizeBytes` takes: the next power of two. */
 export const classBytes = (sizeBytes: number): number => GRANULE_BYTES * 2 ** orderOf(sizeBytes);
 
 /**
- * The free pieces of one order. The last freed is given out first, since it is the likeliest to be in the processor's cache. A
+ * Free pieces of one order. The last freed piece is reused first, since it is most likely in the processor's cache. A
  * `Set` would walk over its deleted entries to find one.
  */
 class FreePieces {
   readonly #pieces: number[] = [];
-  /** Of each piece, its place in the array. */
+  /** Place of each piece in the array. */
   readonly #places = new Map<number, number>();
 
   get isEmpty(): boolean {
@@ -29,14 +29,14 @@ class FreePieces {
     this.#places.set(piece, this.#pieces.push(piece) - 1);
   }
 
-  /** Removes the last; there must be one. */
+  /** Removes the last piece. There must be one. */
   take(): number {
     const piece = this.#pieces.pop()!;
     this.#places.delete(piece);
     return piece;
   }
 
-  /** False where the piece is not among them. */
+  /** Returns false if the piece is not in the list. */
   delete(piece: number): boolean {
     const place = this.#places.get(piece);
     if (place === undefined) return false;
@@ -69,21 +69,21 @@ export class BuddyAllocator {
     return this.#usedBytes;
   }
 
-  /** The address, a multiple of its class; undefined where no free piece is large enough. */
+  /** Returns the address, a multiple of its class; undefined if no free piece is large enough. */
   allocate(sizeBytes: number): number | undefined {
     const order = orderOf(sizeBytes);
     let from = order;
     while (from < this.#free.length && this.#free[from]!.isEmpty) from++;
     if (from >= this.#free.length) return undefined;
     const piece = this.#free[from]!.take();
-    // The lower half is split on, the upper one stays free: the range fills from its start.
+    // Split the lower half further and keep the upper one free: the range fills from its start.
     while (from > order) this.#free[--from]!.add(piece + 2 ** from);
     this.#taken.set(piece, order);
     this.#usedBytes += GRANULE_BYTES * 2 ** order;
     return piece * GRANULE_BYTES;
   }
 
-  /** Frees an allocation, and joins it with its buddies as far as they are free. */
+  /** Frees an allocation, and merges it with its free buddies. */
   free(address: number): void {
     let piece = address / GRANULE_BYTES;
     let order = this.#taken.get(piece);

@@ -1,15 +1,15 @@
 import { canBeCoded, PlaneMemory, paddedCodeBytes } from './planeMemory.js';
 import type { Region } from './vectorMemory.js';
 
-/** With fewer dimensions a row's codes, gain and residual cost more than they save. */
+/** Below this dimension, a row's codes, gain and residual cost more than they save. */
 const DIMENSION_MIN = 16;
-/** With fewer rows middles and steps cost more than the codes save. */
+/** Below this number of rows, middles and steps cost more than the codes save. */
 export const CODED_ROWS_MIN = 16;
 
-/** Bytes of the codes of a row; 0 where blocks have no codes. */
+/** Returns the bytes of a row's codes; 0 if blocks have no codes. */
 export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
-/** How much greater the mean residual may be than with middles and steps that are chosen for the rows. */
+/** Most that the mean residual may exceed that of middles and steps chosen for the rows, as a factor. */
 const POOR = 1.25;
 
 /** The parts of a block that its plane works on. */
@@ -22,22 +22,22 @@ export interface CodedRows {
 }
 
 /**
- * The codes of a block's rows, in its memory. Middles and steps are those of the block before, so that a query is prepared once
- * for many blocks. They are chosen for the block itself, and all its codes made anew, where there are none, and where the rows
- * of a full block are farther from their codes than they would be then.
+ * The codes of a block's rows, in its memory. A block begins with the middles and steps of the block before, so that a
+ * query is prepared once for many blocks. A full block whose rows are too far from their codes chooses its own and
+ * recomputes all codes. So does the first block.
  */
 export class CodePlane {
   readonly #memory: PlaneMemory;
   #hasCodes = false;
-  /** Rows written since they were chosen or found to fit, some more than once; and the number at which that is asked. */
+  /** Rows written since the last review, some more than once; and the number at which the next review is due. */
   #written = 0;
   #reviewAt = CODED_ROWS_MIN;
-  /** Rows from here on were never written. */
+  /** End of the rows that were ever written. */
   #endRow = 0;
   #isOff = false;
-  /** Scans of other threads that may read it. */
+  /** Running scans of other threads that may read the plane. */
   #readers = 0;
-  /** An upper bound of the components of the rows that middles and steps were chosen for. */
+  /** Upper bound of the components of the rows that middles and steps were chosen for. */
   #largest = 0;
 
   /** `reach`: the `narrowReach` of the dimension. */
@@ -50,24 +50,24 @@ export class CodePlane {
     this.#memory = new PlaneMemory(block.region.arena.buffer, at, block.rows, codeBytes);
   }
 
-  /** For the kernel; 0 while the rows have no codes: there are few, or one of them had a component beyond the bound. */
+  /** Address for the kernel; 0 while the rows have no codes. Then they are few, or a component was beyond the bound. */
   get address(): number {
     return this.#hasCodes && !this.#isOff ? this.#memory.address : 0;
   }
 
-  /** No middle is greater. */
+  /** Upper bound of the middles. */
   get largest(): number {
     return this.#largest;
   }
 
-  /** Makes the codes of rows that have been written. `largest`: an upper bound of the components of all rows there were. */
+  /** Encodes written rows. `largest`: an upper bound of the components of all rows so far. */
   wrote(row: number, rows: number, largest: number): void {
     this.#endRow = Math.max(this.#endRow, row + rows);
     this.#written += rows;
     this.#isOff ||= !canBeCoded(largest, this.reach);
     if (this.#isOff) return;
     if (this.#hasCodes) this.#encode(row, rows);
-    // Codes that are read elsewhere do not change: the next write asks again.
+    // Codes that other threads read do not change. The next write checks again.
     if (this.#written >= this.#reviewAt && (!this.#hasCodes || this.#readers === 0)) this.#review(largest);
   }
 
@@ -79,7 +79,7 @@ export class CodePlane {
     this.#readers--;
   }
 
-  /** Before the first row: takes middles and steps of another plane, which has codes. */
+  /** Takes middles and steps of another plane, which has codes. Call it before the first row. */
   inherit(before: CodePlane): void {
     this.#memory.inherit(before.#memory);
     this.#largest = before.#largest;
@@ -120,7 +120,7 @@ export class CodePlane {
     region.arena.kernel.encodeRows(this.#memory.address, vectorsAddress, strideBytes, row, rows);
   }
 
-  /** Of rows that lie anywhere between two codes in each dimension. */
+  /** Expected residual of rows that are spread evenly between codes in each dimension. */
   #residualOfSteps(): number {
     let squares = 0;
     for (const step of this.#memory.steps) squares += (step * step - 1) / 12;

@@ -1,8 +1,8 @@
 /**
- * Numbers by slot or by another index from 0 on, in chunks that are never moved. A chunk holds each number as its distance
- * from a base, in 1, 2 or 4 bytes as the distances need, and in 8 bytes where they are no whole numbers below 2^32. Numbers
- * that were given one after another, such as sequences and times, take 1 or 2 bytes each. Only the first chunk, while it is
- * small, is doubled by copying. Chunks in which every number is the fill take no memory.
+ * Numbers by slot or by another index from 0, in chunks that never move. A chunk stores each number as its distance
+ * from a base, in 1, 2 or 4 bytes as needed. It uses 8 bytes for other numbers than whole ones below 2^32. Consecutive
+ * sequences and times take 1 or 2 bytes each. Only the first chunk, while it is small, grows by copying. Chunks that
+ * contain only the fill take no memory.
  */
 const CHUNK_SHIFT = 12;
 const CHUNK = 1 << CHUNK_SHIFT;
@@ -12,7 +12,7 @@ type Distances = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 interface Width {
   readonly allocate: (count: number) => Distances;
-  /** Stands for the fill. Distances are below it. */
+  /** Code of the fill. All distances are below it. */
   readonly absent: number;
 }
 
@@ -22,10 +22,10 @@ const WIDTHS: readonly Width[] = [
   { allocate: (count) => new Uint32Array(count), absent: 2 ** 32 - 1 },
 ];
 
-/** The share of a width's reach that a chunk may take when it is made: the rest keeps it from being made again soon. */
+/** Share of a width's reach that a new chunk may use. The rest delays the next rebuild. */
 const REACH = 7 / 8;
 
-/** Its distances: `base` + one of them is a number, and `absent` the fill. */
+/** Chunk of distances: `base` + distance is a number, and `absent` is the fill. */
 interface Chunk {
   readonly base: number;
   readonly absent: number;
@@ -36,7 +36,7 @@ export class Column {
   readonly #chunks: (Chunk | undefined)[] = [];
   #length = 0;
 
-  /** `fill`: what is read where nothing was written. */
+  /** `fill`: the number that is read if none was written. */
   constructor(private readonly fill: number) {}
 
   static of(fill: number, numbers: Float64Array): Column {
@@ -49,13 +49,13 @@ export class Column {
     return column;
   }
 
-  /** One more than the highest index written. */
+  /** Highest written index plus one. */
   get length(): number {
     return this.#length;
   }
 
   get(index: number): number {
-    // Beyond 32 bits an index would be taken for another one.
+    // An index of more than 32 bits would be truncated to another one.
     if (index >= this.#length) return this.fill;
     const chunk = this.#chunks[index >>> CHUNK_SHIFT];
     return chunk === undefined ? this.fill : this.#read(chunk, index & (CHUNK - 1));
@@ -68,7 +68,7 @@ export class Column {
     if (chunk !== undefined && at < chunk.distances.length) {
       const { base, absent, distances } = chunk;
       const distance = value === this.fill ? absent : value - base;
-      // A typed array cuts what it cannot hold: such a distance does not read as it was written.
+      // A typed array truncates a number that it cannot hold: such a distance reads differently.
       distances[at] = distance;
       if (distances[at] === distance && (distance !== absent || value === this.fill)) return;
     } else if (value === this.fill) return;
@@ -79,7 +79,7 @@ export class Column {
     this.set(this.#length, value);
   }
 
-  /** The first index whose number is `bound` or more, where numbers ascend; the length where there is none. */
+  /** Returns the first index whose number is at least `bound`, or the length. The numbers must ascend. */
   firstNotBelow(bound: number): number {
     let low = 0;
     let high = this.#length;
@@ -91,7 +91,7 @@ export class Column {
     return low;
   }
 
-  /** Copies of the numbers, chunk by chunk. */
+  /** Yields copies of the numbers, chunk by chunk. */
   *pieces(): Generator<Float64Array> {
     for (let from = 0; from < this.#length; from += CHUNK) {
       const chunk = this.#chunks[from >>> CHUNK_SHIFT];
@@ -102,7 +102,7 @@ export class Column {
     }
   }
 
-  /** A copy, made chunk by chunk. */
+  /** Returns a copy, made chunk by chunk. */
   toFloat64(): Float64Array {
     const copy = new Float64Array(this.#length);
     let at = 0;
@@ -118,7 +118,7 @@ export class Column {
     return distance === undefined || distance === absent ? this.fill : base + distance;
   }
 
-  /** Makes a chunk anew, with room for `at` and a width for `value`, which is written there. */
+  /** Rebuilds a chunk with room for `at` and a width for `value`, and writes the value. */
   #make(number: number, at: number, value: number): void {
     const chunk = this.#chunks[number];
     const held = chunk?.distances.length ?? 0;
@@ -138,7 +138,10 @@ function wholeChunk(numbers: Float64Array, fill: number): Float64Array {
   return chunk;
 }
 
-/** Undefined where every number is the fill. `isDescending`: more numbers below the least are likely. */
+/**
+ * Packs numbers into a chunk; undefined if every number is the fill. `isDescending`: expect more numbers below the
+ * least.
+ */
 function packed(numbers: Float64Array, fill: number, isDescending = false): Chunk | undefined {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
@@ -152,7 +155,7 @@ function packed(numbers: Float64Array, fill: number, isDescending = false): Chun
   if (least === Number.POSITIVE_INFINITY) return undefined;
   const reach = most - least + 1;
   const width = areWhole ? WIDTHS.find(({ absent }) => reach <= absent * REACH) : undefined;
-  // The numbers as they are.
+  // Store the numbers unpacked.
   if (width === undefined) return { base: 0, absent: fill, distances: numbers.slice() };
   const { allocate, absent } = width;
   const base = isDescending ? least - Math.floor((absent - reach) / 2) : least;

@@ -1,3 +1,7 @@
+/**
+ * The exact scan: `assembly/rows.ts` on each block, in the order of `spread.ts`, so that the bound falls early. Cost:
+ * about 1.5 ns + 0.04 ns per byte for each row on one thread; a code plane saves most of it (`blockShape.ts`).
+ */
 import type { Block } from './block.js';
 import type { PartableScan } from './partedScan.js';
 import type { Among, ScannedRows } from './rowChoice.js';
@@ -7,7 +11,7 @@ import { SlicedScan } from './slicedScan.js';
 import { spread } from './spread.js';
 import type { Way } from './way.js';
 
-/** A search through all rows, or through all of a choice. */
+/** A search through all rows, or all rows of a choice. */
 export class ExactScan extends SlicedScan implements PartableScan<Hits> {
   /** Undefined before the first step. */
   #order: Generator<number, undefined> | undefined;
@@ -24,9 +28,9 @@ export class ExactScan extends SlicedScan implements PartableScan<Hits> {
   }
 
   /**
-   * The same search, of the rows as they are now, for several threads: before the first step, and to be freed before this is
-   * closed. Throws `unavailable` and `capacity_exceeded` where there is no memory for it; then, and where it fails, this goes
-   * on with the same rows.
+   * Splits the search of the current rows for several threads. Call it before the first step, and free the result
+   * before this is closed. Throws `unavailable` and `capacity_exceeded` if there is not enough memory. In that case,
+   * and if the shared scan fails, this scan can still run with the same rows.
    */
   parted(): SharedScan {
     const { vectors, choice, query, capacity } = this;

@@ -2,13 +2,13 @@
 import { compileFile, instantiate, type SharedMemory } from '../../shared/webAssembly.js';
 
 /**
- * The functions, which `assembly/` documents. Addresses and sizes are u32 bytes: arguments are numbers below 2^32, results
- * come as i32 and are made unsigned with `>>> 0`. A scan is the address of its scratch.
+ * Functions of the kernel; `assembly/` documents them. Addresses and sizes are u32 bytes. Arguments are numbers below
+ * 2^32. Results arrive as i32; `>>> 0` makes them unsigned. A scan is the address of its scratch.
  */
 export interface Kernel {
   scanBytes(capacity: number, strideBytes: number): number;
   beginScan(scan: number, capacity: number, strideBytes: number): number;
-  /** `plane`: 0 for none; `isWide`: 0 or 1; as in the three others. */
+  /** `plane`: 0 for no plane; `isWide`: 0 or 1; likewise in the three functions below. */
   scanRows(
     scan: number,
     vectors: number,
@@ -102,25 +102,27 @@ export interface Kernel {
   moveToMeans(sums: number, counts: number, lists: number, strideBytes: number, centroids: number): void;
 }
 
-/** Bytes of an entry of a finished scan, and of a gathered row: score f64, id f64, unused u32, slot u32. */
+/** Bytes of an entry of a finished scan, or of a gathered row: score f64, id f64, unused u32, slot u32. */
 export const ENTRY_BYTES = 24;
 
-/** Bytes of a row that `scanList` found: the least squared distance f64, slot u32, unused u32. */
+/** Bytes of a row found by `scanList`: the least squared distance f64, slot u32, unused u32. */
 export const FOUND_BYTES = 16;
 
-/** Bytes of a row that `estimateRows` found: its number u32, the estimate f32; and what it needs behind the room for all. */
+/**
+ * Bytes of a row found by `estimateRows` (number u32, estimate f32), and the extra bytes that it needs behind all rows.
+ */
 export const ESTIMATE_BYTES = 8;
 export const ESTIMATING_BYTES = 64;
 
-/** Bytes that `keepLeast` works in; the limit comes first, f32. */
+/** Bytes of the work area of `keepLeast`. It begins with the limit, f32. */
 export const KEEPING_BYTES = 1024;
 
-/** Rows that the row list of a scan holds. */
+/** Capacity of the row list of a scan. */
 export const BATCH_ROWS = 256;
 
 let compiled: object | undefined;
 
-/** The kernel's code. Compiled on the first call: a few milliseconds. */
+/** The compiled kernel. The first call compiles it in a few milliseconds. */
 export function kernelModule(): object {
   compiled ??= compileFile(new URL('./kernel.wasm', import.meta.url));
   return compiled;

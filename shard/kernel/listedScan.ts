@@ -5,14 +5,14 @@ import type { ScanScratch } from './scanScratch.js';
 import { SlicedScan } from './slicedScan.js';
 import type { Way } from './way.js';
 
-/** Scattered rows take the memory about twice as long as rows in a line. */
+/** Relative cost of scattered rows: memory takes about twice as long as for consecutive rows. */
 const SCATTERED_COST = 2;
 
 /** A search through the rows of a list of slots. */
 export class ListedScan extends SlicedScan {
   #at = 0;
 
-  /** `slots`: never falling; those that are given twice count once, those that hold no live row not at all. */
+  /** `slots` must not fall. Repeated slots count once; slots without a live row are skipped. */
   constructor(
     vectors: ScannedRows,
     query: Int32Array | Uint8Array,
@@ -46,7 +46,7 @@ export class ListedScan extends SlicedScan {
     return considered * strideBytes * cost * SCATTERED_COST;
   }
 
-  /** Writes the next rows of the block to the list, as many as go in. */
+  /** Writes the next rows of the block to the list, as many as fit. */
   #list(index: number, { firstSlot, rows }: Block, into: Uint32Array): number {
     const { slots } = this;
     const chosen = this.choice.rows(index);

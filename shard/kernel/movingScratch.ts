@@ -2,30 +2,30 @@ import type { Arena } from './arena.js';
 import type { BitSet } from './bitSet.js';
 import { allocateScratch, freeScratch, type Region } from './vectorMemory.js';
 
-/** Rounds up to where any number may lie. */
+/** Rounds up to a multiple of 8, so that any number may follow. */
 export const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
 
 /**
- * The memory that a scan writes: the kernel's scratch, then room for what one call of the kernel reads or writes, as a bitmap.
- * The kernel reaches a single arena, so the scratch moves to the arena of the next block, with what was found.
+ * The memory that a scan writes: the kernel's scratch, then room for one call of the kernel, such as a bitmap. The
+ * kernel reaches one arena only. So the scratch, with all rows found, moves to the arena of the next block.
  */
 export abstract class MovingScratch {
   readonly #scanBytes: number;
   /** Valid until the scratch moves. */
   protected region: Region;
 
-  /** `scanBytes`: of the kernel's scratch; `roomBytes`: of the room behind it. */
+  /** `scanBytes`: size of the kernel's scratch; `roomBytes`: size of the room behind it. */
   constructor(arena: Arena, scanBytes: number, roomBytes: number) {
     this.#scanBytes = aligned(scanBytes);
     this.region = allocateScratch(arena, this.#scanBytes + roomBytes);
   }
 
-  /** The kernel knows the scan by it. */
+  /** Address by which the kernel knows the scan. */
   get address(): number {
     return this.region.address;
   }
 
-  /** The room does not move along. */
+  /** Address of the room, whose content does not move. */
   protected get roomAddress(): number {
     return this.region.address + this.#scanBytes;
   }
@@ -39,7 +39,7 @@ export abstract class MovingScratch {
     freeScratch(from);
   }
 
-  /** Copies a bitmap to where the kernel can read it, and returns its address. */
+  /** Copies a bitmap to memory that the kernel can read, and returns its address. */
   stage({ words }: BitSet): number {
     const address = this.roomAddress;
     new Uint32Array(this.region.arena.buffer, address, words.length).set(words);

@@ -4,15 +4,15 @@ const FIRST_LENGTH = 16;
 const INT_BYTES = 4;
 
 /**
- * 32-bit integers by number, 0 where none was set. They are in pages, which are made when they are needed. So growth copies at most
- * one page, and the garbage collector visits a page instead of each integer.
+ * 32-bit integers by number; 0 if none was set. Pages are created on demand. So growth copies at most one page, and the
+ * garbage collector visits pages instead of integers.
  */
 export class PagedInts {
-  /** The first page grows with its integers; the others are whole. */
+  /** The first page grows with its integers; the others have full size. */
   readonly #pages: Int32Array[] = [];
   #length = 0;
 
-  /** One more than the last number that was pushed. */
+  /** Number of integers: one more than the last pushed number. */
   get length(): number {
     return this.#length;
   }
@@ -34,7 +34,7 @@ export class PagedInts {
     this.#pages[at]![number & (PAGE - 1)] = value;
   }
 
-  /** Sets the next number, and returns it. */
+  /** Sets the next integer, and returns its number. */
   push(value: number): number {
     this.set(this.#length, value);
     return this.#length++;

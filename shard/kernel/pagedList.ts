@@ -1,23 +1,24 @@
 /**
- * Values keyed by whole numbers from 0, in pages that are made when they are needed. A `Map` copies all its entries when it
- * grows, which takes 50 ms at a million. A read here takes a third of the time of a `Map`, and a value a third of the memory.
+ * Values keyed by whole numbers from 0, in pages that are created on demand. A `Map` copies all entries when it grows,
+ * which takes 50 ms at a million. Compared with a `Map`, a read takes a third of the time, a value a third of the
+ * memory.
  */
 const PAGE_SHIFT = 10;
 const PAGE = 1 << PAGE_SHIFT;
 
 export class PagedList<T> {
   readonly #pages: (T | undefined)[][] = [];
-  /** One more than the highest number that ever had a value. */
+  /** Highest number that ever had a value, plus one. */
   #end = 0;
   #size = 0;
 
-  /** How many numbers have a value. */
+  /** Count of numbers with a value. */
   get size(): number {
     return this.#size;
   }
 
   get(number: number): T | undefined {
-    // The shift below would cut a number of more than 32 bits.
+    // The shift below would truncate a number of more than 32 bits.
     return number < this.#end ? this.#pages[number >>> PAGE_SHIFT]?.[number & (PAGE - 1)] : undefined;
   }
 
@@ -36,7 +37,7 @@ export class PagedList<T> {
     this.#size--;
   }
 
-  /** The entries by ascending number. */
+  /** Yields the entries by ascending number. */
   *entries(): Generator<[number: number, value: T], void, undefined> {
     for (let number = 0; number < this.#end; number++) {
       const value = this.get(number);

@@ -1,39 +1,39 @@
 import type { Arena } from './arena.js';
 import type { BlockTable } from './blockTable.js';
 
-/** What one thread writes at a time: a scratch in each arena of the scan. */
+/** Memory that one thread writes: a scratch in each arena of the scan. */
 export interface Share {
   readonly addresses: readonly number[];
 }
 
-/** A scan whose blocks several threads take one by one, each with a share of its own. */
+/** A scan that several threads share. They take its blocks one by one; each thread has its own share. */
 export interface PartedScan<Result> {
   readonly arenas: readonly Arena[];
   readonly table: BlockTable;
-  /** Of an ordinary block, in bytes of vectors that are measured as fast. */
+  /** Cost of an ordinary block, in bytes of vectors that are measured in that time. */
   readonly blockCostBytes: number;
-  /** Threads that are at it now. */
+  /** Threads that work on the scan now. */
   readonly working: number;
   /** Whether another thread could take blocks. */
   readonly hasRoom: boolean;
   readonly isOver: boolean;
-  /** Whether blocks were lost with a thread, so that there is no result. */
+  /** Whether a thread died with blocks, so that the scan has no result. */
   readonly hasFailed: boolean;
-  /** A share that nobody works on; undefined where the arenas have no room for another one. */
+  /** Takes an unused share; undefined if the arenas have no room for another one. */
   enter(): Share | undefined;
   leave(share: Share): void;
-  /** Gives the scan up, because blocks that were taken have not been scanned. */
+  /** Cancels the scan, because blocks that were taken have not been scanned. */
   fail(): void;
-  /** What all threads found, once the scan is over and has not failed. */
+  /** Result of all threads, once the scan is over and has not failed. */
   result(): Result;
-  /** When nobody works on it any more. */
+  /** Frees the shares, once no thread works on the scan. */
   free(): void;
 }
 
-/** A scan that can be done in parts. */
+/** A scan that can be split into parts. */
 export interface PartableScan<Result> {
-  /** About the bytes of vectors that are measured in the time that the whole scan takes. */
+  /** Cost of the whole scan, as bytes of vectors that are measured in that time. */
   readonly costBytes: number;
-  /** Throws `unavailable` and `capacity_exceeded` where there is no memory for it. */
+  /** Throws `unavailable` and `capacity_exceeded` if there is not enough memory. */
   parted(): PartedScan<Result>;
 }

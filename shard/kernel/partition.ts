@@ -1,4 +1,4 @@
-/** Returns the number of indexes below `count` that `isBelow` is true of: all up to some point. A binary search. */
+/** Counts the indexes below `count` for which `isBelow` is true, by binary search. They must precede all others. */
 export function partition(count: number, isBelow: (index: number) => boolean): number {
   let low = 0;
   let high = count;

@@ -1,30 +1,31 @@
-/** Of a plane in the kernel: seven u32. */
+/** Bytes of a plane's header in the kernel: seven u32, padded. */
 const HEADER_BYTES = 32;
 const WORD_BYTES = 4;
-/** Components that the kernel multiplies at once; the codes of a row are padded with zeros to a multiple of it. */
+/** Components that the kernel multiplies at once. A row's codes are padded with zeros to a multiple of it. */
 const CODES = 16;
-/** Rows that the kernel measures at once: a plane has a multiple of it. */
+/** Rows that the kernel measures at once. A plane's number of rows is a multiple of it. */
 export const CODED_ROWS = 4;
 
-/** Steps that do not fit every component take this much room beside the largest; see `assembly/plane.ts`. */
+/** Room beside the largest component for steps that do not fit every component; see `assembly/plane.ts`. */
 const STEP_ROOM = 256;
 
-/** The bytes of the codes of a row. */
+/** Returns the bytes of a row's codes. */
 export const paddedCodeBytes = (dimension: number): number => CODES * Math.ceil(dimension / CODES);
 
-/** Bytes that a plane takes for each row, and besides. */
+/** Bytes of a plane per row, and its fixed bytes. */
 export const planeRowBytes = (codeBytes: number): number => codeBytes + 2 * WORD_BYTES;
 export const planeFixedBytes = (codeBytes: number): number => HEADER_BYTES + 2 * WORD_BYTES * codeBytes;
 
-/** Whether rows have codes whose components do not exceed `largest`. `reach`: the `narrowReach` of the dimension. */
+/** Whether rows can have codes if no component exceeds `largest`. `reach`: the `narrowReach` of the dimension. */
 export const canBeCoded = (largest: number, reach: number): boolean => 2 * largest + STEP_ROOM <= reach;
 
 let lastVersion = 0;
 
 /**
- * A code plane in the memory of the kernel; `assembly/plane.ts` says what it holds.
+ * A code plane in the kernel's memory. `assembly/plane.ts` defines its content.
  *
- *   header | middles: i32 × codeBytes | steps | gains: f32 × rows | residuals | codes: rows × codeBytes
+ *   Header | middles: i32 × codeBytes | steps | gains: f32 × rows | residuals |
+ *   codes: rows × codeBytes
  */
 export class PlaneMemory {
   readonly #header: Uint32Array;
@@ -59,22 +60,22 @@ export class PlaneMemory {
     return this.#scale.subarray(this.codeBytes);
   }
 
-  /** A copy of middles and steps. */
+  /** Returns a copy of middles and steps. */
   get scale(): Uint32Array {
     return this.#scale.slice();
   }
 
-  /** Puts middles and steps back. */
+  /** Restores middles and steps. */
   restore(scale: Uint32Array): void {
     this.#scale.set(scale);
   }
 
-  /** Takes note that middles and steps are new, so that queries are prepared for them. */
+  /** Marks middles and steps as new, so that queries are prepared for them. */
   renew(): void {
     this.#header[0] = ++lastVersion;
   }
 
-  /** Takes middles and steps of another plane, and with them what queries were prepared for. */
+  /** Takes middles and steps of another plane. Queries that are prepared for it stay valid. */
   inherit(other: PlaneMemory): void {
     this.#scale.set(other.#scale);
     this.#header[0] = other.#header[0]!;

@@ -3,39 +3,39 @@ import type { Block } from './block.js';
 import type { BlockShape } from './blockShape.js';
 import type { SlotSet } from './slotSet.js';
 
-/** The rows of a collection, as a scan needs them. */
+/** The rows of a collection, for a scan. */
 export interface ScannedRows {
   readonly dimension: number;
   readonly shape: BlockShape;
-  /** The largest sum of components' magnitudes that the kernel's narrow path takes; see `blockShape.ts`. */
+  /** Largest sum of components' magnitudes for the kernel's narrow path; see `blockShape.ts`. */
   readonly narrowReach: number;
   readonly blocks: readonly Block[];
   readonly liveCount: number;
   readonly idOf: (slot: number) => number;
-  /** Keeps all present rows from being overwritten until `endScan` is called with the number returned. */
+  /** Keeps all current rows from being overwritten until `endScan` is called with the returned number. */
   beginScan(): number;
   endScan(scan: number): void;
 }
 
-/** The rows that a scan is about: the live ones that are in each set given, or those held. */
+/** The rows that a scan considers: the live rows that are in each given set, or exactly those of `held`. */
 export interface Among {
   readonly eligible?: SlotSet | undefined;
-  /** Live rows to be left out. */
+  /** Live rows to leave out. */
   readonly except?: SlotSet | undefined;
-  /** As `eligible`, but all of them are live. */
+  /** Eligible rows that are known to be live. */
   readonly within?: SlotSet | undefined;
-  /** These rows alone, live or retired. The set must not change while it is scanned. */
+  /** Exactly these rows, live or retired. The set must not change during the scan. */
   readonly held?: SlotSet | undefined;
 }
 
 /**
- * The rows that a scan considers. They change with the collection until `freeze`; from then on they are what they were
- * at that moment, and stay readable until `close`.
+ * The rows that a scan considers. They change with the collection until `freeze`. Frozen rows stay readable until
+ * `close`.
  */
 export class RowChoice {
   #frozen: { readonly scan: number; readonly rows: readonly (BitSet | undefined)[] } | undefined;
 
-  /** What `rows` returns, of one block after another. */
+  /** Buffer of `rows`, reused for one block after another. */
   #rows: BitSet | undefined;
 
   constructor(
@@ -43,7 +43,7 @@ export class RowChoice {
     private readonly among: Among,
   ) {}
 
-  /** An upper bound of how many rows are considered. */
+  /** Upper bound of the number of rows. */
   get most(): number {
     const { eligible, except, within, held } = this.among;
     if (held !== undefined) return held.count;
@@ -51,12 +51,12 @@ export class RowChoice {
     return Math.min(left, eligible?.count ?? left);
   }
 
-  /** Blocks from here on hold no row that is considered. */
+  /** End of the blocks that may hold a row to consider. */
   get endBlock(): number {
     return (this.#frozen?.rows ?? this.vectors.blocks).length;
   }
 
-  /** True where block `index` holds no row that is considered; false where it may hold one. */
+  /** Returns true if block `index` holds no row to consider; false if it may hold one. */
   isEmpty(index: number): boolean {
     if (this.#frozen !== undefined) return this.#frozen.rows[index] === undefined;
     const { eligible, except, within, held } = this.among;
@@ -66,8 +66,8 @@ export class RowChoice {
   }
 
   /**
-   * The rows of block `index`, which is not empty; its own bitmap where they are all that live. Not to be changed, and valid
-   * until the next call.
+   * Returns the rows of block `index`, which is not empty. It is the block's own bitmap if all live rows count. Do not
+   * change it. It is valid until the next call.
    */
   rows(index: number): BitSet {
     if (this.#frozen !== undefined) return this.#frozen.rows[index]!;
@@ -86,7 +86,7 @@ export class RowChoice {
     return rows;
   }
 
-  /** Keeps the rows of all blocks as they are now. Once frozen it stays so. */
+  /** Freezes the rows of all blocks. A second call changes nothing. */
   freeze(): void {
     this.#frozen ??= {
       rows: this.vectors.blocks.map((_, index) => (this.isEmpty(index) ? undefined : this.rows(index).clone())),

@@ -21,12 +21,12 @@ interface ScratchViews {
   readonly region: Region;
   /** The kernel's list of rows to consider. */
   readonly rowList: Uint32Array;
-  /** The entries, as f64 and as u32. */
+  /** Entries, viewed as f64 and as u32. */
   readonly numbers: Float64Array;
   readonly words: Uint32Array;
 }
 
-/** The scratch of a search, with the query and the nearest rows so far. */
+/** The scratch of a search: its query and the nearest rows so far. */
 export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
   readonly #capacity: number;
@@ -34,8 +34,8 @@ export class ScanScratch extends MovingScratch {
   #views: ScratchViews | undefined;
 
   /**
-   * `query`: the little-endian bytes of the components; `capacity`: the most rows to be found; `movedBytes`: of what lies behind the
-   * scan and moves with it; `roomBytes`: of the room, a bitmap of a block by default.
+   * `query`: the little-endian bytes of the components. `capacity`: the most rows to find. `movedBytes`: bytes behind
+   * the scan that move with it. `roomBytes`: bytes of the room, by default those of a block's bitmap.
    */
   constructor(
     arena: Arena,
@@ -44,7 +44,7 @@ export class ScanScratch extends MovingScratch {
     shape: BlockShape,
     { movedBytes = 0, roomBytes = bitmapBytesOf(shape.rowsMax) } = {},
   ) {
-    // The kernel would read a number below 0 as a large one, and write beyond its memory.
+    // The kernel would read a negative number as a large one, and write beyond its memory.
     if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
     const { strideBytes } = shape;
     const scanBytes = aligned(arena.kernel.scanBytes(capacity, strideBytes));
@@ -58,12 +58,12 @@ export class ScanScratch extends MovingScratch {
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
   }
 
-  /** What lies behind the scan and moves with it. */
+  /** Address of the bytes behind the scan that move with it. */
   protected get movedAddress(): number {
     return this.address + this.#scanBytes;
   }
 
-  /** Valid until the scratch moves. */
+  /** Views of the scratch, valid until it moves. */
   get views(): ScratchViews {
     const { region } = this;
     if (this.#views?.region !== region) {
@@ -79,14 +79,14 @@ export class ScanScratch extends MovingScratch {
     return this.#views;
   }
 
-  /** Takes over the nearest rows of another search for the same query, which may move. */
+  /** Adds the nearest rows of another search for the same query. That search's scratch may move. */
   take(other: ScanScratch): void {
     const { arena } = this.region;
     other.moveTo(arena);
     arena.kernel.mergeScan(this.address, other.address);
   }
 
-  /** Sorts the nearest rows. Nothing can be scanned afterwards. */
+  /** Sorts the nearest rows and ends the scan. */
   hits(): Hits {
     const { numbers, words } = this.views;
     const count = this.region.arena.kernel.finishScan(this.address);

@@ -1,9 +1,9 @@
 /**
- * The threads that share the long scans of a process, and the scans that wait for them. The event loop is one more member: it
- * takes a slice of one scan at a turn. A member that is free goes to the scan that has the fewest, so that a lone scan is
- * spread over all of them and many scans run side by side; after a turn of about 10 ms it looks again.
+ * The threads that share the long scans of a process, and the scans that wait for them. The event loop takes part too,
+ * with a slice of one scan per turn. A free thread joins the scan with the fewest threads. So a lone scan uses all
+ * threads, and many scans run side by side. After a turn of about 10 ms the thread chooses again.
  *
- *   none ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: its scan is done again in the event loop
+ *   None ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: the event loop repeats its scan
  *     ▲                          │
  *     └──── idle for a while ────┘
  */
@@ -17,34 +17,34 @@ import type { PartableScan, PartedScan, Share } from './partedScan.js';
 import type { ScanOrder, ScanWorkerData } from './scanWorker.js';
 
 const AUTO_MAX = 8;
-/** A scan that costs less is done in the event loop at once: 1 to 2 ms, ten times what a hand-over takes. */
+/** A cheaper scan runs at once in the event loop: 1 to 2 ms, ten times the cost of a hand-over. */
 const COST_MIN_BYTES = 24 << 20;
-/** Scans that are shared at a time. Others go on in the event loop. */
+/** Most scans that are shared at a time. Others run in the event loop. */
 const SCANS_MAX = 64;
 /** About 10 ms of a thread, and half a millisecond of the event loop. */
 const TURN_BYTES = 128 << 20;
 const LOOP_TURN_BYTES = 6 << 20;
 const IDLE_MS = 30_000;
-/** After a thread has died, the time until another one is started. */
+/** Time between the death of a thread and the start of the next. */
 const RESTART_MS = 1_000;
-/** Vectors lie outside the heap. */
+/** Vectors are outside the heap. */
 const WORKER_HEAP_MB = 64;
 
-/** One for each core but that of the event loop, at most 8. */
+/** Number of threads: one per core except the event loop's, at most 8. */
 export const threadsOf = (asked: 'auto' | number): number =>
   asked === 'auto' ? Math.min(AUTO_MAX, availableParallelism() - 1) : asked;
 
 interface ScanThreadsOptions {
-  /** The most threads. */
+  /** Most threads. */
   readonly count: number;
   readonly logger: Logger;
-  /** A scan that costs less, in bytes as `costBytes`, is done in the event loop. */
+  /** Least cost of a scan that is shared, in the unit of `costBytes`. */
   readonly costMinBytes?: number;
   /** Called for each exact scan. */
   readonly onScan?: (where: 'loop' | 'threads') => void;
 }
 
-/** A thread, the arenas it knows, and its scan. */
+/** A thread, the arenas that it knows, and its scan. */
 interface Thread {
   readonly worker: Worker;
   readonly arenas: Set<Arena>;
@@ -54,7 +54,7 @@ interface Thread {
 export class ScanThreads {
   readonly #threads = new Set<Thread>();
   readonly #idle = new Set<Thread>();
-  /** Scan → what is called when it is over. The one that waits longest comes first. */
+  /** Scan → callback for its end. The scan that has waited longest comes first. */
   readonly #scans = new Map<PartedScan<unknown>, () => void>();
   readonly #numbers = new WeakMap<Arena, number>();
   #arenas = 0;
@@ -64,13 +64,13 @@ export class ScanThreads {
   #restartTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `program`: what the threads run. */
+  /** `program`: the program of the threads. */
   constructor(
     private readonly options: ScanThreadsOptions,
     private readonly program = new URL('./scanWorker.js', import.meta.url),
   ) {}
 
-  /** Threads that run, idle ones included. */
+  /** Running threads, including idle ones. */
   get running(): number {
     return this.#threads.size;
   }
@@ -83,13 +83,13 @@ export class ScanThreads {
     return taken;
   }
 
-  /** The result of the scan; undefined where the scan has to be done in the event loop. */
+  /** Returns the result of the scan; undefined if the event loop must do the scan. */
   async run<Result>(scan: PartableScan<Result>): Promise<Result | undefined> {
     let parted: PartedScan<Result>;
     try {
       parted = scan.parted();
     } catch {
-      // There is no memory for the shares.
+      // Not enough memory for the shares.
       return undefined;
     }
     try {
@@ -100,13 +100,13 @@ export class ScanThreads {
     }
   }
 
-  /** Lets go of an arena that nothing uses any more. */
+  /** Releases an arena that is no longer used. */
   forget(arena: Arena): void {
     for (const { worker, arenas } of this.#threads)
       if (arenas.delete(arena)) worker.postMessage({ op: 'forget', arena: this.#numberOf(arena) } satisfies ScanOrder);
   }
 
-  /** Ends the threads. Scans that are not over are done in the event loop. */
+  /** Ends the threads. The event loop continues unfinished scans. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#restartTimer);
@@ -123,7 +123,7 @@ export class ScanThreads {
     });
   }
 
-  /** The scan with the fewest members of those that have room for another one. */
+  /** Returns the scan with the fewest threads among those with room for another. */
   #next(): PartedScan<unknown> | undefined {
     let next: PartedScan<unknown> | undefined;
     for (const scan of this.#scans.keys())
@@ -131,7 +131,7 @@ export class ScanThreads {
     return next;
   }
 
-  /** Gives the idle threads something to do, and starts another one where there is more. */
+  /** Assigns scans to the idle threads, and starts another thread if more scans wait. */
   #assign(): void {
     for (const thread of this.#idle) {
       const scan = this.#next();
@@ -171,11 +171,11 @@ export class ScanThreads {
     this.#assign();
   }
 
-  /** A scan that is not over waits behind the others for its next turn. */
+  /** An unfinished scan waits behind the others for its next turn. */
   #left(scan: PartedScan<unknown>, share: Share): void {
     scan.leave(share);
     const resolve = this.#scans.get(scan);
-    // It was over before the thread came to it.
+    // The scan was over before the thread reached it.
     if (resolve === undefined) return;
     this.#scans.delete(scan);
     this.#scans.set(scan, resolve);

@@ -10,24 +10,24 @@ export interface ScanWorkerData {
   readonly module: object;
 }
 
-/** Arenas have numbers; the thread is told of the memory of each before its first scan there. */
+/** Arenas have numbers. A thread receives the memory of each arena before its first scan there. */
 export type ScanOrder =
   | { readonly op: 'open'; readonly arena: number; readonly memory: SharedMemory }
   | { readonly op: 'forget'; readonly arena: number }
   | {
       readonly op: 'scan';
       readonly table: SharedArrayBuffer;
-      /** The arenas of the scan, and the scratch in each that is this thread's until it answers. */
+      /** Arenas of the scan, and this thread's scratch in each, until it answers. */
       readonly arenas: readonly number[];
       readonly scratches: readonly number[];
-      /** The most blocks to be scanned. */
+      /** Most blocks to scan. */
       readonly blocks: number;
     };
 
 const { module } = workerData as ScanWorkerData;
 const kernels = new Map<number, Kernel>();
 
-/** Tells that the thread waits for a scan. */
+/** Reports that the thread waits for a scan. */
 const report = (): void => parentPort?.postMessage(null);
 
 function follow(order: ScanOrder): void {
@@ -53,6 +53,6 @@ function follow(order: ScanOrder): void {
   }
 }
 
-// An order that cannot be followed ends the thread, and its scan is done again.
+// An order that cannot be executed ends the thread. Its scan is repeated.
 parentPort?.on('message', follow);
 report();

@@ -8,16 +8,16 @@ import { spread } from './spread.js';
 import { allocateScratch, freeScratch, type Region } from './vectorMemory.js';
 import { wayThrough } from './way.js';
 
-/** With the rows nearest of those that its threads have scanned. */
+/** Adds the nearest rows of the blocks that the share's threads have scanned. */
 interface ScratchShare extends Share {
   readonly scratches: readonly ScanScratch[];
 }
 
 /**
- * A search for the nearest `capacity` of frozen rows whose blocks several threads take one by one. Each thread keeps the
- * nearest rows of its own share; at the end they are merged, by exact distance and then by id.
+ * A search for the nearest `capacity` of frozen rows, whose blocks several threads take one by one. Each thread keeps
+ * the nearest rows of its own share. At the end they are merged, by exact distance and then by id.
  *
- * Until `free` is called, no middles and steps of the blocks' code planes change.
+ * Middles and steps of the blocks' code planes stay unchanged until `free`.
  */
 export class SharedScan implements PartedScan<Hits> {
   readonly arenas: readonly Arena[];
@@ -34,7 +34,10 @@ export class SharedScan implements PartedScan<Hits> {
   #hasFailed = false;
   #isFull = false;
 
-  /** `choice`: frozen, and closed after `free`. Throws `unavailable` and `capacity_exceeded` where there is no memory. */
+  /**
+   * `choice`: frozen, and closed after `free`. Throws `unavailable` and `capacity_exceeded` if there is not enough
+   * memory.
+   */
   constructor(vectors: ScannedRows, choice: RowChoice, query: Uint8Array, capacity: number) {
     this.#vectors = vectors;
     this.#query = query;

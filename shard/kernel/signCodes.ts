@@ -1,25 +1,29 @@
+/**
+ * One-bit codes on the side of the host: their layout, and the coder. `assembly/signs.ts` has the method (RaBitQ) and
+ * the formats. A code takes dimension / 8 bytes and two f32.
+ */
 import { SeededNumbers } from '../../shared/seededNumbers.js';
 import { Arena } from './arena.js';
 
-/** Components that are rotated are filled up with zeros to a multiple of this. */
+/** Rotated vectors are padded with zeros to a multiple of this many components. */
 const UNIT = 64;
 const NUMBER_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const NUMBERS_BYTES = 2 * NUMBER_BYTES;
 const BYTE_BITS = 8;
-/** Of a query in the kernel: see `assembly/signs.ts`. */
+/** Header of a query in the kernel; see `assembly/signs.ts`. */
 const QUERY_HEADER_BYTES = 32;
 const TABLES_BYTES = 32;
-/** Rows whose codes lie together, byte by byte, as the kernel compares them. */
+/** Rows whose codes are interleaved byte by byte, as the kernel compares them. */
 const GROUP_ROWS = 16;
 const SEED = 0x2545f491;
 
 const rotatedDimension = (dimension: number): number => Math.ceil(dimension / UNIT) * UNIT;
 const signBytesOf = (dimension: number): number => rotatedDimension(dimension) / BYTE_BITS;
 
-/** Returns the bytes of a code of signs with its two numbers. */
+/** Returns the bytes of a sign code with its two numbers. */
 export const signCodeBytes = (dimension: number): number => signBytesOf(dimension) + NUMBERS_BYTES;
 
-/** Returns as many rows, filled up to whole groups. */
+/** Rounds a number of rows up to whole groups. */
 export const wholeGroups = (rows: number): number => Math.ceil(rows / GROUP_ROWS) * GROUP_ROWS;
 
 /** Returns the bytes of a rotated vector in the kernel. */
@@ -35,7 +39,7 @@ export function writeSignQuery(buffer: SharedArrayBuffer, address: number, rotat
   new Float32Array(buffer, address + QUERY_HEADER_BYTES, rotated.length).set(rotated);
 }
 
-/** What is needed to rotate vectors, in the memory of the coders. */
+/** Rotation of vectors, and its buffers in the coders' memory. */
 interface Rotation {
   /** Components of a transform. */
   readonly size: number;
@@ -45,7 +49,7 @@ interface Rotation {
   readonly code: Uint8Array;
 }
 
-/** What the coders of a thread share: each works in it from the beginning of a call to its end. */
+/** Bytes of the memory that the coders of a thread share. Each call uses it from its beginning to its end. */
 const WORK_BYTES = 1 << 22;
 let work: Arena | undefined;
 const rotations = new Map<number, Rotation>();
@@ -59,7 +63,7 @@ function rotationOf(dimension: number): Rotation {
   return rotation;
 }
 
-/** The flips are the same everywhere and for ever: saved codes depend on them. */
+/** Makes the rotation. Its flips must never change: saved codes depend on them. */
 function makeRotation(components: number): Rotation {
   work ??= new Arena(WORK_BYTES);
   const size = 2 ** Math.floor(Math.log2(components));
@@ -82,8 +86,8 @@ function makeRotation(components: number): Rotation {
 }
 
 /**
- * Makes codes of signs of vectors of one dimension. A vector is taken as its difference from an origin, and rotated so that it is
- * spread over all components, whose signs then say as much as they can: signs are flipped and a Walsh–Hadamard transform is applied.
+ * Encodes vectors of one dimension as signs. It rotates the difference of a vector from an origin, so that its length
+ * spreads over all components and each sign carries most information.
  */
 export class SignCoder {
   readonly #rotation: Rotation;
@@ -97,7 +101,7 @@ export class SignCoder {
     return this.#rotate(components, origin).slice();
   }
 
-  /** Returns the code of the difference in memory that the next call of any coder writes again. */
+  /** Returns the code of the difference. The next call of any coder overwrites it. */
   encode(components: Int32Array, origin: Int32Array): Uint8Array {
     const { code } = this.#rotation;
     const { byteOffset, length } = this.#rotate(components, origin);
@@ -115,12 +119,12 @@ export class SignCoder {
   }
 }
 
-/** Codes of rows in the kernel's memory, in groups. */
+/** The codes of rows in the kernel's memory, in groups. */
 export class SignCodes {
   readonly #bytes: Uint8Array;
   readonly #signBytes: number;
 
-  /** `rows`: whole groups; `codeBytes`: of a code with its numbers. */
+  /** `rows`: whole groups; `codeBytes`: bytes of a code with its numbers. */
   constructor(
     buffer: SharedArrayBuffer,
     readonly address: number,
@@ -136,12 +140,12 @@ export class SignCodes {
     for (let i = 0; i < this.codeBytes; i++) bytes[this.#placeOf(row, i)] = code[i]!;
   }
 
-  /** Copies the code of a row, which has been written. */
+  /** Copies the code of a row that has been written. */
   read(row: number, into: Uint8Array): void {
     for (let i = 0; i < this.codeBytes; i++) into[i] = this.#bytes[this.#placeOf(row, i)]!;
   }
 
-  /** Where byte `i` of the code of a row lies. */
+  /** Offset of byte `i` of a row's code. */
   #placeOf(row: number, i: number): number {
     const lane = row % GROUP_ROWS;
     const group = (row - lane) * this.codeBytes;

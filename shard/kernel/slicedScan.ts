@@ -3,19 +3,19 @@ import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
 import { type Hits, hitsOfLength, ScanScratch } from './scanScratch.js';
 import { type Way, wayThrough } from './way.js';
 
-/** Bytes of vectors scanned at a stretch: 0.5 to 1 ms at the 12 to 25 GB/s of one thread. */
+/** Bytes of vectors per slice: 0.5 to 1 ms at the 12 to 25 GB/s of one thread. */
 const SLICE_BYTES = 12 << 20;
 
 /**
- * A search for the nearest `k`. It goes block by block, and sees the collection as it was at its first step: a step that
- * leaves blocks over copies all bitmaps, and released rows are not overwritten until the scan is closed.
+ * A search for the nearest `k`, block by block. It sees the collection as of its first step. If that step leaves
+ * blocks, it copies all bitmaps, and released rows are not overwritten until the scan is closed.
  *
- * `close` must be called in any case.
+ * Always call `close`.
  */
 export abstract class SlicedScan {
   protected readonly choice: RowChoice;
   protected readonly query: Uint8Array;
-  /** Undefined before the first step, and where there is nothing to consider. */
+  /** Undefined before the first step, or without a row to consider. */
   #scratch: ScanScratch | undefined;
   #capacity: number | undefined;
 
@@ -31,19 +31,22 @@ export abstract class SlicedScan {
     this.choice = new RowChoice(vectors, among);
   }
 
-  /** The next block that holds rows to consider, until it has been scanned; undefined at the end. */
+  /** Returns the next block with rows to consider, until it has been scanned; undefined at the end. */
   protected abstract nextBlock(): number | undefined;
 
-  /** Considers the rows of the next block. Returns the bytes of vectors that an ordinary scan would read as fast. */
+  /**
+   * Considers the rows of the next block. Returns the cost, as bytes of vectors that an ordinary scan reads in that
+   * time.
+   */
   protected abstract scanBlock(index: number, block: Block, scratch: ScanScratch, way: Way): number;
 
-  /** The most rows to be found, as it was when first asked. */
+  /** Most rows to find, fixed on first use. */
   protected get capacity(): number {
     this.#capacity ??= Math.min(this.k, this.choice.most);
     return this.#capacity;
   }
 
-  /** Scans about `budgetBytes` of vectors, at least one block; true when nothing is left to scan. */
+  /** Scans about `budgetBytes` of vectors, at least one block. Returns true when no block is left. */
   step(budgetBytes = SLICE_BYTES): boolean {
     let next = this.nextBlock();
     let spentBytes = 0;
@@ -59,7 +62,7 @@ export abstract class SlicedScan {
     return false;
   }
 
-  /** The rows found, once `step` has returned true. */
+  /** Rows found, once `step` has returned true. */
   hits(): Hits {
     return this.#scratch?.hits() ?? hitsOfLength(0);
   }

@@ -1,19 +1,19 @@
 /**
- * Gives released slots out again once every scan that began before the release has ended, as such a scan may read the
- * row. A counter orders scans and releases.
+ * Reuses released slots once every scan that began before the release has ended, since such a scan may read the row. A
+ * counter orders scans and releases.
  */
 export class SlotReuse {
   readonly #free: number[] = [];
-  /** Released slots that a scan may still read → the number of the newest such scan. Oldest release first. */
+  /** Released slots that a scan may still read → number of the newest such scan. Oldest release first. */
   readonly #released = new Map<number, number>();
-  /** The numbers of the running scans, oldest first. */
+  /** Numbers of the running scans, oldest first. */
   readonly #scans = new Set<number>();
   #newestScan = 0;
 
-  /** `erase`: called with a slot when no scan reads it any more, before it is given out again. */
+  /** `erase`: called with a slot when no scan reads it any more, before the slot is reused. */
   constructor(private readonly erase: (slot: number) => void) {}
 
-  /** The number of slots that can be taken now. */
+  /** Number of slots that can be taken now. */
   get freeCount(): number {
     return this.#free.length;
   }
@@ -32,7 +32,7 @@ export class SlotReuse {
     else this.#reclaim(slot);
   }
 
-  /** Returns the scan's number, to be given to `endScan` once. */
+  /** Returns the scan's number. Pass it to `endScan` once. */
   beginScan(): number {
     this.#scans.add(++this.#newestScan);
     return this.#newestScan;

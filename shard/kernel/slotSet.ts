@@ -1,7 +1,7 @@
 import { BitSet } from './bitSet.js';
 import type { BlockShape } from './blockShape.js';
 
-/** A set of slots of one collection, as a bitmap for each block, laid out as `Block.live`. */
+/** A set of slots of one collection: a bitmap per block, with the layout of `Block.live`. */
 export class SlotSet {
   readonly #bitmaps: (BitSet | undefined)[] = [];
   #count = 0;
@@ -35,24 +35,24 @@ export class SlotSet {
     return this.#bitmaps[index]?.has(slot - this.shape.firstSlot(index)) === true;
   }
 
-  /** Gives block `index`, which is empty yet, a bitmap, which is the set's from now on. */
+  /** Gives a bitmap to block `index`, which must be empty. The set owns the bitmap from now on. */
   put(index: number, bitmap: BitSet): void {
     if (bitmap.isEmpty) return;
     this.#bitmaps[index] = bitmap;
     this.#count += bitmap.count;
   }
 
-  /** The number of slots of block `index` that are in the set. */
+  /** Returns the number of slots of block `index` in the set. */
   countIn(index: number): number {
     return this.#bitmaps[index]?.count ?? 0;
   }
 
-  /** The bitmap of block `index`; undefined where it is empty. */
+  /** Returns the bitmap of block `index`; undefined if no slot of it is in the set. */
   bitmap(index: number): BitSet | undefined {
     return this.countIn(index) === 0 ? undefined : this.#bitmaps[index];
   }
 
-  /** Adds the slots below 32 × its length to a bitmap of all slots from 0 on. */
+  /** Adds the slots below 32 × the length of `words` to a bitmap of all slots. */
   addTo(words: Uint32Array): void {
     for (const [index, bitmap] of this.#bitmaps.entries()) {
       if (bitmap === undefined) continue;
@@ -61,18 +61,18 @@ export class SlotSet {
       for (let from = 0, to = first >>> 5; from < bitmap.words.length && to < words.length; from++, to++) {
         const word = bitmap.words[from]!;
         words[to]! |= word << shift;
-        // A shift by 32 would be one by 0.
+        // A shift by 32 would shift by 0.
         if (to + 1 < words.length) words[to + 1]! |= (word >>> 1) >>> (31 - shift);
       }
     }
   }
 
-  /** A new set of the same collection. */
+  /** Returns an empty set for the same collection. */
   emptied(): SlotSet {
     return new SlotSet(this.shape);
   }
 
-  /** A new set of the slots that are in both. */
+  /** Returns a new set of the slots in both. */
   intersection(other: SlotSet): SlotSet {
     const both = new SlotSet(this.shape);
     for (const [index, bitmap] of this.#bitmaps.entries()) {
@@ -82,7 +82,7 @@ export class SlotSet {
     return both;
   }
 
-  /** Ascending. */
+  /** Yields the slots in ascending order. */
   *[Symbol.iterator](): Generator<number> {
     for (const [index, bitmap] of this.#bitmaps.entries())
       if (bitmap !== undefined) for (const row of bitmap) yield this.shape.firstSlot(index) + row;

@@ -1,6 +1,6 @@
 /**
- * Yields the numbers below `count`, each once, with neighbours far apart: 0, the middle, the quarters, … (van der Corput's
- * sequence in base 2). Rows that follow one another are often alike: in this order a search soon has a low bound.
+ * Yields the numbers below `count`, each once, in an order that spreads them: 0, the middle, the quarters, … (van der
+ * Corput's sequence in base 2). Consecutive rows are often alike. In this order a search soon has a low bound.
  */
 export function* spread(count: number): Generator<number, undefined> {
   const bits = 32 - Math.clz32(Math.max(count - 1, 0));

@@ -1,4 +1,4 @@
-/** Memory for the items of heaps, with their keys and ties. */
+/** Memory of heaps: their items with keys and ties. */
 export interface TopKRoom {
   readonly items: Uint32Array;
   readonly keys: Float64Array;
@@ -12,8 +12,8 @@ export const topKRoom = (count: number): TopKRoom => ({
 });
 
 /**
- * The `k` items with the smallest keys of those that are offered: a binary heap with the last of them on top. Of equal
- * keys the smaller `tie` comes first; where those are equal too, `isBefore` decides.
+ * The `k` offered items with the smallest keys: a binary heap with the last of them on top. Of equal keys the smaller
+ * `tie` comes first; of equal ties `isBefore` decides.
  */
 export class TopK {
   readonly #items: Uint32Array;
@@ -21,7 +21,7 @@ export class TopK {
   readonly #ties: Float64Array;
   #count = 0;
 
-  /** The heap uses `k` items of `room` from `first` on; thousands of heaps share one room. */
+  /** The heap uses `k` items of `room` from `first` on. Thousands of heaps share one room. */
   constructor(
     private readonly k: number,
     private readonly isBefore: (item: number, other: number) => boolean = () => false,
@@ -37,12 +37,12 @@ export class TopK {
     return this.#count;
   }
 
-  /** An item with a larger key is not taken. Infinity while fewer than `k` were. */
+  /** Key bound: an item with a larger key is dropped. Infinity while fewer than `k` items are kept. */
   get worst(): number {
     return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#keys[this.first]!;
   }
 
-  /** An item with the key `worst` and a larger tie is not taken. */
+  /** Tie bound: an item with the key `worst` and a larger tie is dropped. */
   get worstTie(): number {
     return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#ties[this.first]!;
   }
@@ -52,7 +52,7 @@ export class TopK {
     else if (this.k > 0 && this.#precedes(item, key, tie, 0)) this.#sink(this.#count, item, key, tie);
   }
 
-  /** The items in order, with their keys and ties. Nothing can be offered afterwards. */
+  /** Returns the items in order, with their keys and ties. Ends the heap: offer nothing afterwards. */
   sorted(): TopKRoom {
     this.sort();
     const end = this.first + this.#count;
@@ -63,7 +63,7 @@ export class TopK {
     };
   }
 
-  /** Brings the items into their order in the room. Nothing can be offered afterwards. */
+  /** Sorts the items in the room. Ends the heap: offer nothing afterwards. */
   sort(): void {
     for (let last = this.#count - 1; last > 0; last--) {
       const at = this.first + last;
@@ -73,7 +73,7 @@ export class TopK {
     }
   }
 
-  /** Whether an item comes before the one at a place of the heap. */
+  /** Whether an item precedes the one at a place of the heap. */
   #precedes(item: number, key: number, tie: number, place: number): boolean {
     const at = this.first + place;
     if (key !== this.#keys[at]!) return key < this.#keys[at]!;
@@ -104,7 +104,7 @@ export class TopK {
     this.#put(at, item, key, tie);
   }
 
-  /** Puts an item in the place of the last of the first `count`. */
+  /** Replaces the last of the first `count` items by another item. */
   #sink(count: number, item: number, key: number, tie: number): void {
     let at = 0;
     for (let child = 1; child < count; child = 2 * at + 1) {

@@ -37,7 +37,7 @@ async function finished<Scan extends SlicedScan, Result>(
   }
 }
 
-/** As `finished`, by all threads that are free, and by this one where there is no memory for that or a thread dies. */
+/** Finishes the scan on all free threads. Falls back to this thread if memory is short or a thread dies. */
 async function finishedByThreads(scan: ExactScan, threads: ScanThreads, pause: () => Promise<void>): Promise<Hits> {
   try {
     return (await threads.run(scan)) ?? (await finished(scan, pause, hitsOf));
@@ -46,7 +46,7 @@ async function finishedByThreads(scan: ExactScan, threads: ScanThreads, pause: (
   }
 }
 
-/** Consecutive rows in a memory that every thread sees. */
+/** Consecutive rows in memory that every thread sees. */
 export interface RowPlaces {
   readonly buffer: SharedArrayBuffer;
   readonly vectorsAddress: number;
@@ -56,8 +56,8 @@ export interface RowPlaces {
 }
 
 /**
- * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is the number of a row, and
- * is reused.
+ * The vectors of one collection: rows of i32 components (Q16.16 fixed point) in blocks that never move; `blockShape.ts`
+ * has their layout. A slot is the number of a row, and is reused.
  *
  *   acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
  *      ▲                               │                    │
@@ -91,12 +91,12 @@ export class VectorBlocks implements ScannedRows {
     return this.#liveCount;
   }
 
-  /** All slots there are lie below. */
+  /** End of the used slots: every slot is below it. */
   get slots(): number {
     return this.#nextSlot;
   }
 
-  /** The vector memory held. */
+  /** Bytes of vector memory in use. */
   get bytes(): number {
     return this.#blocks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
   }
@@ -116,8 +116,8 @@ export class VectorBlocks implements ScannedRows {
   }
 
   /**
-   * The first of `count` consecutive slots for rows that any thread writes in place; `wrote` must follow. For a collection in
-   * which no slot was ever released. Throws `capacity_exceeded`.
+   * Acquires `count` consecutive slots for rows that any thread writes in place, and returns the first. `wrote` must
+   * follow. Only for a collection in which no slot was ever released. Throws `capacity_exceeded`.
    */
   acquireRows(count: number): number {
     this.reserve(count);
@@ -125,7 +125,7 @@ export class VectorBlocks implements ScannedRows {
     return this.#nextSlot - count;
   }
 
-  /** The places of the rows from `slot` on, block by block. */
+  /** Returns the places of the rows from `slot` on, block by block. */
   places(slot: number, count: number): RowPlaces[] {
     return [...this.#blocksFrom(slot, count)].map(({ block, row, rows }) => ({
       buffer: block.region.arena.buffer,
@@ -136,12 +136,14 @@ export class VectorBlocks implements ScannedRows {
     }));
   }
 
-  /** Takes note that the rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
+  /** Records that the rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
   wrote(slot: number, count: number): void {
     for (const { block, row, rows } of this.#blocksFrom(slot, count)) block.wrote(row, rows);
   }
 
-  /** Writes a row that cannot be found yet. `vector`: the little-endian bytes of the components, at any alignment. */
+  /**
+   * Writes a row that searches cannot find yet. `vector`: the little-endian bytes of the components, at any alignment.
+   */
   write(slot: number, id: number, vector: Uint8Array): void {
     const block = this.#blockOf(slot);
     const row = slot - block.firstSlot;
@@ -154,24 +156,24 @@ export class VectorBlocks implements ScannedRows {
     this.#setLive(slot, true);
   }
 
-  /** Hides the row from scans; its vector is kept. */
+  /** Hides the row from scans and keeps its vector. */
   retire(slot: number): void {
     this.#setLive(slot, false);
   }
 
-  /** Hides the row from scans; its vector is erased and its slot reused when no running scan can read it. */
+  /** Hides the row from scans. Once no running scan can read it, its vector is erased and its slot reused. */
   release(slot: number): void {
     this.#setLive(slot, false);
     this.#reuse.release(slot);
   }
 
-  /** A copy of the vector of a live or retired row. */
+  /** Returns a copy of the vector of a live or retired row. */
   vectorBytes(slot: number): Uint8Array {
     const block = this.#blockOf(slot);
     return block.vectorBytes(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
   }
 
-  /** As `vectorBytes`, as a view: for a look. */
+  /** Returns a view of the vector. Use it before the next write. */
   vectorView(slot: number): Uint8Array {
     const block = this.#blockOf(slot);
     return block.vectorView(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
@@ -188,9 +190,9 @@ export class VectorBlocks implements ScannedRows {
   }
 
   /**
-   * The `k` rows nearest to `query` (components, or their little-endian bytes), of all that live or those in `among`, as they
-   * are at the call. A small collection is searched before this returns; a large one in slices of about 1 ms, with `pause`
-   * awaited between them, or where the process has threads for it, by those.
+   * Finds the `k` rows nearest to `query` (components, or their little-endian bytes) among the live rows or `among`, as
+   * of the call. A small collection is searched before this returns. A large one is searched by the process' threads.
+   * If there are none, it is searched in slices of about 1 ms, with `pause` awaited between them.
    */
   search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {
     const scan = new ExactScan(this, query, k, among);
@@ -199,7 +201,7 @@ export class VectorBlocks implements ScannedRows {
     return finished(scan, pause, hitsOf);
   }
 
-  /** As `search`, by score / weight, then by score, then by id. Most rows outside of `bounds` are left out. */
+  /** Searches by score / weight, then by score, then by id. Leaves out most rows outside `bounds`. */
   searchWeighted(
     query: Int32Array | Uint8Array,
     k: number,
@@ -213,7 +215,7 @@ export class VectorBlocks implements ScannedRows {
     return finished(scan, pause, () => weightedHits(best, this));
   }
 
-  /** As `searchWeighted`, for a collector that chooses among the rows. */
+  /** Offers rows by score / weight to a collector, which chooses among them. */
   gather(
     query: Int32Array | Uint8Array,
     collector: Collector,
@@ -225,7 +227,7 @@ export class VectorBlocks implements ScannedRows {
     return finished(new WeightedScan(this, query, collector, weights, among, bounds), pause, () => undefined);
   }
 
-  /** As `search`, of the live rows among `slots`, in any order; repeated slots and those without a row do no harm. */
+  /** Finds the nearest live rows of `slots`, in any order. Repeated slots and slots without a row are ignored. */
   rank(
     query: Int32Array | Uint8Array,
     k: number,
@@ -246,7 +248,7 @@ export class VectorBlocks implements ScannedRows {
     if (this.#destroyed) this.#free();
   }
 
-  /** Frees all memory when the running scans have ended. Nothing else may be called afterwards. */
+  /** Frees all memory when the running scans have ended. Call nothing else afterwards. */
   destroy(): void {
     this.#destroyed = true;
     this.#free();
@@ -283,7 +285,7 @@ export class VectorBlocks implements ScannedRows {
 
   #blockOf(slot: number): Block {
     const block = this.#blocks[this.shape.blockOf(slot)];
-    if (block === undefined) throw new Error(`there is no slot ${slot}`);
+    if (block === undefined) throw new Error(`no row has slot ${slot}`);
     return block;
   }
 }

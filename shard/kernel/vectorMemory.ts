@@ -3,10 +3,10 @@ import { Arena } from './arena.js';
 import { classBytes } from './buddyAllocator.js';
 import type { ScanThreads } from './scanThreads.js';
 
-/** All that a 32-bit address reaches. */
+/** Bytes that a 32-bit address reaches. */
 const ARENA_BYTES = 2 ** 32;
 
-/** A larger arena is given back to the system once it is empty; smaller ones are kept for reuse. */
+/** A larger arena is returned to the system once it is empty; smaller ones are kept for reuse. */
 const KEPT_EMPTY_BYTES = 64 << 20;
 
 /** A piece of an arena. */
@@ -17,15 +17,15 @@ export interface Region {
 }
 
 interface VectorMemoryOptions {
-  /** The bytes that all blocks together may take. */
+  /** Most bytes of all blocks together. */
   readonly boundBytes?: number;
-  /** The size that one arena grows to: a power of two from 1 MiB to 4 GiB. */
+  /** Most bytes of one arena: a power of two from 1 MiB to 4 GiB. */
   readonly arenaBytes?: number;
-  /** The threads that share long scans; undefined: none. */
+  /** Threads that share long scans; undefined for none. */
   readonly threads?: ScanThreads;
 }
 
-/** The memory of all collections of a process. Nothing is taken from the system before the first block. */
+/** The memory of all collections of a process. It takes nothing from the system before the first block. */
 export class VectorMemory {
   readonly #boundBytes: number;
   readonly #arenaBytes: number;
@@ -39,26 +39,26 @@ export class VectorMemory {
     this.threads = threads;
   }
 
-  /** The bytes of the blocks that collections hold. */
+  /** Bytes of all blocks in use. */
   get usedBytes(): number {
     return this.#blockBytes;
   }
 
-  /** The bytes that the arenas have grown to, free ones and those of scans included. */
+  /** Bytes that the arenas have grown to, including free ones and those of scans. */
   get grownBytes(): number {
     return [...this.#arenas].reduce((sum, { grownBytes }) => sum + grownBytes, 0);
   }
 
-  /** The bytes that were used once and are free now. */
+  /** Bytes that were used once and are free now. */
   get freeBytes(): number {
     return [...this.#arenas].reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   }
 
-  /** Memory for a block. Throws `capacity_exceeded` at the bound, and where the system has no more. */
+  /** Allocates a block. Throws `capacity_exceeded` at the bound, or if the system has no more memory. */
   allocateBlock(sizeBytes: number): Region {
     const takenBytes = classBytes(sizeBytes);
     if (this.#blockBytes + takenBytes > this.#boundBytes)
-      throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors and no more`);
+      throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors at most`);
     const region = this.#allocate(sizeBytes) ?? this.#allocateInNewArena(sizeBytes);
     this.#blockBytes += takenBytes;
     return region;
@@ -89,7 +89,7 @@ export class VectorMemory {
   }
 }
 
-/** Memory for a scan of the arena's blocks. Throws `unavailable` when too many scans run at once. */
+/** Allocates scratch in the arena that a scan reads. Throws `unavailable` if too many scans run at once. */
 export function allocateScratch(arena: Arena, sizeBytes: number): Region {
   const address = arena.allocateScratch(sizeBytes);
   if (address === undefined)

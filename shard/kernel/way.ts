@@ -1,16 +1,16 @@
 import type { Block } from './block.js';
 import type { ScannedRows } from './rowChoice.js';
 
-/** The wide path takes about three times as long. */
+/** Relative cost of the wide path. */
 const WIDE_COST = 3;
 
-/** The way of the kernel through a block. */
+/** How the kernel scans a block. */
 export interface Way {
-  /** The address of the code plane; 0: none. */
+  /** Address of the code plane; 0 for none. */
   readonly plane: number;
-  /** 1 where the components are beyond the reach of the narrow path. */
+  /** 1 if components are beyond the reach of the narrow path. */
   readonly isWide: 0 | 1;
-  /** The time for a row, in that of an ordinary one. */
+  /** Time per row, relative to an ordinary row. */
   readonly cost: number;
 }
 

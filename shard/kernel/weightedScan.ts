@@ -8,41 +8,44 @@ import type { SlotSet } from './slotSet.js';
 import { TopK } from './topK.js';
 import type { Way } from './way.js';
 
-/** The weights of rows, in (0, 1] and no smaller than 2^-900. Upper bounds hold but for what `ROUNDING` makes up for. */
+/**
+ * The weights of rows, in (0, 1] and at least 2^-900. Upper bounds may be too low by rounding errors, which `ROUNDING`
+ * covers.
+ */
 export interface Weights {
   of(slot: number): number;
-  /** An upper bound of the weight at `slot`, found faster. */
+  /** Upper bound of the weight at `slot`, found faster. */
   atMost(slot: number): number;
-  /** An upper bound of the weights in block `index`. */
+  /** Upper bound of the weights in block `index`. */
   most(index: number): number;
-  /** A few rows that weigh more than all others, where such are known; valid for a scan that begins now. */
+  /** Returns a few rows that weigh more than all others, if known. Valid for a scan that begins now. */
   heavy(): HeavyRows | undefined;
 }
 
 export interface HeavyRows {
   readonly rows: SlotSet;
-  /** An upper bound of the weights of all other rows. */
+  /** Upper bound of the weights of all other rows. */
   readonly othersMost: number;
 }
 
-/** The rows that the caller asks about; others may be left out. */
+/** Bounds of the wanted rows; others may be left out. */
 export interface WeightedBounds {
-  /** The largest score / weight. */
+  /** Largest score / weight. */
   readonly weightedMost: number;
-  /** The smallest score: nearer rows are known, or not wanted. */
+  /** Smallest score: nearer rows are already known, or not wanted. */
   readonly scoreLeast: number;
-  /** The largest score; absent: any. */
+  /** Largest score; absent for any. */
   readonly scoreMost?: number;
 }
 
-/** Takes the rows that a scan finds. */
+/** Receives the rows that a scan finds. */
 export interface Collector {
-  /** A row with a larger score / weight is not wanted. It may only fall. */
+  /** Bound: a row with a larger score / weight is not wanted. It may only fall. */
   readonly worst: number;
   offer(slot: number, weighted: number, score: number): void;
 }
 
-/** The weights of rows that all weigh the same: a scan by score alone. */
+/** Equal weights: a scan by score alone. */
 export const EVEN: Weights = { of: () => 1, atMost: () => 1, most: () => 1, heavy: () => undefined };
 
 /** A block, or its heavy rows, or its other rows. */
@@ -50,37 +53,38 @@ interface Part {
   readonly index: number;
   readonly most: number;
   readonly within?: BitSet | undefined;
-  /** The heavy rows, which belong to an earlier part. */
+  /** Heavy rows to skip, since they belong to an earlier part. */
   readonly without?: BitSet | undefined;
 }
 
 const UNBOUNDED: WeightedBounds = { weightedMost: Number.POSITIVE_INFINITY, scoreLeast: 0 };
 
-/** The cost of looking at a row that the kernel lets through: about 20 ns, in bytes that are scanned meanwhile. */
+/** Cost of looking at a row that the kernel lets through: about 20 ns, in bytes that are scanned in that time. */
 const TAKEN_COST_BYTES = 512;
-/** The cost of a row that comes into a heap of thousands: about 300 ns. */
+/** Cost of a row that enters a heap of thousands: about 300 ns. */
 const OFFERED_COST_BYTES = 4_096;
 
-/** Where other rows weigh more than this share of the heaviest, telling them apart costs more than it saves. */
+/** If other rows weigh more than this share of the heaviest, separating them costs more than it saves. */
 const LIGHTER = 9 / 10;
-/** About what reading the heavy rows of a block costs, of what reading all costs. */
+/** Approximate cost of reading the heavy rows of a block, as a share of reading all. */
 const WITHIN_SHARE = 1 / 8;
 
 /**
- * A power is rounded by less than a unit in the last place, but is not monotone; the quotient, the product with the
- * weight and this one are rounded once each. All of them together stay below 8 units of 2^-53.
+ * Covers the rounding of four results. A power is rounded by less than a unit in the last place, but is not monotone.
+ * The quotient, the product with the weight and this product are rounded once each. Together they are below 8 units of
+ * 2^-53.
  */
 const ROUNDING = 1 + 2 ** -48;
 
-/** The largest score of a row that is asked about, in a block whose largest weight is `most`. */
+/** Largest score of a wanted row in a block whose largest weight is `most`. */
 const scoreMostOf = ({ weightedMost, scoreMost = Number.POSITIVE_INFINITY }: WeightedBounds, most: number): number =>
   Math.min(weightedMost * most * ROUNDING, scoreMost);
 
-/** Whether a block whose largest weight is `most` may hold a row that is asked about. */
+/** Whether a block whose largest weight is `most` may hold a wanted row. */
 export const mayHold = (bounds: WeightedBounds, most: number): boolean =>
   bounds.scoreLeast <= scoreMostOf(bounds, most);
 
-/** The first `k` slots by score / weight (the key), then by score (the tie), then by id. */
+/** Keeps the first `k` slots by score / weight (the key), then by score (the tie), then by id. */
 export const topWeighted = (k: number, { idOf }: Pick<ScannedRows, 'idOf'>): TopK =>
   new TopK(k, (slot, other) => idOf(slot) < idOf(other));
 
@@ -90,11 +94,11 @@ export function weightedHits(best: TopK, { idOf }: Pick<ScannedRows, 'idOf'>): H
 }
 
 /**
- * A scan that offers the rows that come first by score / weight to a collector. In a block whose largest weight is w, a row that comes
- * before the distance D has a score within D * w: that is the limit the kernel is given, and lowered as rows are found.
- * Only rows within it are weighed, one by one. The blocks of the largest weights come first, since they lower it most.
- * Heavy rows that lie among light ones are scanned before by themselves: else one of them would let through all light
- * ones that are as near.
+ * Offers the first rows by score / weight to a collector. In a block with the largest weight w, a row that precedes the
+ * weighted distance D has a score of at most D * w. That is the limit for the kernel, and it falls as rows are found.
+ * Only rows within it are weighed, one by one. Blocks with the largest weights come first, since they lower the limit
+ * most. Heavy rows among light ones are scanned first by themselves. Otherwise one heavy row would raise the limit of
+ * its block, and all light rows that are as near would pass.
  */
 export class WeightedScan extends SlicedScan {
   /** Undefined before the first step. */
@@ -139,12 +143,12 @@ export class WeightedScan extends SlicedScan {
     }
   }
 
-  /** The rows that are asked about and may still come in. */
+  /** Bounds of the rows that are wanted and may still enter. */
   get #asked(): WeightedBounds {
     return { ...this.bounds, weightedMost: Math.min(this.bounds.weightedMost, this.best.worst) };
   }
 
-  /** Returns how many of the gathered rows were offered. */
+  /** Offers gathered rows, and returns how many were offered. */
   #take(count: number, scratch: ScanScratch): number {
     const { numbers, words } = scratch.views;
     let offered = 0;
@@ -159,7 +163,7 @@ export class WeightedScan extends SlicedScan {
   }
 }
 
-/** The heaviest rows of all blocks, where they are much heavier than the others; then the others. */
+/** Returns the heaviest rows of all blocks first, if they are much heavier than the others; then the others. */
 function partsOf(blocks: readonly Block[], weights: Weights): Part[] {
   const all = blocks.map((_, index): Part => ({ index, most: weights.most(index) }));
   const heaviest = all.reduce((most, part) => Math.max(most, part.most), 0);

@@ -69,8 +69,8 @@ describe('vector blocks', () => {
     expect(() => vectors.write(slot, 1, new Uint8Array(12))).to.throw('a vector of 12 bytes');
     vectors.publish(slot);
     expect(() => vectors.write(slot, 1, new Uint8Array(16))).to.throw('is live');
-    expect(() => vectors.release(1_000)).to.throw('there is no slot');
-    expect(() => vectors.retire(-1)).to.throw('there is no slot');
+    expect(() => vectors.release(1_000)).to.throw('no row has slot');
+    expect(() => vectors.retire(-1)).to.throw('no row has slot');
     vectors.destroy();
     expect(() => vectors.reserve(100)).to.throw('destroyed');
   });
