@@ -1,18 +1,18 @@
 /**
- * The process that simulates, one cluster after another. It puts simulated functions in the place of Node's before anything
- * else is loaded; so nothing of the product may be imported above.
+ * The process that simulates, one cluster after another. It replaces Node's functions by simulated ones before anything
+ * else loads. So no import of the product may come before it.
  */
 import './world/install.js';
 import type { RunOptions, RunResult } from './run.js';
 
-/** What the parent asks for. */
+/** Request of the parent process. */
 export interface RunOrder extends Omit<RunOptions, 'onTrace' | 'without'> {
   readonly without?: readonly number[];
-  /** Whether every line of the trace is to be told. */
+  /** Whether to send every line of the trace. */
   readonly isTraced?: boolean;
 }
 
-/** What the child tells: lines of a trace, and then the result. */
+/** Messages to the parent process: lines of a trace, and then the result. */
 export type FromChild =
   | { readonly line: string }
   | {
@@ -22,12 +22,12 @@ export type FromChild =
 
 const { runSimulation } = await import('./run.js');
 
-const tell = (told: FromChild): void => void process.send?.(told);
+const send = (message: FromChild): void => void process.send?.(message);
 
 process.on('message', async ({ without = [], isTraced = false, ...order }: RunOrder) => {
   const onTrace = (step: number, timeMs: number, who: string, what: string): void =>
-    tell({ line: `${step} ${timeMs.toFixed(3)} ${who}: ${what}` });
+    send({ line: `${step} ${timeMs.toFixed(3)} ${who}: ${what}` });
   const result = await runSimulation({ ...order, without: new Set(without), ...(isTraced && { onTrace }) });
   const { heapUsed: heapBytes } = process.memoryUsage();
-  tell({ result: { ...result, faults: Object.fromEntries(result.faults) }, heapBytes });
+  send({ result: { ...result, faults: Object.fromEntries(result.faults) }, heapBytes });
 });

@@ -1,45 +1,45 @@
-/** Processes that simulate, each one cluster at a time. */
+/** Child processes that simulate, each one cluster at a time. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { guarded } from '../../scripts/local/supervisor/guarded.js';
 import type { FromChild, RunOrder } from './child.js';
 
-export type ToldResult = Extract<FromChild, { result: unknown }>['result'];
+export type ChildResult = Extract<FromChild, { result: unknown }>['result'];
 
 const PROGRAM = fileURLToPath(new URL('./child.js', import.meta.url));
 /**
- * Much code runs a little. The V8 of Node 20 would spend a third of the time on optimizing it; later ones have a faster compiler
- * for that, and no such option.
+ * Option for V8 in Node 20, which would spend a third of the time on optimizing: much code runs only a little. Later
+ * versions have a faster compiler for that, and no such option.
  */
 const OPTIMIZES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
-/** nats.js makes an error for every request, whose stack would cost more than the request. */
+/** nats.js creates an error for every request; its stack would cost more than the request. */
 const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64', ...OPTIMIZES_LATE];
-/** Every simulated thread leaves a module behind: a process with a larger heap is replaced. */
+/** Every simulated thread leaves a module behind, so a process with a larger heap is replaced. */
 const HEAP_MAX_BYTES = 1_500_000_000;
 
 export class Child {
-  /** `program`: of another build than this one. */
+  /** `program`: the `child.js` of another build. */
   constructor(private readonly program = PROGRAM) {}
 
   #process: ChildProcess | undefined;
   #heapBytes = 0;
 
-  /** Resolves with what came of it; a child that ends is a failure of its run. */
-  async run(order: RunOrder, onLine: (line: string) => void = () => undefined): Promise<ToldResult> {
+  /** Resolves with the result of the run. Rejects if the child ends. */
+  async run(order: RunOrder, onLine: (line: string) => void = () => undefined): Promise<ChildResult> {
     if (this.#heapBytes > HEAP_MAX_BYTES) await this.end();
     this.#process ??= this.#start();
     const child = this.#process;
-    return new Promise<ToldResult>((resolve, reject) => {
+    return new Promise<ChildResult>((resolve, reject) => {
       const settle = (work: () => void): void => {
         child.off('message', take).off('exit', ended);
         work();
       };
-      const take = (told: FromChild): void => {
-        if ('line' in told) onLine(told.line);
+      const take = (message: FromChild): void => {
+        if ('line' in message) onLine(message.line);
         else {
-          this.#heapBytes = told.heapBytes;
-          settle(() => resolve(told.result));
+          this.#heapBytes = message.heapBytes;
+          settle(() => resolve(message.result));
         }
       };
       const ended = (code: number | null, signal: string | null): void => {

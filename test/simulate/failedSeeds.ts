@@ -1,15 +1,15 @@
 /**
- * Clusters that have failed once, and the defect that they showed. Each is run by every test. A change of what processes do at
- * rest changes what follows from a seed, which may not come to that defect any more.
+ * Clusters that have failed once, with the defect that they showed; the long tests run each of them. Changing how idle
+ * processes behave may keep a seed from reaching its defect.
  */
 
 export interface FailedSeed {
   readonly seed: number;
-  /** Simulated milliseconds under faults. */
+  /** Simulated time under faults, in milliseconds. */
   readonly durationMs: number;
-  /** Of a calm between storms of faults, on average, in milliseconds; left out: there is none. */
+  /** Mean length of a calm between storms of faults, in milliseconds; without it, no calms. */
   readonly calmMs?: number;
-  /** Kinds of faults that there were. */
+  /** Number of fault kinds that existed then. */
   readonly kinds: number;
   readonly defect: string;
 }
@@ -19,37 +19,37 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     seed: 60_004,
     durationMs: 160_000,
     kinds: 21,
-    defect: 'a log that a second reading takes for damaged, since the first has applied its frames',
+    defect: 'a second read of a log reports damage, because the first has already applied its frames',
   },
   {
     seed: 3_994,
     durationMs: 120_000,
     kinds: 21,
-    defect: 'a shard that starts owns what a server that lags says, after another owner has begun',
+    defect: 'a starting shard trusts a stale replica and owns a collection that already has another owner',
   },
   {
     seed: 19_056,
     durationMs: 32_000,
     kinds: 21,
-    defect: 'a transfer whose outcome is learned after the collection has gone and come back begins a second owner',
+    defect: 'a transfer whose outcome arrives after the collection went and came back starts a second owner',
   },
   {
     seed: 75_512,
     durationMs: 100_000,
     kinds: 21,
-    defect: 'a service log whose newest checkpoint is lost goes on as if the one with a quorum were not there',
+    defect: 'a service log that lost its newest checkpoint ignores the older one that has a quorum',
   },
   {
     seed: 80_671,
     durationMs: 120_000,
     kinds: 21,
-    defect: 'a shard that starts owns what a NATS server says that leads no more',
+    defect: 'a starting shard owns what a deposed NATS leader says',
   },
   {
     seed: 80_675,
     durationMs: 12_000,
     kinds: 21,
-    defect: 'a collection is told as rolled back, since the log has grown after its events were counted',
+    defect: 'a collection is reported as rolled back, because its log grew after its events were counted',
   },
   {
     seed: 717,
@@ -61,68 +61,68 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     seed: 603_018,
     durationMs: 60_000,
     kinds: 26,
-    defect: 'a collection is given an owner after its deletion, which takes a write',
+    defect: 'a deleted collection gets an owner, which accepts a write',
   },
   {
     seed: 31_000,
     durationMs: 240_000,
     kinds: 26,
-    defect: 'the log of a deleted collection begins anew',
+    defect: 'the log of a deleted collection restarts',
   },
   {
     seed: 220_077,
     durationMs: 12_000,
     calmMs: 75_000,
     kinds: 26,
-    defect: 'a collection is told to be missing, since a server that led before has not got it',
+    defect: 'a collection is reported missing, because a deposed leader does not have it',
   },
   {
     seed: 640_404_524,
     durationMs: 65_000,
     kinds: 26,
-    defect: 'what a late append of the owner before brings is given to another collection',
+    defect: 'a late append of the previous owner ends up in another collection',
   },
   {
     seed: 106_647_621,
     durationMs: 75_000,
     kinds: 26,
-    defect: 'followers show what a former owner has committed after its term, and the next owner does not',
+    defect: 'followers show a commit that a former owner made after its term, and the next owner does not',
   },
   {
     seed: 500_268,
     durationMs: 78_000,
     kinds: 26,
-    defect: 'a log is erased while a shard that has just become its owner writes to it',
+    defect: 'a log is erased while its new owner writes to it',
   },
   {
     seed: 600_212,
     durationMs: 110_000,
     kinds: 26,
-    defect: 'a log whose folder could not be synced when it was made is gone after a loss of power',
+    defect: 'a log whose folder failed to sync at creation is gone after a power loss',
   },
   {
     seed: 970_472,
     durationMs: 240_000,
     kinds: 26,
-    defect: 'a coordinator that starts lists nothing, since the server that tells it lags',
+    defect: 'a starting coordinator lists nothing, because it reads from a stale replica',
   },
   {
     seed: 961_008,
     durationMs: 134_000,
     kinds: 26,
-    defect: 'a young log is told as one without its beginning, where a server answers that does not know it',
+    defect: 'a young log is reported without its beginning, because a server that does not know it answers',
   },
   {
     seed: 615_968_968,
     durationMs: 60_000,
     kinds: 26,
     defect:
-      'a coordinator that lags finds a deleted collection, since the deletion was answered before its shard was told',
+      'a lagging coordinator finds a deleted collection: the deletion was answered before its shard learned of it',
   },
   {
     seed: 71_001,
     durationMs: 60_000,
     kinds: 27,
-    defect: 'a shard opens nothing, since the openings of its ended process could not be counted at its start',
+    defect: 'a shard opens nothing, because it could not count the openings of its ended process at its start',
   },
 ];

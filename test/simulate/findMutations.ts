@@ -1,10 +1,7 @@
-/**
- * Whether the simulation finds faults that are put into the product on purpose: one is found where a cluster fails that does
- * not fail without it.
- */
+/** Checks that the simulation finds mutations: a cluster fails with the mutation and passes without it. */
 import { grouped, say, seconds } from '../../scripts/terminal/line.js';
 import { systemClock } from '../../shared/clock.js';
-import { Child, type ToldResult } from './children.js';
+import { Child, type ChildResult } from './children.js';
 import { shapeOf } from './cluster/shape.js';
 import { makeMutant } from './mutants.js';
 import { MUTATIONS, type Mutation } from './mutations.js';
@@ -13,14 +10,14 @@ import { paceOf } from './pace.js';
 import { World } from './world/world.js';
 
 interface Search {
-  readonly found: ToldResult | undefined;
-  /** What fails without the mutation too. */
-  readonly others: readonly ToldResult[];
+  readonly found: ChildResult | undefined;
+  /** Clusters that fail without the mutation too. */
+  readonly others: readonly ChildResult[];
   readonly clusters: number;
   readonly tookMs: number;
 }
 
-/** Returns the exit code: 1 where one was not found. */
+/** Returns the exit code: 1 if a mutation was not found or a cluster fails without one. */
 export async function findMutations(options: SimulateOptions, signal: AbortSignal): Promise<number> {
   const wanted = MUTATIONS.filter(({ name }) => name.includes(options.only));
   let missed = 0;
@@ -46,7 +43,7 @@ export async function findMutations(options: SimulateOptions, signal: AbortSigna
   return missed > 0 || others > 0 ? 1 : 0;
 }
 
-const showFirst = ({ failures }: ToldResult): void =>
+const showFirst = ({ failures }: ChildResult): void =>
   void process.stdout.write(`    ${failures[0]!.split('\n')[0]!.slice(0, 160)}\n`);
 
 async function search(mutation: Mutation, options: SimulateOptions, signal: AbortSignal): Promise<Search> {
@@ -55,8 +52,8 @@ async function search(mutation: Mutation, options: SimulateOptions, signal: Abor
   const program = await makeMutant(mutation);
   const begunMs = systemClock.monotonicMs();
   const children = Array.from({ length: jobs }, () => [new Child(program), new Child()] as const);
-  const others: ToldResult[] = [];
-  let found: ToldResult | undefined;
+  const others: ChildResult[] = [];
+  let found: ChildResult | undefined;
   let clusters = 0;
   const isOver = (): boolean => found !== undefined || signal.aborted || systemClock.monotonicMs() - begunMs > withinMs;
   let last = seed - 1;

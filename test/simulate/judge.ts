@@ -1,13 +1,13 @@
-/** Makes a simulated history ready for the soak's checker, which knows clusters. */
+/** Converts a simulated history for the soak's checker, which expects a cluster. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { CollectionLog, LoggedEvent } from '../soak/checker/log.js';
 import type { IndexAnswer } from '../soak/history/indexes.js';
 import { type Call, isWrite, type WriteCall } from '../soak/history.js';
 
 /**
- * Answers of a standalone node tell no log index. Most of its writes are told apart all the same: by the id that the answer
- * names, or since a thing can be deleted only once. Each such answer gets the sequence of its event in the log; where there
- * is none it is left without, which the checker takes for a write that is lost.
+ * Adds log sequences to the answers of a standalone node, which have none. Most writes identify their event: by the id
+ * in the answer, or because a thing can be deleted only once. An answer without an event stays without a sequence; the
+ * checker reports such a write as lost.
  */
 export function withSequences(calls: readonly Call[], logs: readonly CollectionLog[]): Call[] {
   const places = new Map(logs.map((log) => [log.collection, placesOf(log)]));
@@ -20,26 +20,26 @@ export function withSequences(calls: readonly Call[], logs: readonly CollectionL
   });
 }
 
-/** A disk that is full may refuse whatever takes room, and with one that fails a build of an index may fail. */
+/** A full disk may refuse whatever takes room; on a failing disk, an index build may fail. */
 export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
   calls.map((call) => {
     if (!isDiskError(call)) return call;
-    // What was configured may hold, although the answer tells of a disk.
+    // The configuration may have been stored although the answer names a disk error.
     const kind = call.op === 'configureIndex' && !isForLackOfRoom(call) ? 'unknown' : 'busy';
     return { ...call, outcome: { kind } } as Call;
   });
 
-/** A saved index whose bits have rotted is told of while another is built. */
+/** A saved index with rotted bits is reported while another one is built. */
 export const withoutRot = (calls: readonly Call[]): Call[] =>
   calls.map((call) => {
-    if (!ROTTED.test(toldError(call))) return call;
+    if (!ROTTED.test(buildError(call))) return call;
     return { ...call, outcome: { kind: call.op === 'configureIndex' ? 'unknown' : 'busy' } } as Call;
   });
 
 const ROTTED = /^the saved index \d+ was set aside/;
 
-/** Of a build, which was answered; or empty. */
-function toldError({ op, outcome }: Call): string {
+/** Error text of an answered build; empty without an error. */
+function buildError({ op, outcome }: Call): string {
   if ((op !== 'indexState' && op !== 'configureIndex') || outcome.kind !== 'ok') return '';
   return (outcome.answer as IndexAnswer).error ?? '';
 }
@@ -50,7 +50,7 @@ function isDiskError(call: Call): boolean {
   const { op, outcome } = call;
   if (outcome.kind === 'refused')
     return isForLackOfRoom(call) || (op === 'configureIndex' && outcome.why.startsWith('500'));
-  return /^(?:ENOSPC|EIO)|\((?:ENOSPC|EIO)\)$/.test(toldError(call));
+  return /^(?:ENOSPC|EIO)|\((?:ENOSPC|EIO)\)$/.test(buildError(call));
 }
 
 function placesOf({ entries }: CollectionLog): ReadonlyMap<string, number> {

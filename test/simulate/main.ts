@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: clusters in simulated worlds, one after another, each with faults of its own, and every answer held
- * against the logs. Ends with 1 where anything was lost, stale or wrong. The same seed does the same again.
+ * `npm run simulate`: runs clusters in simulated worlds, one after another, each with its own faults, and checks every
+ * answer against the logs. Exits with 1 if anything was lost, stale or wrong. A seed always gives the same run.
  */
 import { runCommand } from '../../scripts/terminal/commandLine.js';
 import { grouped, say } from '../../scripts/terminal/line.js';
@@ -8,7 +8,7 @@ import { showProgress } from '../../scripts/terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
 import { tableLines } from '../../scripts/terminal/table.js';
 import type { RunOrder } from './child.js';
-import { Child, type ToldResult } from './children.js';
+import { Child, type ChildResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { paceOf } from './pace.js';
@@ -17,9 +17,9 @@ import { sweepReal } from './sweep/real/sweepReal.js';
 import { sweep, orderOf as sweepOrder, sweeps } from './sweep/sweep.js';
 
 const MS_PER_MINUTE = 60_000;
-/** Failures of one cluster that are shown in full. */
+/** Failures per cluster that are shown in full. */
 const SHOWN_MAX = 3;
-/** Starting, and the time until all is served again. */
+/** Starting, and the time until everything is served again. */
 const EXTRA_MS = 8_000;
 
 const orderOf = ({ pace, without, kinds, step, fault, only }: SimulateOptions, seed: number): RunOrder => ({
@@ -86,13 +86,13 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
   return sum.failed > 0 ? 1 : 0;
 }
 
-/** As many clusters as make up the time that is asked for, at least one; the long ones are begun first, so that none ends alone. */
+/** Enough clusters for the requested time, at least one. Long ones start first, so that none ends alone. */
 function ordersOf(options: SimulateOptions): RunOrder[] {
   const orders: RunOrder[] = [];
   for (let simulatedMs = 0; simulatedMs < options.totalMs; ) {
     const order = orderOf(options, options.seed + orders.length);
     const tookMs = order.durationMs + EXTRA_MS;
-    // Whether it is nearer to what is asked for with it or without.
+    // Stops where one more cluster would miss the requested time by more.
     if (orders.length > 0 && simulatedMs + tookMs / 2 > options.totalMs) break;
     orders.push(order);
     simulatedMs += tookMs;
@@ -100,7 +100,7 @@ function ordersOf(options: SimulateOptions): RunOrder[] {
   return orders.sort((a, b) => b.durationMs - a.durationMs || a.seed - b.seed);
 }
 
-/** The options with which a cluster is had again. */
+/** Options that repeat a cluster. */
 const againWith = ({ seed, durationMs, calmMs = 0, kinds, without = [] }: RunOrder): string =>
   [
     `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`,
@@ -109,7 +109,7 @@ const againWith = ({ seed, durationMs, calmMs = 0, kinds, without = [] }: RunOrd
     '--replay',
   ].join(' ');
 
-function showFailure(result: ToldResult, order: RunOrder): void {
+function showFailure(result: ChildResult, order: RunOrder): void {
   const { seed, events, failures } = result;
   say('failed', 'simulate', `seed ${seed}, event ${events}: ${failures.length} failures`);
   for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);

@@ -1,30 +1,33 @@
-/** Builds of the product with one fault each. */
+/** Builds of the product with one mutation each. */
 import { cp, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeDirectory, replaceFile } from '../../shared/files/durable.js';
 import type { Mutation } from './mutations.js';
 
-/** Two folders up: this runs as `dist/test/simulate/mutants.js`. */
+/** Two folders up: this file runs as `dist/test/simulate/mutants.js`. */
 const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const ROOT = dirname(DIST.replace(/\/$/, ''));
-/** Below the checkout, whose packages it uses; what the product reads besides its code is beside its `dist`. */
+/**
+ * Folder of the mutant, inside the checkout because it uses its packages. Other files that the product reads lie beside
+ * its `dist`.
+ */
 const MUTANT = join(ROOT, '.cache', 'mutant');
 const BESIDE = ['config', 'package.json'];
 
-/** Throws an Error where the code is not as the mutation says. */
+/** Throws an Error if the code is not as the mutation expects. */
 export function mutated(code: string, { name, file, find, put }: Mutation): string {
   const parts = code.split(find);
   if (parts.length !== 2)
-    throw new Error(`"${name}" does not fit: ${file} has ${parts.length - 1} times what it changes`);
+    throw new Error(`"${name}" does not fit: ${file} contains the text to replace ${parts.length - 1} times, not once`);
   return parts.join(put);
 }
 
-/** Throws an Error where the mutation does not fit the build. */
+/** Throws an Error if the mutation does not fit the build. */
 export const assertFits = async (mutation: Mutation): Promise<void> =>
   void mutated(await readFile(join(DIST, mutation.file), 'utf8'), mutation);
 
-/** Makes the build, in place of the one before. Returns the program that simulates it. */
+/** Makes the build and replaces the previous one. Returns the program that simulates it. */
 export async function makeMutant(mutation: Mutation): Promise<string> {
   await rm(MUTANT, { recursive: true, force: true });
   await makeDirectory(MUTANT);

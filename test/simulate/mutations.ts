@@ -1,13 +1,13 @@
-/** Faults that are put into the built product on purpose, each of which a simulation has to find. */
+/** Mutations: defects put into the built product on purpose, each of which the simulation must find. */
 import { INDEXED_ROWS, type SimulatedShape } from './cluster/shape.js';
 
 export interface Mutation {
   readonly name: string;
-  /** Whether a service of this shape runs the code at all. */
+  /** Whether a service of this shape runs the mutated code at all. */
   readonly isIn: (shape: SimulatedShape) => boolean;
-  /** Below `dist/`. */
+  /** Path below `dist/`. */
   readonly file: string;
-  /** Stands there exactly once. */
+  /** Text to replace; the file contains it exactly once. */
   readonly find: string;
   readonly put: string;
 }

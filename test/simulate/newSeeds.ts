@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import type { Child } from './children.js';
 
-/** Simulated time of a cluster. */
+/** Simulated time of one cluster. */
 const DURATION_MS = 60_000;
 
-/** Simulates clusters of new seeds, as many as begin within the real time; VOUCH_SEED gives the first. */
+/** Simulates clusters of new seeds until the real time is over. VOUCH_SEED sets the first seed. */
 export async function simulateNewSeeds(child: Child, withinMs: number): Promise<void> {
   const given = process.env.VOUCH_SEED;
   const first = given === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : Number(given);

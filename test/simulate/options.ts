@@ -1,33 +1,33 @@
-/** The options of a simulation, from its command line. */
+/** Reads the options of a simulation from its command line. */
 import { durationMs, parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 import type { Pace } from './pace.js';
 import { SWEEP_WAYS, type SweepFault } from './sweep/point.js';
 
 export interface SimulateOptions {
-  /** All clusters together, in simulated milliseconds. */
+  /** Simulated time of all clusters together, in milliseconds. */
   readonly totalMs: number;
-  /** Of the first cluster; each one after it has the next. */
+  /** Seed of the first cluster; each next cluster has the next seed. */
   readonly seed: number;
-  /** What is left out of it is drawn from the seed of each cluster. */
+  /** Pace options that were given; the others are drawn from each cluster's seed. */
   readonly pace: Partial<Pace>;
   readonly jobs: number;
   readonly mode: 'run' | 'replay' | 'shrink' | 'mutations' | 'sweep';
-  /** Of the mutations, or of the operations of a sweep, those whose name holds this text. */
+  /** Selects the mutations or swept operations whose name contains this text. */
   readonly only: string;
-  /** The longest time for a mutation to be found, in milliseconds. */
+  /** Longest search for one mutation, in milliseconds. */
   readonly withinMs: number;
-  /** Where a replay ends. */
+  /** Event at which a replay ends. */
   readonly step: number | undefined;
-  /** Faults that are left out, by their numbers. */
+  /** Numbers of the faults that are skipped. */
   readonly without: readonly number[];
-  /** Kinds of faults, the first ones; undefined: all. */
+  /** Number of fault kinds, from the first; undefined: all. */
   readonly kinds: number | undefined;
-  /** The one fault of a sweep that is replayed. */
+  /** The one fault of a replayed sweep. */
   readonly fault: SweepFault | undefined;
-  /** A sweep with real processes. */
+  /** Whether the sweep runs real processes. */
   readonly isReal: boolean;
-  /** Of a sweep, so many faults of each operation; undefined: all. */
+  /** Faults per operation in a sweep; undefined: all. */
   readonly points: number | undefined;
 }
 
@@ -51,15 +51,15 @@ export const USAGE = `npm run simulate -- [options]
   --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
-/** No clock waits for simulated time. */
+/** Upper bound of simulated time: no real clock waits for it. */
 const SIMULATED_MAX_MS = 3.6e12;
 
-/** What has to find a fault soon has no calms. */
+/** Pace without calms, to find a mutation soon. */
 const THICK: Pace = { durationMs: 240_000, calmMs: 0 };
 
 const MODES = ['replay', 'shrink', 'mutations', 'sweep'] as const;
 
-/** Throws UsageError. */
+/** Throws a UsageError. */
 export function readOptions(args: readonly string[]): SimulateOptions {
   const { values } = parseFlags({
     args: [...args],
@@ -113,7 +113,7 @@ export function readOptions(args: readonly string[]): SimulateOptions {
   };
 }
 
-/** Throws UsageError. */
+/** Throws a UsageError. */
 function faultIn(text: string): SweepFault {
   const [way, step] = text.split(',', 2);
   const known = SWEEP_WAYS.find((each) => each === way);
@@ -122,7 +122,7 @@ function faultIn(text: string): SweepFault {
   return { way: known, at: Number(step) };
 }
 
-/** Throws UsageError. */
+/** Throws a UsageError. */
 function numbersIn(text: string): number[] {
   const numbers = text === '' ? [] : text.split(',').map(Number);
   if (numbers.some((number) => !Number.isInteger(number) || number < 0))

@@ -1,4 +1,4 @@
-/** Makes clients rest: while it lasts they ask nothing. */
+/** Lets clients rest: during a rest they send no requests. */
 export class Rest {
   #over: Promise<void> | undefined;
   #end: () => void = () => undefined;
@@ -14,6 +14,6 @@ export class Rest {
     this.#over = undefined;
   }
 
-  /** To be awaited before each question; undefined while nobody rests. */
+  /** Awaited by a client before each request; undefined outside of a rest. */
   readonly over = (): Promise<void> | undefined => this.#over;
 }

@@ -34,15 +34,15 @@ export interface RunOptions {
   readonly seed: number;
   /** Simulated time under faults, in milliseconds. */
   readonly durationMs: number;
-  /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
+  /** Mean length of a calm between storms of faults, in milliseconds. 0 or without it: no calms. */
   readonly calmMs?: number;
-  /** How many kinds of faults the plan is drawn from, see `planFaults`. */
+  /** Number of fault kinds that the plan draws from, see `planFaults`. */
   readonly kinds?: number;
-  /** Numbers of faults of the plan that are left out. */
+  /** Numbers of the planned faults that are skipped. */
   readonly without?: ReadonlySet<number>;
-  /** Ends when so many events have been noted. */
+  /** The run ends when this many events have been noted. */
   readonly stopAtEvent?: number;
-  /** One operation is swept; no other faults are planned. */
+  /** The operation to sweep; then no other faults are planned. */
   readonly sweep?: SweepOrder;
   readonly onTrace?: TraceListener;
 }
@@ -50,50 +50,55 @@ export interface RunOptions {
 export interface RunResult {
   readonly seed: number;
   readonly shape: SimulatedShape;
-  /** Of everything that happened. */
+  /** Hash over everything that happened. */
   readonly hash: string;
   readonly events: number;
   readonly steps: number;
   readonly simulatedMs: number;
   readonly calls: number;
   readonly answered: number;
-  /** Kind → how many there were. */
+  /** Kind of fault → how often it was carried out. */
   readonly faults: ReadonlyMap<string, number>;
-  /** How many faults the plan has, and those that were carried out. */
+  /** Number of planned faults; `done` lists those that were carried out. */
   readonly planned: number;
   readonly done: readonly { readonly number: number; readonly atMs: number }[];
-  /** The names of the steps of the operation that was swept. */
+  /** Names of the steps of the swept operation. */
   readonly swept: readonly string[] | undefined;
-  /** What must not be; nothing where all is well. */
+  /** Every violation; empty if all is well. */
   readonly failures: readonly string[];
-  /** What happened last. */
+  /** The last events. */
   readonly tail: readonly string[];
 }
 
 /**
- * Once nothing goes wrong any more, everything is served within this: a full project waits two minutes for what may still come to
- * the log of an owner that died, from when its next owner has begun.
+ * Milliseconds after the last fault within which everything is served again. A full project waits two minutes for a
+ * dead owner's late appends, counted from the start of the next owner.
  */
 const SERVED_AGAIN_MS = 180_000;
-/** A witness that did not answer is asked again after half a minute at the latest. */
+/**
+ * Milliseconds within which a contradiction with a witness is reported; one that did not answer is asked again after at
+ * most 30 s.
+ */
 const WITNESSED_TOLD_WITHIN_MS = 90_000;
 const CALM_MS = 300;
-/** A list of collections may be so old: as long as a NATS server is cut off at most, and some. */
+/** Greatest age of a list of collections: the longest cut of a NATS server, and a margin. */
 const PASSING_STALE_MS = 40_000;
 const CALM_THINK_MS = 300;
 
-/** Clients rest where no fault comes for longer than both: they ask on after the last one, and begin again before the next. */
+/**
+ * Clients rest in calms longer than both figures: they ask on after the last fault, and start again before the next.
+ */
 const SETTLE_MS = 12_000;
 const LEAD_MS = 1_000;
-/** One client asks all the time; in a calm it thinks for so long, on average. */
+/** Mean pause of the one client that asks during calms. */
 const IDLE_THINK_MS = 10_000;
 
-/** Compiles and warms up what a process does once, so that every later run begins alike. */
+/** Compiles and warms up what a process does once, so that all later runs start equal. */
 async function warmUp(): Promise<void> {
   await simulate({ seed: WARM_SEED, durationMs: 1_000 });
 }
 
-/** Of the cluster that warms the process up, before any that counts. */
+/** Seed of the cluster that warms up the process. */
 const WARM_SEED = 0;
 
 let warm: Promise<void> | undefined;
@@ -144,12 +149,12 @@ async function simulate(options: RunOptions): Promise<RunResult> {
   };
 }
 
-/** After these an answer may tell of an error of the disk. */
+/** Faults after which an answer may name a disk error. */
 const DISK_FAULTS: readonly FaultKind[] = ['disk full', 'disk fails'];
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What a client is like. `own`: the place of its collection. */
+/** Parameters of a client. `own`: the index of its collection. */
 interface Asking {
   readonly number: number;
   readonly own: number;
@@ -159,7 +164,7 @@ interface Asking {
 
 class Run {
   readonly failures: string[] = [];
-  /** Kind → how many there were. */
+  /** Kind of fault → how often it was carried out. */
   readonly faults = new Map<string, number>();
   readonly done: { readonly number: number; readonly atMs: number }[] = [];
   planned = 0;
@@ -191,7 +196,7 @@ class Run {
   }
 
   async all(): Promise<void> {
-    // The names that nats.js makes begin anew.
+    // nats.js restarts its sequence of names.
     (nuid as unknown as { init(): void }).init();
     const keys = await this.cluster.start(this.#hasPassing ? [PROJECT, PASSING_PROJECT] : [PROJECT]);
     this.#key = keys.get(PROJECT)!;
@@ -211,7 +216,7 @@ class Run {
     await this.#judge();
   }
 
-  /** Whether collections come and go; a plan with fewer kinds of faults has none of that. */
+  /** Whether collections come and go. Plans from before that fault kind existed have none. */
   get #hasPassing(): boolean {
     return Object.keys(FAULTS)
       .slice(0, this.options.kinds)
@@ -227,7 +232,7 @@ class Run {
 
   async #passingSettled(): Promise<void> {
     const { passing, nats } = this.cluster;
-    // What servers lose may be collections, or their deletion.
+    // Lost server data may include collections, or their deletion.
     if (passing === undefined || passing.calls.length === 0 || nats?.loss !== undefined) return;
     const others = this.#collections.map(({ id }) => id);
     this.failures.push(...(await settlePassing(this.cluster, passing, others)));
@@ -252,17 +257,17 @@ class Run {
       if (planned.atMs >= durationMs) break;
       await this.#until(begunMs + planned.atMs);
       if (options.without?.has(planned.number)) continue;
-      const told = FAULTS[planned.kind](cluster, randomOf(planned));
-      if (told === undefined) continue;
+      const what = FAULTS[planned.kind](cluster, randomOf(planned));
+      if (what === undefined) continue;
       this.done.push({ number: planned.number, atMs: planned.atMs });
       this.faults.set(planned.kind, (this.faults.get(planned.kind) ?? 0) + 1);
-      world.note(`fault ${planned.number}: ${told}`);
+      world.note(`fault ${planned.number}: ${what}`);
     }
     await this.#until(begunMs + durationMs);
     this.#rest.end();
   }
 
-  /** Waits until then; where that is long, the clients rest meanwhile. */
+  /** Waits until that time; during a long wait the clients rest. */
   async #until(atMs: number): Promise<void> {
     const { world } = this;
     if (this.#hasCalms && atMs - world.nowMs > SETTLE_MS + LEAD_MS) {
@@ -295,7 +300,7 @@ class Run {
     return [...clients, this.#client({ number, own: 0, thinkMs: IDLE_THINK_MS })];
   }
 
-  /** Asks the shards themselves, as a coordinator that has heard of no change. */
+  /** Reader that asks shards directly, as a coordinator does that missed every change. */
   async #openOutdated(): Promise<OutdatedReader | undefined> {
     const { cluster, shape, world } = this;
     if (cluster.nats === undefined || shape.outdatedEveryMs === undefined) return undefined;
@@ -307,7 +312,7 @@ class Run {
     });
   }
 
-  /** One for each collection, that asks often. */
+  /** One busy client per collection. */
   #calmClients(): Client[] {
     const { clients, collections } = this.shape;
     return collections.map((_, i) => this.#client({ number: clients + i + 1, own: i, thinkMs: CALM_THINK_MS }));
@@ -328,7 +333,7 @@ class Run {
     });
   }
 
-  /** Each collection has answered a write and a search. */
+  /** Waits until each collection has answered a write and a search. */
   async #servedAgain(): Promise<void> {
     const overMs = this.world.monotonicMs();
     const names = this.shape.collections.map(({ name }) => name);
@@ -340,22 +345,24 @@ class Run {
     for (const name of silent) this.failures.push(`${name} was not served again when all was over`);
   }
 
-  /** Without those of which a loss was told. */
+  /** Collections without an answer since then, except those whose loss was reported. */
   #silentSince(names: readonly string[], sinceMs: number): string[] {
     const { nats, logs } = this.cluster;
     const silent = this.#recorder.silentSince(names, sinceMs);
     if (nats?.loss === undefined) return silent;
-    const told = this.#collections.filter(({ id }) => logs.quarantined.has(id)).map(({ name }) => name);
-    return silent.filter((name) => !told.includes(name));
+    const reported = this.#collections.filter(({ id }) => logs.quarantined.has(id)).map(({ name }) => name);
+    return silent.filter((name) => !reported.includes(name));
   }
 
-  /** Where a witness has seen what the servers have lost, it is told within a while. */
+  /** If a witness has cosigned entries that the servers lost, a coordinator must report it in time. */
   async #tellsWitnessed(): Promise<void> {
     const { witness, logs } = this.cluster;
     const untilMs = this.world.monotonicMs() + WITNESSED_TOLD_WITHIN_MS;
     while (witness?.isContradicted && !logs.isRolledBack) {
       if (this.world.monotonicMs() > untilMs) {
-        this.failures.push('a witness has seen entries that the service log does not hold, and nothing tells of it');
+        this.failures.push(
+          'a witness has seen entries that the service log does not hold, and no coordinator reports it',
+        );
         return;
       }
       await wait(CALM_MS);

@@ -1,4 +1,7 @@
-/** Simulated clusters: of new seeds for longer, of all seeds that have ever failed, and with the faults that they have to find. */
+/**
+ * Simulated clusters of new seeds for longer, of every seed that has failed once, and the faults that the simulation
+ * must find.
+ */
 import { expect } from 'chai';
 import { Child } from './children.js';
 import { FAILED_SEEDS } from './failedSeeds.js';
@@ -17,12 +20,12 @@ describe('many simulated clusters', function () {
   it('lose nothing and invent nothing, whatever goes wrong', () => simulateNewSeeds(child, 45_000));
 
   for (const { defect, ...order } of FAILED_SEEDS)
-    it(`of seed ${order.seed} show no more: ${defect}`, async () => {
+    it(`with seed ${order.seed} are free of a repaired defect: ${defect}`, async () => {
       const { failures } = await child.run(order);
       expect(failures).to.deep.equal([]);
     });
 
-  it('can be had with each of the faults that the simulation has to find', async () => {
+  it('are buildable with each mutation that the simulation must find', async () => {
     for (const mutation of MUTATIONS) await assertFits(mutation);
   });
 });

@@ -1,27 +1,27 @@
-/** Makes a failing cluster smaller: leaves out every fault, and as much time, without which it fails alike. */
+/** Shrinks a failing cluster: removes every fault, and as much time, that the failure does not need. */
 import type { RunOrder } from './child.js';
-import type { ToldResult } from './children.js';
+import type { ChildResult } from './children.js';
 
-type Run = (order: RunOrder) => Promise<ToldResult>;
+type Run = (order: RunOrder) => Promise<ChildResult>;
 
 const MS_PER_SECOND = 1_000;
 
 export interface Shrunk {
   readonly order: RunOrder;
-  readonly result: ToldResult;
-  /** The numbers of the faults that are left. */
+  readonly result: ChildResult;
+  /** Numbers of the remaining faults. */
   readonly faults: readonly number[];
 }
 
-/** What a failure is about: its first words. */
+/** Kind of a failure: its first words. */
 export const kindOf = (failure: string): string => failure.split(/[(:\n]/, 1)[0]!.trim();
 
-/** `faults`: the numbers of the plan that were carried out. Throws an Error where the cluster does not fail. */
+/** `faults`: the numbers of the plan's faults that were carried out. Throws an Error if the cluster does not fail. */
 export async function shrink(first: RunOrder, run: Run, tell: (text: string) => void): Promise<Shrunk> {
   let result = await run(first);
   if (result.failures.length === 0) throw new Error(`the cluster of seed ${first.seed} does not fail`);
   const wanted = new Set(result.failures.map(kindOf));
-  const isAlike = ({ failures }: ToldResult): boolean => failures.some((failure) => wanted.has(kindOf(failure)));
+  const isAlike = ({ failures }: ChildResult): boolean => failures.some((failure) => wanted.has(kindOf(failure)));
   let order = first;
   const attempt = async (smaller: RunOrder): Promise<boolean> => {
     const tried = await run(smaller);
@@ -30,7 +30,7 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
     result = tried;
     return true;
   };
-  /** What comes later changes nothing of what came before, so a time that is enough is found by halves. */
+  /** A later fault changes nothing earlier, so the shortest failing time is found by bisection. */
   const shorten = async (): Promise<void> => {
     let enough = order.durationMs / MS_PER_SECOND;
     for (let tooShort = 0; enough - tooShort > 1; ) {
@@ -57,10 +57,10 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
   return { order, result, faults };
 }
 
-const numbersIn = ({ done }: ToldResult): number[] => done.map(({ number }) => number);
+const numbersIn = ({ done }: ChildResult): number[] => done.map(({ number }) => number);
 
-/** Every number of the plan but those that are left. */
-function allBut(left: readonly number[], { planned }: ToldResult): number[] {
+/** Numbers of the planned faults that are left out. */
+function allBut(left: readonly number[], { planned }: ChildResult): number[] {
   const kept = new Set(left);
   return Array.from({ length: planned }, (_, number) => number).filter((number) => !kept.has(number));
 }

@@ -1,4 +1,4 @@
-/** Simulated clusters of new seeds for a short time, and that a seed is a whole world. */
+/** Simulated clusters of new seeds for a short time; a seed determines everything that happens. */
 import { expect } from 'chai';
 import { Child } from './children.js';
 import { simulateNewSeeds } from './newSeeds.js';
@@ -13,7 +13,7 @@ describe('a simulated cluster', function () {
 
   it('loses nothing and invents nothing, whatever goes wrong', () => simulateNewSeeds(child, 8_000));
 
-  it('of one seed is the same each time, in any process and after any other', async () => {
+  it('does the same for the same seed, in any process and after any other seed', async () => {
     const again = new Child();
     try {
       for (const seed of [3, 4, 5]) await child.run({ seed, durationMs: 5_000 });
@@ -30,7 +30,7 @@ describe('a simulated cluster', function () {
     }
   });
 
-  it('of two seeds are two', async () => {
+  it('differs between two seeds', async () => {
     const [one, other] = [
       await child.run({ seed: 1, durationMs: 2_000 }),
       await child.run({ seed: 2, durationMs: 2_000 }),

@@ -1,4 +1,4 @@
-/** The verdict of the soak's checker on a simulated service, and on what its processes have logged and how they ended. */
+/** Judges a simulated service: the soak's checker over its answers, its log lines, and how its processes ended. */
 import { type CheckOptions, checkHistory } from '../soak/checker/check.js';
 import type { CollectionLog } from '../soak/checker/log.js';
 import { describeViolation } from '../soak/checker/violations.js';
@@ -14,19 +14,22 @@ export interface Judged {
   readonly shape: SimulatedShape;
   readonly collections: readonly LogOf[];
   readonly calls: readonly Call[];
-  /** Whether a disk was full or failed: an answer may tell of it. */
+  /** Whether a disk was full or failed, so that an answer may name a disk error. */
   readonly hadErrors: boolean;
   /** Whether bits have rotted. */
   readonly hasRot: boolean;
 }
 
-/** A coordinator that leads the service log compares it with what was published; there may be none for a while, or none that lasts. */
+/**
+ * Milliseconds within which the leader of the service log compares the log with what was published. For a while there
+ * may be no coordinator, or none that lasts.
+ */
 const TOLD_WITHIN_MS = 60_000;
 
-/** A file of a shard that has more than a log which has lost its end, and may have gone on otherwise. */
+/** A shard's file covers more than its log, which has lost its end and may have continued differently since. */
 const AHEAD = /it covers \d+ events of a log of \d+|it does not belong to the log/;
 
-/** What must not be; nothing where all is well. */
+/** Returns every violation; empty if all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {
   const { service, shape, collections, hadErrors, hasRot } = judged;
   const calls = service.states.quota?.judged(judged.calls) ?? judged.calls;
@@ -38,12 +41,12 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   const options: CheckOptions = { staleMs: Number(shape.settings.VOUCH_FOLLOWERS_STALE_MS), indexed };
   const loss = nats?.loss;
   const answered = loss === undefined ? calls : sinceLoss(calls, loss);
-  const told = nats === undefined ? withSequences(answered, logs) : answered;
-  const check = (asked: readonly Call[], held: readonly CollectionLog[]) => {
+  const sequenced = nats === undefined ? withSequences(answered, logs) : answered;
+  const check = (asked: readonly Call[], read: readonly CollectionLog[]) => {
     const whole = hadErrors ? withoutDiskErrors(asked) : asked;
-    return checkHistory(hasRot ? withoutRot(whole) : whole, held, options);
+    return checkHistory(hasRot ? withoutRot(whole) : whole, read, options);
   };
-  const verdict = check(told, logs);
+  const verdict = check(sequenced, logs);
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));
   service.states.over(collections, logs);
@@ -59,7 +62,7 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
       ...(lost.isRolledBack &&
       !service.logs.isRolledBack &&
       Math.min(world.nowMs - lost.atMs, leadsForMs) > TOLD_WITHIN_MS
-        ? ['the service log has lost entries that were published, and nothing tells of it']
+        ? ['the service log has lost entries that were published, and no coordinator reports it']
         : []),
     ];
   };
@@ -67,7 +70,7 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
     ...verdict.violations.map((violation) => describeViolation(violation)),
     ...crashesOf(service).map((crash) => `a process ended by itself: ${crash}`),
     ...service.findings,
-    // A loss is told.
+    // The loss itself must be reported as an error.
     ...alarms
       .filter(({ atMs }) => loss === undefined || atMs < loss.atMs)
       .map(({ line }) => `logged as an error: ${line}`),

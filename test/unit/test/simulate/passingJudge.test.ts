@@ -59,9 +59,7 @@ describe('the judge of collections that come and go', () => {
 
   it('finds a collection that is told to be there after its deletion', () => {
     const gone = [create('a', 0, 1, 1), remove('a', 2, 3)];
-    expect(found(...gone, create('a', 4, 5, 1, false))).to.deep.equal([
-      'collection 1 is told to be there, and is gone',
-    ]);
+    expect(found(...gone, create('a', 4, 5, 1, false))).to.deep.equal(['collection 1 is answered, and is gone']);
     expect(found(...gone, insert('a', 4, 5, 1))).to.deep.equal(['insert of a, which is gone']);
     expect(found(...gone, search('a', 4, 5))).to.deep.equal(['search of a, which is gone']);
     expect(found(...gone, remove('a', 4, 5))).to.deep.equal(['delete of a, which is gone']);
@@ -84,7 +82,7 @@ describe('the judge of collections that come and go', () => {
     const made = create('a', 0, 1, 1);
     expect(found(made, call(2, 3, { op: 'search', name: 'a' }, ABSENT))).to.deep.equal(['a is lost']);
     expect(found(made, insert('a', 2, 3, 1, ABSENT))).to.deep.equal(['a is lost']);
-    expect(found(made, create('a', 2, 3, 2))).to.deep.equal(['a is made, and was there']);
+    expect(found(made, create('a', 2, 3, 2))).to.deep.equal(['a is made again, and was there']);
     expect(found(made, list(2_000, 2_001))).to.deep.equal(['collection 1 is not listed']);
   });
 

@@ -1,7 +1,7 @@
 /** Making a failing cluster smaller, with runs that are made up. */
 import { expect } from 'chai';
 import type { RunOrder } from '../../../simulate/child.js';
-import type { ToldResult } from '../../../simulate/children.js';
+import type { ChildResult } from '../../../simulate/children.js';
 import { shrink } from '../../../simulate/shrink.js';
 
 const PLANNED = 12;
@@ -11,7 +11,7 @@ const DURATION_MS = 60_000;
 /** Fails alike where all of these faults are carried out, and in another way where one is. */
 const failingWith = (needed: readonly number[]) => {
   const orders: RunOrder[] = [];
-  const run = async (order: RunOrder): Promise<ToldResult> => {
+  const run = async (order: RunOrder): Promise<ChildResult> => {
     orders.push(order);
     const all = Array.from({ length: PLANNED }, (_, number) => ({ number, atMs: number * EVERY_MS }));
     const done = all.filter(({ number, atMs }) => !order.without?.includes(number) && atMs < order.durationMs);
@@ -21,7 +21,7 @@ const failingWith = (needed: readonly number[]) => {
       : needed.some(isThere)
         ? ['stale read (c1): an answer is too old']
         : [];
-    return { seed: order.seed, planned: PLANNED, done, failures } as unknown as ToldResult;
+    return { seed: order.seed, planned: PLANNED, done, failures } as unknown as ChildResult;
   };
   return { orders, run };
 };
