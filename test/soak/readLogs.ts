@@ -33,7 +33,7 @@ export async function readLogs(
   try {
     const logs: CollectionLog[] = [];
     for (const { name, id } of collections)
-      logs.push(await readLog(name, await cluster.openLog(BigInt(id)), toldSequences(calls, name)));
+      logs.push(await readLog(name, await cluster.openLog(BigInt(id)), rootSequences(calls, name)));
     return logs;
   } finally {
     await cluster.close();
@@ -57,16 +57,16 @@ export async function readLog(
 const describeRefusal = ({ firstSequence, place, what }: Refusal): string =>
   `event ${firstSequence}, byte ${place.byte} of message ${place.message ?? '?'} of ${place.name}: ${what}`;
 
-/** Of answers that tell a state root: evenly chosen where there are many. */
-export function toldSequences(calls: readonly Call[], collection: string): number[] {
-  const told = new Set<number>();
+/** Log sequences at which an answer contains a state root; if there are many, an even selection. */
+export function rootSequences(calls: readonly Call[], collection: string): number[] {
+  const sequences = new Set<number>();
   for (const call of calls) {
     if (call.collection !== collection || call.outcome.kind !== 'ok') continue;
-    if (call.op === 'state') told.add(call.outcome.answer.sequence);
-    else if (call.op === 'insert') told.add(call.outcome.answer.receipt.sequence);
-    else if (call.op === 'search' && call.asOf !== null) told.add(call.asOf);
+    if (call.op === 'state') sequences.add(call.outcome.answer.sequence);
+    else if (call.op === 'insert') sequences.add(call.outcome.answer.receipt.sequence);
+    else if (call.op === 'search' && call.asOf !== null) sequences.add(call.asOf);
   }
-  const all = [...told].sort((a, b) => a - b);
+  const all = [...sequences].sort((a, b) => a - b);
   const step = Math.max(1, all.length / WATCHED_MAX);
   return Array.from({ length: Math.min(all.length, WATCHED_MAX) }, (_, i) => all[Math.floor(i * step)]!);
 }

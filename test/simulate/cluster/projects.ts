@@ -1,13 +1,13 @@
-/** The projects of a simulated service, and the keys of its clients. */
+/** Projects of a simulated service, and the keys of its clients. */
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { createKey } from '../../../shared/registry/keys.js';
 
 export const PROJECT = 'simulated';
-/** Its collections come and go. */
+/** Project whose collections come and go. */
 export const PASSING_PROJECT = 'passing';
 
-/** Project → a key that reads and writes. `bucket`: BUCKETS.keys. */
+/** Creates a key for each project that reads and writes. Returns project → key. `bucket`: BUCKETS.keys. */
 export async function createKeys(bucket: Bucket, projects: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
   for (const project of projects) {

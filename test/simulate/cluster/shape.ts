@@ -1,4 +1,4 @@
-/** What a simulated cluster is like: drawn from its seed, small, and different each time. */
+/** Shape of a simulated cluster: drawn from its seed, small, and different each time. */
 
 import type { IndexKind } from '../../soak/history/indexes.js';
 import type { SeededRandom } from '../../soak/random.js';
@@ -14,44 +14,47 @@ export interface SimulatedShape {
   /** Whether a witness cosigns the service log. */
   readonly hasWitness: boolean;
   readonly followers: number;
-  /** Between two questions to shards directly, of one who has heard of no change; undefined: nobody asks so. */
+  /** Milliseconds between direct calls to shards by a reader with an outdated view; undefined: no such reader. */
   readonly outdatedEveryMs: number | undefined;
   readonly clients: number;
   readonly collections: readonly CollectionShape[];
   /** Simulated time under faults, in milliseconds. */
   readonly durationMs: number;
-  /** Between two faults, on average. */
+  /** Mean time between two faults, in milliseconds. */
   readonly faultEveryMs: number;
-  /** Of a client between two calls, on average. */
+  /** Mean pause of a client between two calls, in milliseconds. */
   readonly thinkMs: number;
-  /** Of files of a standalone node's logs; those of the product where it is left out. */
+  /** Size of the log files of a standalone node; without it, the product's default. */
   readonly segmentBytes?: number | undefined;
-  /** What a look at a clock takes, in milliseconds: the speed of all machines. */
+  /** Simulated time that one look at a clock takes, in milliseconds: the speed of all machines. */
   readonly lookMs: number;
   /** Settings of all shards and coordinators, as variables of the environment. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Some clusters are asked often, so that calls meet the first moments of faults, and others seldom, which costs less. */
+/** Pauses of clients. Busy clients meet the first moments of faults; others cost less to simulate. */
 const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
 
-/** Half a microsecond, or so long that work is cut into slices, between which others run. */
+/** Half a microsecond, or so long that work is cut into slices with other work between them. */
 const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
-/** That a project may have. */
+/** Most collections of a project. */
 const COLLECTIONS_MAX = 3;
 
-/** With fewer rows a search is exact, since that costs less than the index. */
+/** Fewest rows for which an index is searched; below, an exact search costs less. */
 export const INDEXED_ROWS = 3_500;
-/** Of a collection with an index, before the faults. So many that it is used are seldom: they cost as much as many clusters. */
+/**
+ * Rows of an indexed collection before the faults. Few clusters get enough for the index to serve: one such costs as
+ * much as many others.
+ */
 const ROWS = [0, 0, 0, 0, 500, 500, 500, 500, INDEXED_ROWS];
 
-/** How far an eventual answer may be behind: more than a heartbeat, and less than a lease. */
+/** Greatest staleness of an eventual answer: longer than a heartbeat, shorter than a lease. */
 const STALE_MS = [1_200, 2_000];
 
-/** What an operation that is swept needs. */
+/** Requirements of a swept operation. */
 interface Wanted {
   readonly index?: IndexKind;
   readonly shards?: number;
@@ -84,7 +87,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_HEARTBEAT_MS: String(heartbeatMs),
       VOUCH_LEASE_MS: String(leaseMs),
       VOUCH_FAILOVER_MS: String(leaseMs + 1_000),
-      // A call of which nothing is known for so long may still be on its way.
+      // A call without a known outcome may still be on its way for this long.
       VOUCH_DEADLINE_MS: random.pick(['10000', '10000', '2000']),
       VOUCH_DRAIN_TIMEOUT_MS: '20000',
       VOUCH_FOLLOWERS: String(followers),
@@ -102,7 +105,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   return { ...drawn, settings, hasWitness: servers > 0 && random.int(2) === 0 };
 }
 
-/** One service in so many has quotas that its clients reach: of records, of bytes, or of both. */
+/** One service in four has quotas that its clients reach: of records, of bytes, or of both. */
 const QUOTA_ONE_IN = 4;
 const ROOM = { records: 60, bytes: 40_000 };
 
@@ -111,7 +114,7 @@ function quotasOf(random: SeededRandom, { collections }: SimulatedShape): Readon
   const rows = collections.reduce((sum, each) => sum + each.rows, 0);
   const records = rows + 10 + random.int(ROOM.records);
   const bytes = 10_000 + random.int(ROOM.bytes);
-  // The rows that are there before the faults fit in any case.
+  // The rows from before the faults fit in any case.
   const of = rows > 0 ? 'records' : random.pick(['records', 'bytes', 'both']);
   return {
     ...(of !== 'bytes' && { VOUCH_MAX_RECORDS: String(records) }),
@@ -119,15 +122,15 @@ function quotasOf(random: SeededRandom, { collections }: SimulatedShape): Readon
   };
 }
 
-/** Between two calls of a client, on average, in a cluster with calms; of its collections one in so many is as large as most. */
+/** Mean pause of a client in a cluster with calms. One of its collections in so many is as large as usual. */
 const CALM_THINK_MS = [500, 1_000, 2_000, 4_000];
 const LARGE_ONE_IN = 8;
 const CALM_OUTDATED_MS = 1_000;
 
-/** Those that run for longer have heartbeats of up to four seconds, and others of up to two. */
+/** Longer runs have heartbeats of up to four seconds, shorter ones of up to two. */
 const HOUR_MS = 3_600_000;
 
-/** The same where calms lie between storms of faults: the storms are thicker, and little happens beside them. */
+/** The drawn shape for runs with calms between storms of faults: denser storms, and fewer calls. */
 export function calmShape(drawn: SimulatedShape, random: SeededRandom): SimulatedShape {
   const heartbeatMs = (drawn.durationMs > HOUR_MS ? 1_000 : 500) * (1 + random.int(4));
   const leaseMs = 4 * heartbeatMs;
@@ -150,7 +153,7 @@ export function calmShape(drawn: SimulatedShape, random: SeededRandom): Simulate
   };
 }
 
-/** As small as can be, of the same settings: one collection, and one server of NATS in a cluster. */
+/** The smallest shape with the drawn settings: one collection, and in a cluster one NATS server. */
 export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster', wanted: Wanted): SimulatedShape {
   const { index = 'none', shards = 1, segmentBytes } = wanted;
   const { VOUCH_MAX_RECORDS: _, VOUCH_MAX_BYTES: __, ...withoutQuotas } = drawn.settings;

@@ -118,7 +118,7 @@ export class SimulatedCluster implements SimulatedService {
     return startClusterProcess({ role: isShard ? 'shard' : 'coordinator', ...wanted }, start, end);
   }
 
-  /** The master key of the shards and the key of the service log, which their machines share. */
+  /** Writes the shards' master key and the service log's key, which their machines share. */
   async #makeKeyFiles(): Promise<void> {
     const key = masterKeyOf(systemEntropy(MASTER_KEY_BYTES));
     for (const name of [...this.shardNames, ...this.coordinatorNames])
@@ -166,5 +166,5 @@ export class SimulatedCluster implements SimulatedService {
   }
 }
 
-/** Of coordinators. */
+/** Address of a coordinator. */
 const addressOf = (name: string): string => `10.0.2.${name.slice(1)}`;

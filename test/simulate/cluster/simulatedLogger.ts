@@ -14,7 +14,7 @@ export const isAlarm = (text: string, isError: boolean): boolean => DAMAGE.test(
 const QUARANTINED = 'collection quarantined';
 const ROLLED_BACK = /^the service log was rolled back/;
 
-/** Files that do not verify: only bits that rot may cause that. */
+/** Files that do not verify. Only rotted bits may cause that. */
 const DAMAGE = /^a snapshot is damaged|^a saved index is damaged/;
 
 export class SimulatedLogs {
@@ -22,7 +22,7 @@ export class SimulatedLogs {
   readonly alarms: { readonly atMs: number; readonly line: string }[] = [];
   /** The collections that were quarantined. */
   readonly quarantined = new Set<number>();
-  /** It was told that the service log has lost entries. */
+  /** Whether a coordinator has reported that the service log lost entries. */
   isRolledBack = false;
   /** Lines about files that do not verify. */
   readonly damages: string[] = [];
@@ -55,7 +55,7 @@ export class SimulatedLogs {
   }
 }
 
-/** Errors are shown as what they say; names of unfinished files hold a count of the whole process. */
+/** Shows errors by their message, and hides the process-wide counter in names of unfinished files. */
 const shown = (_key: string, value: unknown): unknown => {
   if (value instanceof Error) return value.message.replace(/\.\d+-\d+-\d+\.tmp/g, '.tmp');
   return typeof value === 'bigint' ? String(value) : value;

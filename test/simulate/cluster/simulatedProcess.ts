@@ -1,14 +1,13 @@
 /**
- * A process of a simulated cluster, and what a supervisor does for it.
- *
- *   start() ──▶ starting ──▶ running ──kill(), stop(), a crash──▶ ended ──a little later──▶ starting …
+ * Runs a process of a simulated cluster, and does the work of its supervisor.
+ *     start() ──▶ starting ──▶ running ──kill(), stop(), a crash──▶ ended ──a little later──▶ starting …
  */
 import { messageOf } from '../../../shared/errors/errors.js';
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 
 const RESTART_MS = 500;
-/** The longest time of a stop in order; then it is killed. */
+/** Longest orderly stop; after it the process is killed. */
 const STOP_MS = 60_000;
 
 export class SimulatedProcess {
@@ -16,8 +15,8 @@ export class SimulatedProcess {
   party: Party | undefined;
   #stop: (() => Promise<void>) | undefined;
   #startedMs = 0;
-  /** It does not start before it is told to. */
-  #isHeld = false;
+  /** Whether a fault has ended it: only that fault, or `start()`, restarts it. */
+  #isDownByFault = false;
 
   constructor(
     private readonly world: World,
@@ -36,7 +35,7 @@ export class SimulatedProcess {
 
   start(): void {
     if (this.party?.alive === true) return;
-    this.#isHeld = false;
+    this.#isDownByFault = false;
     const party = this.world.addParty(this.name, this.name);
     this.party = party;
     party.onFailure = (error) => this.#crashed(error);
@@ -58,7 +57,7 @@ export class SimulatedProcess {
   /** Ends at once, and starts again after `downMs`. */
   kill(downMs: number): void {
     if (this.party !== undefined) this.#end(this.party);
-    this.#isHeld = true;
+    this.#isDownByFault = true;
     this.#startLater(downMs, true);
   }
 
@@ -68,7 +67,7 @@ export class SimulatedProcess {
     const stop = this.#stop;
     if (party === undefined || stop === undefined || !party.alive) return;
     this.#stop = undefined;
-    this.#isHeld = true;
+    this.#isDownByFault = true;
     let isOver = false;
     const end = (): void => {
       if (isOver) return;
@@ -80,7 +79,7 @@ export class SimulatedProcess {
     this.world.at(this.world.root, STOP_MS, 'stop at last', end);
   }
 
-  /** It ends by itself, as it is made to where another runs under its name. */
+  /** The process exits by itself, as it does when another runs under its name. */
   ends(party: Party, exitCode: number): void {
     if (!party.alive) return;
     this.world.note(`ends with ${exitCode}`, this.name);
@@ -88,7 +87,7 @@ export class SimulatedProcess {
     this.#startLater(RESTART_MS);
   }
 
-  /** Nothing holds it any more. */
+  /** Ends a pause, and starts the process if it does not run. */
   wake(): void {
     if (this.party !== undefined) this.party.pausedUntilMs = 0;
     if (this.party?.alive !== true) this.start();
@@ -109,7 +108,7 @@ export class SimulatedProcess {
 
   #startLater(delayMs: number, isOwn = false): void {
     this.world.at(this.world.root, delayMs, 'restart', () => {
-      if (!this.#isHeld || isOwn) this.start();
+      if (!this.#isDownByFault || isOwn) this.start();
     });
   }
 }

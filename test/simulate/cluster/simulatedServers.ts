@@ -1,4 +1,4 @@
-/** The NATS servers of a simulated cluster: how they are reached, start and stop, and what they have lost. */
+/** NATS servers of a simulated cluster: how to reach, start and stop them, and what they have lost. */
 import type { ClusterJudge } from '../judges/clusterJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
@@ -7,14 +7,17 @@ import type { Loss, SimulatedNats } from './simulatedService.js';
 
 const PORT = 4222;
 
-/** Of servers that do not sync what they acknowledge: what nats-server does by itself, in milliseconds. */
+/**
+ * Default sync interval of nats-server, in milliseconds; it applies to servers that do not sync before they
+ * acknowledge.
+ */
 export const SYNC_INTERVAL_MS = 120_000;
 
 interface Parts {
   readonly broker: Broker;
   readonly jetStream: JetStream;
   readonly judge: ClusterJudge;
-  /** They sync what they acknowledge. */
+  /** Whether the servers sync before they acknowledge. */
   readonly isSynced: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A simulated service, in whatever mode: what runs, where it may be reached, and what may go wrong with it. */
+/** A simulated service in either mode: its processes, their addresses, and what faults can act on. */
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
@@ -20,27 +20,30 @@ export interface SimulatedNats {
   readonly broker: Broker;
   readonly jetStream: JetStream;
   readonly names: readonly string[];
-  /** Of the servers, separated by commas. */
+  /** Addresses of the servers, separated by commas. */
   readonly url: string;
-  /** After the only loss of what was not synced. */
+  /** The only loss of unsynced data, once it has happened. */
   readonly loss: Loss | undefined;
   start(name: string): void;
   stop(name: string): void;
-  /** What is stored by now survives a loss of power, and from now on whatever is older than the servers' interval. */
+  /**
+   * Everything stored so far survives a power loss; from now on, also whatever is older than the servers' sync
+   * interval.
+   */
   sync(): void;
-  /** All servers stop at once, and their machines lose their power. */
+  /** Stops all servers at once; their machines lose power. */
   losePower(): void;
 }
 
-/** What is left when servers have lost what they had not synced. */
+/** The state after servers have lost their unsynced data. */
 export interface Loss {
   readonly atMs: number;
-  /** What was stored for longer may not be lost, in milliseconds. */
+  /** Messages stored for longer than this, in milliseconds, must not be lost. */
   readonly syncedAgoMs: number;
-  /** The logs just before. */
+  /** The logs just before the loss. */
   readonly before: readonly LogBefore[];
   readonly ends: readonly LogEnd[];
-  /** The service log has lost entries of which a checkpoint is left. */
+  /** Whether the service log has lost entries that a surviving checkpoint covers. */
   readonly isRolledBack: boolean;
 }
 
@@ -51,30 +54,30 @@ export interface SimulatedService {
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
   readonly processes: ReadonlyMap<string, SimulatedProcess>;
-  /** Those with data on their machines. */
+  /** Shards with data on their machines. */
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
-  /** What the judges inside have found. */
+  /** Findings of the judges inside the world. */
   readonly findings: readonly string[];
   readonly states: StatesJudge;
-  /** Undefined: nobody cosigns the service log. */
+  /** Undefined: the service log has no witness. */
   readonly witness: SimulatedWitness | undefined;
   /** Undefined: standalone. */
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
-  /** Who makes and deletes collections; undefined: nobody does. */
+  /** Clients that make and delete collections; undefined: none do. */
   passing: PassingClients | undefined;
   /** Starts everything. Returns a key of each project. */
   start(projects: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** For a tool on the machine of the first shard. */
+  /** Opens the vault for a tool on the machine of the first shard. */
   openVault(): Promise<{ readonly vault: VaultStore; close(): Promise<void> }>;
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]>;
 }
 
 export const HTTP_PORT = 8080;
 
-/** Everything that went wrong is put right, and whatever does not run is started. */
+/** Ends every fault, and starts whatever does not run. */
 export function heal({ nats, network, disks, processes, shardNames }: SimulatedService): void {
   if (nats !== undefined) {
     nats.broker.lostOneIn = 0;
@@ -93,6 +96,6 @@ export function heal({ nats, network, disks, processes, shardNames }: SimulatedS
   for (const process of processes.values()) process.wake();
 }
 
-/** Processes that ended though nobody had ended them. */
+/** Processes that ended although no fault had ended them. */
 export const crashesOf = ({ processes }: SimulatedService): readonly string[] =>
   [...processes.values()].flatMap(({ crashes }) => crashes);

@@ -1,4 +1,4 @@
-/** A simulated standalone node: the whole service in one process, and its data in files. */
+/** A simulated standalone node: the whole service in one process, with its data in files. */
 import { loadConfig } from '../../../config/load.js';
 import { runCoordinator } from '../../../coordinator/coordinator.js';
 import { runShard } from '../../../shard/shard.js';
@@ -8,7 +8,7 @@ import { openSigner } from '../../../shared/signing/signer.js';
 import { LogFolder } from '../../../verifier/node/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
-import { type LogOf, readLog, toldSequences } from '../../soak/readLogs.js';
+import { type LogOf, readLog, rootSequences } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Findings } from '../judges/findings.js';
@@ -78,7 +78,7 @@ export class SimulatedStandalone implements SimulatedService {
   async readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
     const logs: CollectionLog[] = [];
     for (const { name, id } of collections)
-      logs.push(await readLog(name, await LogFolder.open(DATA, BigInt(id)), toldSequences(calls, name)));
+      logs.push(await readLog(name, await LogFolder.open(DATA, BigInt(id)), rootSequences(calls, name)));
     return logs;
   }
 

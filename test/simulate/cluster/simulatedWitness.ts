@@ -1,4 +1,4 @@
-/** A witness of the service log on a machine of its own, and what is judged of what it has seen. */
+/** A witness of the service log on a machine of its own, and the judge of its cosignatures. */
 import { openWitness } from '../../../scripts/witness/open.js';
 import type { Witness } from '../../../scripts/witness/witness.js';
 import { systemClock } from '../../../shared/clock.js';
@@ -23,7 +23,7 @@ import { SimulatedProcess } from './simulatedProcess.js';
 const NAME = 'w1';
 const ADDRESS = '10.0.4.1:8082';
 const FOLDER = `${DISKS}${NAME}/data`;
-/** The log has signed what does not go on from what it has signed before. */
+/** Refusals that mean a fork: the log signed something that does not continue its earlier signatures. */
 const FORK = /other ones were seen|do not go on/;
 
 const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
@@ -31,7 +31,7 @@ const NOTHING: FetchReply = { status: 404, body: '' };
 
 export class SimulatedWitness {
   readonly process: SimulatedProcess;
-  /** Whether it shows its checkpoint, beyond the standard. */
+  /** Whether it publishes its checkpoint, which the standard does not ask for. */
   readonly #shows: boolean;
   /** The newest checkpoint that it has cosigned. */
   #seen: TreeHead | undefined;
@@ -40,23 +40,23 @@ export class SimulatedWitness {
     private readonly world: World,
     private readonly log: ServiceLogJudge,
     private readonly findings: Findings,
-    /** The log is not the one that it was: its servers have lost entries. */
+    /** Whether the log's servers have lost entries. */
     private readonly hasLost: () => boolean,
-    /** Of the log, as its policies have it. */
+    /** Public key of the log, as in its policies. */
     private readonly logKey: string,
   ) {
     this.#shows = world.random('witness').next() < 0.5;
     this.process = new SimulatedProcess(world, NAME, (party) => this.#begin(party));
   }
 
-  /** What coordinators are told: they wait for its cosignature. To be called before it is started. */
+  /** The policy for coordinators, which wait for its cosignature. Call it before their start. */
   async policy(): Promise<string> {
     const { publicKey } = await openSigner(`${FOLDER}/witness.key`);
     const key = formatVerifierKey(verifierKey(NAME, COSIGNATURE, publicKey));
     return `log ${this.logKey}\nwitness ${NAME} ${key} http://${ADDRESS}\nquorum ${NAME}\n`;
   }
 
-  /** Whether it has seen entries that the log does not hold any more. */
+  /** Whether it has cosigned entries that the log no longer has. */
   get isContradicted(): boolean {
     return this.#seen !== undefined && !this.log.holds(this.#seen);
   }

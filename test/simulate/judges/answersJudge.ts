@@ -1,6 +1,7 @@
 /**
- * The answers of shards, as they send them. An owner answers no read that comes to it when another owner has begun, or
- * when its lease has ended, unless it has renewed that since; and a follower's eventual answer is no older than it may be.
+ * Judges the answers that shards send. An owner must not answer a read that arrived after another owner had begun. Nor
+ * may it if its lease had ended, unless it has renewed that since. A follower's eventual answer must not be older than
+ * allowed.
  */
 import { Malformed } from '../../../shared/errors/malformed.js';
 import { type Outcome, unpackOutcomes } from '../../../shared/protocol/wire.js';
@@ -15,15 +16,15 @@ const EVENTUAL = /^vouch\.f\.(\d+)$/;
 interface Asked {
   readonly at: Party;
   readonly subject: string;
-  /** Another owner had begun when it came. */
+  /** Whether another owner had begun when it arrived. */
   readonly isOver: boolean;
-  /** The last heartbeat of the shard, where its lease had ended when it came. */
+  /** Last heartbeat of the shard, if its lease had ended when the read arrived. */
   readonly endedLease: number | undefined;
-  /** What the answer must show. */
+  /** Event that the answer must at least show. */
   readonly floor: number;
 }
 
-/** None where the message is no answer of calls: an error, which its headers tell, or one of the transport. */
+/** Outcomes of an answer. Empty if the message is an error, which its headers mark, or comes from the transport. */
 function outcomesIn(body: Buffer): readonly Outcome[] {
   try {
     const outcomes = unpackOutcomes(body);
@@ -35,7 +36,7 @@ function outcomesIn(body: Buffer): readonly Outcome[] {
 }
 
 export class AnswersJudge {
-  /** By the subject of the answer. */
+  /** Keyed by the subject of the answer. */
   readonly #asked = new Map<string, Asked>();
 
   constructor(
@@ -45,7 +46,7 @@ export class AnswersJudge {
     private readonly staleMs: number,
   ) {}
 
-  /** A message that is to be answered has come to a process. */
+  /** Notes a request that arrived at a process. */
   arrived(at: Party, subject: string, reply: string): void {
     const [, id, epoch] = READ.exec(subject) ?? [];
     if (id !== undefined) {
@@ -69,9 +70,9 @@ export class AnswersJudge {
   #answered({ at, subject, isOver, endedLease, floor }: Asked, result: unknown): void {
     const [, id, epoch] = READ.exec(subject) ?? [];
     if (id !== undefined) this.owners.begun(Number(id), at.name, Number(epoch));
-    if (isOver) this.findings.add(`${at.name} answers ${subject}, which came when another owner had begun`);
+    if (isOver) this.findings.add(`${at.name} answers ${subject}, which arrived after another owner had begun`);
     if (endedLease !== undefined && this.owners.endedLeaseOf(at.name) === endedLease)
-      this.findings.add(`${at.name} answers ${subject}, which came when it had no lease`);
+      this.findings.add(`${at.name} answers ${subject}, which arrived after its lease had ended`);
     const { sequence } = result as { readonly sequence?: number };
     if (sequence !== undefined && sequence < floor)
       this.findings.add(`${at.name} answers ${subject} from event ${sequence}, and ${floor} was applied long before`);

@@ -1,4 +1,4 @@
-/** Judges of a simulated cluster, which see whatever passes its NATS servers and whatever those store. */
+/** Judges of a simulated cluster: they see all traffic of its NATS servers and every stored message. */
 import type { Broker, Message } from '../nats/broker.js';
 import { EXPECTED, type JetStream } from '../nats/jetStream.js';
 import { headerIn } from '../nats/protocol.js';
@@ -14,7 +14,7 @@ import { quotaJudgeOf } from './quotaJudge.js';
 import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
 
-/** Entries of what each project is granted. */
+/** Entries of the projects' grants. */
 
 export class ClusterJudge {
   readonly findings: Findings;
@@ -28,7 +28,7 @@ export class ClusterJudge {
     world: World,
     broker: Broker,
     private readonly jetStream: JetStream,
-    /** Of the processes, as variables of the environment. */
+    /** Settings of the processes, as environment variables. */
     settings: Readonly<Record<string, string>>,
   ) {
     const staleMs = Number(settings.VOUCH_FOLLOWERS_STALE_MS);
@@ -53,22 +53,22 @@ export class ClusterJudge {
     };
   }
 
-  /** What the logs hold, and what is noted of them. */
+  /** The end of each log, and of its watermark. */
   ends(): LogEnd[] {
     return [...this.#logs.ends()];
   }
 
-  /** What the logs hold, with all their frames. */
+  /** Each log with all its frames. */
   before(): LogBefore[] {
     return this.#logs.before();
   }
 
-  /** Whether the servers have lost entries of the service log of which a checkpoint is left. */
+  /** Whether the servers have lost service log entries that a surviving checkpoint covers. */
   get isRolledBack(): boolean {
     return this.serviceLog.isRolledBack;
   }
 
-  /** To be called when the servers have lost what they had not synced, and all processes have ended. */
+  /** Call it when the servers have lost their unsynced data and all processes have ended. */
   lost(): void {
     this.states.forget();
     this.#owners.forget();

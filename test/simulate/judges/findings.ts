@@ -1,7 +1,7 @@
-/** What the judges inside a world have found. */
+/** Findings of the judges inside a world. */
 import type { World } from '../world/world.js';
 
-/** Of one world; more say no more. */
+/** Most findings of one world; more add no information. */
 const KEPT_MAX = 20;
 
 export class Findings {

@@ -1,7 +1,7 @@
 /**
- * Searches over indexes, in all processes of a world. An index may miss some of its own rows, but never one that it does not
- * cover: of those that lived from the beginning of the search to its end, each is found or is farther than what was. Few
- * queries lie near such a row, so the judge asks for one itself whenever somebody searches while there are any.
+ * Judges searches over indexes, in all processes of a world. An index may miss some of its own rows, but never one that
+ * it does not cover. Each such row that lives throughout the search is found, or is farther away than the rows found.
+ * Few queries lie near such a row. So with each search the judge adds a query of its own while such rows exist.
  */
 import { Generation } from '../../../shard/index/generation.js';
 import type { SlotSet } from '../../../shard/kernel/slotSet.js';
@@ -10,11 +10,11 @@ import { FIXED_ONE } from '../../../shared/limits.js';
 import type { Findings } from './findings.js';
 import { after, JudgeOf } from './wrapped.js';
 
-/** More than what rounding takes away. */
+/** Margin above the rounding error. */
 const NEARER = 1 + 2 ** -40;
 
 const judges = new JudgeOf<Findings>();
-/** Those of the judge. */
+/** Queries of the judge itself. */
 const ownQueries = new WeakSet<Int32Array>();
 
 /** Judges the indexes of a world from now on. */
@@ -22,7 +22,7 @@ export function judgeIndexes(findings: Findings): void {
   judges.set(findings.world, findings);
 }
 
-/** `answer`: of a search that has just begun. */
+/** `answer`: result of a search that has just started. */
 async function judge(
   findings: Findings,
   generation: Generation,
@@ -50,7 +50,7 @@ async function judge(
       findings.add(`${name} searches an index of kind ${kind} and misses record ${each.id}, which it does not cover`);
 }
 
-/** Its answer is judged as any other. */
+/** The answer is judged like any other. */
 async function searchFor({ buffer, byteOffset, byteLength }: Uint8Array, generation: Generation): Promise<void> {
   const query = new Int32Array(buffer.slice(byteOffset, byteOffset + byteLength));
   ownQueries.add(query);
@@ -61,7 +61,7 @@ function* liveSlots({ blocks }: VectorBlocks): Generator<number> {
   for (const { live, firstSlot } of blocks) for (const row of live) yield firstSlot + row;
 }
 
-/** The square of the distance, but for a rounding error. */
+/** Squared distance, up to a rounding error. */
 function distance(query: Int32Array, vector: Uint8Array): number {
   const components = new DataView(vector.buffer, vector.byteOffset, vector.byteLength);
   return query.reduce(

@@ -1,6 +1,7 @@
 /**
- * The logs of the collections, as their streams get them. Each frame continues its log; what an owner tells its followers, and
- * what a watermark says, is in the log; and an owner that has handed a collection over appends nothing.
+ * Judges the logs of the collections, as their streams receive them. Each frame continues its log. What an owner sends
+ * to its followers, and what a watermark says, is in the log. An owner that has handed a collection over appends
+ * nothing.
  */
 
 import { unpackFeed } from '../../../shard/follow/feedMessage.js';
@@ -22,20 +23,20 @@ interface Shown {
 
 export interface LogEnd {
   readonly collectionId: number;
-  /** 0: it holds nothing. */
+  /** Last event; 0: the log is empty. */
   readonly sequence: number;
   readonly chainHead: string;
-  /** What its watermark says; 0: there is none. */
+  /** Event in its watermark; 0: no watermark. */
   readonly noted: number;
 }
 
-/** A log as it was at one moment. */
+/** A log at one moment. */
 export interface LogBefore {
   readonly collectionId: number;
   readonly frames: readonly Uint8Array[];
   /** The last sequence of a frame → the chain head after it, in hex. */
   readonly heads: ReadonlyMap<number, string>;
-  /** The last event that had been stored for so long; 0: there is none. */
+  /** The last event that has been stored for at least that long; 0: no event. */
   readonly sequenceFor: (ageMs: number) => number;
 }
 
@@ -45,13 +46,13 @@ interface SeenLog {
   readonly heads: Map<number, string>;
   nextSequence: number;
   noted: number;
-  /** How far the owner had applied it, and when; ascending. */
+  /** How far the owner had applied the log, and when; ascending. */
   readonly shown: Shown[];
 }
 
 export class LogsJudge {
   readonly #logs = new Map<number, SeenLog>();
-  /** Servers have lost what they had stored: a log may end before its watermark. */
+  /** Whether servers have lost stored messages: then a log may end before its watermark. */
   isLossKnown = false;
 
   constructor(
@@ -59,9 +60,9 @@ export class LogsJudge {
     private readonly owners: OwnersJudge,
   ) {}
 
-  /** What a process publishes. `hasExpectation`: the message names the one that it follows. */
+  /** Checks a published message. `hasExpectation`: the message names its predecessor. */
   published(subject: string, body: Buffer, by: string, hasExpectation: boolean): void {
-    // Most messages are none of these.
+    // Most messages are of another kind.
     if (!subject.startsWith('vouch.')) return;
     const [, appended] = LOG.exec(subject) ?? [];
     if (appended !== undefined && readBarrier(body) === undefined)
@@ -77,7 +78,7 @@ export class LogsJudge {
     if (noted !== undefined && body.length > 0) this.#noted(Number(noted), body);
   }
 
-  /** The last event of each log, and the chain head after it; of those that hold any. */
+  /** Last event of each log that is not empty, and the chain head after it. */
   *ends(): Generator<LogEnd> {
     for (const [collectionId, { heads, noted }] of this.#logs) {
       const [sequence, chainHead] = [...heads].at(-1) ?? [0, ''];
@@ -85,7 +86,7 @@ export class LogsJudge {
     }
   }
 
-  /** What the logs hold now. */
+  /** Each log with all its frames. */
   before(): LogBefore[] {
     const { nowMs } = this.findings.world;
     return [...this.#logs].map(([collectionId, { frames, heads }]) => ({
@@ -96,17 +97,17 @@ export class LogsJudge {
     }));
   }
 
-  /** Whether a frame of the log ends with that event, and the chain head after it is that. */
+  /** Whether a frame of the log ends with that event and that chain head. */
   holds(collectionId: number, sequence: number, chainHead: string): boolean {
     return this.#of(collectionId).heads.get(sequence) === chainHead;
   }
 
-  /** Knows nothing any more. */
+  /** Forgets every log. */
   forget(): void {
     this.#logs.clear();
   }
 
-  /** The last event that the owner had applied by then; 0: none is known. */
+  /** The last event that the owner had applied by then; 0: unknown. */
   shownBy(collectionId: number, atMs: number): number {
     return this.#of(collectionId).shown.findLast((shown) => shown.atMs <= atMs)?.sequence ?? 0;
   }
@@ -115,7 +116,7 @@ export class LogsJudge {
     const { firstSequence } = readFrameHeader(body);
     this.owners.begun(id, by);
     if (!hasExpectation)
-      this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, whatever is there`);
+      this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, without an expected predecessor`);
     if (this.owners.hasHandedOver(id, by))
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, which it has handed over`);
   }
@@ -132,7 +133,7 @@ export class LogsJudge {
     log.heads.set(lastSequence, toHex(chainHeadAfter));
   }
 
-  /** A frame is fed once it is durable, and when the one before it is applied. */
+  /** A frame may be fed only once it is durable and its predecessor is applied. */
   #feeds(id: number, body: Buffer, by: string): void {
     const fed = unpackFeed(body);
     if (fed === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * The memory of vectors, in all processes of a world. While a search or a build reads rows, none that it may read is erased
- * or written, and no block of them is freed; nor is an index under its searches. No two pieces of memory lie over each other,
- * and what is freed is poisoned: who reads it all the same finds numbers that no record has.
+ * Judges the memory of vectors, in all processes of a world. While a search or a build reads rows, none of them is
+ * erased or written, and no block of them is freed. An index is not freed during its searches. No two pieces of memory
+ * overlap. Freed memory is poisoned: whatever reads it finds numbers that no record has.
  */
 import type { Index } from '../../../shard/index/kind.js';
 import { KINDS } from '../../../shard/index/kinds.js';
@@ -14,9 +14,9 @@ import { after, before, JudgeOf } from './wrapped.js';
 
 const POISON = 0x7f;
 
-/** What is known of the rows of a collection at one process. */
+/** Rows of a collection in one process. */
 interface Rows {
-  /** Of each scan that has not ended: block by block the ids of the rows that it may read; 0: it may not. */
+  /** Running scan → per block, the ids of the rows that it may read; 0: a row that it may not. */
   readonly scans: Map<number, readonly Float64Array[]>;
   /** Slots whose rows no later scan may read. */
   readonly released: Set<number>;
@@ -31,11 +31,11 @@ export function judgeMemory(findings: Findings): void {
 
 class MemoryJudge {
   readonly #rows = new WeakMap<VectorBlocks, Rows>();
-  /** Of the blocks that a scan may have read, and of their memory. */
+  /** Owners of the blocks that a scan may have read, and of their memory. */
   readonly #rowsIn = new WeakMap<Block, { readonly rows: Rows; readonly index: number }>();
   readonly #rowsAt = new WeakMap<Region, Rows>();
-  /** Address → size of what is held. */
-  readonly #held = new WeakMap<Arena, Map<number, number>>();
+  /** Address → size of allocated memory. */
+  readonly #allocated = new WeakMap<Arena, Map<number, number>>();
 
   constructor(private readonly findings: Findings) {}
 
@@ -65,7 +65,7 @@ class MemoryJudge {
     this.#of(vectors).released.delete(slot);
   }
 
-  /** Rows of a block are written or erased. */
+  /** Notes that rows of a block are written or erased. */
   changes(block: Block, row: number, count = 1): void {
     const known = this.#rowsIn.get(block);
     if (known === undefined) return;
@@ -81,18 +81,18 @@ class MemoryJudge {
   }
 
   allocated(arena: Arena, address: number, sizeBytes: number): void {
-    const held = this.#heldIn(arena);
-    for (const [at, bytes] of held)
-      if (at < address + sizeBytes && address < at + bytes) this.#add(`gives out memory at ${address} that is held`);
-    held.set(address, sizeBytes);
+    const allocated = this.#allocatedIn(arena);
+    for (const [at, bytes] of allocated)
+      if (at < address + sizeBytes && address < at + bytes) this.#add(`gives out memory at ${address} that is in use`);
+    allocated.set(address, sizeBytes);
   }
 
   frees(arena: Arena, address: number, sizeBytes: number): void {
-    if (!this.#heldIn(arena).delete(address)) this.#add(`frees memory at ${address} that is not held`);
+    if (!this.#allocatedIn(arena).delete(address)) this.#add(`frees memory at ${address} that is not in use`);
     new Uint8Array(arena.buffer, address, sizeBytes).fill(POISON);
   }
 
-  /** An index was opened: it is not to be freed while it is asked for candidates. */
+  /** An opened index must not be freed while it is asked for candidates. */
   opened(index: Index): void {
     const { candidates, free } = index;
     let asked = 0;
@@ -124,13 +124,13 @@ class MemoryJudge {
     return rows;
   }
 
-  #heldIn(arena: Arena): Map<number, number> {
-    let held = this.#held.get(arena);
-    if (held === undefined) {
-      held = new Map();
-      this.#held.set(arena, held);
+  #allocatedIn(arena: Arena): Map<number, number> {
+    let allocated = this.#allocated.get(arena);
+    if (allocated === undefined) {
+      allocated = new Map();
+      this.#allocated.set(arena, allocated);
     }
-    return held;
+    return allocated;
   }
 }
 

@@ -1,33 +1,32 @@
 /**
- * Collections that come and go, held against what their clients were told. What was asked may have had its effect at any
- * moment until it was answered, and where it was not answered at any moment since.
- *
- * - What a deletion has ended that began when the thing was there is gone once the deletion is answered, also where the answer is
- *   that there is nothing: nobody is shown it, and no record goes into it.
- * - What was made and that no deletion can have met since is there: it is found, not made again, and holds every record.
- * - A project has never more collections than it may, and who is told that it has them all is told the truth.
+ * Judges collections that come and go by the answers of their clients. A request may have taken effect at any moment
+ * until its answer; without an answer, at any moment since.
+ * - A deletion ends what was there when it began. Once it is answered, even with "not found", no client sees the thing,
+ *   and no record goes into it.
+ * - A created thing that no deletion can have met is there: it is found, not created again, and has every record.
+ * - A project never has more collections than its limit, and a refusal for that limit is true.
  */
 import { describeCall, type Listed, type PassingCall, type PassingWanted } from '../passing/passingCalls.js';
 
 export interface PassingRules {
-  /** The collections that a project may have. */
+  /** Most collections of the project. */
   readonly collectionsMax: number;
-  /** Each but one may make one more, where they do it at the same moment. */
+  /** Each coordinator except one may create one too many, if they do so at the same moment. */
   readonly coordinators: number;
-  /** A list, and a count of what there is, may be so old, in milliseconds. */
+  /** Greatest age of a list or a count, in milliseconds. */
   readonly staleMs: number;
 }
 
-/** When something came to be, or went: at some moment of this. */
+/** Time span in which something appeared or vanished at some moment. */
 interface Span {
   readonly startMs: number;
-  /** Infinite where nobody was told. */
+  /** Infinite without an answer. */
   readonly endMs: number;
 }
 
 interface Made extends Span {
   readonly name: string;
-  /** Undefined where nobody was told. */
+  /** Undefined without an answer. */
   readonly id: number | undefined;
 }
 
@@ -35,28 +34,28 @@ interface Put extends Span {
   readonly mark: number;
 }
 
-/** What is known of one name. */
+/** Everything known about one name. */
 class NameHistory {
   readonly made: Made[] = [];
   readonly deletions: Span[] = [];
-  /** Deletions that were answered, also that there is nothing to delete: at the end of each, all is gone that was there before. */
+  /** Answered deletions, also those with "not found": when one ends, everything from before its start is gone. */
   readonly ends: Span[] = [];
   readonly puts: Put[] = [];
-  /** It was there at some moment of each of them. */
+  /** In each span, it was there at some moment. */
   readonly seen: Span[] = [];
 
-  /** Whether a deletion was answered by then that began after this was there. */
+  /** Whether a deletion was answered by `byMs` that began after the thing was there. */
   isGone({ endMs }: Span, byMs: number): boolean {
     return this.ends.some((end) => end.startMs >= endMs && end.endMs <= byMs);
   }
 
-  /** Whether it was there before that moment, and no deletion can have met it until the other. */
+  /** Whether it was there before `fromMs`, and no deletion can have met it until `untilMs`. */
   isThere(thing: Span, fromMs: number, untilMs = fromMs): boolean {
     if (thing.endMs > fromMs) return false;
     return !this.deletions.some(({ startMs, endMs }) => endMs > thing.startMs && startMs < untilMs);
   }
 
-  /** Collections that may have been there at some moment of that time. */
+  /** Collections that may have existed at some moment of that time. */
   possible(fromMs: number, untilMs: number): Made[] {
     return this.made.filter((each) => each.startMs < untilMs && !this.isGone(each, fromMs));
   }
@@ -114,10 +113,10 @@ class PassingJudge {
     const isEnd = wanted.op === 'delete' && (outcome.kind === 'done' || outcome.kind === 'absent');
     if (isEnd) this.#of(wanted.name).ends.push({ startMs, endMs: answeredMs });
     if (outcome.kind === 'absent') return;
-    const isTold = outcome.kind === 'created' || outcome.kind === 'done';
-    const span = { startMs, endMs: isTold ? answeredMs : Number.POSITIVE_INFINITY };
+    const isAnswered = outcome.kind === 'created' || outcome.kind === 'done';
+    const span = { startMs, endMs: isAnswered ? answeredMs : Number.POSITIVE_INFINITY };
     const history = this.#of(wanted.name);
-    if (isTold && wanted.op !== 'delete') history.seen.push(span);
+    if (isAnswered && wanted.op !== 'delete') history.seen.push(span);
     switch (wanted.op) {
       case 'create':
         if (outcome.kind === 'created' && !outcome.isNew) break;
@@ -148,12 +147,14 @@ class PassingJudge {
     const history = this.#of(name);
     if (!isNew) {
       const isGone = this.#isGone(id, startMs) || history.possible(startMs, endMs).length === 0;
-      return isGone ? [`collection ${id} is told to be there, and is gone`] : [];
+      return isGone ? [`collection ${id} is answered, and is gone`] : [];
     }
-    return history.seen.some((each) => history.isThere(each, startMs, endMs)) ? [`${name} is made, and was there`] : [];
+    return history.seen.some((each) => history.isThere(each, startMs, endMs))
+      ? [`${name} is made again, and was there`]
+      : [];
   }
 
-  /** Those that must be there now are no more than there may be. */
+  /** The collections that must exist now are within the limit. */
   #wrongCount(atMs: number): string[] {
     let there = 0;
     for (const history of this.#names.values()) if (history.seen.some((each) => history.isThere(each, atMs))) there++;

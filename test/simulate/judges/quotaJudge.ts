@@ -1,6 +1,7 @@
 /**
- * The quotas of the project, as all collections together use them after each frame that is applied. Live records never pass
- * theirs. Bytes do by no more than deletions and shreds have added, which are never refused. Whoever is refused was near it.
+ * Judges the quotas of the project by the use of all its collections after each applied frame. Live records never
+ * exceed theirs. Bytes exceed theirs at most by deletions and shreds, which are never refused. A refusal comes only
+ * near the quota.
  */
 import type { CollectionState } from '../../../shard/state/collectionState.js';
 import type { Event } from '../../../shared/log/event.js';
@@ -14,7 +15,7 @@ type Kind = keyof Amount;
 
 const REFUSAL = /^507 capacity_exceeded: the quota of (records|bytes) is full: .*, and the request brings (\d+)$/;
 
-/** A refused request brings it to this share of a quota at least, at some moment of the time before. */
+/** A refused request must reach this share of a quota at some recent moment. */
 const NEAR_SHARE = 0.5;
 const LONG_MS = 10_000;
 
@@ -28,7 +29,7 @@ interface Moment extends Amount {
 
 export const isQuotaRefusal = ({ outcome }: Call): boolean => outcome.kind === 'refused' && REFUSAL.test(outcome.why);
 
-/** Undefined where the service has its usual quotas, which nothing here reaches. */
+/** Undefined if the service has its usual quotas, which nothing here reaches. */
 export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<string, string>>): QuotaJudge | undefined {
   const { VOUCH_MAX_RECORDS: records, VOUCH_MAX_BYTES: bytes } = settings;
   if (records === undefined && bytes === undefined) return undefined;
@@ -37,10 +38,10 @@ export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<strin
 }
 
 export class QuotaJudge {
-  /** By collection, after the newest frame that any process has applied. */
+  /** Use by collection, after the newest frame that any process has applied. */
   readonly #used = new Map<number, Used>();
   readonly #moments: Moment[] = [{ atMs: 0, records: 0, bytes: 0 }];
-  /** Bytes of the logs that no quota refuses. */
+  /** Log bytes that no quota refuses. */
   #exemptBytes = 0;
   #isOver = false;
 
@@ -60,12 +61,12 @@ export class QuotaJudge {
     this.#hold('bytes', now.bytes - this.#exemptBytes);
   }
 
-  /** The servers have lost what the quotas count, or what one shard was granted. */
+  /** Called after the servers have lost what the quotas count, or a shard's grant. */
   forget(): void {
     this.#isOver = true;
   }
 
-  /** Finds refusals that nothing explains. Returns the calls, of which those that a quota may refuse had no effect. */
+  /** Reports refusals without a reason. Returns the calls; those that a quota may refuse had no effect. */
   judged(calls: readonly Call[]): Call[] {
     return calls.map((call) => {
       const [, kind, brings] = (call.outcome.kind === 'refused' && REFUSAL.exec(call.outcome.why)) || [];
@@ -82,7 +83,7 @@ export class QuotaJudge {
       this.findings.add(`${op} of ${collection} is refused with ${most} of ${this.limits[kind]} ${kind} in use`);
   }
 
-  /** The most that was in use at any moment of that time. */
+  /** Greatest use at any moment of that time. */
   #most(kind: Kind, fromMs: number, toMs: number): number {
     const first = this.#moments.findLastIndex(({ atMs }) => atMs <= fromMs);
     let most = 0;
@@ -102,7 +103,7 @@ export class QuotaJudge {
   }
 }
 
-/** Those of deletions and shreds; the whole frame where it has nothing else. */
+/** Bytes of deletions and shreds: the whole frame if it has no other events. */
 function exemptBytesOf({ bytes, events }: Frame): number {
   const exempt = events.filter(isExempt);
   if (exempt.length === events.length) return bytes.length;

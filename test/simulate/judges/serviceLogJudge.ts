@@ -1,6 +1,6 @@
 /**
- * The log of the service, as its stream gets it: its entries name what the logs of the collections hold, a published
- * checkpoint is signed over entries that are there, and over a log that has lost some nothing is signed or appended any more.
+ * Judges the service log, as its stream receives it. Its entries name events that the logs of the collections have. A
+ * published checkpoint is signed over entries that exist. A log that has lost some is neither signed nor appended to.
  */
 import { decodeFrame } from '../../../coordinator/serviceLog/frame.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
@@ -17,12 +17,12 @@ import type { LogsJudge } from './logsJudge.js';
 const CHECKPOINT = new RegExp(`^\\$KV\\.${BUCKETS.serviceLog}\\.(newest|witnessed)$`);
 
 export class ServiceLogJudge {
-  /** Of the entries of each frame, and of those before. */
+  /** Root after each frame, keyed by the number of entries. */
   readonly #roots = new Map<number, string>();
   #tree = new Frontier();
-  /** Entries of the newest checkpoint. */
+  /** Number of entries of the newest checkpoint. */
   #published = 0;
-  /** What is stored is read again, in whatever order. */
+  /** Whether stored messages are being read again, in any order. */
   #isReading = false;
   isRolledBack = false;
 
@@ -36,12 +36,12 @@ export class ServiceLogJudge {
     if (CHECKPOINT.test(subject) && body.length > 0) this.#publishes(JSON.parse(body.toString()) as StoredCheckpoint);
   }
 
-  /** Whether the log has these entries, and no others among them. */
+  /** Whether the log has exactly these entries at this size. */
   holds({ size, root }: Pick<TreeHead, 'size' | 'root'>): boolean {
     return (size === 0 ? toHex(EMPTY_ROOT) : this.#roots.get(size)) === toHex(root);
   }
 
-  /** Knows nothing any more, until `compare`. */
+  /** Forgets everything, until `compare`. */
   forget(): void {
     this.#tree = new Frontier();
     this.#roots.clear();
@@ -49,7 +49,7 @@ export class ServiceLogJudge {
     this.#isReading = true;
   }
 
-  /** Everything that is left was read. */
+  /** Compares after everything that remains was read. */
   compare(): void {
     this.#isReading = false;
     this.isRolledBack = this.#published > this.#tree.size;

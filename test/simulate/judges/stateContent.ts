@@ -1,14 +1,14 @@
-/** All that a state and its history hold, as one hash, whatever the slots of its records: equal at every replica. */
+/** One hash over everything in a state and its history, independent of the records' slots: equal on every replica. */
 import { createHash, type Hash } from 'node:crypto';
 import type { CollectionState } from '../../../shard/state/collectionState.js';
 import type { EncryptedRecord } from '../../../shard/state/encryptedRecords.js';
 import type { LogHistory } from '../../../shard/state/logHistory.js';
 
-/** The state must be whole. `wrong`: the records in memory that are not as the state tree has them. */
+/** Requires a whole state. `wrong`: records in memory that differ from the state tree. */
 export function contentOf(state: CollectionState, history: LogHistory): { content: string; wrong: readonly number[] } {
   const hash = createHash('sha256');
   const wrong: number[] = [];
-  // The records themselves, which the tree has the hashes of.
+  // The tree has only hashes of the records, so the records themselves are added.
   for (let id = 1; id < state.nextRecordId; id++) {
     if (!state.isAsHashed(id) || !isFound(state, id)) wrong.push(id);
     hash.update(state.tree.leaf(id - 1));
@@ -30,7 +30,7 @@ export function contentOf(state: CollectionState, history: LogHistory): { conten
   return { content: hash.digest('hex'), wrong };
 }
 
-/** In one order, in whatever order they were set. */
+/** A fixed order, whatever the order of writing. */
 const valuesOf = (record: EncryptedRecord): unknown[] => {
   const { id, tag, insertedMs, keyId, contentHash, sequence, payloadBytes, isTombstoned } = record;
   return [id, tag, insertedMs, keyId, contentHash, sequence, payloadBytes, isTombstoned];
@@ -46,7 +46,7 @@ function numbersOf(state: CollectionState): unknown {
   };
 }
 
-/** Whether a record with a vector stands where it is looked for: at its slot, and under its external id. */
+/** Whether a record with a vector is found where it must be: at its slot, and under its external id. */
 function isFound(state: CollectionState, id: number): boolean {
   const slot = state.keptSlotOf(id);
   if (slot === undefined) return true;

@@ -1,7 +1,7 @@
 /**
- * The states of the collections, as all processes hold them: owners, followers, and whoever opens a snapshot or reads a log.
- * After one event of a collection all of them have the same state hash, which is that of the log when it is replayed. Now
- * and then, and when all is over, everything else that they hold is compared as well.
+ * Judges the states of the collections in all processes: owners, followers, and readers of snapshots and logs. After
+ * one event of a collection, all of them have the same state hash, and so has the replayed log. Now and then, and at
+ * the end, everything else in them is compared too.
  */
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import type { CollectionState } from '../../../shard/state/collectionState.js';
@@ -19,7 +19,7 @@ import type { QuotaJudge } from './quotaJudge.js';
 import { contentOf } from './stateContent.js';
 import { after, before, JudgeOf } from './wrapped.js';
 
-/** Everything is compared after one frame in so many; after the same ones at every replica. */
+/** Everything is compared after one frame in so many; the same frames on every replica. */
 const COMPARED_ONE_IN = 32;
 
 interface Replica {
@@ -30,7 +30,7 @@ interface Replica {
   readonly project: string;
 }
 
-/** What was seen first, and where. */
+/** The first state seen, and its process. */
 interface Seen {
   readonly hash: string;
   readonly by: string;
@@ -42,7 +42,7 @@ const judges = new JudgeOf<StatesJudge>();
 
 export class StatesJudge {
   readonly #replicas = new Map<LogHistory, Replica>();
-  /** By collection. */
+  /** Keyed by collection. */
   readonly #hashes = new Map<number, BySequence>();
   readonly #contents = new Map<number, BySequence>();
 
@@ -53,7 +53,7 @@ export class StatesJudge {
     judges.set(findings.world, this);
   }
 
-  /** A journal is used; where it was not before, it may have been restored from a snapshot. */
+  /** Notes that a journal is used; if it is new, it may have been restored from a snapshot. */
   used(journal: Journal): void {
     if (this.#replicas.has(journal.history)) return;
     const { config, state } = journal as unknown as { config: CollectionConfig; state: CollectionState };
@@ -78,7 +78,7 @@ export class StatesJudge {
     for (const [history, { state }] of this.#replicas) if (state.vectors === vectors) this.#replicas.delete(history);
   }
 
-  /** When all is over: compares everything that is open, and the hashes with those of the logs. */
+  /** At the end, compares everything open with each other, and the hashes with those of the logs. */
   over(collections: readonly LogOf[], logs: readonly CollectionLog[]): void {
     for (const replica of this.#replicas.values())
       if (replica.of.alive && replica.journal.isWhole && replica.journal.sequence > 0) this.#content(replica);
@@ -92,7 +92,7 @@ export class StatesJudge {
     }
   }
 
-  /** The logs have lost their ends, and all processes have ended. */
+  /** Called after the logs have lost their ends and all processes have ended. */
   forget(): void {
     this.quota?.forget();
     this.#replicas.clear();

@@ -1,13 +1,13 @@
 /**
- * Judges look into the processes of a world by wrapping methods of the product's classes: the product has no hooks for them.
- * Outside of a world the methods are as they were.
+ * Lets judges look into the processes of a world by wrapping methods of the product's classes: the product has no hooks
+ * for them. Outside of a world the methods are unchanged.
  */
 import { currentWorld, type World } from '../world/world.js';
 
 type Method = (...args: never[]) => unknown;
 type MethodsOf<T> = { [K in keyof T]: T[K] extends Method ? K : never }[keyof T];
 
-/** Of each world that has one. */
+/** Keeps the judge of each world that has one. */
 export class JudgeOf<J> {
   readonly #judges = new WeakMap<World, J>();
 
@@ -15,7 +15,7 @@ export class JudgeOf<J> {
     this.#judges.set(world, judge);
   }
 
-  /** That of the world that runs now. */
+  /** Judge of the running world. */
   get now(): J | undefined {
     const world = currentWorld();
     return world && this.#judges.get(world);
@@ -24,29 +24,29 @@ export class JudgeOf<J> {
 
 type Arguments<T, K extends keyof T> = Parameters<Extract<T[K], Method>>;
 
-/** Calls `told` with the object and the arguments before each call of the method. */
+/** Calls `listener` with the object and the arguments before each call of the method. */
 export function before<T extends object, K extends MethodsOf<T>>(
   prototype: T,
   name: K,
-  told: (of: T, args: Arguments<T, K>) => void,
+  listener: (of: T, args: Arguments<T, K>) => void,
 ): void {
   const original = prototype[name] as Method;
   replace(prototype, name, function (this: T, ...args: never[]): unknown {
-    told(this, args as unknown as Arguments<T, K>);
+    listener(this, args as unknown as Arguments<T, K>);
     return original.apply(this, args);
   });
 }
 
-/** Calls `told` with the object, the result and the arguments after each call of the method that does not throw. */
+/** Calls `listener` with the object, the result and the arguments after each call that does not throw. */
 export function after<T extends object, K extends MethodsOf<T>>(
   prototype: T,
   name: K,
-  told: (of: T, result: ReturnType<Extract<T[K], Method>>, args: Arguments<T, K>) => void,
+  listener: (of: T, result: ReturnType<Extract<T[K], Method>>, args: Arguments<T, K>) => void,
 ): void {
   const original = prototype[name] as Method;
   replace(prototype, name, function (this: T, ...args: never[]): unknown {
     const result = original.apply(this, args) as ReturnType<Extract<T[K], Method>>;
-    told(this, result, args as unknown as Arguments<T, K>);
+    listener(this, result, args as unknown as Arguments<T, K>);
     return result;
   });
 }

@@ -1,4 +1,6 @@
-/** One operation of a real process, each time over a copy of the same data folder and with a fault at one of its calls. */
+/**
+ * Runs one operation of a real process, with a fault at one of its calls. Each run has a fresh copy of one data folder.
+ */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +13,7 @@ import { createCollections } from '../../../soak/clients/createCollections.js';
 import { Recorder } from '../../../soak/clients/recorder.js';
 import type { Call } from '../../../soak/history.js';
 import { seededRandom } from '../../../soak/random.js';
-import { type LogOf, readLog, toldSequences } from '../../../soak/readLogs.js';
+import { type LogOf, readLog, rootSequences } from '../../../soak/readLogs.js';
 import { withoutDiskErrors, withSequences } from '../../judge.js';
 import { Asker } from '../asker.js';
 import type { SweptOperation } from '../operations.js';
@@ -21,20 +23,20 @@ import { RUN_MS } from '../sweepRun.js';
 import { RealService, threadsOf } from './realService.js';
 import { type Injection, Strace, type TracedCall } from './strace.js';
 
-/** A fault at a call of a thread, which is told by its place among the threads. */
+/** A fault at a call of a thread, which is known by its position among the threads. */
 export interface RealPoint extends Injection {
   readonly thread: number;
 }
 
-/** A call of the data folder. */
+/** A call to the data folder. */
 export interface RealStep extends Omit<RealPoint, 'way'> {
   readonly line: string;
 }
 
 export interface Operated {
-  /** What the process called. */
+  /** Calls of the process. */
   readonly steps: readonly RealStep[];
-  /** Where the fault came; undefined where it came to no call of the data folder. */
+  /** Call that met the fault; undefined if it was no call to the data folder. */
   readonly hit: string | undefined;
   readonly failures: readonly string[];
 }
@@ -45,14 +47,14 @@ const SETTINGS = {
 };
 const VIA = 'standalone';
 const STALE_MS = 0;
-/** Of a machine that has other work too. */
+/** Time for a machine that has other work too. */
 const SETTLE_MS = 700;
 
 const quiet = (): Recorder => new Recorder({ write: () => undefined });
 
 export class RealRun {
   readonly #draws: Draws;
-  /** Of the client, in the folder that is copied. */
+  /** Calls of the client in the folder that is copied. */
   #before: readonly Call[] = [];
   #collections: readonly LogOf[] = [];
   #recorder = quiet();
@@ -85,7 +87,7 @@ export class RealRun {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Makes the folder that is copied. */
+  /** Creates the folder that is copied. */
   async #prepare(): Promise<void> {
     const { service } = this;
     await service.start();
@@ -103,7 +105,7 @@ export class RealRun {
     return join(this.folder, 'origin');
   }
 
-  /** Carries the operation out; with a fault it is completed afterwards, by another process. */
+  /** Runs the operation. After a fault, another process completes it. */
   async operate(point?: RealPoint): Promise<Operated> {
     const { operation, service } = this;
     await rm(service.dataDir, { recursive: true });
@@ -111,7 +113,7 @@ export class RealRun {
     this.#recorder = quiet();
     this.#recorder.calls.push(...this.#before);
     await service.start();
-    // Once without a fault: what a process loads and reads the first time is behind it.
+    // Runs once without a fault, so that first loads and reads are done.
     for (const stage of [this.#stage(1), this.#stage(2)]) await operation.prepare?.(stage);
     await operation.run(this.#stage(1));
     await wait(operation.settleMs + SETTLE_MS);
@@ -133,7 +135,7 @@ export class RealRun {
     return { steps: this.#stepsIn(calls, threads), hit, failures };
   }
 
-  /** Another process serves what is left, and completes what was interrupted. */
+  /** Starts another process, which serves the remaining data and completes the interrupted operation. */
   async #recover(stage: Stage): Promise<string[]> {
     const { service, operation } = this;
     try {
@@ -154,10 +156,10 @@ export class RealRun {
     const logs = [];
     for (const { name, id } of this.#collections) {
       const source = await LogFolder.open(service.dataDir, BigInt(id));
-      logs.push(await readLog(name, source, toldSequences(calls, name)).finally(() => source.close()));
+      logs.push(await readLog(name, source, rootSequences(calls, name)).finally(() => source.close()));
     }
-    const told = withoutDiskErrors(withSequences(calls, logs));
-    const { violations } = checkHistory(told, logs, { staleMs: STALE_MS, indexed: new Map() });
+    const sequenced = withoutDiskErrors(withSequences(calls, logs));
+    const { violations } = checkHistory(sequenced, logs, { staleMs: STALE_MS, indexed: new Map() });
     const alarms = service.alarms.splice(0).map((alarm) => `logged as an error: ${alarm}`);
     return [...violations.map(describeViolation), ...alarms];
   }
@@ -167,7 +169,7 @@ export class RealRun {
     const asking = { via: VIA, draws: this.#draws, recorder: this.#recorder };
     return {
       number,
-      // A process that starts again has another address.
+      // A restarted process has another address.
       get ask() {
         return new Asker({ ...asking, address: service.served.url, key: service.served.key });
       },
@@ -179,7 +181,7 @@ export class RealRun {
     };
   }
 
-  /** Whether it is a call of the data folder; looks at the registry come all the time, whatever is asked. */
+  /** Whether it is a call to the data folder; polls of the registry come at all times. */
   readonly #isOfFolder = ({ line }: TracedCall): boolean =>
     line.includes(this.service.dataDir) && !(line.includes('/registry/') && line.includes('O_RDONLY'));
 

@@ -71,6 +71,6 @@ describe('the judge of memory', () => {
       freeScratch(scratch);
     });
     expect(found).to.have.length(1);
-    expect(found[0]).to.contain('that is not held');
+    expect(found[0]).to.contain('that is not in use');
   });
 });
