@@ -1,8 +1,8 @@
-/** The disk of a simulated machine: POSIX as far as the product uses it, faults, and the loss of power. */
+/** The disk of a simulated machine: POSIX as far as the product uses it, faults, and power loss. */
 import type { SeededRandom } from '../../soak/random.js';
 import { type DiskNode, FileNode, FolderNode, NameChange, type Named } from './inode.js';
 
-/** As the system throws it. */
+/** An error like those that Node throws for system calls. */
 export function systemError(code: string, syscall: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${TEXTS[code] ?? 'failed'}, ${syscall} '${path}'`), { code, syscall, path });
 }
@@ -24,10 +24,10 @@ export interface OpenFile {
   readonly path: string;
 }
 
-/** What a call of the system is to fail with; undefined: it does not. */
+/** Error code with which a system call must fail; undefined: it succeeds. */
 export type FailCall = (syscall: string, path: string) => string | undefined;
 
-/** The calls that take room, and fail where there is none; that of `open` is taken where it makes a file. */
+/** Calls that take room, and so fail on a full disk. `open` takes room only when it creates a file. */
 export const TAKES_ROOM: ReadonlySet<string> = new Set([
   'write',
   'mkdir',
@@ -40,7 +40,7 @@ export const TAKES_ROOM: ReadonlySet<string> = new Set([
 
 const FREE_BYTES = 64 * 2 ** 30;
 
-/** Paths that are kept in parts: most are looked for again and again. */
+/** Most cached splits of paths; most paths are looked up again and again. */
 const PATHS_MAX = 1_000;
 const parts = new Map<string, readonly string[]>();
 
@@ -56,7 +56,7 @@ function namesIn(path: string): readonly string[] {
 
 export class Disk {
   readonly root = new FolderNode(1, 0o700);
-  /** Asked at every call. */
+  /** Consulted at every call. */
   fail: FailCall = () => undefined;
   isFull = false;
   #lastIno = 1;
@@ -64,7 +64,7 @@ export class Disk {
   /** `nowMs`: the time of changes, in Unix milliseconds. */
   constructor(private readonly nowMs: () => number) {}
 
-  /** Throws as the system does. */
+  /** Throws the injected error of a system call, if there is one. */
   private refuse(syscall: string, path: string): void {
     const code = this.fail(syscall, path);
     if (code !== undefined) throw systemError(code, syscall, path);
@@ -179,7 +179,7 @@ export class Disk {
     this.#change([{ ...place, node: undefined }]);
   }
 
-  /** As `rm` with `recursive` and `force`. */
+  /** Removes like `rm` with `recursive` and `force`. */
   removeTree(path: string): void {
     let node: DiskNode;
     try {
@@ -213,8 +213,8 @@ export class Disk {
   }
 
   /**
-   * What was not synced is lost, kept or torn. Changes of names keep their order, as of a file system with a journal: those
-   * up to some point are kept, or each has its own fate.
+   * Loses, keeps or tears each unsynced change. Name changes either keep their order, like on a journalling file
+   * system, up to some point, or each has its own fate.
    */
   losePower(random: SeededRandom): void {
     const changes = [...this.#unsynced()];

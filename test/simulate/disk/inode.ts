@@ -1,13 +1,13 @@
 /**
- * Files and folders of a simulated disk. Each has what a process sees, and what is left after the power has failed: what
- * was synced, and of the rest whatever the disk happened to have written.
+ * Files and folders of a simulated disk. Each has the content that a process sees, and the content after a power loss.
+ * The latter is everything synced, and whatever else the disk happened to have written.
  */
 import type { SeededRandom } from '../../soak/random.js';
 
 /** A disk writes whole sectors; a write of several may be torn between any two. */
 const SECTOR_BYTES = 512;
 
-/** Bytes that grow. */
+/** Growing bytes. */
 class Content {
   #bytes = Buffer.alloc(0);
   size = 0;
@@ -84,7 +84,7 @@ export class FileNode {
     this.#changes = [];
   }
 
-  /** A bit of what lies on the disk changes by itself. */
+  /** Flips one bit on the disk. */
   rot(bit: number): void {
     this.sync();
     this.#seen.flip(bit);
@@ -110,7 +110,7 @@ export class FileNode {
       if (random.int(2) === 0) this.#kept.write(bytes.subarray(at, end), offset + at);
       at = end;
     }
-    // The length of a file may be on the disk before its sectors are: they are zero then.
+    // The disk may have a file's length before its sectors; those read as zeros.
     if (this.#kept.size < fileEnd && random.int(2) === 0) this.#kept.resize(fileEnd);
   }
 
@@ -127,7 +127,7 @@ export class FolderNode {
   changedMs = 0;
   readonly entries = new Map<string, DiskNode>();
   readonly #kept = new Map<string, DiskNode>();
-  /** Not synced yet, oldest first. */
+  /** Unsynced changes, oldest first. */
   readonly changes = new Set<NameChange>();
 
   constructor(
@@ -146,7 +146,7 @@ export class FolderNode {
     for (const change of this.changes) change.keep();
   }
 
-  /** Once every change of the disk has had its fate. */
+  /** Call it once every name change of the disk has had its fate. */
   losePower(random: SeededRandom): void {
     this.entries.clear();
     for (const [name, node] of this.#kept) this.entries.set(name, node);
@@ -162,14 +162,14 @@ export interface Named {
   readonly node: DiskNode | undefined;
 }
 
-/** A change of one name, or of two in a rename, which is whole or not at all. */
+/** A change of one name, or of both names in a rename; it is kept whole or not at all. */
 export class NameChange {
   constructor(private readonly names: readonly Named[]) {
     for (const { folder, name, node } of names) {
       const before = folder.entries.get(name);
       if (before !== undefined) before.links--;
       if (node !== undefined) node.links++;
-      // A name that comes again stands behind the others.
+      // A re-added name comes last.
       folder.entries.delete(name);
       if (node !== undefined) folder.entries.set(name, node);
       folder.changes.add(this);

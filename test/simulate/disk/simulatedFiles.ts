@@ -1,8 +1,7 @@
 /**
- * The functions of `node:fs` and `node:fs/promises` that the product uses, over simulated disks. A path below `/sim/` lies
- * on the disk of the machine that it names next; any other is a file of the checkout, which is only read.
- *
- * An asynchronous call has its effect at a time of its own, also where its caller has ended by then: the system has it.
+ * The functions of `node:fs` and `node:fs/promises` that the product uses, over simulated disks. A path below `/sim/`
+ * lies on the disk of the machine that it names next. Any other path is a file of the checkout, and read-only.
+ * An asynchronous call takes effect at a time of its own, even if its caller has ended by then: the system has it.
  */
 import fs from 'node:fs';
 import { currentWorld, type World } from '../world/world.js';
@@ -12,7 +11,7 @@ import type { DiskNode } from './inode.js';
 export const DISKS = '/sim/';
 const BLOCK_BYTES = 4096;
 
-/** How long calls take at most, in milliseconds. */
+/** Longest time of a call, in milliseconds. */
 const CALL_MS = 0.1;
 const SYNC_MS = 3;
 
@@ -20,7 +19,7 @@ export class Disks {
   readonly #disks = new Map<string, Disk>();
   readonly handles = new Map<number, OpenFile>();
   #lastFd = 1000;
-  /** Grows when the power of a machine fails: calls from before have no effect. */
+  /** Grows when a machine loses power: earlier calls have no effect. */
   readonly #epochs = new Map<string, number>();
 
   constructor(private readonly world: World) {}
@@ -50,7 +49,7 @@ export class Disks {
     return file;
   }
 
-  /** A call that takes its time. */
+  /** Runs a call that takes time. */
   call<T>(path: string, effect: (disk: Disk, path: string) => T, longestMs = CALL_MS): Promise<T> {
     const { world } = this;
     const { party } = world;
@@ -79,7 +78,7 @@ const locate = (path: string): { machine: string; rest: string } => {
     : { machine: path.slice(DISKS.length, slash), rest: path.slice(slash) };
 };
 
-/** The disks of each world that has some. */
+/** Disks of each world that has some. */
 const disksOf = new WeakMap<World, Disks>();
 
 export function disksIn(world: World): Disks {
@@ -91,7 +90,7 @@ export function disksIn(world: World): Disks {
   return disks;
 }
 
-/** Undefined where the call is Node's own. */
+/** Undefined if the call is Node's own. */
 function simulated(path: unknown): { disks: Disks; path: string } | undefined {
   const world = currentWorld();
   if (world === undefined || typeof path !== 'string' || !path.startsWith(DISKS)) return undefined;
@@ -184,7 +183,7 @@ class SimulatedHandle {
 
 type Any = (...args: never[]) => unknown;
 
-/** What Linux tells of its processes. */
+/** Files in which Linux describes its processes. */
 function processFile(path: string): string | undefined {
   const world = currentWorld();
   if (world === undefined || !path.startsWith('/proc/')) return undefined;
@@ -219,8 +218,8 @@ export function simulatedPromises(real: typeof fs.promises): Record<string, Any>
     }),
     readFile: async (path: string, options?: unknown) => {
       if (currentWorld() === undefined) return real.readFile(path, options as BufferEncoding);
-      const told = typeof path === 'string' ? processFile(path) : undefined;
-      if (told !== undefined) return textOf(Buffer.from(told), options);
+      const text = typeof path === 'string' ? processFile(path) : undefined;
+      if (text !== undefined) return textOf(Buffer.from(text), options);
       const at = simulated(path);
       if (at === undefined) return textOf(fs.readFileSync(path), options);
       const bytes = await at.disks.call(at.path, (disk, rest) => {

@@ -1,4 +1,4 @@
-/** What goes wrong in a simulated cluster on purpose. */
+/** Kinds of faults in a simulated cluster. */
 
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { bucketStreamName } from '../../../shared/bucket/natsStream.js';
@@ -7,32 +7,32 @@ import type { SimulatedNats, SimulatedService } from '../cluster/simulatedServic
 import { TAKES_ROOM } from '../disk/disk.js';
 import { isLog } from '../nats/jetStream.js';
 
-/** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
+/** Makes the fault and says what it did; undefined: there was nothing to do it to. A lasting fault ends by itself. */
 type Fault = (cluster: SimulatedService, random: SeededRandom) => string | undefined;
 
-/** Longer and shorter than leases, time-outs and elections. */
+/** Shorter or longer than leases, time-outs and elections. */
 const anyMs = (random: SeededRandom): number => {
   const kind = random.int(10);
   return Math.floor(random.next() * (kind < 5 ? 1_000 : kind < 9 ? 8_000 : 25_000)) + 20;
 };
 
-/** Of a cut: mostly so long that another owner is found, and serves for a while. */
+/** Length of a cut: mostly long enough for another owner to be found, and to serve for a while. */
 const cutMs = (random: SeededRandom): number =>
   random.int(3) === 0 ? anyMs(random) : 5_000 + Math.floor(25_000 * random.next());
 
 const OWNERS = bucketStreamName(BUCKETS.owners);
 const JUMP_MS = 20_000;
 const DRIFT_SHARE = 0.01;
-/** The most by which an append is made slower. */
+/** Most milliseconds by which an append gets slower. */
 const SLOW_MS = 600;
 const SHORT_MS = 400;
-/** The most by which a delivery comes late: less than most leases. */
+/** Most milliseconds by which a delivery arrives late: less than most leases. */
 const LATE_MS = 2_500;
-/** Between two calls of a client that makes and deletes collections, on average. */
+/** Mean pauses of a client that makes and deletes collections. */
 const PASSING_THINK_MS = [50, 300, 1_000];
-/** Of calls of a disk with errors: one in so many fails. */
+/** On a failing disk, one call in so many fails. */
 const FAILS_ONE_IN = 8;
-/** A change of a disk is interrupted at one of so many that come next: of a commit, or of longer work. */
+/** The interrupted change of a disk is one of so many next ones: of a commit, or of longer work. */
 const CHANGES_MAX = [8, 100];
 const CHANGING_CALLS = new Set([...TAKES_ROOM, 'unlink', 'rmdir']);
 
@@ -53,7 +53,7 @@ const cutBoth = (cluster: SimulatedService, one: string, other: string, random: 
   });
 };
 
-/** For a while. Returns the most by which an append takes longer. */
+/** Slows appends for a while. Returns the most milliseconds by which one takes longer. */
 function slowLogs({ jetStream }: SimulatedNats, cluster: SimulatedService, ms: number, random: SeededRandom): number {
   jetStream.slowMs = ms;
   after(cluster, cutMs(random), () => {
@@ -62,7 +62,7 @@ function slowLogs({ jetStream }: SimulatedNats, cluster: SimulatedService, ms: n
   return ms;
 }
 
-/** For `forMs`, what such streams deliver comes up to `ms` later. */
+/** Delays the deliveries of such streams by up to `ms`, for `forMs`. */
 function makeLate(
   cluster: SimulatedService,
   { jetStream }: SimulatedNats,
@@ -81,7 +81,7 @@ const ownFiles = (cluster: SimulatedService, shard: string) =>
     ([path, file]) => /\/(?:snapshots|indexes)\//.test(path) && file.size > 0,
   );
 
-/** What happens to the process of an append, while that is on its way between the servers. */
+/** Interruptions of the process that appends, while the append is on its way between the servers. */
 const APPEND_WAYS = [
   'the leader goes',
   'the leader goes, and the process is killed',
@@ -96,7 +96,7 @@ const APPEND_WAYS = [
 function interrupt(cluster: SimulatedService, name: string, way: string, random: SeededRandom): void {
   const process = cluster.processes.get(name);
   const { nats, network, world } = cluster;
-  // It returns before others have noticed, or after.
+  // The process returns before others have noticed, or after.
   const ms = random.int(2) === 0 ? SHORT_MS * random.next() : cutMs(random);
   if (process === undefined || nats === undefined) return;
   if (way.endsWith('killed')) process.kill(ms);
@@ -110,7 +110,7 @@ function interrupt(cluster: SimulatedService, name: string, way: string, random:
   }
 }
 
-/** Others are added at the end: the plan of a seed that has failed is drawn from those that there were. */
+/** New kinds go at the end: the plan of a failed seed draws from the kinds that existed then. */
 export const FAULTS = {
   'process killed': (cluster, random) => {
     const process = processOf(cluster, random);
@@ -275,7 +275,7 @@ export const FAULTS = {
   },
   'power of all lost': (cluster, random) => {
     const { nats, processes, disks, shardNames, witness } = cluster;
-    // What is lost twice could not be told apart.
+    // A second loss could not be distinguished from the first.
     if (nats === undefined || nats.loss !== undefined) return undefined;
     for (const process of processes.values()) process.kill(anyMs(random));
     for (const name of shardNames) disks.losePower(name);

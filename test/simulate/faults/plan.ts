@@ -1,14 +1,14 @@
-/** Which faults a simulated cluster meets, and when: drawn from its seed before it begins. */
+/** Plans which faults a simulated cluster meets, and when: drawn from its seed before it starts. */
 import { type SeededRandom, seededRandom } from '../../soak/random.js';
 import { FAULTS, type FaultKind } from './kinds.js';
 
 export interface PlannedFault {
-  /** Its place in the plan, by which it can be left out. */
+  /** Index in the plan, by which the fault can be left out. */
   readonly number: number;
   readonly kind: FaultKind;
-  /** Since the clients began, in milliseconds. */
+  /** Time since the clients started, in milliseconds. */
   readonly atMs: number;
-  /** Of its numbers: whatever else is in the plan, it does the same. */
+  /** Seed of its own random numbers: it does the same, whatever else is in the plan. */
   readonly seed: number;
 }
 
@@ -18,13 +18,13 @@ const FIRST_MS = 1_000;
 const CALM_ONE_IN = 6;
 
 export interface FaultTimes {
-  /** Faults are planned for so long, in milliseconds. */
+  /** Length of the plan, in milliseconds. */
   readonly untilMs: number;
-  /** Between two faults, on average, in milliseconds; now and then several come at once. */
+  /** Mean time between two faults, in milliseconds; now and then several come at once. */
   readonly everyMs: number;
-  /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
+  /** Mean length of a calm between storms of faults, in milliseconds. 0: no calms. */
   readonly calmMs: number;
-  /** How many kinds there are, the first of `FAULTS`; all of them where it is left out. */
+  /** Number of kinds to draw from, the first of `FAULTS`; without it, all of them. */
   readonly kinds?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export function planFaults(
   { untilMs, everyMs, calmMs, kinds: count }: FaultTimes,
 ): PlannedFault[] {
   const kinds = (Object.keys(FAULTS) as FaultKind[]).slice(0, count);
-  // Each cluster meets some kinds more often than others, so that the same ones meet each other.
+  // Each cluster prefers some kinds, so that the same kinds meet each other often.
   const own = Array.from({ length: 1 + random.int(kinds.length) }, () => random.pick(kinds));
   const plan: PlannedFault[] = [];
   let atMs = FIRST_MS;

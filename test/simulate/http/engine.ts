@@ -1,4 +1,4 @@
-/** The HTTP engine of a simulated coordinator: a request comes over the simulated network, whole and parsed. */
+/** The HTTP engine of a simulated coordinator: a request arrives over the simulated network, whole and parsed. */
 import type {
   Address,
   EngineRequest,
@@ -10,7 +10,7 @@ import type {
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 
-/** What a client sends. */
+/** Request of a client. */
 export interface SentRequest {
   readonly method: string;
   readonly path: string;
@@ -24,19 +24,19 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** One request at a coordinator: it is answered, or its connection breaks, or its client goes away. */
+/** One request at a coordinator: it is answered, its connection breaks, or its client goes away. */
 export interface Exchange {
   answered(answer: HttpAnswer): void;
   broken(): void;
 }
 
-/** Where simulated coordinators listen: machine and port → what takes requests there. */
+/** Listening simulated coordinators: machine and port → request handler. */
 export class HttpPorts {
   readonly #taking = new Map<string, { readonly party: Party; readonly take: TakeRequest }>();
 
   constructor(private readonly world: World) {}
 
-  /** The engine of the process that runs now. */
+  /** Engine of the process that runs now. */
   engine(): HttpEngine {
     const { party } = this.world;
     const taking = this.#taking;
@@ -55,13 +55,13 @@ export class HttpPorts {
     };
   }
 
-  /** The process that listens there; undefined: a connection is refused. */
+  /** The process that listens at the address; undefined: a connection is refused. */
   partyAt(address: string): Party | undefined {
     const party = this.#taking.get(address)?.party;
     return party?.alive === true ? party : undefined;
   }
 
-  /** To be called in the process that listens there. The returned function tells it that the client has gone. */
+  /** Call it in the listening process. The returned function reports that the client has gone. */
   take(address: string, request: SentRequest, exchange: Exchange): () => void {
     const taking = this.#taking.get(address);
     if (taking === undefined) {

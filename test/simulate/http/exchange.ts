@@ -1,9 +1,9 @@
-/** One HTTP exchange of a simulated client, in the form that the clients of the soak know. */
+/** One HTTP exchange of a simulated client, with the interface of the soak's clients. */
 import type { Asking, Exchange as Exchanged } from '../../soak/clients/httpCall.js';
 import type { Network } from '../network/network.js';
 import type { HttpAnswer, HttpPorts, SentRequest } from './engine.js';
 
-/** A broken connection is noticed after this long at most, in milliseconds. */
+/** Longest time until a broken connection is noticed, in milliseconds. */
 const NOTICED_MS = 3;
 
 /** Never throws. */
@@ -99,7 +99,7 @@ function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequ
   };
 }
 
-/** What is no JSON stays as it is. */
+/** The parsed body; a body that is not JSON stays text. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

@@ -1,9 +1,9 @@
-/** `fetch` over the simulated network, as far as the product uses it: it asks witnesses. */
+/** `fetch` over the simulated network, as far as the product uses it: to ask witnesses. */
 import { networkIn } from '../network/network.js';
 import type { Party } from '../world/party.js';
 import { currentWorld, type World } from '../world/world.js';
 
-/** What comes to a server. */
+/** Request that arrives at a server. */
 export interface Fetched {
   readonly method: string;
   readonly path: string;
@@ -20,7 +20,7 @@ interface FetchServer {
   answer(request: Fetched): Promise<FetchReply>;
 }
 
-/** Host and port → who listens there. */
+/** Host and port → listening server. */
 const servers = new WeakMap<World, Map<string, FetchServer>>();
 
 export function fetchServersIn(world: World): Map<string, FetchServer> {
@@ -43,7 +43,7 @@ const REFUSED_MS = 1;
 const failed = (code: string): TypeError =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
 
-/** A way that is cut brings no answer before it is given up. */
+/** Over a cut connection no answer arrives before the caller aborts. */
 export function simulatedFetch(url: string, { method = 'GET', body = '', signal }: Options = {}): Promise<Response> {
   const world = currentWorld()!;
   const network = networkIn(world);
@@ -68,7 +68,7 @@ export function simulatedFetch(url: string, { method = 'GET', body = '', signal 
   });
 }
 
-/** Its body is there at once: a stream of Node's would take turns of its own. */
+/** The body is complete at once: a stream of Node would take turns of its own. */
 function responseOf({ status, body }: FetchReply): Response {
   const chunks = [Buffer.from(body)];
   const reader = {

@@ -1,9 +1,9 @@
-/** Requests of JetStream's API, as a server answers them. */
+/** Answers of a server to requests of JetStream's API. */
 
 import type { Stream } from './stream.js';
 import type { Applied, StoredMessage, StreamSettings } from './streamState.js';
 
-/** Codes of nats-server's `server/errors.json`. */
+/** Refusals with the codes of nats-server's `server/errors.json`. */
 export const REFUSED = {
   noMessage: { code: 404, err_code: 10_037, description: 'no message found' },
   noStream: { code: 404, err_code: 10_059, description: 'stream not found' },
@@ -19,7 +19,7 @@ export const wrongSequence = (last: number) => ({
   description: `wrong last sequence: ${last}`,
 });
 
-/** Of a message that is still being replicated; since 2.11. */
+/** Refuses a message whose subject has another message in replication; since nats-server 2.11. */
 export const WRONG_SEQUENCE_IN_FLIGHT = { code: 400, err_code: 10_164, description: 'wrong last sequence' } as const;
 
 export type Refusal = { readonly code: number; readonly err_code: number; readonly description: string };
@@ -31,13 +31,13 @@ const DEFAULTS = {
   ...{ max_msg_size: -1, discard: 'old', storage: 'file', num_replicas: 1, duplicate_window: 120_000_000_000 },
 };
 
-/** What a server keeps of the settings that it is asked for: it leaves out what is false. */
+/** The stored form of requested settings: a server leaves out what is false. */
 export function settingsOf(wanted: Record<string, unknown>): StreamSettings {
   const settings: Record<string, unknown> = { ...DEFAULTS, ...wanted };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== false)) as StreamSettings;
 }
 
-/** Of the settings that name what a stream is, whether they are the same. */
+/** Whether two configurations agree in the settings that identify a stream. */
 export const isSame = (one: StreamSettings, other: StreamSettings): boolean =>
   JSON.stringify(Object.entries(one).sort()) === JSON.stringify(Object.entries(other).sort());
 
@@ -45,16 +45,16 @@ export interface InfoQuery {
   readonly subjects_filter?: string;
 }
 
-interface Told {
+interface CachedInfo {
   readonly key: string;
-  /** JSON. */
+  /** The answer as JSON. */
   readonly text: string;
 }
 
-/** What was told last of each stream by each server: shards ask for all of them every second. */
-const told = new WeakMap<Stream, Map<string, Told>>();
+/** Last answer of each server about each stream: shards ask for all of them every second. */
+const cachedInfos = new WeakMap<Stream, Map<string, CachedInfo>>();
 
-/** As JSON. */
+/** Returns the description of a stream as JSON. */
 export function streamInfo(
   stream: Stream,
   server: string,
@@ -63,10 +63,10 @@ export function streamInfo(
 ): string {
   const { count } = stream.stateAt(server);
   const key = `${filter} ${stream.appliedAt(server)} ${count} ${stream.servers.map(up)}`;
-  let byServer = told.get(stream);
+  let byServer = cachedInfos.get(stream);
   if (byServer === undefined) {
     byServer = new Map();
-    told.set(stream, byServer);
+    cachedInfos.set(stream, byServer);
   }
   const known = byServer.get(server);
   if (known?.key === key) return known.text;
@@ -135,7 +135,7 @@ export const messageAnswer = ({ subject, seq, headers, body, timeMs }: StoredMes
   },
 });
 
-/** The headers of a message that is read directly, its own included. */
+/** Headers of a message that is read directly, with its own. */
 export function directHeaders(stream: Stream, { subject, seq, headers, timeMs }: StoredMessage): Buffer {
   const own = headers.length === 0 ? 'NATS/1.0\r\n' : headers.toString('latin1').slice(0, -2);
   const added = {
@@ -146,7 +146,7 @@ export function directHeaders(stream: Stream, { subject, seq, headers, timeMs }:
   return Buffer.from(`${own}${lines.join('')}\r\n`, 'latin1');
 }
 
-/** What the publisher of a message is told. */
+/** Answer to the publisher of a message. */
 export function acknowledgement(stream: Stream, applied: Applied): object {
   if (applied.kind === 'stored') return { stream: stream.name, seq: applied.seq };
   if (applied.kind === 'wrong sequence')

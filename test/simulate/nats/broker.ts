@@ -1,4 +1,6 @@
-/** The servers as brokers of messages: connections, subscriptions, and the routes between servers. At most once. */
+/**
+ * The servers as message brokers: connections, subscriptions, and routes between servers. Messages arrive at most once.
+ */
 import type { LinkEnds, Network } from '../network/network.js';
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
@@ -14,11 +16,11 @@ export interface Message {
 
 export const NO_BYTES = Buffer.alloc(0);
 
-/** Sees what passes. */
+/** Observer of the traffic. */
 export interface BrokerTap {
-  /** What a process publishes, in the order of its connection. */
+  /** Called with each published message, in the order of its connection. */
   published(from: Party, message: Message): void;
-  /** A message that is to be answered has come to a process. */
+  /** Called when a request arrives at a process. */
   arrived(at: Party, message: Message): void;
 }
 
@@ -34,7 +36,7 @@ interface ClientConnection {
   readonly subscriptions: Map<string, ClientSubscription>;
 }
 
-/** What was sent last from one server to another. */
+/** Last message from one server to another. */
 interface Route {
   readonly step: number;
   readonly atMs: number;
@@ -52,21 +54,21 @@ export interface BrokerSettings {
   readonly isClustered: boolean;
 }
 
-/** What a consumer delivers names a subject for acknowledgements, which nobody sends. */
+/** Deliveries of a consumer name a subject for acknowledgements, which the product never sends. */
 const asksForAnswer = ({ reply }: Message): boolean => reply !== '' && !reply.startsWith('$JS.ACK.');
 
-/** The version of nats-server that the model is like. */
+/** Version of nats-server that the model follows. */
 const VERSION = '2.15.1';
 const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
 
 export class Broker {
   readonly servers = new Map<string, Server>();
-  /** Messages that are lost on the way to their subscriber: one in so many; 0: none. */
+  /** One message in so many is lost on the way to its subscriber; 0: none. */
   lostOneIn = 0;
-  /** Messages that ask for no answer and come twice, the second time up to `againMs` later: one in so many; 0: none. */
+  /** One message in so many that expects no answer arrives twice, the second time up to `againMs` later; 0: none. */
   doubledOneIn = 0;
   againMs = 0;
-  /** Takes what is published to the subjects of JetStream; false: they are no such. */
+  /** Takes messages to JetStream's subjects. Returns false for other subjects. */
   onPublish: (server: Server, message: Message, from: Party) => boolean = () => false;
   tap: BrokerTap | undefined;
   readonly #interest = new Interest<ClientSubscription>();
@@ -81,7 +83,7 @@ export class Broker {
     this.#world = network.world;
   }
 
-  /** Starts a server, or starts it again. */
+  /** Starts or restarts a server. */
   start(name: string, address: string): Server {
     const party = this.#world.addParty(name, name);
     const known = this.servers.get(name);
@@ -92,7 +94,7 @@ export class Broker {
     return server;
   }
 
-  /** Its connections break. */
+  /** Stops a server and breaks its connections. */
   stop(name: string): void {
     const server = this.servers.get(name)!;
     server.party.end();
@@ -107,7 +109,7 @@ export class Broker {
     return this.#interest.find(subject).length > 0;
   }
 
-  /** Breaks the connections of a process to the servers; it may connect again. */
+  /** Breaks a process's connections to the servers; it may reconnect. */
   disconnect(client: Party): void {
     for (const { clients } of this.servers.values())
       for (const each of [...clients])
@@ -117,12 +119,12 @@ export class Broker {
         }
   }
 
-  /** Publishes at a server; returns whether anybody listens. */
+  /** Publishes at a server. Returns whether there is a subscriber. */
   publish(server: Server, message: Message): boolean {
     return this.publishAs(server, message.subject, message);
   }
 
-  /** Publishes to those who listen to `to` a message that names another subject. */
+  /** Publishes to the subscribers of `to` a message that names another subject. */
   publishAs(server: Server, to: string, message: Message): boolean {
     const found = this.#interest.find(to);
     if (found.length === 0) return false;
@@ -142,12 +144,12 @@ export class Broker {
       this.#deliver(subscription, message);
       return;
     }
-    // Between servers nothing waits for a way that is cut.
+    // Between servers, messages over a cut connection are lost, not delayed.
     if (!this.network.isWhole(from.name, to.name)) return;
     const way = `${from.name}>${to.name}`;
     const { nowMs, steps: step } = this.#world;
     const last = this.#routes.get(way);
-    // What is sent in one task arrives together.
+    // Messages of one task arrive together.
     if (last?.step === step) {
       last.routed.push([subscription, message]);
       return;
@@ -207,7 +209,7 @@ export class Broker {
 
   #read(client: ClientConnection, reader: ClientReader, bytes: Buffer): void {
     const { link, server } = client;
-    // What was on its way when the connection broke.
+    // Messages in flight are lost when the connection breaks.
     if (!server.clients.has(client)) return;
     for (const op of reader.read(bytes))
       switch (op.op) {
@@ -243,7 +245,7 @@ export class Broker {
     const isTaken = this.onPublish(server, message, party);
     if (this.publish(server, message) || isTaken || message.reply === '') return;
     const answer = { subject: message.reply, reply: '', headers: headerBytes({}, '503'), body: NO_BYTES };
-    // To the asker's own connection.
+    // Answers go to the connection that asked.
     for (const each of this.#interest.find(message.reply))
       if (each.client === client) {
         this.#deliver(each, answer);

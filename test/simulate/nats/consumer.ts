@@ -1,7 +1,7 @@
 /**
- * A push consumer without acknowledgements: delivers the messages of a stream from one server that has it, and tells by
- * heartbeats that there are none. What it delivers may come late, from a server that lags, or not at all (nats-server drops
- * what a slow connection does not take): its numbers show a gap then (`shared/nats/natsDelivery.ts`).
+ * A push consumer without acknowledgements. It delivers the messages of a stream from one server, and sends heartbeats
+ * while it has no messages. Deliveries may arrive late, from a stale replica, or never. nats-server drops what a slow
+ * connection does not take, which leaves a gap in its numbers (`shared/nats/natsDelivery.ts`).
  */
 import type { Stream } from './stream.js';
 import type { StreamState } from './streamState.js';
@@ -12,7 +12,7 @@ export interface ConsumerSettings {
   readonly filter_subject: string;
   readonly deliver_policy: string;
   readonly opt_start_seq: number;
-  /** Nanoseconds; 0: none. */
+  /** Nanoseconds; 0: no heartbeats. */
   readonly idle_heartbeat: number;
 }
 
@@ -26,13 +26,13 @@ export interface Delivered {
 }
 
 export class Consumer {
-  /** The sequences that it is to deliver of what was there, and then everything after `#passed`. */
+  /** Sequences to deliver of messages from before its creation; then follows everything after `#passed`. */
   #initial: number[];
   #passed: number;
   #delivered = 0;
   #lastStreamSeq = 0;
   lastSentMs = 0;
-  /** What was there when it was made. */
+  /** Number of messages to deliver when it was created. */
   readonly pending: number;
 
   constructor(
@@ -57,7 +57,7 @@ export class Consumer {
     return { consumer_seq: this.#delivered, stream_seq: this.#lastStreamSeq };
   }
 
-  /** The next message; undefined where its server has none. */
+  /** The next message; undefined if its server has none. */
   next(): Delivered | undefined {
     const state = this.#state;
     for (;;) {

@@ -1,4 +1,4 @@
-/** The heartbeats of consumers that have nothing to deliver. A server sends all of one interval together. */
+/** Heartbeats of consumers without deliveries. A server sends all heartbeats of one interval together. */
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import { type Broker, NO_BYTES } from './broker.js';
@@ -6,22 +6,22 @@ import type { Consumer } from './consumer.js';
 import { headerBytes } from './protocol.js';
 
 const STATUS = '100 Idle Heartbeat';
-/** A consumer that nobody hears goes after a while. */
-const UNHEARD_TICKS = 5;
+/** Heartbeats without a subscriber after which the consumer is removed. */
+const UNRECEIVED_MAX = 5;
 
 interface Beating {
   readonly consumer: Consumer;
-  unheard: number;
+  unreceived: number;
 }
 
 export class Heartbeats {
-  /** The process of a server → interval → its consumers. */
+  /** Process of a server → interval → consumers. */
   readonly #beating = new WeakMap<Party, Map<number, Set<Beating>>>();
 
   constructor(
     private readonly world: World,
     private readonly broker: Broker,
-    /** Those that are left, by name. */
+    /** Remaining consumers by name. */
     private readonly consumers: Map<string, Consumer>,
   ) {}
 
@@ -34,7 +34,7 @@ export class Heartbeats {
       this.#beating.set(party, intervals);
     }
     const together = intervals.get(heartbeatMs);
-    const own = { consumer, unheard: 0 };
+    const own = { consumer, unreceived: 0 };
     if (together !== undefined) {
       together.add(own);
       return;
@@ -46,25 +46,25 @@ export class Heartbeats {
 
   #tick(party: Party, everyMs: number, all: Set<Beating>): void {
     this.world.at(party, everyMs, 'heartbeat', () => {
-      for (const each of all) if (!this.#isHeard(each)) all.delete(each);
+      for (const each of all) if (!this.#beat(each)) all.delete(each);
       if (all.size > 0) this.#tick(party, everyMs, all);
       else this.#beating.get(party)?.delete(everyMs);
     });
   }
 
-  /** Sends a heartbeat where nothing was delivered since the last one. False: the consumer is gone. */
-  #isHeard(beating: Beating): boolean {
+  /** Sends a heartbeat if nothing was delivered since the last one. Returns false if the consumer is gone. */
+  #beat(beating: Beating): boolean {
     const { consumer } = beating;
     const { deliver_subject: subject, name } = consumer.settings;
     if (this.consumers.get(name) !== consumer) return false;
     const server = this.broker.servers.get(consumer.server)!;
     const isIdle = this.world.nowMs - consumer.lastSentMs >= consumer.heartbeatMs;
     const headers = isIdle ? headerBytes(consumer.heartbeat(), STATUS) : NO_BYTES;
-    const isHeard = isIdle
+    const isReceived = isIdle
       ? this.broker.publish(server, { subject, reply: '', headers, body: NO_BYTES })
       : this.broker.hasInterest(subject);
-    beating.unheard = isHeard ? 0 : beating.unheard + 1;
-    if (beating.unheard <= UNHEARD_TICKS) return true;
+    beating.unreceived = isReceived ? 0 : beating.unreceived + 1;
+    if (beating.unreceived <= UNRECEIVED_MAX) return true;
     this.consumers.delete(name);
     return false;
   }

@@ -1,16 +1,16 @@
-/** Who listens to a subject. */
+/** Finds the subscribers of a subject. */
 
 export interface Subscription {
   readonly pattern: string;
   readonly queue: string | undefined;
 }
 
-/** Whether the subject is one that the pattern means. */
+/** Whether the pattern matches the subject. */
 export function matches(pattern: string, subject: string): boolean {
   if (pattern === subject) return true;
   const wildcard = pattern.search(/[*>]/);
   if (wildcard < 0 || !subject.startsWith(pattern.slice(0, wildcard))) return false;
-  // Most have one, at the end.
+  // Most patterns have one wildcard, at the end.
   if (wildcard === pattern.length - 1)
     return subject.length > wildcard && (pattern.endsWith('>') || !subject.includes('.', wildcard));
   const wanted = pattern.split('.');
@@ -22,13 +22,13 @@ export function matches(pattern: string, subject: string): boolean {
   return wanted.length === tokens.length;
 }
 
-/** Answers that are kept: most subjects are asked for again, but those of answers are each new. */
+/** Most cached results. Most subjects come again, but each answer has a new one. */
 const KEPT_MAX = 1_000;
 
-/** Found by the part before the first wildcard: most subjects meet few patterns. */
+/** Subscriptions by the part before the first wildcard: most subjects meet few patterns. */
 export class Interest<S extends Subscription> {
   readonly #byStem = new Map<string, Set<S>>();
-  /** Subject → what was found, while nothing is added or removed. */
+  /** Subject → cached result, until a subscription is added or removed. */
   readonly #found = new Map<string, readonly S[]>();
 
   add(subscription: S): void {
@@ -46,7 +46,7 @@ export class Interest<S extends Subscription> {
     if (set?.size === 0) this.#byStem.delete(stem);
   }
 
-  /** In the order of subscribing, of each stem. */
+  /** In order of subscription, per stem. */
   find(subject: string): readonly S[] {
     let found = this.#found.get(subject);
     if (found === undefined) {
@@ -67,7 +67,7 @@ export class Interest<S extends Subscription> {
   }
 }
 
-/** `a.b.*` → `a.b`; a pattern without wildcards is its own stem. */
+/** `a.b.*` → `a.b`; a pattern without a wildcard is its own stem. */
 function stemOf(pattern: string): string {
   const tokens = pattern.split('.');
   const at = tokens.findIndex((token) => token === '*' || token === '>');

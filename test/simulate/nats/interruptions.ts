@@ -1,15 +1,15 @@
-/** Faults that wait for a message which is to be stored. */
+/** Faults that wait for a message to be stored. */
 import type { Party } from '../world/party.js';
 import type { Stream } from './stream.js';
 
 export interface Interruption {
   isOf(stream: Stream, from: Party): boolean;
-  /** The message is on its way between the servers. */
+  /** Called while the message is on its way between the servers. */
   begin(stream: Stream, from: Party): void;
   readonly losesAcknowledgement?: boolean;
 }
 
-/** One of each kind, which is over when its message has come. */
+/** Pending interruptions, one of each kind; each ends with its message. */
 export class Interruptions {
   readonly #waiting = new Map<string, Interruption>();
 
@@ -21,7 +21,7 @@ export class Interruptions {
     this.#waiting.clear();
   }
 
-  /** That of a message from this party to this stream. */
+  /** Takes the interruption for a message from this party to this stream. */
   take(stream: Stream, from: Party): Interruption | undefined {
     for (const [kind, interruption] of this.#waiting) {
       if (!interruption.isOf(stream, from)) continue;

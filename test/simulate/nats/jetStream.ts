@@ -1,4 +1,4 @@
-/** JetStream of simulated servers: streams, consumers and their API, over the broker. */
+/** JetStream of the simulated servers: streams, consumers and their API, over the broker. */
 import type { Network } from '../network/network.js';
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
@@ -27,26 +27,26 @@ import type { PublishOp, StoredMessage } from './streamState.js';
 const API = '$JS.API.';
 export const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
 const EXPECTED_SUBJECT = `${EXPECTED}-Subject`;
-/** Making a stream takes an election. */
+/** Milliseconds to create a stream, which takes an election. */
 const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
 
 /** Whether the stream holds logs of collections. */
 export const isLog = (stream: string): boolean => stream.startsWith('VOUCH_LOG_');
 
-/** A text is JSON already. */
+/** Sends an answer; a string is already JSON. */
 type Answer = (body: object | string | Buffer, headers?: Buffer) => void;
 
 export class JetStream {
   readonly streams = new Map<string, Stream>();
-  /** Acknowledgements that are lost after the message is stored: one in so many; 0: none. */
+  /** One acknowledgement in so many is lost after the message is stored; 0: none. */
   lostAckOneIn = 0;
-  /** Told of each message that is stored, as soon as one server has it. */
+  /** Called with each stored message, as soon as one server has it. */
   onStored: (op: PublishOp) => void = () => undefined;
   readonly interruptions = new Interruptions();
-  /** An append to a log takes up to this much longer to be stored, in milliseconds. */
+  /** Most additional milliseconds to store an append to a log. */
   slowMs = 0;
-  /** What such streams deliver comes up to so much later, to each consumer as chance has it. */
+  /** Streams with late deliveries, and the most milliseconds by which each consumer receives them later. */
   late: { readonly isLate: (stream: string) => boolean; readonly ms: number } | undefined;
   readonly #consumers = new Map<string, Consumer>();
   readonly #heartbeats: Heartbeats;
@@ -75,25 +75,25 @@ export class JetStream {
     network.onHealed(() => this.reconsider());
   }
 
-  /** To be called when a server goes or comes, or a way is cut. */
+  /** Call it when a server starts or stops, or a connection is cut or healed. */
   reconsider(): void {
     for (const [name, consumer] of this.#consumers)
       if (!this.broker.isUp(consumer.server)) this.#consumers.delete(name);
     for (const stream of this.streams.values()) stream.reconsider();
   }
 
-  /** What is stored by now survives a loss of power. */
+  /** Everything stored so far survives a power loss. */
   sync(): void {
     for (const stream of this.streams.values()) stream.sync();
   }
 
-  /** To be called when all servers are down, and have lost their power: see `Stream`. */
+  /** Call it when all servers are down and have lost power, see `Stream`. */
   losePower(isSynced: boolean): void {
     this.#consumers.clear();
     for (const stream of this.streams.values()) stream.losePower(isSynced);
   }
 
-  /** The messages that are stored, stream by stream, oldest first; without those in flight. */
+  /** Stored messages, stream by stream, oldest first, without those in flight. */
   *stored(): Generator<StoredMessage> {
     for (const stream of this.streams.values()) {
       const state = stream.stateAt(stream.servers[0]!);
@@ -106,7 +106,7 @@ export class JetStream {
     const stream = this.#streamOf(message.subject);
     if (stream === undefined) return false;
     const leader = this.#reached(server, (name) => stream.leads(name));
-    // Without a leader nobody listens; or one is just being found, and the message is lost.
+    // Without a leader there is no subscriber, except while one is being elected: then the message is lost.
     if (leader === undefined) return this.#world.random('no leader').int(2) === 0;
     this.#toServer(server, leader, () => this.#publish(stream, leader, message, from));
     return true;
@@ -167,7 +167,7 @@ export class JetStream {
       case 'CONSUMER.DELETE':
         return from.name;
       default:
-        // The leader of all of JetStream.
+        // The leader of all of JetStream answers.
         return this.#reached(from, (name) => this.#seesMajority(name));
     }
   }
@@ -259,8 +259,8 @@ export class JetStream {
       };
     const isUp = (server: string): boolean => this.broker.isUp(server);
     const head = JSON.stringify({ type: 'io.nats.jetstream.api.v1.stream_list_response', ...total });
-    const told = streams.map((each) => streamInfo(each, each.has(at) ? at : each.servers[0]!, isUp));
-    return `${head.slice(0, -1)},"streams":[${told.join(',')}]}`;
+    const infos = streams.map((each) => streamInfo(each, each.has(at) ? at : each.servers[0]!, isUp));
+    return `${head.slice(0, -1)},"streams":[${infos.join(',')}]}`;
   }
 
   #create(
@@ -339,7 +339,7 @@ export class JetStream {
     });
   }
 
-  /** A delivered message comes to the consumer's subject and names its own. */
+  /** Sends a delivery to the consumer's subject; it names its own. */
   #send(server: Server, { to, subject, reply, headers, body }: Message & { readonly to: string }): void {
     this.broker.publishAs(server, to, { subject, reply, headers, body });
   }
@@ -367,7 +367,7 @@ export class JetStream {
     else this.#world.at(party, delayMs, 'to leader', work);
   }
 
-  /** A server that is up, that the other reaches, and that fits: its own, or the first of the others, or any. */
+  /** A running server that the other reaches and that fits: itself, or the first of the others, or any. */
   #reached(from: Server, fits: (server: string) => boolean, anyOfThem = false): string | undefined {
     const able = this.names.filter(
       (name) => this.broker.isUp(name) && this.#peers.isWhole(from.name, name) && fits(name),

@@ -10,7 +10,7 @@ export type ClientOp =
       readonly op: 'pub';
       readonly subject: string;
       readonly reply: string;
-      /** With the first line and the empty one at the end; empty: none. */
+      /** Headers with their first line and the empty line at the end; empty: none. */
       readonly headers: Buffer;
       readonly body: Buffer;
     };
@@ -21,7 +21,7 @@ const CRLF = 2;
 export class ClientReader {
   #rest: Buffer = NONE;
 
-  /** The operations that are complete. */
+  /** Reads all complete operations. */
   *read(bytes: Buffer): Generator<ClientOp> {
     const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     let at = 0;
@@ -80,7 +80,7 @@ function opOf(verb: string, words: readonly string[]): ClientOp | undefined {
   }
 }
 
-/** A message for a client. */
+/** Encodes a message for a client. */
 export function messageBytes(subject: string, sid: string, reply: string, headers: Buffer, body: Buffer): Buffer {
   const to = reply === '' ? `${subject} ${sid}` : `${subject} ${sid} ${reply}`;
   const sizes = headers.length === 0 ? `${body.length}` : `${headers.length} ${headers.length + body.length}`;
@@ -94,7 +94,7 @@ export function messageBytes(subject: string, sid: string, reply: string, header
   return bytes;
 }
 
-/** Headers in the form of NATS. `status`: such as `503`, of a message of the server itself. */
+/** Encodes headers. `status`: a status of the server's own messages, such as `503`. */
 export const headerBytes = (headers: Readonly<Record<string, string>>, status = ''): Buffer =>
   Buffer.from(
     `NATS/1.0${status && ` ${status}`}\r\n${Object.entries(headers)
@@ -102,7 +102,7 @@ export const headerBytes = (headers: Readonly<Record<string, string>>, status = 
       .join('')}\r\n`,
   );
 
-/** The value of a header of exactly this name; undefined where there is none. */
+/** Value of the header with exactly this name; undefined without one. */
 export function headerIn(headers: Buffer, name: string): string | undefined {
   if (headers.length === 0 || !headers.includes(name)) return undefined;
   for (const line of headers.toString('latin1').split('\r\n')) {

@@ -1,31 +1,30 @@
 /**
- * A stream and its servers, as nats-server 2.12 and later. The leader proposes; what a majority has is committed, in one order
- * for all; each server applies it when it comes to that.
+ * A stream and its servers, like nats-server 2.12 and later. The leader proposes; a message that a majority has is
+ * committed, in one order for all; each server applies it later.
+ *     proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
  *
- *   proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
- *
- * In a cluster the leader compares an expected sequence as it proposes: it refuses a subject with a message in flight. A new leader
- * serves when it has applied all that it inherited. So no message is refused as it is applied, and no two follow the same one.
- *
+ * In a cluster the leader compares an expected sequence when it proposes: it refuses a subject with a message in
+ * flight. A new leader serves once it has applied everything inherited. So no message is refused when it is applied,
+ * and no two follow the same one.
  * Oddities of the real servers:
  * - The next leader may commit a proposal of a deposed one, or drop it. Its publisher receives no answer.
- * - A leader that is cut off does not know of the next one for ten seconds, and answers from what it has
+ * - A leader that is cut off does not know of the next one for ten seconds, and answers from its own state
  *   (`DEPOSED_MS` in `shared/log/jetStreamLog.ts`).
- * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
+ * - Any server of the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
 import type { SeededRandom } from '../../soak/random.js';
 import type { World } from '../world/world.js';
 import { type Applied, type PublishOp, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
 
-/** What a stream needs to know of its servers. */
+/** Servers of a stream, as the stream needs them. */
 export interface Peers {
   readonly world: World;
   isUp(server: string): boolean;
-  /** Whether messages pass both ways. */
+  /** Whether messages pass in both directions. */
   isWhole(one: string, other: string): boolean;
   delayMs(from: string, to: string): number;
   wallMs(server: string): number;
-  /** By how much longer the next message of the stream takes to be stored. */
+  /** Additional milliseconds to store the stream's next message. */
   slowMs(stream: string): number;
 }
 
@@ -39,25 +38,25 @@ interface Proposal {
 
 interface Replica {
   readonly state: StreamState;
-  /** How much of the log it has applied. */
+  /** Number of log entries that it has applied. */
   applied: number;
   isApplying: boolean;
 }
 
-/** An election, and the time for which a leader that is cut off does not know of it, in milliseconds. */
+/** Milliseconds of an election, and for which a leader that is cut off does not know of it. */
 const ELECTION_MS = { least: 400, more: 3_000 };
 const DEPOSED_MS = 10_000;
-/** A new leader applies what was committed before within this; one in so many takes much longer. */
+/** Milliseconds within which a new leader applies earlier commits; one in so many takes much longer. */
 const CATCH_UP_MS = 20;
 const SLOW_CATCH_UP_ONE_IN = 4;
 const SLOW_CATCH_UP_MS = 400;
-/** A follower applies what is committed within this; one in so many takes much longer. */
+/** Milliseconds within which a follower applies a commit; one in so many takes much longer. */
 const APPLY_MS = 2;
 const LAG_ONE_IN = 40;
 const LAG_MS = 1_500;
 const STORE_MS = 0.6;
 const LOOK_AGAIN_MS = 100;
-/** Stands for the last message of a subject with a proposal in flight. */
+/** Marks a subject whose last message is a proposal in flight. */
 const IN_FLIGHT = -1;
 
 export class Stream {
@@ -70,15 +69,15 @@ export class Stream {
   readonly #deposed = new Map<string, number>();
   #proposals: Proposal[] = [];
   #isElecting = false;
-  /** Told of everything that a server applies. */
+  /** Called after a server has applied entries. */
   onApplied: (server: string) => void = () => undefined;
-  /** Told of each message that is stored, when the first server applies it. */
+  /** Called with each stored message, when the first server applies it. */
   onStored: (op: PublishOp) => void = () => undefined;
-  /** How much of the log some server has applied. */
+  /** Most log entries that any server has applied. */
   #appliedMost = 0;
-  /** How much of the log every server had synced when it was last asked to. */
+  /** Log entries that every server had synced at the last `sync`. */
   #synced = 0;
-  /** Places in the log of publications that were refused when they were applied. */
+  /** Log positions of messages that were refused when they were applied. */
   readonly #refused = new Set<number>();
 
   constructor(
@@ -98,19 +97,19 @@ export class Stream {
     return this.servers.length > 1;
   }
 
-  /** Grows with everything that a server applies. */
+  /** Grows with every entry that the server applies. */
   appliedAt(server: string): number {
     return this.#replicas.get(server)!.applied;
   }
 
-  /** As the server has applied it; without what has expired by its clock. */
+  /** State that the server has applied, without messages that have expired by its clock. */
   stateAt(server: string): StreamState {
     const { state } = this.#replicas.get(server)!;
     state.expire(this.peers.wallMs(server));
     return state;
   }
 
-  /** Whether the server takes itself for the leader, and serves. */
+  /** Whether the server serves and considers itself the leader. */
   leads(server: string): boolean {
     if (!this.peers.isUp(server) || this.isGone) return false;
     if (this.leader === server) return this.appliedAt(server) === this.log.length;
@@ -121,7 +120,10 @@ export class Stream {
     return this.#replicas.has(server);
   }
 
-  /** Proposes at a server that takes itself for the leader. `settle` is called when it has applied it, if it ever does. */
+  /**
+   * Proposes at a server that considers itself the leader. `settle` is called when it has applied the entry, if it ever
+   * does.
+   */
   propose(server: string, op: StreamOp, settle?: Settle): void {
     if (op.op === 'publish' && op.expected !== undefined && this.isReplicated) {
       const { subject, sequence } = op.expected;
@@ -131,12 +133,12 @@ export class Stream {
         settle?.({ kind: 'wrong sequence', last });
         return;
       }
-      // It was checked; when it is stored it is not checked again.
+      // Checked here; not checked again when it is stored.
       this.#add({ op: { ...op, expected: undefined }, by: server, settle });
     } else this.#add({ op, by: server, settle });
   }
 
-  /** The leader goes, by itself or with its server; after a while there is another, where a majority can meet. */
+  /** The leader goes, alone or with its server. After a while there is another, if a majority can meet. */
   elect(): void {
     if (this.#isElecting || !this.isReplicated || this.isGone) return;
     this.#isElecting = true;
@@ -147,14 +149,15 @@ export class Stream {
     world.at(world.root, ELECTION_MS.least + ELECTION_MS.more * random.next(), 'election', () => this.#elected(old));
   }
 
-  /** What is stored by now survives a loss of power. */
+  /** Everything stored so far survives a power loss. */
   sync(): void {
     this.#synced = this.log.length;
   }
 
   /**
-   * All of its servers, which are down, have lost their power. `isSynced`: they have synced whatever they had acknowledged.
-   * Else each has lost some of what came after `sync`, and the log is as long as that of a server which a majority elects.
+   * Call it when all its servers are down and have lost power. `isSynced`: they had synced whatever they had
+   * acknowledged. Otherwise each has lost some entries from after `sync`, and the log is as long as that of a server
+   * which a majority elects.
    */
   losePower(isSynced: boolean): void {
     const random = this.peers.world.random('power');
@@ -168,27 +171,27 @@ export class Stream {
     for (const server of this.servers) this.#replicas.set(server, this.#replayed());
   }
 
-  /** To be called when a server goes or comes, or a way is cut or healed. */
+  /** Call it when a server starts or stops, or a connection is cut or healed. */
   reconsider(): void {
     if (this.isGone) return;
     const { leader } = this;
     if (leader === undefined || !this.#canLead(leader)) this.elect();
-    // A server that starts again does not take itself for a leader.
+    // A restarted server does not consider itself the leader.
     for (const server of this.servers) if (!this.peers.isUp(server)) this.#deposed.delete(server);
     for (const server of this.servers) this.#apply(server);
   }
 
-  /** What a server has that reads its log from the beginning. */
+  /** Replica of a server that replays its log from the beginning. */
   #replayed(): Replica {
     const state = new StreamState(this.settings);
-    // What was expected then was compared then, with what had not expired.
+    // Expectations were checked at that time, against what had not expired.
     for (const [i, op] of this.log.entries())
       if (!this.#refused.has(i + 1)) state.apply(op.op === 'publish' ? { ...op, expected: undefined } : op);
     return { state, applied: this.log.length, isApplying: false };
   }
 
   #add(proposal: Proposal): void {
-    // A deposed leader finds no majority any more.
+    // A deposed leader no longer finds a majority.
     if (proposal.by !== this.leader) return;
     this.#proposals.push(proposal);
     const { world } = this.peers;
@@ -197,7 +200,7 @@ export class Stream {
     world.at(world.root, delayMs, 'commit', () => this.#commit(proposal));
   }
 
-  /** Until a majority has it. */
+  /** Milliseconds until a majority has a proposal. */
   #majorityMs(leader: string): number {
     if (!this.isReplicated) return 0;
     const others = this.servers.filter((server) => server !== leader);
@@ -211,7 +214,7 @@ export class Stream {
       this.#again(() => this.#commit(proposal));
       return;
     }
-    // Those before it are committed with it.
+    // Earlier proposals are committed with it.
     for (const each of this.#proposals.splice(0, at + 1)) this.#append(each);
     for (const server of this.servers) this.#apply(server);
   }
@@ -248,10 +251,10 @@ export class Stream {
       const isFirst = replica.applied === this.#appliedMost;
       const applied = replica.state.apply(op);
       replica.applied++;
-      const told = this.#settles.get(replica.applied);
-      if (told?.by === server) {
+      const publisher = this.#settles.get(replica.applied);
+      if (publisher?.by === server) {
         this.#settles.delete(replica.applied);
-        told.settle(applied);
+        publisher.settle(applied);
       }
       if (isFirst) {
         this.#appliedMost = replica.applied;
@@ -262,7 +265,7 @@ export class Stream {
     }
   }
 
-  /** Whether it is reached by the leader. */
+  /** Whether the leader reaches the server. */
   #follows(server: string): boolean {
     const { leader, peers } = this;
     return peers.isUp(server) && leader !== undefined && peers.isUp(leader) && peers.isWhole(server, leader);
@@ -288,7 +291,7 @@ export class Stream {
       return;
     }
     if (next === old) this.#deposed.delete(next);
-    // What the old leader had sent to the new one, in order, is committed, and nobody is told.
+    // The new leader commits, in order, what the old one had sent it; no publisher receives an answer.
     const inherited = this.#proposals.slice(0, random.int(this.#proposals.length + 1));
     this.#proposals = [];
     for (const { op, by } of inherited) this.#append({ op, by, settle: undefined });
@@ -296,7 +299,7 @@ export class Stream {
     this.#catchUp(next);
   }
 
-  /** It serves when it has applied everything that it inherited. */
+  /** It serves once it has applied everything inherited. */
   #catchUp(server: string): void {
     const { world } = this.peers;
     const random = world.random('apply');
@@ -313,7 +316,7 @@ export class Stream {
   }
 }
 
-/** How much of its log one server keeps: all that it has, what was synced, or something between. */
+/** Log entries that one server keeps: all that it has, the synced ones, or a number between. */
 function keptOf(random: SeededRandom, synced: number, length: number): number {
   const fate = random.int(3);
   return fate === 0 ? length : fate === 1 ? synced : synced + random.int(length - synced + 1);

@@ -1,4 +1,4 @@
-/** What one server has applied of a stream: its messages, and how they are limited. */
+/** State that one server has applied of a stream: its messages, and their limits. */
 import { matches } from './interest.js';
 
 export interface StoredMessage {
@@ -13,14 +13,14 @@ export interface StreamSettings {
   readonly name: string;
   readonly subjects: readonly string[];
   readonly num_replicas: number;
-  /** Nanoseconds; 0: for ever. */
+  /** Nanoseconds; 0: unlimited. */
   readonly max_age: number;
-  /** -1: any number. */
+  /** -1: unlimited. */
   readonly max_msgs_per_subject: number;
   readonly [setting: string]: unknown;
 }
 
-/** A change of a stream that its servers agree on. */
+/** A change of a stream, in the order on which its servers agree. */
 export type StreamOp =
   | {
       readonly op: 'publish';
@@ -28,9 +28,9 @@ export type StreamOp =
       readonly headers: Buffer;
       readonly body: Buffer;
       readonly timeMs: number;
-      /** The last message of a subject, compared when it is applied; undefined: not then. */
+      /** Expected last message of a subject, compared when the message is applied; undefined: not compared then. */
       readonly expected: { readonly subject: string; readonly sequence: number } | undefined;
-      /** The process that has published it. */
+      /** Process that published it. */
       readonly by: string;
     }
   | { readonly op: 'delete'; readonly seq: number }
@@ -39,7 +39,7 @@ export type StreamOp =
 
 export type PublishOp = Extract<StreamOp, { readonly op: 'publish' }>;
 
-/** What came of an operation. */
+/** Result of an operation. */
 export type Applied =
   | { readonly kind: 'stored'; readonly seq: number }
   | { readonly kind: 'wrong sequence'; readonly last: number }
@@ -77,12 +77,12 @@ export class StreamState {
     return seq === 0 ? undefined : this.#messages.get(seq);
   }
 
-  /** 0 where there is none. */
+  /** 0 without a message. */
   lastOf(subject: string): number {
     return this.#bySubject.get(subject)?.at(-1) ?? 0;
   }
 
-  /** The first message from `seq` on with a subject that the filter means. */
+  /** The first message from `seq` on whose subject matches the filter. */
   next(seq: number, filter: string): StoredMessage | undefined {
     let least = Number.POSITIVE_INFINITY;
     for (const [, seqs] of this.#matching(filter)) {
@@ -92,17 +92,17 @@ export class StreamState {
     return this.#messages.get(least);
   }
 
-  /** The sequences of the messages that the filter means, from `seq` on, ascending. */
+  /** Sequences of the messages from `seq` on that match the filter, ascending. */
   from(seq: number, filter: string): number[] {
     return [...this.#matching(filter)].flatMap(([, seqs]) => seqs.filter((each) => each >= seq)).sort((a, b) => a - b);
   }
 
-  /** Those of the newest message of every subject, ascending. */
+  /** Sequences of the newest message of every matching subject, ascending. */
   newest(filter: string): number[] {
     return [...this.#matching(filter)].map(([, seqs]) => seqs.at(-1)!).sort((a, b) => a - b);
   }
 
-  /** What is older than the stream keeps goes. */
+  /** Removes messages that are older than the stream allows. */
   expire(nowMs: number): void {
     const keptMs = this.settings.max_age / NANOS_PER_MS;
     if (keptMs <= 0) return;

@@ -1,7 +1,7 @@
 /**
- * A connection between two parties. What is sent arrives whole and in order, after a while, and together what is sent in one
- * task. What a cut way holds back arrives when the way is healed, as with TCP. An end that ends tells the other, unless its
- * machine has lost its power.
+ * A connection between two parties. Bytes arrive whole, in order and after a while; those sent in one task arrive
+ * together. A cut holds bytes back until it is healed, as with TCP. An end that closes notifies the other, unless its
+ * machine has lost power.
  */
 import type { Party } from '../world/party.js';
 import type { Network } from './network.js';
@@ -12,21 +12,22 @@ export interface LinkEnd {
 }
 
 interface Sent {
-  /** The step of the world in which it was sent. */
+  /** Step of the world in which it was sent. */
   readonly step: number;
   readonly parts: Buffer[];
-  /** Called where it arrives, before it is read. */
+  /** Called when it arrives, before it is read. */
   readonly arrived: (() => void)[];
 }
 
 interface Side {
   readonly party: Party;
   readonly end: LinkEnd;
-  /** What is on its way to this side arrives in this order. */
+  /** Latest arrival time so far on this side; later bytes arrive after it. */
   lastAtMs: number;
-  /** What was sent to it last. */
+  /** Last bytes sent to this side. */
   last: Sent | undefined;
-  readonly held: Sent[];
+  /** Bytes that a cut holds back. */
+  readonly waiting: Sent[];
 }
 
 const newSide = (party: Party): Side => ({
@@ -34,7 +35,7 @@ const newSide = (party: Party): Side => ({
   end: { onData: () => undefined, onClose: () => undefined },
   lastAtMs: 0,
   last: undefined,
-  held: [],
+  waiting: [],
 });
 
 export class Link {
@@ -72,11 +73,12 @@ export class Link {
     }
     const sent = { step, parts: [bytes], arrived: arrived === undefined ? [] : [arrived] };
     target.last = sent;
-    if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(sent);
+    if (target.waiting.length > 0 || this.network.isCut(from.party.machine, target.party.machine))
+      target.waiting.push(sent);
     else this.#deliver(from, target, sent);
   }
 
-  /** The other end hears of it, later. */
+  /** Notifies the other end later. */
   closeFrom(end: 'client' | 'server'): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -96,7 +98,7 @@ export class Link {
 
   #release(from: Side, target: Side): void {
     if (this.network.isCut(from.party.machine, target.party.machine)) return;
-    for (const sent of target.held.splice(0)) this.#deliver(from, target, sent);
+    for (const sent of target.waiting.splice(0)) this.#deliver(from, target, sent);
   }
 
   #deliver(from: Side, target: Side, { parts, arrived }: Sent): void {

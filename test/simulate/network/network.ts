@@ -1,20 +1,20 @@
-/** The network between the machines of a world: how long things take, which ways are cut, and who listens where. */
+/** The network between the machines of a world: delays, cuts, and listeners. */
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 
-/** Most things take about this long; one in so many takes much longer. */
+/** Usual delay; one in so many is much longer. */
 const USUAL_MS = 0.4;
 const SLOW_ONE_IN = 400;
 const SLOW_MS = 60;
-/** Between processes of one machine. */
+/** Delay between processes of one machine. */
 const LOCAL_MS = 0.03;
 
-/** A connection as its server sees it. */
+/** A connection, seen from its server. */
 export interface LinkEnds {
   readonly isOpen: boolean;
   readonly client: { readonly party: Party };
   readonly server: { readonly end: { onData: (bytes: Buffer) => void; onClose: () => void } };
-  /** `arrived` is called in the other's process, before it gets the bytes. */
+  /** `arrived` is called in the receiving process before it gets the bytes. */
   send(to: 'client', bytes: Buffer, arrived?: () => void): void;
   closeFrom(end: 'server'): void;
 }
@@ -28,15 +28,15 @@ export type MessageWay = 'sent' | 'received';
 
 export class Network {
   readonly listeners = new Map<string, Listener>();
-  /** Ways that are cut → how often. */
+  /** Cut directions → how many cuts. */
   readonly #cuts = new Map<string, number>();
   readonly #onHealed = new Set<() => void>();
-  /** Asked when a party sends or receives something over a connection; true: it does not happen. */
+  /** Consulted when a party sends or receives a message over a connection; true: the message is lost. */
   stopsMessage: (way: MessageWay, party: Party) => boolean = () => false;
 
   constructor(readonly world: World) {}
 
-  /** How long a message takes, in milliseconds. */
+  /** Delay of a message, in milliseconds. */
   delayMs(from: string, to: string): number {
     const random = this.world.random('network');
     if (from === to) return LOCAL_MS * (0.5 + random.next());
@@ -44,7 +44,7 @@ export class Network {
     return USUAL_MS * (0.25 + random.next()) + slow;
   }
 
-  /** Whether nothing comes from the one machine to the other. */
+  /** Whether nothing arrives from the first machine at the second. */
   isCut(from: string, to: string): boolean {
     return this.#cuts.size > 0 && this.#cuts.has(`${from}>${to}`);
   }
@@ -53,7 +53,7 @@ export class Network {
     return !this.isCut(one, other) && !this.isCut(other, one);
   }
 
-  /** Cuts one way, until the returned function is called. */
+  /** Cuts one direction until the returned function is called. */
   cut(from: string, to: string): () => void {
     const way = `${from}>${to}`;
     this.#cuts.set(way, (this.#cuts.get(way) ?? 0) + 1);
@@ -73,7 +73,7 @@ export class Network {
     for (const listener of [...this.#onHealed]) listener();
   }
 
-  /** Calls `listener` whenever ways are healed, until the returned function is called. */
+  /** Calls `listener` whenever cuts are healed, until the returned function is called. */
   onHealed(listener: () => void): () => void {
     this.#onHealed.add(listener);
     return () => this.#onHealed.delete(listener);

@@ -1,10 +1,10 @@
-/** A client's socket, in the form of `node:net`, as far as nats.js and the product use it. */
+/** A client's socket with the interface of `node:net`, as far as nats.js and the product use it. */
 import { EventEmitter } from 'node:events';
 import { currentWorld, type World } from '../world/world.js';
 import { Link } from './link.js';
 import { networkIn } from './network.js';
 
-/** A refused connection is told after so long. */
+/** Milliseconds until a refused connection is reported. */
 const REFUSED_MS = 1;
 
 class SimulatedSocket extends EventEmitter {
@@ -25,7 +25,7 @@ class SimulatedSocket extends EventEmitter {
       world.at(party, REFUSED_MS, 'refused', () => this.#fail('ECONNREFUSED', address));
       return;
     }
-    // A connection over a cut way is never made, nor refused.
+    // Over a cut network a connection is neither made nor refused.
     if (!network.isWhole(party.machine, listener.party.machine)) return;
     const link = new Link(network, party, listener.party);
     this.#link = link;
@@ -36,7 +36,7 @@ class SimulatedSocket extends EventEmitter {
       world.at(party, network.delayMs(listener.party.machine, party.machine), 'connected', () => {
         if (this.destroyed) return;
         this.emit('connect');
-        // Its first line comes when somebody listens.
+        // The server's first line arrives once there is a listener.
         world.at(listener.party, 0, 'greet', () => {
           if (link.isOpen) listener.accept(link);
         });
@@ -105,7 +105,7 @@ class SimulatedSocket extends EventEmitter {
   }
 }
 
-/** The bytes themselves: nobody changes what it has written. */
+/** The bytes themselves, without a copy: no sender changes what it has written. */
 const bufferOf = (bytes: Uint8Array | string): Buffer =>
   typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -115,7 +115,10 @@ interface ConnectOptions {
   readonly timeout?: number;
 }
 
-/** As `net.createConnection(port, host, connected)`, and as `net.connect(options)`. A connection is given up by its user. */
+/**
+ * Like `net.createConnection(port, host, connected)` and `net.connect(options)`. The caller gives up on a connection,
+ * not the socket.
+ */
 export function simulatedConnect(to: number | ConnectOptions, host?: string, connected?: () => void): SimulatedSocket {
   const world = currentWorld()!;
   const options: ConnectOptions = typeof to === 'number' ? { port: to, ...(host !== undefined && { host }) } : to;

@@ -1,4 +1,4 @@
-/** What a service still has of collections that were deleted: entries of buckets, frames of logs, and files. */
+/** Finds leftovers of deleted collections: bucket entries, log frames and files. */
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { SimulatedService } from '../cluster/simulatedService.js';
 
@@ -9,10 +9,10 @@ const IN_STREAMS = [
   new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.counters}\\.(?:deleted|erased)-(\\d+)$`),
 ];
-/** The folder of a collection: of its log, or of its snapshots or indexes, below that of the shard. */
+/** Folder of a collection: of its log, or of its snapshots or indexes, below the shard's. */
 const ON_DISKS = /^\/data\/(?:collections|(?:snapshots|indexes)\/[0-9a-f]+)\/(\d+)\//;
 
-/** Where it is; `there`: the collections that were not deleted, by id. */
+/** Places of the leftovers. `there`: ids of the collections that were not deleted. */
 export function leftoversIn({ nats, disks, shardNames }: SimulatedService, there: ReadonlySet<number>): string[] {
   const found = new Set<string>();
   // A deletion is an entry without content.

@@ -1,8 +1,8 @@
-/** What is asked of collections that come and go, and what came of it. */
+/** Calls to collections that come and go, and their outcomes. */
 import { get, type HttpRequest, post } from '../../soak/clients/calls/call.js';
 import type { Exchange } from '../../soak/clients/httpCall.js';
 
-/** The question. A record is known by its mark, a number of its own. */
+/** The call. A record carries a unique number, its mark. */
 export type PassingWanted =
   | { readonly op: 'create'; readonly name: string }
   | { readonly op: 'delete'; readonly name: string }
@@ -17,21 +17,21 @@ export interface Listed {
 
 export type PassingOutcome =
   | { readonly kind: 'created'; readonly id: number; readonly isNew: boolean }
-  /** A deletion, or an insert. */
+  /** Outcome of a deletion or an insert. */
   | { readonly kind: 'done' }
   | { readonly kind: 'found'; readonly marks: readonly number[] }
   | { readonly kind: 'listed'; readonly collections: readonly Listed[] }
-  /** There is no collection of that name. */
+  /** The collection does not exist. */
   | { readonly kind: 'absent' }
-  /** The project has as many collections as it may, or as much in them. Without effect. */
+  /** A limit of the project is reached: of collections, or of their content. The call had no effect. */
   | { readonly kind: 'full' }
-  /** It may have had its effect, or have it yet. */
+  /** The call may have had its effect, or may still have it. */
   | { readonly kind: 'unknown'; readonly why: string }
   | { readonly kind: 'unexpected'; readonly why: string };
 
 export interface PassingCall {
   readonly wanted: PassingWanted;
-  /** The coordinator that was asked. */
+  /** Coordinator that was asked. */
   readonly via: string;
   /** Simulated milliseconds. */
   readonly startMs: number;
@@ -40,7 +40,7 @@ export interface PassingCall {
 }
 
 const VECTOR = [1, 2, 3, 4];
-/** More records than a collection ever gets. */
+/** More records than a collection ever has. */
 const ALL = 1_000;
 
 export function requestOf(wanted: PassingWanted): HttpRequest {
@@ -73,8 +73,8 @@ export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOut
   if (exchange.status === undefined) return { kind: 'unknown', why: exchange.why };
   const { status } = exchange;
   const body = (exchange.body ?? {}) as Body;
-  const told = `${status} ${body.code}: ${body.error}`;
-  if (status === 503) return { kind: 'unknown', why: told };
+  const refusal = `${status} ${body.code}: ${body.error}`;
+  if (status === 503) return { kind: 'unknown', why: refusal };
   if (status === 404 && body.code === 'collection_not_found' && op !== 'create') return { kind: 'absent' };
   if (status === 507 && body.code === 'capacity_exceeded') return { kind: 'full' };
   if (status === 200 && op === 'create') return { kind: 'created', id: body.id!, isNew: body.created! };
@@ -83,7 +83,7 @@ export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOut
     return { kind: 'found', marks: body.results!.map(({ metadata }) => metadata.mark) };
   if (status === 200 && op === 'list')
     return { kind: 'listed', collections: body.collections!.map(({ name, id }) => ({ name, id })) };
-  return { kind: 'unexpected', why: told };
+  return { kind: 'unexpected', why: refusal };
 }
 
 export const describeCall = ({ wanted, via, startMs, endMs, outcome }: PassingCall): string =>

@@ -1,6 +1,6 @@
 /**
- * Clients that make and delete collections, in a project of their own, with few names: so that what one does meets what
- * another does, and what a name meant before.
+ * Clients that create and delete collections in a project of their own. Names are few, so that clients meet each
+ * other's collections, and earlier ones of a name.
  */
 import { Agent } from 'node:http';
 import { systemClock } from '../../../shared/clock.js';
@@ -15,21 +15,21 @@ import {
   requestOf,
 } from './passingCalls.js';
 
-/** More than the project may have. */
+/** Names, more than the project may have collections. */
 const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5'];
 const OPS = ['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const;
-/** Longer than the service takes to give up. */
+/** Longer than the service's own time-outs. */
 const PATIENCE_MS = 15_000;
 const IMPATIENT_ONE_IN = 25;
 const IMPATIENT_MS = 150;
 
 export interface PassingOptions {
-  /** Of the project. */
+  /** Key of the project. */
   readonly key: string;
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
   readonly exchange: MakeExchange;
-  /** Told each call. */
+  /** Called with a line for each call. */
   readonly note: (line: string) => void;
 }
 
@@ -43,18 +43,18 @@ export class PassingClients {
 
   constructor(private readonly options: PassingOptions) {}
 
-  /** Each of so many clients asks until `forMs` have passed, and thinks for `thinkMs` between, on average. */
+  /** Starts the clients: each calls until `forMs` have passed, and pauses for `thinkMs` on average. */
   begin(clients: number, forMs: number, thinkMs: number, seeds: SeededRandom): void {
     const untilMs = systemClock.monotonicMs() + forMs;
     for (let i = 0; i < clients; i++) this.#loops.push(this.#askUntil(untilMs, thinkMs, seeds));
   }
 
-  /** When the last call is answered. */
+  /** Resolves when the last call is answered. */
   async over(): Promise<void> {
     await Promise.all(this.#loops);
   }
 
-  /** Asks one coordinator once. */
+  /** Sends one call to one coordinator. */
   async ask(via: string, wanted: PassingWanted, patienceMs = PATIENCE_MS): Promise<PassingOutcome> {
     const { key, coordinators, exchange, note } = this.options;
     const { method, path, body } = requestOf(wanted);

@@ -1,16 +1,16 @@
-/** When all is well again: every coordinator lists the same collections, and of the others nothing is left. */
+/** Checks the end of a run: every coordinator lists the same collections, and nothing else is left of others. */
 import type { SimulatedService } from '../cluster/simulatedService.js';
 import { leftoversIn } from './leftovers.js';
 import type { Listed } from './passingCalls.js';
 import type { PassingClients } from './passingClients.js';
 
-/** How long it may take. */
+/** Longest time until that holds, in milliseconds. */
 const SETTLED_MS = 300_000;
 const AGAIN_MS = 1_000;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What is still not as it should be after a while; nothing where it is. `others`: collections of other projects, by id. */
+/** Returns what is still wrong after that time; empty if nothing is. `others`: ids of other projects' collections. */
 export async function settlePassing(
   service: SimulatedService,
   passing: PassingClients,
@@ -38,7 +38,7 @@ async function unsettled(
     listed = outcome.collections;
     lists.push(JSON.stringify(listed));
   }
-  if (new Set(lists).size > 1) return [`the coordinators list other collections: ${lists.join(' ')}`];
+  if (new Set(lists).size > 1) return [`the coordinators list different collections: ${lists.join(' ')}`];
   const left = leftoversIn(service, new Set([...others, ...listed.map(({ id }) => id)]));
   return left.length === 0 ? [] : [`left of deleted collections: ${left.join(', ')}`];
 }

@@ -1,4 +1,4 @@
-/** The one client of a sweep. */
+/** The only client of a sweep. */
 import { Agent } from 'node:http';
 import { systemClock } from '../../../shared/clock.js';
 import type { HttpRequest, Wanted } from '../../soak/clients/calls/call.js';
@@ -29,7 +29,7 @@ export class Asker {
     return this.options.draws;
   }
 
-  /** A call that is part of the history. */
+  /** Makes a call that is part of the history. */
   async call(wanted: Wanted): Promise<Call> {
     const { via, recorder } = this.options;
     const startMs = systemClock.monotonicMs();

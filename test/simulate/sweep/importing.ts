@@ -1,4 +1,4 @@
-/** Copies the swept collection by an export and an import, and goes on with an import that was interrupted. */
+/** Copies the swept collection by an export and an import, and continues an interrupted import. */
 import type { Exchange } from '../../soak/clients/httpCall.js';
 import { COLLECTION, type Stage } from './stage.js';
 
@@ -12,10 +12,10 @@ interface Exported {
   readonly state_hash: string;
 }
 
-/** What was exported once is imported again, whatever was written since. */
+/** Each export is made once: a repeated import uses it, whatever was written since. */
 const exported = new WeakMap<Stage, { readonly facts: Exported; readonly frames: Buffer }>();
 
-/** Throws an Error where it is not finished. */
+/** Throws an Error if the import cannot be finished. */
 export async function importAgain(stage: Stage): Promise<void> {
   const { ask, number } = stage;
   let known = exported.get(stage);

@@ -1,4 +1,4 @@
-/** What is swept: each operation, and what has to be done again where it was interrupted. */
+/** The swept operations, and how each is repeated after an interruption. */
 import { NO_ONE_COLLECTION } from '../../soak/history/asked.js';
 import type { IndexKind } from '../../soak/history/indexes.js';
 import { importAgain } from './importing.js';
@@ -8,19 +8,19 @@ export type SweepMode = 'standalone' | 'cluster';
 
 export interface SweptOperation {
   readonly modes: readonly SweepMode[];
-  /** Steps count until so long after the end of the operation, in milliseconds. */
+  /** Steps count until this many milliseconds after the operation. */
   readonly settleMs: number;
-  /** Whose steps are counted: the first or the second machine with data, or the tool. */
+  /** Process whose steps are counted: the first or second machine with data, or the tool. */
   readonly victim: 'first' | 'second' | 'tool';
-  /** Of the collection, which has rows then; without one it has none. */
+  /** Index of the collection, which then has rows; without an index it has none. */
   readonly index?: IndexKind;
   readonly shards?: number;
-  /** Of files of a log, in bytes; that of the product where it is left out. */
+  /** Size of a log file in bytes; without it, the product's default. */
   readonly segmentBytes?: number;
-  /** Comes before the fault. */
+  /** Runs before the fault. */
   prepare?(stage: Stage): Promise<void>;
   run(stage: Stage): Promise<void>;
-  /** Comes after the fault. Throws where the operation cannot be completed. */
+  /** Runs after the fault. Throws if the operation cannot be completed. */
   complete?(stage: Stage): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const BOTH: readonly SweepMode[] = ['standalone', 'cluster'];
 const BUILT_WITHIN_MS = 8_000;
 const SHRED_WITHIN_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
-/** More than a snapshot is due after, and more than a file of a log holds. */
+/** More rows than trigger a snapshot, and than fit a log file. */
 const BATCH_ROWS = 150;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -46,11 +46,11 @@ const keepSecret = async (stage: Stage): Promise<void> => {
   if (outcome.kind !== 'ok') throw new Error(`a secret could not be stored: ${JSON.stringify(outcome)}`);
 };
 
-/** Whether it is answered that the key is gone. */
+/** Whether the answer says that the key is gone. */
 const shred = async (stage: Stage): Promise<boolean> =>
   (await stage.ask.call({ op: 'shred', collection: NO_ONE_COLLECTION, keyId: keyOf(stage) })).outcome.kind === 'ok';
 
-/** Between the kinds of index of a collection. */
+/** Changes the kind of a collection's index. */
 const swap = (from: IndexKind, kind: IndexKind): SweptOperation => ({
   ...{ modes: BOTH, settleMs: 3_000, victim: 'first', index: from },
   run: async ({ ask }) => {
@@ -89,7 +89,7 @@ export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
   rotation: {
     ...{ modes: BOTH, settleMs: 100, victim: 'tool' },
     prepare: keepSecret,
-    // Killed or refused: the same command continues it.
+    // If it is killed or refused, the same command continues it.
     run: ({ rotate }) => rotate().catch(() => undefined),
     complete: ({ rotate }) => rotate(),
   },

@@ -1,8 +1,8 @@
-/** One fault at one step of a process: a call of its disk, or a message that it sends or receives. */
+/** One fault at one step of a process: a disk call, or a message that it sends or receives. */
 import type { SimulatedService } from '../cluster/simulatedService.js';
 import type { Party } from '../world/party.js';
 
-/** A call fails, or the process ends before or behind the step, or its machine loses the power there. */
+/** Kinds of faults: the call fails, the process ends before or after the step, or its machine loses power there. */
 export const SWEEP_WAYS = [
   'EIO',
   'ENOSPC',
@@ -15,38 +15,38 @@ export type SweepWay = (typeof SWEEP_WAYS)[number];
 
 export interface SweepFault {
   readonly way: SweepWay;
-  /** The number of the step, from 1. */
+  /** Number of the step, from 1. */
   readonly at: number;
 }
 
-/** In one of these ways a call of the disk fails; in the others the process ends, which any step may meet. */
+/** Disk errors apply only to disk calls; the other faults apply to every step. */
 export const isDiskError = (way: SweepWay): way is 'EIO' | 'ENOSPC' => way === 'EIO' || way === 'ENOSPC';
 
 const MESSAGE = 'a message is ';
 
-/** Of a step, by its name. */
+/** Whether a fault applies to the step of that name. */
 export const canMeet = (step: string, way: SweepWay): boolean => !isDiskError(way) || !step.startsWith(MESSAGE);
 
-/** Whose steps are counted. */
+/** Process whose steps are counted. */
 export interface Victim {
   readonly machine: string;
-  /** The process now. */
+  /** The process at this moment. */
   party(): Party | undefined;
   kill(): void;
 }
 
-/** The files of the registry of a standalone node are looked at all the time. */
+/** A standalone node polls the files of its registry all the time. */
 const isPolled = (syscall: string, path: string): boolean =>
   (syscall === 'scandir' || syscall === 'stat') && path.includes('/registry/');
 
-/** Names of unfinished files hold a count of the whole process. */
+/** Hides the process-wide counter in names of unfinished files. */
 const named = (syscall: string, path: string): string => `${syscall} ${path.replace(/\.\d+-\d+-\d+\.tmp$/, '.tmp')}`;
 
 export class SweepPoint {
-  /** The names of the steps until now. */
+  /** Names of the steps so far. */
   readonly steps: string[] = [];
 
-  /** Counts the steps of the victim from now on, and makes the fault at its step. */
+  /** Counts the victim's steps from now on, and makes the fault at its step. */
   constructor(
     private readonly service: SimulatedService,
     private readonly victim: Victim,
@@ -57,7 +57,7 @@ export class SweepPoint {
       const way = this.#reaches(named(syscall, path));
       if (way === undefined || isDiskError(way)) return way;
       this.#crash(way);
-      // A call without an effect: by the time it is told, the caller has ended.
+      // The call has no effect; by the time it would return, the caller has ended.
       return way.endsWith('before') ? 'EIO' : undefined;
     };
     service.network.stopsMessage = (kind, party) => {

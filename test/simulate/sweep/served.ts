@@ -1,11 +1,11 @@
-/** Whether a swept service serves its collection. */
+/** Checks that a swept service serves its collection. */
 import { systemClock } from '../../../shared/clock.js';
 import { COLLECTION, DIMENSION, type Stage } from './stage.js';
 
 const WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 200;
 
-/** Resolves once a write and a search are answered. Throws an Error where they are not. */
+/** Resolves once a write and a search are answered. Throws an Error if they are not. */
 export async function servedAgain({ ask }: Stage): Promise<void> {
   const overMs = systemClock.monotonicMs() + WITHIN_MS;
   const search = { query: ask.draws.vector(DIMENSION), k: 5, color: null, isEventual: false, asOf: null };

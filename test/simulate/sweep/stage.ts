@@ -1,4 +1,4 @@
-/** Where operations are swept: a service with one collection, and a client that asks for them. */
+/** The stage of swept operations: a service with one collection, and its client. */
 import type { Asker } from './asker.js';
 
 export const COLLECTION = 'c1';
@@ -6,10 +6,10 @@ export const DIMENSION = 4;
 
 export interface Stage {
   readonly ask: Asker;
-  /** What an operation makes is named after it. */
+  /** Distinguishes the things that each run of an operation creates. */
   readonly number: number;
-  /** Replaces the master key, in a process of its own beside the first shard. Rejects where it fails or is killed. */
+  /** Replaces the master key, in a process of its own beside the first shard. Rejects if it fails or is killed. */
   rotate(): Promise<void>;
-  /** The first shard ends, at once or in order, and starts again. */
+  /** Ends the first shard, by a kill or an orderly stop, and starts it again. */
   restart(way: 'kill' | 'stop'): Promise<void>;
 }

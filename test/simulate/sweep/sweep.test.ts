@@ -1,4 +1,4 @@
-/** A sample of the sweep: some operations, each with faults at some of their steps. */
+/** Runs a sample of the sweep: some operations, each with faults at some of their steps. */
 import { expect } from 'chai';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { seededRandom } from '../../soak/random.js';
@@ -6,13 +6,13 @@ import { Child } from '../children.js';
 import { failuresOf, faultsAt, stepsOf, sweeps } from './sweep.js';
 
 const SAMPLE_MS = 15_000;
-/** Faults of one operation. */
+/** Number of faults per operation. */
 const FAULTS = 8;
 
 describe('an operation with a fault at one of its steps', function () {
   this.timeout(180_000);
 
-  it('is completed afterwards, and nothing is lost', async () => {
+  it('is completed afterwards, and loses nothing', async () => {
     const given = process.env.VOUCH_SEED;
     const seed = given === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : Number(given);
     process.stdout.write(`      seed ${seed} (replay with VOUCH_SEED=${seed})\n`);

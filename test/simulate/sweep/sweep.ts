@@ -1,4 +1,4 @@
-/** A sweep: every operation with a fault at each of its steps. Chance leaves points out; a sweep does not. */
+/** A sweep: every operation with a fault at each of its steps. Random faults leave steps out; a sweep does not. */
 import { grouped, say, seconds } from '../../../scripts/terminal/line.js';
 import { tableLines } from '../../../scripts/terminal/table.js';
 import { systemClock } from '../../../shared/clock.js';
@@ -9,21 +9,21 @@ import { OPERATIONS } from './operations.js';
 import { canMeet, SWEEP_WAYS, type SweepFault } from './point.js';
 import type { SweepOrder } from './sweepRun.js';
 
-/** An operation in one of its modes. */
+/** One operation in one mode. */
 export type Sweep = Omit<SweepOrder, 'fault'>;
 
-/** The order of one world. */
+/** Run order for one world. */
 export const orderOf = (seed: number, sweep: SweepOrder): RunOrder => ({ seed, durationMs: 1_000, sweep });
 
 export const nameOf = ({ mode, operation }: Sweep): string => `${mode} ${operation}`;
 
-/** Every operation in each of its modes; `only`: those whose name holds this text. */
+/** Every operation in each of its modes. `only`: keeps those whose name contains this text. */
 export const sweeps = (only: string): Sweep[] =>
   Object.entries(OPERATIONS)
     .flatMap(([operation, { modes }]) => modes.map((mode) => ({ mode, operation })))
     .filter((sweep) => nameOf(sweep).includes(only));
 
-/** Throws an Error where the operation fails without any fault. */
+/** Names of the operation's steps. Throws an Error if it fails without a fault. */
 export async function stepsOf(child: Child, seed: number, sweep: Sweep): Promise<readonly string[]> {
   const { swept, failures } = await child.run(orderOf(seed, sweep));
   if (failures.length > 0) throw new Error(`${nameOf(sweep)} fails without a fault: ${failures[0]}`);
@@ -33,7 +33,7 @@ export async function stepsOf(child: Child, seed: number, sweep: Sweep): Promise
 export const faultsAt = (steps: readonly string[]): SweepFault[] =>
   steps.flatMap((step, i) => SWEEP_WAYS.filter((way) => canMeet(step, way)).map((way) => ({ way, at: i + 1 })));
 
-/** So many of all, drawn; all where it is undefined. */
+/** Draws `wanted` of all; all if it is undefined. */
 export function sample<T>(all: readonly T[], seed: number, wanted: number | undefined): readonly T[] {
   if (wanted === undefined) return all;
   const left = [...all];
@@ -41,7 +41,10 @@ export function sample<T>(all: readonly T[], seed: number, wanted: number | unde
   return Array.from({ length: Math.min(wanted, left.length) }, () => left.splice(random.int(left.length), 1)[0]!);
 }
 
-/** What must not be after one fault; nothing where all is well. Up to its step the world is that whose steps were counted. */
+/**
+ * Every violation after one fault; empty if all is well. Until its step, the world equals the one in which the steps
+ * were counted.
+ */
 export async function failuresOf(
   child: Child,
   seed: number,
@@ -53,7 +56,7 @@ export async function failuresOf(
   return swept![i] === steps[i] ? failures : [`the step is now ${swept![i]}`, ...failures];
 }
 
-/** Returns the exit code: 1 where something did not recover from one of the points. */
+/** Returns the exit code: 1 if something did not recover from a fault. */
 export async function sweep(
   { seed, only, points }: { readonly seed: number; readonly only: string; readonly points: number | undefined },
   children: readonly Child[],

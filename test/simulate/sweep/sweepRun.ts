@@ -1,4 +1,7 @@
-/** One operation in one small service, with a fault at one of its steps, after which everything must be served again. */
+/**
+ * Runs one operation in one small service, with a fault at one of its steps. Afterwards everything must be served
+ * again.
+ */
 import { nuid } from 'nats';
 import { rotateMaster } from '../../../scripts/keys/rotateMaster.js';
 import { systemEntropy } from '../../../shared/clock.js';
@@ -25,22 +28,22 @@ import { Tool } from './tool.js';
 
 export interface SweepOrder {
   readonly mode: SweepMode;
-  /** A name of `OPERATIONS`. */
+  /** Key of `OPERATIONS`. */
   readonly operation: string;
-  /** Without one the steps are counted. */
+  /** Without a fault the steps are counted. */
   readonly fault?: SweepFault;
 }
 
-/** An operation under a fault takes at most so long. */
+/** Longest time of an operation under a fault. */
 export const RUN_MS = 20_000;
-/** Of a process that ends. */
+/** Milliseconds until an ended process restarts. */
 const DOWN_MS = 300;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export class SweepRun {
   readonly failures: string[] = [];
-  /** The names of the steps of the operation, until some time after the fault. */
+  /** Names of the operation's steps, until some time after the fault. */
   steps: readonly string[] = [];
   readonly shape: SimulatedShape;
   readonly #service: SimulatedService;
@@ -55,7 +58,7 @@ export class SweepRun {
     private readonly order: SweepOrder,
   ) {
     const operation = OPERATIONS[order.operation];
-    if (operation === undefined) throw new Error(`there is no operation ${order.operation}`);
+    if (operation === undefined) throw new Error(`unknown operation ${order.operation}`);
     this.#operation = operation;
     this.shape = sweepShape(drawn, order.mode, operation);
     const { shape } = this;
@@ -69,7 +72,7 @@ export class SweepRun {
   }
 
   async all(): Promise<void> {
-    // The names that nats.js makes begin anew.
+    // nats.js restarts its sequence of names.
     (nuid as unknown as { init(): void }).init();
     const { fault } = this.order;
     const stage = await this.#openStage();
@@ -81,7 +84,7 @@ export class SweepRun {
     this.failures.push(...(await verdictOn(judged)));
   }
 
-  /** Throws an Error where the service does not recover. */
+  /** Throws an Error if the service does not recover. */
   async #operate(stage: Stage): Promise<void> {
     const operation = this.#operation;
     await operation.prepare?.(stage);

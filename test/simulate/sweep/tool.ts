@@ -1,4 +1,4 @@
-/** A command that runs beside a simulated service, as a process of its own on one of its machines. */
+/** A command beside a simulated service, as a process of its own on one of its machines. */
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import type { Victim } from './point.js';
@@ -15,7 +15,7 @@ export class Tool implements Victim {
 
   readonly kill = (): void => this.#party?.end();
 
-  /** Rejects where it is killed. */
+  /** Rejects if the process is killed. */
   async run(work: () => Promise<void>): Promise<void> {
     const { world } = this;
     const party = world.addParty('tool', this.machine);

@@ -1,6 +1,6 @@
-/** What one thread sends to another: a copy, as the structured clone makes it; memory that is shared stays shared. */
+/** Copies messages between threads like the structured clone; shared memory stays shared. */
 
-/** Passes from one side to the other as itself. */
+/** Object that passes between threads without a copy. */
 export interface Passing {
   readonly isPassing: true;
 }
@@ -9,7 +9,7 @@ const isPassing = (value: object): value is Passing => 'isPassing' in value && v
 
 export function cloneMessage(value: unknown, transferred: readonly unknown[] = []): unknown {
   const copy = clone(value, new Map());
-  // The sender has them no more.
+  // The sender loses transferred buffers.
   for (const each of transferred) if (each instanceof ArrayBuffer) structuredClone(each, { transfer: [each] });
   return copy;
 }
@@ -25,7 +25,7 @@ function clone(value: unknown, seen: Map<object, unknown>): unknown {
   return copy;
 }
 
-/** The copy, without what it holds. */
+/** The copy of the object, still empty. */
 function copyOf(value: object, seen: Map<object, unknown>): object {
   if (value instanceof SharedArrayBuffer || isPassing(value) || isOfWebAssembly(value)) return value;
   if (value instanceof ArrayBuffer) return value.slice(0);
@@ -40,13 +40,13 @@ function copyOf(value: object, seen: Map<object, unknown>): object {
 function fill(value: object, copy: object, seen: Map<object, unknown>): void {
   if (copy === value) return;
   if (value instanceof Map)
-    for (const [key, held] of value) (copy as Map<unknown, unknown>).set(clone(key, seen), clone(held, seen));
-  else if (value instanceof Set) for (const held of value) (copy as Set<unknown>).add(clone(held, seen));
+    for (const [key, item] of value) (copy as Map<unknown, unknown>).set(clone(key, seen), clone(item, seen));
+  else if (value instanceof Set) for (const item of value) (copy as Set<unknown>).add(clone(item, seen));
   else if (Array.isArray(value) || isPlain(value))
-    for (const [key, held] of Object.entries(value)) (copy as Record<string, unknown>)[key] = clone(held, seen);
+    for (const [key, item] of Object.entries(value)) (copy as Record<string, unknown>)[key] = clone(item, seen);
 }
 
-/** A class's own fields are copied, and its class is lost. */
+/** A class's own fields are copied; its class is lost. */
 const isPlain = (value: object): boolean =>
   !(value instanceof ArrayBuffer) &&
   !ArrayBuffer.isView(value) &&

@@ -1,4 +1,4 @@
-/** The tasks of a world, by time; of one time in the order in which they were added. */
+/** Tasks of a world by time; tasks of one time stay in order of insertion. */
 import type { Party } from './party.js';
 
 export interface Task {

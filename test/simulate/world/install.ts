@@ -1,9 +1,8 @@
 /**
- * Puts simulated time, randomness, files, threads and sockets in the place of Node's, for every module of the process: the
- * functions of the built-in modules are replaced, and `syncBuiltinESMExports` tells the modules that have imported them.
- * The product runs unchanged. Outside of a running world every function is Node's own.
- *
- * To be imported before the product is: a package may keep a function that it finds when it is loaded.
+ * Replaces Node's time, randomness, files, threads and sockets by simulated ones for every module of the process. It
+ * overwrites functions of the built-in modules; `syncBuiltinESMExports` updates modules that have imported them. The
+ * product runs unchanged. Outside of a running world every function is Node's own.
+ * Import it before the product: a package may keep a function that it finds when it loads.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { simulatedPromises, simulatedSyncs } from '../disk/simulatedFiles.js';
@@ -18,7 +17,7 @@ import { currentWorld } from './world.js';
 
 const require = createRequire(import.meta.url);
 
-/** Of every process, whatever its size. */
+/** Memory size of every process, whatever its real size. */
 const MEMORY_BYTES = 64 * 2 ** 20;
 const MACHINE_BYTES = 8 * 2 ** 30;
 
@@ -26,13 +25,13 @@ type Functions = Record<string, unknown>;
 
 const builtin = (name: string): Functions => require(name) as Functions;
 
-/** Replaces properties, also those that are made read-only. */
+/** Replaces properties, even read-only ones. */
 function put(into: object, functions: Functions): void {
   for (const [name, value] of Object.entries(functions))
     Object.defineProperty(into, name, { value, configurable: true, writable: true, enumerable: true });
 }
 
-/** The replacement while a world runs, and else the original. */
+/** Calls the replacement while a world runs, otherwise the original. */
 const unless = (original: unknown, replacement: (...args: never[]) => unknown, self?: unknown) =>
   function (this: unknown, ...args: never[]): unknown {
     return currentWorld() === undefined
@@ -40,7 +39,7 @@ const unless = (original: unknown, replacement: (...args: never[]) => unknown, s
       : replacement(...args);
   };
 
-/** A class while a world runs, and else the original. */
+/** Constructs the replacement while a world runs, otherwise the original. */
 const unlessClass = (original: unknown, replacement: unknown): unknown =>
   new Proxy(original as new () => object, {
     construct: (target, args: unknown[]) =>
@@ -60,7 +59,7 @@ function installTime(): void {
   put(hooks, { monitorEventLoopDelay: unless(hooks.monitorEventLoopDelay, () => QUIET_LOOP) });
 }
 
-/** The loop of a simulated process is never late by itself. */
+/** Event loop delay of a simulated process: always zero. */
 const QUIET_LOOP = {
   enable: () => true,
   disable: () => true,

@@ -1,6 +1,6 @@
-/** What owns timers and work in a simulated world: a process, a thread of one, a server, or the world itself. */
+/** Owner of timers and work in a simulated world: a process, one of its threads, a server, or the world itself. */
 
-/** What a thread of a process sees of itself. */
+/** A thread's own view. */
 export interface ThreadContext {
   readonly port: unknown;
   readonly data: unknown;
@@ -10,17 +10,17 @@ export class Party {
   alive = true;
   /** It runs nothing before this time of the world. */
   pausedUntilMs = 0;
-  /** The wall clock is ahead by this. */
+  /** Milliseconds by which its wall clock is ahead. */
   aheadMs = 0;
-  /** Both clocks run faster by this share, since a moment of the world at which they showed `#shownMs`. */
+  /** Share by which both clocks run faster, since the moment of the world at which they showed `#shownMs`. */
   #driftShare = 0;
   #sinceMs = 0;
   #shownMs = 0;
-  /** Immediates run in the order in which they were asked for. */
+  /** Time of the last immediate; they run in order of their calls. */
   lastImmediateMs = 0;
   thread: ThreadContext | undefined;
   readonly children: Party[] = [];
-  /** Called with an error that nothing has caught; the party has ended by then. */
+  /** Called with an error that nothing has caught; by then the party has ended. */
   onFailure: ((error: unknown) => void) | undefined;
   readonly #onEnd: (() => void)[] = [];
 
@@ -34,7 +34,7 @@ export class Party {
     parent?.children.push(this);
   }
 
-  /** The process that this party is, or is a thread of. */
+  /** The process that this party is, or belongs to as a thread. */
   get process(): Party {
     return this.parent?.process ?? this;
   }
@@ -43,24 +43,24 @@ export class Party {
     return FIRST_PID + this.process.number;
   }
 
-  /** What its steady clock shows at that moment of the world. */
+  /** Its monotonic clock at that moment of the world. */
   clockMs(worldMs: number): number {
     return this.#shownMs + (worldMs - this.#sinceMs) * (1 + this.#driftShare);
   }
 
-  /** From that moment of the world on both clocks run faster by this share. */
+  /** Lets both clocks run faster by this share from that moment on. */
   drift(worldMs: number, share: number): void {
     this.#shownMs = this.clockMs(worldMs);
     this.#sinceMs = worldMs;
     this.#driftShare = share;
   }
 
-  /** Calls `listener` when the party ends, in whatever way. */
+  /** Calls `listener` when the party ends, for any reason. */
   onEnd(listener: () => void): void {
     this.#onEnd.push(listener);
   }
 
-  /** Ends the party and its threads at once: nothing of it runs any more. */
+  /** Ends the party and its threads at once: none of their tasks runs any more. */
   end(): void {
     if (!this.alive) return;
     this.alive = false;

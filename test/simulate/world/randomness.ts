@@ -1,4 +1,4 @@
-/** Random bytes, ids and keys that follow from the seed of the world. */
+/** Random bytes, ids and keys, derived from the seed of the world. */
 import { currentWorld, type World } from './world.js';
 
 type Any = (...args: never[]) => unknown;
@@ -41,7 +41,7 @@ const filled = (world: World, view: ArrayBufferView): ArrayBufferView => {
   return view;
 };
 
-/** Replacements for `node:crypto` and for the global `crypto`. Other kinds of keys are Node's. */
+/** Replacements for `node:crypto` and for the global `crypto`. Other kinds of keys come from Node. */
 export function simulatedRandomness(real: RealCrypto) {
   const { randomBytes, randomUUID, randomFillSync, generateKeyPairSync, createPrivateKey, createPublicKey } = real;
   const otherwise =

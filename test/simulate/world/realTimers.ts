@@ -1,4 +1,4 @@
-/** What Node itself does for a simulation, taken before anything is replaced. */
+/** Node's own timers for the simulation, taken before they are replaced. */
 export const realSetImmediate = setImmediate;
 export const realSetTimeout = setTimeout;
 export const realDateNow = Date.now;

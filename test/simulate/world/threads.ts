@@ -1,10 +1,10 @@
-/** Threads and their ports, in the form of `node:worker_threads`: a thread is a party of the same process. */
+/** Threads and their ports, with the interface of `node:worker_threads`. A thread is a party of the same process. */
 import { EventEmitter } from 'node:events';
 import { cloneMessage, type Passing } from './cloneMessage.js';
 import type { Party } from './party.js';
 import { currentWorld, type World } from './world.js';
 
-/** A thread begins, and a message arrives, within so many milliseconds. */
+/** Most milliseconds until a thread starts, or a message arrives. */
 const START_MS = 4;
 const MESSAGE_MS = 0.05;
 
@@ -61,7 +61,7 @@ export class SimulatedPort extends EventEmitter implements Passing {
     return this;
   }
 
-  /** In the order of sending. */
+  /** Delivers in order of sending. */
   #later(port: SimulatedPort, work: () => void): void {
     const { world } = this;
     port.#lastAtMs = Math.max(world.nowMs, port.#lastAtMs) + MESSAGE_MS * world.random('thread').next();
@@ -116,7 +116,7 @@ export class SimulatedWorker extends EventEmitter {
     outer.on('message', (message) => this.emit('message', message));
     world.at(this.#party, START_MS * world.random('thread').next(), 'thread', () => {
       const module = program.href.replace(/\.js$/, '.module.js');
-      // A thread runs its module again; other modules are those of all simulated processes.
+      // Each thread loads its module afresh; all other modules are shared by the simulated processes.
       void world
         .outside(() => import(`${module}?thread=${this.threadId}`))
         .catch((error: unknown) => this.#party.onFailure?.(error));
@@ -150,7 +150,7 @@ export class SimulatedWorker extends EventEmitter {
   }
 }
 
-/** `parentPort` of whichever thread runs now. */
+/** `parentPort` of the running thread. */
 export const currentPort = {
   on: (event: string, listener: (value: unknown) => void) => portNow().on(event, listener),
   once: (event: string, listener: (value: unknown) => void) => portNow().once(event, listener),
@@ -160,7 +160,7 @@ export const currentPort = {
   unref: () => portNow().unref(),
 };
 
-/** `workerData` of whichever thread runs now. */
+/** `workerData` of the running thread. */
 export const currentData = new Proxy(
   {},
   { get: (_, name) => (currentWorld()?.party.thread?.data as Record<string | symbol, unknown> | undefined)?.[name] },
@@ -168,12 +168,12 @@ export const currentData = new Proxy(
 
 function portNow(): SimulatedPort {
   const port = currentWorld()?.party.thread?.port;
-  if (port === undefined) throw new Error('this is no thread');
+  if (port === undefined) throw new Error('this code runs outside of a simulated thread');
   return port as SimulatedPort;
 }
 
 function worldNow(): World {
   const world = currentWorld();
-  if (world === undefined) throw new Error('a thread of no world');
+  if (world === undefined) throw new Error('a simulated thread needs a running world');
   return world;
 }

@@ -1,4 +1,4 @@
-/** Timers of a simulated world, in the form of Node's. */
+/** Timers of a simulated world, with the interface of Node's. */
 import type { Task } from './heap.js';
 import { currentWorld, type World } from './world.js';
 
@@ -6,14 +6,14 @@ type Callback = (...args: unknown[]) => void;
 
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** As Node does: at least a millisecond, and one where it is too long. */
+/** Delay as Node computes it: at least 1 ms, and 1 ms if it is too long. */
 const delayOf = (ms: unknown): number => {
   const number = Number(ms);
   return number >= 1 && number <= LONGEST_MS ? Math.trunc(number) : 1;
 };
 
-/** What holds a process is no matter here: a simulated one ends when its world ends it. */
-abstract class Held {
+/** Keeping a process alive has no meaning here: a simulated process ends when its world ends it. */
+abstract class Handle {
   ref(): this {
     return this;
   }
@@ -27,7 +27,7 @@ abstract class Held {
   }
 }
 
-export class SimulatedTimer extends Held {
+export class SimulatedTimer extends Handle {
   #task: Task | undefined;
   #isOver = false;
 
@@ -71,7 +71,7 @@ export class SimulatedTimer extends Held {
   }
 }
 
-export class SimulatedImmediate extends Held {
+export class SimulatedImmediate extends Handle {
   readonly #task: Task;
 
   constructor(world: World, run: () => void) {

@@ -1,12 +1,12 @@
-/** A hash over everything that happens in a world, and the last of it in words. */
+/** A hash over everything that happens in a world, and its last events in words. */
 
 const KEPT_LINES = 400;
 
-/** Writes a line of what happens; for a replay. */
+/** Receives a line per event; for a replay. */
 export type TraceListener = (step: number, timeMs: number, who: string, what: string) => void;
 
 export class Trace {
-  /** Everything that was noted. */
+  /** Number of noted events. */
   events = 0;
   listener: TraceListener | undefined;
   #low = 0x9e3779b9 | 0;
@@ -16,19 +16,19 @@ export class Trace {
   readonly #lines: string[] = [];
   readonly #kinds = new Map<string, number>();
 
-  /** Sixteen hex digits. Two worlds in which the same has happened have the same. */
+  /** Sixteen hex digits, equal for two worlds exactly if the same has happened in both. */
   get hash(): string {
     return (
       (this.#high >>> 0) * 0x1_0000_0000 + (this.#low >>> 0) === 0 ? '0' : hex(this.#high) + hex(this.#low)
     ).padStart(16, '0');
   }
 
-  /** What happened last, oldest first. */
+  /** Last events, oldest first. */
   get lines(): readonly string[] {
     return this.#lines;
   }
 
-  /** A step of the scheduler. */
+  /** Adds a step of the scheduler. */
   step(timeMs: number, party: number, kind: string): void {
     this.events++;
     this.#numbers[0] = timeMs;
@@ -37,7 +37,7 @@ export class Trace {
     this.#mix(party * 64 + this.#kindOf(kind));
   }
 
-  /** Something worth a line: what a process logs, what a client is answered, what goes wrong on purpose. */
+  /** Adds an event with a line: a log line, an answer, a fault. */
   note(timeMs: number, who: string, what: string): void {
     this.events++;
     this.text(who);
@@ -47,12 +47,12 @@ export class Trace {
     this.listener?.(this.events, timeMs, who, what);
   }
 
-  /** Only into the hash. */
+  /** Changes only the hash. */
   number(value: number): void {
     this.#mix(value | 0);
   }
 
-  /** Only into the hash. */
+  /** Changes only the hash. */
   text(text: string): void {
     this.#mix(text.length);
     for (let i = 0; i < text.length; i++) this.#mix(text.charCodeAt(i));

@@ -7,7 +7,10 @@ import { currentWorld } from './world.js';
 const turns = new WeakMap<Party, FairTurns>();
 const outside = new FairTurns();
 
-/** Gives every simulated process and thread turns of its own: work that waited for a turn of an ended process would never begin. */
+/**
+ * Gives each simulated process and thread its own turns: otherwise work behind a turn of an ended process would never
+ * begin.
+ */
 setTurns(() => {
   const party = currentWorld()?.party;
   if (party === undefined) return outside;
@@ -16,5 +19,5 @@ setTurns(() => {
   return own;
 });
 
-/** Ends the work that was noted last: it is of another world. */
+/** Clears the noted work, which belongs to another world. */
 export const forgetWork = (): void => noteWork('');

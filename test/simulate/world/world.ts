@@ -1,9 +1,8 @@
 /**
- * A simulated world: one clock and one queue of tasks for all of its parties. A task is what an event loop would run in one
- * turn; what it leaves to the microtask queue runs before the next task, and belongs to the same party.
- *
- * Time passes only between tasks, except that a look at a clock takes a moment. Whatever leaves a party to reach another
- * goes through `at`, so an ended party takes nothing with it and hears of nothing.
+ * A simulated world: one clock and one queue of tasks for all of its parties. A task is one turn of an event loop. Its
+ * microtasks run before the next task, and belong to the same party.
+ * Time passes only between tasks, except that a look at a clock takes a moment. Everything between parties goes through
+ * `at`, so an ended party sends and receives nothing.
  */
 import { type SeededRandom, seededRandom } from '../../soak/random.js';
 import { type Task, TaskHeap } from './heap.js';
@@ -11,43 +10,43 @@ import { Party } from './party.js';
 import { realSetImmediate } from './realTimers.js';
 import { Trace } from './trace.js';
 
-/** The wall clock of a world at its beginning: a time of 2030. */
+/** Wall clock of a world at its start: a time in 2030. */
 const EPOCH_MS = 1_900_000_000_000;
-/** Immediates come this much later at most. */
+/** Longest delay of an immediate. */
 const IMMEDIATE_MS = 0.01;
 /** Tasks per turn of the real event loop: a turn costs more than a task. */
 const TASKS_PER_TURN = 64;
 
-/** The world did what no world may do, whatever the product does: a defect of the simulation. */
+/** The world itself broke a rule, whatever the product does: a defect of the simulation. */
 export class WorldBroken extends Error {}
 
-/** The event is reached at which the run was to end. */
+/** The run has reached the event at which it must end. */
 export class EventReached extends WorldBroken {}
 
 let running: World | undefined;
 
-/** The world whose task is running now; undefined outside of all worlds. */
+/** The world whose task is running; undefined outside of all worlds. */
 export const currentWorld = (): World | undefined => running;
 
 export class World {
   nowMs = 0;
-  /** The wall clock of the world at its beginning, in Unix milliseconds. */
+  /** Wall clock at the start of the world, in Unix milliseconds. */
   readonly startedMs = EPOCH_MS;
   readonly trace = new Trace();
-  /** The world itself, which is never faulty. */
+  /** Party of the world itself, which meets no faults. */
   readonly root: Party;
   readonly parties: Party[] = [];
   party: Party;
-  /** What a look at a clock takes, in milliseconds. */
+  /** Duration of one look at a clock, in milliseconds. */
   lookMs = 0.0005;
-  /** Steps that were taken. */
+  /** Number of steps so far. */
   steps = 0;
-  /** Ends the run when so many events have been noted; for a replay, whose lines have these numbers. */
+  /** Ends the run at this noted event; for a replay, whose lines have these numbers. */
   stopAtEvent = Number.POSITIVE_INFINITY;
   readonly #heap = new TaskHeap();
   readonly #randoms = new Map<string, SeededRandom>();
   #order = 0;
-  /** Work of Node itself that has no simulated time: nothing runs until it is done. */
+  /** Running work of Node itself, which takes no simulated time: nothing else runs until it is done. */
   #outside = 0;
   #isDone = false;
   #finish: ((error?: Error) => void) | undefined;
@@ -57,7 +56,7 @@ export class World {
     this.party = this.root;
   }
 
-  /** Numbers of their own for each purpose, so that more of one changes nothing of the others. */
+  /** Independent random numbers per purpose, so that more draws for one do not change the others. */
   random(purpose: string): SeededRandom {
     let random = this.#randoms.get(purpose);
     if (random === undefined) {
@@ -73,7 +72,7 @@ export class World {
     return party;
   }
 
-  /** Milliseconds since the Unix epoch by the clock of the party. */
+  /** Milliseconds since the Unix epoch by the party's clock. */
   wallMs(party = this.party): number {
     this.nowMs += this.lookMs;
     const { process } = party;
@@ -91,20 +90,22 @@ export class World {
     return task;
   }
 
-  /** In the order in which they were asked for, each a moment later. */
+  /** Runs in order of the calls, each a moment later. */
   immediate(party: Party, run: () => void): Task {
     const from = Math.max(this.nowMs, party.lastImmediateMs);
     party.lastImmediateMs = from + this.random('immediate').next() * IMMEDIATE_MS;
     return this.at(party, party.lastImmediateMs - this.nowMs, 'immediate', run);
   }
 
-  /** Runs `work` as a task of the party, and tells the caller's party of its end. Never resolves where the party ends. */
+  /**
+   * Runs `work` as a task of the party, and notifies the caller's party of its end. Never resolves if the party ends.
+   */
   runIn<T>(party: Party, work: () => Promise<T> | T): Promise<T> {
     const { party: caller } = this;
     return new Promise<T>((resolve, reject) => {
       this.at(party, 0, 'call', () => {
         const tell = (settle: () => void): void => void this.at(caller, 0, 'told', settle);
-        // An async function makes a rejection of a synchronous throw too.
+        // An async function turns a synchronous throw into a rejection too.
         (async () => work())().then(
           (value) => tell(() => resolve(value)),
           (error: unknown) => tell(() => reject(error)),
@@ -130,7 +131,7 @@ export class World {
     this.trace.note(this.nowMs, who, what);
   }
 
-  /** Runs the world until `main`, a work of the root party, is done. Throws what it throws. */
+  /** Runs the world until `main`, a task of the root party, is done. Throws what it throws. */
   async run<T>(main: () => Promise<T>): Promise<T> {
     if (running !== undefined) throw new WorldBroken('another world is running');
     running = this;
@@ -200,7 +201,7 @@ export class World {
       if (task.run === undefined || !task.party.alive) continue;
       const { pausedUntilMs } = task.party.process;
       if (pausedUntilMs <= task.timeMs) return task;
-      // Those of one party keep their order.
+      // Tasks of one party keep their order.
       task.timeMs = pausedUntilMs;
       task.order = this.#order++;
       this.#heap.push(task);
@@ -218,7 +219,7 @@ export class World {
   }
 }
 
-/** FNV-1a over the purpose, from the seed on. */
+/** FNV-1a over the purpose, starting from the seed. */
 function mixed(seed: number, purpose: string): number {
   let hash = (seed ^ 0x811c9dc5) >>> 0;
   for (let i = 0; i < purpose.length; i++) hash = Math.imul(hash ^ purpose.charCodeAt(i), 0x01000193) >>> 0;

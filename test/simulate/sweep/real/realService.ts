@@ -1,4 +1,4 @@
-/** A standalone node as a real process over a data folder, and the tool that rotates its master key as another. */
+/** A standalone node as a real process over a data folder; the tool that rotates its master key is another process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
@@ -9,15 +9,15 @@ import { isAlarm } from '../../cluster/simulatedLogger.js';
 import type { Order } from './rotating.js';
 import type { Served } from './standalone.js';
 
-/** All calls of files are made by the main thread and by one other. */
+/** Only the main thread and one other make file calls. */
 const ONE_POOL_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' };
-/** Lines of a process that ended by itself. */
+/** Most last lines shown of a process that ended by itself. */
 const SHOWN_LINES = 5;
 
 const NODE = fileURLToPath(new URL('./standalone.js', import.meta.url));
 const TOOL = fileURLToPath(new URL('./rotating.js', import.meta.url));
 
-/** The ids of its threads, in the order in which they began. */
+/** Ids of its threads, in order of their start. */
 export const threadsOf = async (pid: number): Promise<number[]> =>
   (await readdir(`/proc/${pid}/task`)).map(Number).sort((a, b) => a - b);
 
@@ -43,7 +43,7 @@ class Program {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Rejects where it ends without one. */
+  /** Rejects if the process ends without a message. */
   async message<T>(): Promise<T> {
     const ended = this.#ended.then(() => Promise.reject(new Error(`a program ended: ${this.lastLines}`)));
     const [message] = (await Promise.race([once(this.#child, 'message'), ended])) as [T];
@@ -58,7 +58,7 @@ class Program {
     this.#child.send(message);
   }
 
-  /** Rejects where it ends otherwise than it should. */
+  /** Rejects if the process exits with a failure. */
   async done(): Promise<void> {
     await this.#ended;
     if (this.#child.exitCode !== 0) throw new Error(`a program ended: ${this.lastLines}`);
@@ -90,7 +90,7 @@ export class RealService {
     return this.#served!;
   }
 
-  /** What it said last, where it has ended by itself. */
+  /** Last lines of the process, if it has ended by itself. */
   get whyEnded(): string | undefined {
     return this.#node!.isRunning ? undefined : this.#node!.lastLines;
   }
@@ -101,7 +101,7 @@ export class RealService {
     this.#served = await node.message<Served>();
   }
 
-  /** Whatever runs ends at once. */
+  /** Kills whatever runs. */
   async kill(): Promise<void> {
     await Promise.all([this.#node?.kill(), this.#tool?.kill()]);
     this.#tool = undefined;

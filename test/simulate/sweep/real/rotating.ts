@@ -1,10 +1,10 @@
-/** The program that replaces the master key of a data folder once it is told to. */
+/** Program that replaces the master key of a data folder when its parent orders it. */
 import { join } from 'node:path';
 import { rotateMaster } from '../../../../scripts/keys/rotateMaster.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { openFolderVault } from '../../../../shared/platform/standalonePlatform.js';
 
-/** What it is told. */
+/** Message of the parent. */
 export type Order = 'rotate';
 
 const dataDir = process.argv[2]!;

@@ -1,4 +1,4 @@
-/** The program of a standalone node whose files are swept: what `npm run standalone` starts, with logs that roll soon. */
+/** Program of a standalone node whose files are swept: what `npm run standalone` starts, with small log files. */
 import { loadConfig } from '../../../../config/load.js';
 import { runCoordinator } from '../../../../coordinator/coordinator.js';
 import { runShard } from '../../../../shard/shard.js';

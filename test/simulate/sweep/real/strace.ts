@@ -1,13 +1,13 @@
-/** Calls of the system that a real process makes, as strace tells them, and faults at one of them. */
+/** Traces system calls of a real process with strace, and injects faults at one of them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 
-/** Calls of the disk that the product makes, without those that read. */
+/** Disk calls of the product, except reads. */
 const CALLS = 'openat,write,pwrite64,fsync,fdatasync,rename,link,unlink,rmdir,mkdir,ftruncate';
 const ATTACHED = /attached/;
-/** A call that failed, or one that never came back. */
+/** A call that failed, or that never returned. */
 const FAULTY = /\(INJECTED\)$|= \?$/;
 
 export const REAL_WAYS = ['EIO', 'ENOSPC', 'killed before'] as const;
@@ -16,17 +16,17 @@ export type RealWay = (typeof REAL_WAYS)[number];
 export interface TracedCall {
   readonly tid: number;
   readonly name: string;
-  /** As strace writes it, with the paths of descriptors. */
+  /** A line of strace, with the paths of descriptors. */
   readonly line: string;
 }
 
 export interface Traced {
   readonly calls: readonly TracedCall[];
-  /** The one at which the fault came. */
+  /** The call that met the fault. */
   readonly faulty: TracedCall | undefined;
 }
 
-/** Of the `nth` call of that name by the thread that is traced, from 1. */
+/** Injects at the `nth` call of that name by the traced thread, from 1. */
 export interface Injection {
   readonly name: string;
   readonly nth: number;
@@ -43,24 +43,26 @@ export class Strace {
     this.#ended = once(child, 'exit');
   }
 
-  /** Follows a process with all of its threads, or one thread where a fault is to come. Throws an Error where it must not. */
+  /**
+   * Attaches to a process with all its threads, or to one thread for a fault. Throws an Error if the system forbids it.
+   */
   static async attach(id: number, file: string, injection?: Injection): Promise<Strace> {
     const threads = injection === undefined ? ['-f'] : injected(injection);
     const args = ['-y', '-s', '0', '-o', file, '-e', `trace=${CALLS}`, '-e', 'signal=none', ...threads, '-p', `${id}`];
     const child = guarded(spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] }));
-    let told = '';
+    let output = '';
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);
-      child.once('exit', () => reject(new Error(told)));
+      child.once('exit', () => reject(new Error(output)));
       child.stderr!.on('data', (chunk) => {
-        told += chunk;
-        if (ATTACHED.test(told)) resolve();
+        output += chunk;
+        if (ATTACHED.test(output)) resolve();
       });
     });
     return new Strace(child, file);
   }
 
-  /** Lets the process go on alone. Returns what it has called, in order. */
+  /** Detaches. Returns the calls in order. */
   async detach(): Promise<Traced> {
     if (this.child.exitCode === null) this.child.kill('SIGINT');
     await this.#ended;
@@ -69,7 +71,7 @@ export class Strace {
   }
 }
 
-/** What keeps strace from following a process here; undefined where nothing does. */
+/** Reason why strace cannot attach to processes here; undefined if it can. */
 export const whyNoStrace = (file: string): Promise<string | undefined> =>
   Strace.attach(process.pid, file).then(
     async (strace) => {
@@ -84,7 +86,7 @@ const injected = ({ name, nth, way }: Injection): string[] => [
   `inject=${name}:${way === 'killed before' ? 'signal=KILL' : `error=${way}`}:when=${nth}`,
 ];
 
-/** With one thread, strace leaves its number out. */
+/** With one thread, strace omits its id. */
 function callIn(line: string): TracedCall[] {
   const [, tid = '0', name] = /^(?:(\d+) +)?(\w+)\(/.exec(line) ?? [];
   return name === undefined ? [] : [{ tid: Number(tid), name, line }];

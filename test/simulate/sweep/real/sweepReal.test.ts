@@ -1,4 +1,4 @@
-/** A sample of the sweep with real processes: one operation, with a fault at one of its calls. */
+/** Runs a sample of the sweep with real processes: one operation, with a fault at one of its calls. */
 import { expect } from 'chai';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { seededRandom } from '../../../soak/random.js';
@@ -16,7 +16,7 @@ describe('an operation of a real process with a fault at one of its calls', func
     if (why !== undefined) skip(this, `strace cannot follow processes here: ${why}`);
   });
 
-  it('is completed afterwards, and nothing is lost', async () => {
+  it('is completed afterwards, and loses nothing', async () => {
     const given = process.env.VOUCH_SEED;
     const seed = given === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : Number(given);
     process.stdout.write(`      seed ${seed} (replay with VOUCH_SEED=${seed})\n`);

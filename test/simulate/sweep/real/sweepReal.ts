@@ -1,4 +1,4 @@
-/** The sweep once more with real processes and files: strace makes calls of the disk fail, and kills at them. */
+/** The sweep with real processes and files: strace makes disk calls fail, and kills at them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,26 +9,26 @@ import { sample } from '../sweep.js';
 import { type RealPoint, RealRun, type RealStep } from './realRun.js';
 import { REAL_WAYS, whyNoStrace } from './strace.js';
 
-/** Operations that are swept so. */
+/** Operations in this sweep. */
 export const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
 
-/** Of a failure. */
+/** Most characters shown of a failure. */
 const SHOWN_CHARS = 600;
 
 export interface RealSweepOptions {
   readonly seed: number;
-  /** Of each operation, drawn from all; undefined: all of them. */
+  /** Number of faults per operation, drawn from all; undefined: all of them. */
   readonly points: number | undefined;
 }
 
 export interface RealTotals {
   faults: number;
-  /** The call did not come again, or it was not of the data folder. */
+  /** Faults whose call did not come again, or was not to the data folder. */
   missed: number;
   failed: number;
 }
 
-/** Undefined: strace follows processes here. */
+/** Undefined if strace can attach to processes here. */
 export async function whyNoRealSweep(): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'vouch-sweep-'));
   try {
@@ -38,7 +38,7 @@ export async function whyNoRealSweep(): Promise<string | undefined> {
   }
 }
 
-/** Of the operations whose name holds `only`. Returns the exit code: 1 where something did not recover. */
+/** Sweeps the operations whose name contains `only`. Returns the exit code: 1 if something did not recover. */
 export async function sweepReal(
   options: RealSweepOptions & { readonly only: string },
   signal: AbortSignal,
@@ -52,8 +52,8 @@ export async function sweepReal(
   for (const name of SWEPT.filter((each) => each.includes(options.only))) {
     if (signal.aborted) break;
     const begunMs = systemClock.monotonicMs();
-    const told = (text: string): void => void process.stdout.write(`${name}, ${text}\n`);
-    const { steps, totals } = await sweepOne(OPERATIONS[name]!, options, signal, told);
+    const print = (text: string): void => void process.stdout.write(`${name}, ${text}\n`);
+    const { steps, totals } = await sweepOne(OPERATIONS[name]!, options, signal, print);
     const { faults, missed, failed } = totals;
     const took = seconds(systemClock.monotonicMs() - begunMs);
     const what = `${name}: ${steps} calls, ${grouped(faults)} faults, ${missed} missed, ${failed} failed (${took})`;
@@ -65,7 +65,7 @@ export async function sweepReal(
   return failed > 0 ? 1 : 0;
 }
 
-/** Throws an Error where the operation fails without a fault. */
+/** Throws an Error if the operation fails without a fault. */
 export async function sweepOne(
   operation: SweptOperation,
   { seed, points }: RealSweepOptions,
@@ -92,6 +92,6 @@ export async function sweepOne(
   }
 }
 
-/** Each way at each call. */
+/** Every kind of fault at every call. */
 const pointsAt = (steps: readonly RealStep[]): RealPoint[] =>
   steps.flatMap(({ thread, name, nth }) => REAL_WAYS.map((way) => ({ thread, name, nth, way })));
