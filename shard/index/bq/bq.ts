@@ -1,4 +1,8 @@
-/** Binary quantisation: one bit a component. A search estimates distances by the codes, and measures the rows that seem nearest. */
+/**
+ * Binary quantisation after RaBitQ (arXiv 2405.12497, see `kernel/assembly/signs.ts`): one bit per component. A search
+ * estimates distances by the codes, and measures the rows that seem nearest exactly. Takes dimension / 8 + 8 bytes a
+ * row.
+ */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
@@ -11,27 +15,27 @@ const CANDIDATES_MIN = 200;
 const CANDIDATES_PER_RESULT = 10;
 
 /**
- * The cost of a search in nanoseconds, measured on one thread (3 GHz, AVX-512) from 32 to 768 dimensions. Only ratios
+ * Cost of a search in nanoseconds, measured on one thread (3 GHz, AVX-512) from 32 to 768 dimensions. Only ratios
  * matter, and those differ little between machines.
  */
 const FIXED_NS = 20_000;
-/** A component of the query, which is rotated and made into tables. */
+/** Cost of a component of the query, which is rotated and made into tables. */
 const QUERY_COMPONENT_NS = 10;
 const CODE_BYTE_NS = 0.14;
-/** A candidate is collected by the scan of codes, then fetched from a random place and measured. */
+/** Cost of a candidate: collected by the scan of codes, then fetched from a random place and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
-/** A row that is measured where it lies, among others. */
+/** Cost of a row that is measured in place, among others. */
 const MEASURED_NS = 1.5;
 const MEASURED_BYTE_NS = 0.04;
 
 class BqIndex implements Index {
-  /** Every row has a place for its code. */
+  /** No limit: every row has a place for its code. */
   readonly capacityLeft = Number.POSITIVE_INFINITY;
   readonly absorbs = true;
   readonly #coder: SignCoder;
 
-  /** Takes over `codes`, which hold the codes of all covered rows; others are ignored. */
+  /** `codes` are the codes of all covered rows; codes of other rows are ignored. The index owns `codes`. */
   constructor(
     private readonly order: OpenOrder,
     private readonly mean: Int32Array,
@@ -48,7 +52,7 @@ class BqIndex implements Index {
     const { vectors, rows } = this.order;
     const { dimension, strideBytes } = vectors.shape;
     const covered = rows.covered.count;
-    // The rows that have the query's signs by chance are all measured.
+    // Rows that have the query's signs by chance are all measured.
     const candidates = Math.min(covered, Math.max(this.#candidatesFor(k), covered / 2 ** dimension));
     const costNs =
       FIXED_NS +
@@ -65,7 +69,7 @@ class BqIndex implements Index {
     return true;
   }
 
-  /** Nothing to do: a search reads the codes of covered rows only. */
+  /** Does nothing, since a search reads the codes of covered rows only. */
   remove(): void {}
 
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
@@ -126,7 +130,7 @@ export const bq: KindOfIndex = {
 };
 
 async function load({ rows, vectors }: OpenOrder, { count, read }: BqPayload, codes: CodeBlocks): Promise<void> {
-  if (count !== rows.count) throw new Error(`the BQ payload has ${count} rows and not ${rows.count}`);
+  if (count !== rows.count) throw new Error(`the BQ payload has ${count} rows, not ${rows.count}`);
   const codeOf = codesIn(vectors.dimension);
   const codeBytes = signCodeBytes(vectors.dimension);
   const into = stretchOfCodes(codeBytes);
@@ -139,7 +143,7 @@ async function load({ rows, vectors }: OpenOrder, { count, read }: BqPayload, co
   }
 }
 
-/** Returns what gives the code at a place of a stretch. */
+/** Returns a function that returns the code at a place of a stretch. */
 function codesIn(dimension: number): (stretch: Uint8Array, at: number) => Uint8Array {
   const codeBytes = signCodeBytes(dimension);
   return (stretch, at) => stretch.subarray(at * codeBytes, (at + 1) * codeBytes);

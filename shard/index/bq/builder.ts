@@ -10,14 +10,14 @@ export const bqBuilder: IndexBuilder = {
     if (base === undefined) await write(order, meanOf(order));
     else
       await readBqPayload(base.path, rows.dimension, ({ count, mean, read }) => {
-        if (count < base.count) throw new Error(`the base has ${count} rows and not ${base.count}`);
+        if (count < base.count) throw new Error(`the base has ${count} rows, not ${base.count}`);
         return write(order, mean, { count: base.count, read });
       });
     return { leftOut: [] };
   },
 };
 
-/** Writes the payload. The codes of the ordinals below `base.count` are read from the base. */
+/** Writes the payload. Codes of ordinals below `base.count` are read from the base. */
 function write(
   { path, rows, progress }: BuildOrder,
   mean: Int32Array,

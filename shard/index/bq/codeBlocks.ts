@@ -3,7 +3,7 @@ import { classBytes } from '../../kernel/buddyAllocator.js';
 import { SignCodes, wholeGroups } from '../../kernel/signCodes.js';
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
 
-/** The most vector blocks whose codes share a region. */
+/** Most vector blocks whose codes share a region. */
 const TOGETHER_MAX = 16;
 
 /** The codes of one block of vectors. */
@@ -13,15 +13,15 @@ interface CodeBlock {
 }
 
 /**
- * Codes by slot, in vector memory, block by block as the vectors. A region is a power of two of bytes, so several blocks
- * share one: as many as leave the least of it unused.
+ * Codes by slot, in vector memory, in the same blocks as the vectors. A region's size is a power of two. So several
+ * blocks share a region: as many as waste the least of it.
  */
 export class CodeBlocks {
   readonly #together: number;
   readonly #regions: (Region | undefined)[] = [];
   readonly #blocks: (CodeBlock | undefined)[] = [];
 
-  /** `codeBytes`: of a code with its two numbers. */
+  /** `codeBytes`: bytes of a code with its two numbers. */
   constructor(
     private readonly memory: VectorMemory,
     private readonly shape: BlockShape,
@@ -68,7 +68,7 @@ export class CodeBlocks {
     return { region, codes: new SignCodes(region.arena.buffer, address, rows, this.codeBytes) };
   }
 
-  /** Of the codes of the blocks from one to another. */
+  /** Returns the bytes of the codes of a range of blocks. */
   #bytesOf(from: number, to: number): number {
     let rows = 0;
     for (let index = from; index < to; index++) rows += wholeGroups(this.shape.rows(index));
@@ -76,7 +76,7 @@ export class CodeBlocks {
   }
 }
 
-/** Returns how many pieces of `sizeBytes` fill a power of two best; the smallest such number. */
+/** Returns the smallest number of pieces of `sizeBytes` that wastes the least of a power of two. */
 function leastWasteful(sizeBytes: number): number {
   const waste = (pieces: number): number => classBytes(pieces * sizeBytes) / (pieces * sizeBytes);
   let best = 1;

@@ -12,15 +12,15 @@ import type { CodeBlocks } from './codeBlocks.js';
 
 /** Bytes of codes compared between two pauses: up to 1 ms. */
 const SLICE_BYTES = 6 << 20;
-/** The cost of a row besides its code, and of one that is taken, in bytes of codes. */
+/** Cost of a row besides its code, and cost of a found row, in bytes of codes. */
 const ROW_BYTES = 12;
 const TAKEN_BYTES = 100;
 const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 const ESTIMATE_WORDS = ESTIMATE_BYTES / WORD_BYTES;
 
 /**
- * A search for the rows that are nearest by the estimates of their codes, block by block, of the rows covered at its first step.
- * `close` must be called in any case.
+ * A search for the rows whose codes have the least estimates, block by block, among the rows covered at its first step.
+ * Always call `close`.
  */
 export class CodeScan {
   readonly #choice: RowChoice;
@@ -29,7 +29,7 @@ export class CodeScan {
   #scratch: CodeScratch | undefined;
   #next = 0;
 
-  /** `codes` hold the codes of all covered rows; `query`: rotated as they are. */
+  /** `codes`: the codes of all covered rows; `query`: rotated like them. */
   constructor(
     private readonly vectors: VectorBlocks,
     private readonly codes: CodeBlocks,
@@ -41,7 +41,7 @@ export class CodeScan {
     this.#nearest = new NearestRows(Math.min(wanted, this.#choice.most), vectors.shape.rowsMax);
   }
 
-  /** Compares about `budgetBytes` of codes, at least one block; true when nothing is left to compare. */
+  /** Compares about `budgetBytes` of codes, at least one block. Returns true when no block is left. */
   step(budgetBytes = SLICE_BYTES): boolean {
     let spentBytes = 0;
     while (this.#hasNext()) {
@@ -92,7 +92,7 @@ export class CodeScan {
   }
 }
 
-/** The scratch of a scan: the query, and behind it a bitmap and the rows found in a block. */
+/** The scratch of a scan: the query, then a bitmap, then the rows found in a block. */
 class CodeScratch extends MovingScratch {
   readonly #bitmapBytes: number;
   #found: Uint32Array;
@@ -112,7 +112,9 @@ class CodeScratch extends MovingScratch {
     this.#found = new Uint32Array(arena.buffer, this.#foundAddress, this.#found.length);
   }
 
-  /** Returns the rows of a block that are estimated to be nearer than `limit`, or have the query's own code: see the kernel. */
+  /**
+   * Returns the rows of a block whose estimate is below `limit`, and those with the query's own code. See the kernel.
+   */
   estimate(codes: number, { rows, firstSlot }: Block, bitmap: number, limit: number): Uint32Array {
     const { kernel } = this.region.arena;
     const count = kernel.estimateRows(this.address, codes, rows, firstSlot, bitmap, limit, this.#foundAddress);
@@ -125,17 +127,17 @@ class CodeScratch extends MovingScratch {
 }
 
 /**
- * The `wanted` rows of the least estimates, the first ones where those are alike, and all that have the query's own signs, in
- * the order of their slots.
+ * The `wanted` rows with the least estimates, in the order of their slots. Of equal ones the first are kept. All rows
+ * with the query's own signs are kept too.
  */
 class NearestRows {
-  /** A row that is not nearer than this is not among them. */
+  /** Rows whose estimate is not below this are dropped. */
   limit = Number.POSITIVE_INFINITY;
-  /** Room to keep the least in, and behind it the rows; undefined before there are any. */
+  /** Work area of `keepLeast`, then the rows; undefined before the first. */
   #region: Region | undefined;
   #rows: Uint32Array = new Uint32Array(0);
   #count = 0;
-  /** More are gone through, and the far ones dropped. */
+  /** Beyond this number of rows the far ones are dropped. */
   #most: number;
 
   constructor(
@@ -145,7 +147,7 @@ class NearestRows {
     this.#most = 2 * wanted;
   }
 
-  /** Adds rows that were found in a block, whose slots are above all others. */
+  /** Adds rows found in a block. Their slots must be above all others. */
   add(arena: Arena, found: Uint32Array): void {
     this.#makeRoom(arena);
     this.#rows.set(found, this.#count * ESTIMATE_WORDS);
@@ -170,7 +172,7 @@ class NearestRows {
     this.#most = Math.max(this.#most, 2 * this.#count);
   }
 
-  /** For the rows of a block besides the most there may be. */
+  /** Makes room for the rows of one more block. */
   #makeRoom(arena: Arena): void {
     const words = (this.#most + this.rowsMax) * ESTIMATE_WORDS;
     if (words <= this.#rows.length) return;

@@ -1,8 +1,10 @@
 /**
- * The file of a BQ index, little-endian, checked as a whole by the generation's manifest:
+ * The file of a BQ index, little-endian. The generation's manifest has the checksum of the whole.
  *
- *   "VBQ3" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
- *   | a code with its numbers for each ordinal, zeros for a row that is gone
+ *   "VBQ3" | u32 dimension | u32 code bytes | u32 rows |
+ *   mean: i32 × components, padded to 16 bytes | per ordinal: a code with its numbers, or zeros
+ *
+ * A row that is gone has zeros.
  */
 import { DurableFile } from '../../../shared/files/durable.js';
 import { signCodeBytes } from '../../kernel/signCodes.js';
@@ -10,7 +12,7 @@ import { signCodeBytes } from '../../kernel/signCodes.js';
 const MAGIC = 0x33_51_42_56;
 const HEADER_BYTES = 16;
 const WORD_BYTES = 4;
-/** Bytes of codes in a stretch, which is read or written at once: up to a million components. */
+/** Bytes of codes that are read or written at once: up to a million components. */
 const STRETCH_BYTES = 128 << 10;
 
 const codesOffset = (dimension: number): number => HEADER_BYTES + Math.ceil(dimension / 4) * 16;
@@ -18,8 +20,8 @@ const codesOffset = (dimension: number): number => HEADER_BYTES + Math.ceil(dime
 const bytesOf = (words: Int32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 /**
- * Writes the codes of `count` ordinals to a file that does not exist yet. `write` puts the codes of the ordinals from
- * `from` to `to` one after another into zeros.
+ * Writes the codes of `count` ordinals to a new file. Calls `write` with zeros to fill with the codes of the ordinals
+ * from `from` to `to`.
  */
 export async function writeBqPayload(
   path: string,
@@ -48,13 +50,15 @@ export async function writeBqPayload(
 
 export interface BqPayload {
   readonly mean: Int32Array;
-  /** The number of ordinals. */
+  /** Number of ordinals. */
   readonly count: number;
-  /** Fills the beginning of `into` with the codes of the ordinals from `from` to `to`. */
+  /** Reads the codes of the ordinals from `from` to `to` into the beginning of `into`. */
   readonly read: (into: Uint8Array, from: number, to: number) => Promise<void>;
 }
 
-/** Returns the result of `use`, which may read until then. Throws an Error of one line where the file is inconsistent. */
+/**
+ * Calls `use`, during which it may read, and returns its result. Throws a one-line Error if the file is inconsistent.
+ */
 export async function readBqPayload<Result>(
   path: string,
   dimension: number,
@@ -66,9 +70,9 @@ export async function readBqPayload<Result>(
     const head = new Int32Array(start / WORD_BYTES);
     const headBytes = await file.read(bytesOf(head), 0);
     const [magic, storedDimension, codeBytes, count = 0] = new Uint32Array(head.buffer, 0, 4);
-    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 3');
+    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is not a BQ payload of version 3');
     if (storedDimension !== dimension || codeBytes !== signCodeBytes(dimension))
-      throw new Error(`the BQ payload is of ${storedDimension} dimensions and not of ${dimension}`);
+      throw new Error(`the BQ payload is of ${storedDimension} dimensions, not of ${dimension}`);
     const sizeBytes = await file.sizeBytes();
     if (sizeBytes !== start + count * codeBytes)
       throw new Error(`the BQ payload has ${sizeBytes} bytes, which is not what ${count} rows take`);

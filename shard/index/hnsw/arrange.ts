@@ -1,19 +1,19 @@
 import { type EqualRows, NONE } from './equalRows.js';
 
-/** The nodes that rows become, one of each ring of rows whose stored vectors are equal. */
+/** Converts rows to nodes: one node per ring of rows whose stored vectors are equal. */
 export interface Nodes {
   has(ordinal: number): boolean;
   /** Makes a node of a row, if there is room. */
   add(ordinal: number, vector: Int32Array): void;
-  /** A row equals that of the ordinal `first`, which `add` was asked to make a node of, or which is one. */
+  /** Adds a row whose vector equals that of the ordinal `first`, which is a node or was given to `add`. */
   share(first: number, ordinal: number): void;
-  /** A row is gone, or nothing that is stored would tell it from others. */
+  /** Leaves out a row that is gone, or that its code would not distinguish from others. */
   leaveOut(ordinal: number): void;
 }
 
 /**
- * Makes nodes of the rows below `count`, one of each ring of equal rows, where they are none yet. Ordinals below `known` are
- * nodes, or equal to a row that is. Calls `stepped` after each row and awaits its result.
+ * Makes one node for each ring of equal rows below `count`, unless it has one. Ordinals below `known` are nodes, or
+ * equal to a node's row. Calls `stepped` after each row and awaits its result.
  */
 export async function arrange(
   nodes: Nodes,
@@ -36,7 +36,7 @@ export async function arrange(
   }
 }
 
-/** Yields the known rows that are no node last: they are equal to one that comes before. */
+/** Yields known rows without a node last, since each equals an earlier row. */
 function* nodesFirst(count: number, known: number, isNode: (ordinal: number) => boolean): Generator<number> {
   const last: number[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++)

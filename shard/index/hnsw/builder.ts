@@ -9,13 +9,13 @@ import { type HnswPayload, readHnswPayload, writeHnswPayload } from './payload.j
 import { encoded, formFor, stillSuits, suits, type VectorForm } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
-/** Address 0 is left unused. */
+/** Address 0 stays unused. */
 const GRAPH_ADDRESS = 64;
 
 /**
- * Builds the graph of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
- * Navigable Small World graphs", 2016, with all cores. A unit of progress is a row. The graph of few rows is a function of the
- * order; where threads share the work, the links depend on their turns.
+ * Builds an HNSW graph (Malkov and Yashunin, arXiv 1603.09320; see `kernel/assembly/graphLink.ts`) with all cores. A
+ * unit of progress is a row. A small graph is a function of the order. If threads share the work, the links depend on
+ * their timing.
  */
 export const hnswBuilder: IndexBuilder = {
   async build(order) {
@@ -54,7 +54,10 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   return { leftOut };
 }
 
-/** Adds nodes, and their rows to `ordinals`; returns how many. Rows that it cannot tell from others, or has no room for, are left out. */
+/**
+ * Adds nodes, and their rows to `ordinals`; returns how many. Leaves out rows that codes do not distinguish, or that
+ * have no room.
+ */
 async function addNodes(
   { rows, progress }: BuildOrder,
   graph: GraphMemory,

@@ -3,9 +3,11 @@ import type { BlockShape } from '../../kernel/blockShape.js';
 import { neighbours, searchWidth } from './parameters.js';
 
 /**
- * A search of width `ef` takes as long as measuring some 1,800 + 58 ef rows one after another, with real data of 100 dimensions, m
- * 16: 0.6 times that was measured with 15,000 rows, whose graph the caches hold, 1.1 to 1.6 times with 100,000. More neighbours are more distances per step, though many to nodes seen before; with more
- * dimensions the share of other work falls: 60 rows per width were measured with 4, 17 with 384, 10 with 768.
+ * A search of width `ef` costs about as much as an exact scan of 1,800 + 58 ef rows. That fits real data of 100
+ * dimensions with m 16. The measured cost was 0.6 times that with 15,000 rows, whose graph fits the caches, and 1.1 to
+ * 1.6 times with 100,000. More neighbours mean more distances per step, though many to visited nodes. With more
+ * dimensions the share of other work falls: 60 rows per width were measured with 4 dimensions, 17 with 384, 10 with
+ * 768.
  */
 const COST_ROWS = 1800;
 const COST_ROWS_PER_WIDTH = 58;
@@ -13,7 +15,7 @@ const COST_NEIGHBOURS = 16;
 const COST_DIMENSION = 100;
 const COST_EVEN_DIMENSION = 60;
 
-/** The cost of a search that visits `width` nodes, in rows of an exact scan. */
+/** Returns the cost of a search that visits `width` nodes, in rows of an exact scan. */
 export function searchCost(shape: BlockShape, parameters: IndexParameters, width: number): number {
   const byNeighbours = Math.cbrt(neighbours(parameters) / COST_NEIGHBOURS);
   const beyond = Math.max(shape.dimension, COST_DIMENSION) + COST_EVEN_DIMENSION;
@@ -21,8 +23,8 @@ export function searchCost(shape: BlockShape, parameters: IndexParameters, width
   return (byDimension * (COST_ROWS + COST_ROWS_PER_WIDTH * byNeighbours * width)) / shape.scannedRowCost;
 }
 
-/** What an ordinary search asks for. */
+/** Results that an ordinary search asks for. */
 const USUAL_K = 10;
 
-/** Rows of which an exact scan takes as long as an ordinary search of a graph with the usual parameters. */
+/** Returns the number of rows whose exact scan costs as much as an ordinary search with default parameters. */
 export const worthRows = (shape: BlockShape): number => searchCost(shape, {}, searchWidth({}, USUAL_K));

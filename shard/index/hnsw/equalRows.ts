@@ -2,28 +2,29 @@ export const NONE = -1;
 const FIRST_CAPACITY = 1024;
 
 /**
- * Rows by their vectors, as the graph stores them. It holds one of each ring of rows with equal vectors: a few dozen equal nodes
- * would link only to each other, and neither they nor the nodes behind them would be found any more.
+ * Rows by their vectors, as the graph stores them. Rows with equal vectors form a ring, and the graph has one node per
+ * ring. Without that, a few dozen equal nodes would link only to each other, and hide themselves and the nodes behind
+ * them.
  *
- * It also finds a row by its own vector, which the graph misses for one row in four of real data at the default width.
- * Takes 12 to 20 bytes a row.
+ * Also finds a row by its own vector. The graph misses that one for a quarter of real rows at the default width. Takes
+ * 12 to 20 bytes a row.
  */
 export class EqualRows {
-  /** A hash table with open addressing: one ordinal of each ring. A power of two long, and less than half full. */
+  /** Hash table with open addressing: one ordinal per ring. Its length is a power of two, and it is less than half full. */
   #table = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
   #rings = 0;
-  /** By ordinal, the next row of its ring; a row that is alone is its own next. */
+  /** Next row of each ordinal's ring. A row that is alone is its own next. */
   #next = alone(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
 
-  /** `vectorOf`: returns the words of a stored vector; undefined for rows that are gone and no nodes. */
+  /** `vectorOf`: returns the words of a stored vector; undefined for a row that is gone and has no node. */
   constructor(readonly vectorOf: (ordinal: number) => Int32Array | undefined) {}
 
   get bytes(): number {
     return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
   }
 
-  /** Adds an ordinal, once. Returns the first row that had the same vector, which may be gone; NONE where none has. */
+  /** Adds an ordinal, once. Returns the first row with the same vector, which may be gone, or NONE. */
   add(ordinal: number, vector: Int32Array): number {
     this.#reserve(ordinal + 1);
     const hash = hashOf(vector);
@@ -42,7 +43,9 @@ export class EqualRows {
     return NONE;
   }
 
-  /** Calls `visit` for every row of the ring of `ordinal`, until it returns false. A row that was not added is alone. */
+  /**
+   * Calls `visit` for every row of the ring of `ordinal`, until it returns false. A row that was not added is alone.
+   */
   ring(ordinal: number, visit: (ordinal: number) => boolean): void {
     let current = ordinal;
     do {
@@ -51,7 +54,7 @@ export class EqualRows {
     } while (current !== ordinal);
   }
 
-  /** Calls `visit` for one row of each ring that may have this vector: their hashes are equal. */
+  /** Calls `visit` for one row of each ring whose hash equals that of the vector. */
   find(vector: Int32Array, visit: (ordinal: number) => void): void {
     const hash = hashOf(vector);
     const mask = this.#table.length - 1;
@@ -92,7 +95,7 @@ function copied(from: Int32Array, to: Int32Array<ArrayBuffer>): Int32Array<Array
   return to;
 }
 
-/** MurmurHash3, 32 bits, a word at a time. */
+/** MurmurHash3, 32 bits, one word at a time. */
 function hashOf(words: Int32Array): number {
   let hash = 0;
   for (let i = 0; i < words.length; i++) {

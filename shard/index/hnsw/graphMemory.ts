@@ -1,30 +1,34 @@
+/**
+ * The host's view of a graph in the kernel's memory; `kernel/assembly/graph.ts` has the layout. A node takes its
+ * vector, 16 bytes and 8 m bytes of links. About one in m also has upper lists of 4 m bytes a level.
+ */
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { NO_SLOT } from '../rows.js';
 import { type VectorForm, vectorBytesOf } from './vectorForm.js';
 
-/** `assembly/graph.ts` says what is in it. */
+/** Header; see `assembly/graph.ts`. */
 const HEADER_WORDS = 16;
 const COUNT = 0;
 const NEXT = 1;
 const ENTRY = 2;
 const WORD_BYTES = 4;
-/** Of a record, behind the vector: slot, lock, place on higher levels, length of the list. */
+/** Words of a record behind the vector: slot, lock, place of the upper lists, length of the list. */
 const RECORD_WORDS = 4;
 const SLOT = 0;
 const LOCK = 1;
 const UPPER = 2;
 
 export const NO_NODE = 0xffff_ffff;
-/** In place of the slot of a node that stands for several rows with equal vectors. */
+/** Slot of a node that represents several rows with equal vectors. */
 const SEVERAL = 0xffff_fffe;
 
-/** The largest region that there is. */
+/** Size of the largest region. */
 export const REGION_BYTES_MAX = 2 ** 31;
-/** How much more of the higher levels there may be than is to be expected. */
+/** Room for upper lists, relative to their expected size. */
 const UPPER_MARGIN = 1.25;
 const UPPER_LEVELS_SPARE = 64;
 
-/** What links are made of. */
+/** Facts that decide the size and the cost of links. */
 export interface LinksShape {
   readonly form: VectorForm;
   readonly neighbours: number;
@@ -32,21 +36,24 @@ export interface LinksShape {
 }
 
 export interface GraphShape extends LinksShape {
-  /** Nodes that there is room for. */
+  /** Most nodes. */
   readonly capacity: number;
 }
 
 const recordBytesOf = ({ form, neighbours }: LinksShape): number =>
   vectorBytesOf(form) + WORD_BYTES * (RECORD_WORDS + 2 * neighbours);
 
-/** To compare a vector takes as long as to read so many bytes more. */
+/** Cost of comparing a vector, in bytes that are read in that time. */
 const COMPARED_BYTES = 64;
 
-/** Read in the time that it takes to link a node, about: a node found has some m neighbours that have not been seen. */
+/** Bytes that are read to link a node: each found node has about m neighbours that are not yet visited. */
 export const linkBytes = ({ form, neighbours, constructionWidth }: LinksShape): number =>
   (COMPARED_BYTES + vectorBytesOf(form)) * constructionWidth * neighbours;
 
-/** The words that a node takes on higher levels, on average: one node in m is on a level, one in m of those on the next. */
+/**
+ * Average words of a node's upper lists. One node in m is on level 1, and one in m of those on the next level, and so
+ * on.
+ */
 const upperWordsPerNode = (neighbours: number): number =>
   UPPER_MARGIN * (1 / neighbours + (neighbours + 1) / (neighbours - 1));
 
@@ -58,7 +65,10 @@ const upperBytesOf = ({ neighbours, capacity }: GraphShape): number =>
 export const graphBytes = (shape: GraphShape): number =>
   HEADER_WORDS * WORD_BYTES + upperBytesOf(shape) + shape.capacity * recordBytesOf(shape);
 
-/** The shape with room for `least` nodes, and as many more as a region for those has room for; for fewer where none is so large. */
+/**
+ * Returns the shape with the most nodes that fit the region of `least` nodes; fewer than `least` if no region is so
+ * large.
+ */
 export function filledUp(shape: LinksShape, least: number): GraphShape {
   const sizeBytes = Math.min(REGION_BYTES_MAX, classBytes(graphBytes({ ...shape, capacity: least })));
   const perNode = recordBytesOf(shape) + WORD_BYTES * upperWordsPerNode(shape.neighbours);
@@ -68,7 +78,7 @@ export function filledUp(shape: LinksShape, least: number): GraphShape {
 
 /** A graph in the memory of a kernel, at an address. */
 export class GraphMemory {
-  /** What has been written so far of the higher levels, in words; 0 stands for none. */
+  /** Words of the upper lists written so far; 0 means no list, so the first starts at 1. */
   upperWords = 1;
   readonly #words: Uint32Array;
   readonly #recordBytes: number;
@@ -101,18 +111,18 @@ export class GraphMemory {
     return this.#words[this.address / WORD_BYTES + ENTRY]!;
   }
 
-  /** Takes what was written into `uppers` and `records` for a graph of this shape, but its capacity. */
+  /** Completes a graph whose `uppers` and `records` were written for a graph of this shape, with any capacity. */
   restore(count: number, entry: number, upperWords: number): void {
     const at = this.address / WORD_BYTES;
     this.#words[at + COUNT] = count;
     this.#words[at + NEXT] = count;
     this.#words[at + ENTRY] = entry;
     this.upperWords = upperWords;
-    // Nobody links now, whatever the file says.
+    // Release all locks: no thread links now, whatever the file contains.
     for (let node = 0; node < count; node++) this.#words[this.#slotWord(node) + LOCK] = 0;
   }
 
-  /** The bytes of what there is of higher levels. `words`: of a graph that is to be restored. */
+  /** Bytes of the upper lists. `words`: their length in a graph that is to be restored. */
   uppers(words = this.upperWords): Uint8Array {
     if (words > this.#upperWordsMax) throw new Error(`an HNSW payload with ${words} words of higher levels`);
     return new Uint8Array(this.buffer, this.#uppers, words * WORD_BYTES);
@@ -128,13 +138,13 @@ export class GraphMemory {
     return this.count < this.shape.capacity;
   }
 
-  /** The words of the vector of a node. */
+  /** Words of a node's vector. */
   vectorOf(node: number): Int32Array {
     const at = this.#records + node * this.#recordBytes;
     return new Int32Array(this.buffer, at, vectorBytesOf(this.shape.form) / WORD_BYTES);
   }
 
-  /** Writes a node that has no neighbours yet, and returns its number. There must be room. `vector`: as `encoded` returns it. */
+  /** Writes a node without neighbours, and returns its number. There must be room. `vector`: a result of `encoded`. */
   add(vector: Int32Array): number {
     const { count: node } = this;
     if (!this.hasRoom) throw new Error(`a graph of ${node} nodes is full`);
@@ -149,18 +159,18 @@ export class GraphMemory {
     return node;
   }
 
-  /** NO_SLOT: the node is searched, but not found. */
+  /** Sets a node's slot. With NO_SLOT, searches pass through the node and do not return it. */
   setSlot(node: number, slot: number): void {
     this.#words[this.#slotWord(node)] = slot;
   }
 
-  /** Of a node that stands for one row. */
+  /** Clears the slot of a node, unless it represents several rows. */
   clearSlot(node: number): void {
     const word = this.#slotWord(node);
     if (this.#words[word] !== SEVERAL) this.#words[word] = NO_SLOT;
   }
 
-  /** From now on the node stands for several rows. */
+  /** Marks a node that represents several rows from now on. */
   share(node: number): void {
     this.#words[this.#slotWord(node)] = SEVERAL;
   }
@@ -169,7 +179,7 @@ export class GraphMemory {
     return (this.#records + node * this.#recordBytes + vectorBytesOf(this.shape.form)) / WORD_BYTES + SLOT;
   }
 
-  /** Room for the lists of so many higher levels; 0 where there is none. */
+  /** Takes room for the upper lists of `level` levels; 0 if there is not enough. */
   #takeUpper(level: number): number {
     const words = 1 + level * (this.shape.neighbours + 1);
     const at = this.upperWords;
@@ -181,7 +191,7 @@ export class GraphMemory {
   }
 }
 
-/** A level drawn for a node: always the same, and l with the probability m^-l. */
+/** Draws the level of a node: l with probability m^-l, always the same for a node. */
 function levelOf(node: number, neighbours: number): number {
   let hash = Math.imul(node + 1, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

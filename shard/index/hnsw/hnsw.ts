@@ -13,24 +13,24 @@ import { readHnswPayload, writeHnswPayload } from './payload.js';
 import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
-/** Searched for beyond k: codes order rows at almost equal distances by chance. */
+/** Results beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
 const SPARE = 8;
 const WIDTH_MAX = 4096;
-/** Vectors that a walk reads between two pauses: about 1 ms. */
+/** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
 const WALKED_BYTES = 8 << 20;
 const UNFINISHED = 0xffff_ffff;
-/** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
+/** Most rows proposed. Among more equal rows, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
-/** Where so many rows are equal to those found, and few of them are eligible, an exact search takes no longer. */
+/** Most rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
-/** Read in some 5 ms. */
+/** Bytes that are read in about 5 ms, the most for one absorbed row. */
 const LINK_BYTES_MAX = 24 << 20;
-/** Rows arranged, and nodes looked at, between two pauses: about 0.5 ms. */
+/** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
 
 class HnswIndex implements Index {
-  /** By node, and by ordinal. */
+  /** Ordinal of each node, and node of each ordinal. */
   readonly #ordinals = new Column(0);
   readonly #nodes = new Column(NO_NODE);
   readonly #equal: EqualRows;
@@ -67,7 +67,7 @@ class HnswIndex implements Index {
     return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.#graph.count));
   }
 
-  /** Takes the ordinals of the nodes, and joins the rows to them that are none. */
+  /** Takes the ordinals of the nodes, and joins each other row to the node of an equal one. */
   async fill(ordinals: Uint32Array): Promise<void> {
     const { rows, pause } = this.order;
     for (const [node, ordinal] of ordinals.entries()) {
@@ -100,7 +100,7 @@ class HnswIndex implements Index {
     const components = componentsAt(this.order, slot);
     if (!this.#graph.hasRoom || !suits(form, components)) return false;
     const vector = encoded(form, components);
-    // Nothing changes where there is no memory to link a node.
+    // Take the scratch first: without memory to link a node, nothing changes.
     return this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
       if (first !== NONE) return this.#share(first);
@@ -109,17 +109,20 @@ class HnswIndex implements Index {
     });
   }
 
-  /** The node stays, since it leads to others. */
+  /** Clears the node's slot. The node stays, since it leads to others. */
   remove(ordinal: number): void {
     const node = this.#nodes.get(ordinal);
     if (node !== NO_NODE) this.#graph.clearSlot(node);
   }
 
-  /** A search keeps nodes that are gone or not eligible for the way, and goes on until it has found enough others. */
+  /**
+   * Proposes rows near to the query. The walk passes through nodes that are gone or not eligible, until it has found
+   * enough.
+   */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { rows, parameters } = this.order;
     const { form } = this.#graph.shape;
-    // What lies outside of all codes is near to none of them: an exact search has the answer.
+    // A vector outside the range of codes is near to no code: an exact search answers.
     if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
     const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, this.#graph.count);
     const slots = new Set<number>();
@@ -145,7 +148,7 @@ class HnswIndex implements Index {
     this.order.vectors.memory.freeBlock(this.region);
   }
 
-  /** Proposes the nearest nodes found: k rows, and those that may be nearer than what stands for them says. */
+  /** Proposes the nearest nodes found: k rows, and those that may be nearer than their codes show. */
   #propose(found: Uint32Array, k: number, slots: ReadonlySet<number>, propose: (ordinal: number) => boolean): void {
     let limit = Number.POSITIVE_INFINITY;
     for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
@@ -155,7 +158,7 @@ class HnswIndex implements Index {
     }
   }
 
-  /** Makes the node of a row stand for another too; false where it is none. */
+  /** Makes the node of a row represent another row too. Returns false if the row has no node. */
   #share(ordinal: number): boolean {
     const node = this.#nodes.get(ordinal);
     if (node === NO_NODE) return false;
@@ -205,7 +208,7 @@ class HnswIndex implements Index {
     }
   }
 
-  /** Throws `unavailable`, and `capacity_exceeded`, before `use` is called. */
+  /** Takes scratch for `use`. Throws `unavailable` and `capacity_exceeded` before `use` is called. */
   #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
     const region = this.#scratchRegion(most, slots);
     try {
@@ -224,17 +227,17 @@ class HnswIndex implements Index {
   }
 }
 
-/** Reads a row; its bytes are little-endian, as every machine that runs the kernel. */
+/** Reads a row. Its bytes are little-endian, like every machine that runs the kernel. */
 function componentsAt({ vectors }: OpenOrder, slot: number): Int32Array {
   const { buffer, byteOffset } = vectors.vectorBytes(slot);
   return new Int32Array(buffer, byteOffset, vectors.dimension);
 }
 
-/** Throws an Error of one line where a link leads to no node. */
+/** Throws a one-line Error if a link leads to no node. */
 async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Promise<void>): Promise<void> {
   for (let first = 0; first < graph.count; first += CHECKED_AT_ONCE) {
     const bad = arena.kernel.findBadNode(graph.address, graph.upperWords, first, CHECKED_AT_ONCE) >>> 0;
-    if (bad !== NO_NODE) throw new Error(`an HNSW payload whose node ${bad} has a neighbour that is none`);
+    if (bad !== NO_NODE) throw new Error(`an HNSW payload whose node ${bad} has a link to no node`);
     await pause();
   }
 }

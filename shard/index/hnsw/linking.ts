@@ -9,18 +9,18 @@ import { type LinkStage, type LinkWorkerData, linkAll, stepNodes } from './linkT
 
 const PROGRAM = new URL('./linkWorker.js', import.meta.url);
 const THREADS_MAX = 8;
-/** A thread takes about 100 ms to start, in which another links a few hundred nodes. */
+/** Nodes per thread. A thread takes about 100 ms to start, in which another links a few hundred nodes. */
 const NODES_PER_THREAD = 4096;
-/** Vectors lie outside the heap. */
+/** Vectors are outside the heap. */
 const WORKER_HEAP_MB = 64;
 
-/** Threads that link so many nodes, this one included. */
+/** Number of threads that link so many nodes, including this one. */
 export const linkThreads = (nodes: number): number =>
   Math.max(1, Math.min(THREADS_MAX, availableParallelism(), Math.floor(nodes / NODES_PER_THREAD)));
 
 /**
- * Links the nodes that are not linked yet, by as many threads as there are scratches, at these addresses. Throws Cancelled. The
- * other threads have ended when this settles.
+ * Links all nodes that are not linked yet, with one thread per address of a scratch. Throws Cancelled. When it settles,
+ * the other threads have ended.
  */
 export async function linkNodes(
   memory: SharedMemory,
@@ -30,7 +30,7 @@ export async function linkNodes(
 ): Promise<void> {
   const kernel = openKernel(memory);
   const [own, ...others] = walks as [number, ...number[]];
-  // A search of an empty graph finds nothing to link to: the first node is there before the other threads begin.
+  // Link the first node alone: in an empty graph, the other threads would find no node to link to.
   progress.advance(kernel.linkNodes(graph.address, own, 1));
   const steps = { graph: graph.address, stepNodes: stepNodes(graph.shape) };
   const ends = others.map((walk) =>
@@ -44,7 +44,10 @@ export async function linkNodes(
   await Promise.all(ends);
 }
 
-/** Settles when a thread has ended: it has linked what there was, or could not begin. Rejects where it failed later, or was cancelled. */
+/**
+ * Settles when a thread has ended, after linking or because it could not begin. Rejects if it failed later or was
+ * cancelled.
+ */
 function ended(workerData: LinkWorkerData): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(PROGRAM, { workerData, resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB } });

@@ -12,7 +12,7 @@ export const sameBuild = (one: IndexParameters, other: IndexParameters): boolean
   neighbours(one) === neighbours(other) && constructionWidth(one) === constructionWidth(other);
 
 /**
- * Returns the capacity for so many rows. Growing later would copy the whole graph in the thread that serves; a spare node
- * costs about 54 bytes until it is used.
+ * Returns the capacity for so many rows. Growing later would copy the whole graph in the thread that serves. A spare
+ * node costs about 54 bytes until it is used.
  */
 export const capacityFor = (rows: number): number => rows + Math.ceil(rows / 8) + 1024;

@@ -1,9 +1,11 @@
 /**
- * The file of a graph, little-endian, checked as a whole by the generation's manifest:
+ * The file of a graph, little-endian. The generation's manifest has the checksum of the whole.
  *
- *   "VHN1" | u32 dimension | neighbours | construction width | is float | capacity | nodes | entry | words of higher levels
- *   | u32 zero | f64 step | 16 zero bytes | middles: i32 × dimension, in whole units of 16 bytes
- *   | ordinals: u32 × nodes | higher levels | records, as `assembly/graph.ts` has them
+ *   "VHN1" | u32 dimension | neighbours | construction width | is float | capacity | nodes | entry |
+ *   words of upper lists | u32 zero | f64 step | 16 zero bytes |
+ *   middles: i32 × dimension, padded to 16 bytes | ordinals: u32 × nodes | upper lists | records
+ *
+ * `kernel/assembly/graph.ts` has the layout of the last two.
  */
 import { DurableFile } from '../../../shared/files/durable.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
@@ -22,7 +24,7 @@ const middlesBytesOf = (dimension: number): number => 16 * Math.ceil((dimension 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** `ordinals`: by node. */
+/** `ordinals`: the ordinal of each node. */
 export async function writeHnswPayload(path: string, graph: GraphMemory, ordinals: Uint32Array): Promise<void> {
   const { count, entry, upperWords, shape } = graph;
   const { form, neighbours, constructionWidth, capacity } = shape;
@@ -36,7 +38,7 @@ export async function writeHnswPayload(path: string, graph: GraphMemory, ordinal
     let offset = 0;
     for (const bytes of [bytesOf(head), bytesOf(ordinals), graph.uppers(), graph.records()])
       for (const piece of pieces(bytes)) {
-        // A copy: what is written may change meanwhile.
+        // Copy the piece, since it may change during the write.
         await file.write(piece.slice(), offset);
         offset += piece.length;
       }
@@ -47,18 +49,18 @@ export async function writeHnswPayload(path: string, graph: GraphMemory, ordinal
 
 export interface HnswPayload {
   readonly shape: GraphShape;
-  /** The number of nodes. */
+  /** Number of nodes. */
   readonly count: number;
   /**
-   * Fills an empty graph of the same shape, whatever its capacity, and returns the ordinals by node. Links are not looked at. Calls
-   * `stepped` before each piece that is read.
+   * Fills an empty graph of this shape, with any capacity, and returns the ordinals by node. Does not check links.
+   * Calls `stepped` before each piece that is read.
    */
   readonly restore: (graph: GraphMemory, stepped?: () => void) => Promise<Uint32Array>;
 }
 
 /**
- * Returns the result of `use`, which may read until then. Throws an Error of one line where the file is inconsistent, is of
- * another graph, or has an ordinal that is not below `rows`.
+ * Calls `use`, during which it may read, and returns its result. Throws a one-line Error if the file is inconsistent,
+ * is of another graph, or has an ordinal of `rows` or more.
  */
 export async function readHnswPayload<Result>(
   path: string,
@@ -98,18 +100,18 @@ function headOf(head: Int32Array, headBytes: number, wanted: number, parameters:
   const [magic, dimension = 0, m = 0, width = 0, isFloat, capacity = 0, count = 0, entry = 0, upperWords = 0] =
     new Uint32Array(head.buffer, 0, HEAD_BYTES / WORD_BYTES);
   if (headBytes < head.byteLength || magic !== MAGIC)
-    throw new Error(`an HNSW payload of ${headBytes} bytes that begins otherwise`);
+    throw new Error(`an HNSW payload of ${headBytes} bytes that does not begin like one`);
   const asked = [wanted, neighbours(parameters), constructionWidth(parameters)];
   if ([dimension, m, width].some((value, at) => value !== asked[at]))
     throw new Error(`an HNSW payload of ${dimension} dimensions, m ${m}, width ${width}, not ${asked.join(', ')}`);
   if (count > capacity || (count === 0 ? entry !== NO_NODE : entry >= count) || upperWords === 0)
-    throw new Error(`an HNSW payload that says it holds ${count} of ${capacity} nodes, from node ${entry} on`);
+    throw new Error(`an HNSW payload with a header of ${count} of ${capacity} nodes, from node ${entry} on`);
   const step = new DataView(head.buffer).getFloat64(STEP_AT, true);
   const middles = head.slice(HEAD_BYTES / WORD_BYTES, HEAD_BYTES / WORD_BYTES + dimension);
   const form = { isFloat: isFloat === 1, middles, step };
   const shape = { form, neighbours: m, constructionWidth: width, capacity };
   if (graphBytes(shape) > REGION_BYTES_MAX)
-    throw new Error(`an HNSW payload with room for ${capacity} nodes, too many`);
+    throw new Error(`an HNSW payload with room for ${capacity} nodes, which is too many`);
   return { shape, count, entry, upperWords };
 }
 

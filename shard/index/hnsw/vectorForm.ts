@@ -1,28 +1,34 @@
+/**
+ * How a graph stores vectors: as a byte per component, or as f32 if bytes would confuse neighbours. Codes of one graph
+ * share one step and a middle per dimension, so that distances of codes are distances in units of the step.
+ */
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { BuildRows } from '../kind.js';
 import type { BuildProgress } from '../progress.js';
 
 const ONE = 65_536;
-/** More than what adding up 32,768 squares in f32 is off by. */
+/** More than the error of adding 32,768 squares in f32. */
 const FLOAT_DOUBT = 1 + 1 / 256;
 const CODE_MAX = 127;
 const FLOAT_BYTES = 4;
 const LANES = 16;
 
-/** With fewer dimensions, or fewer rows to choose the step for, codes are not worth what they lose. */
+/** Below this dimension, or with fewer rows to choose the step from, codes lose more than they save. */
 const CODED_DIMENSION_MIN = 16;
 const CODED_ROWS_MIN = 1024;
-/** How much wider than the rows that it is chosen for the range of codes is, so that rows to come fit into it. */
+/** Range of codes relative to the range of the rows, so that later rows fit too. */
 const RANGE = 1.25;
-/** Rows by which it is seen whether codes tell them apart; of so many the nearest is looked for among all of these. */
+/**
+ * Rows sampled to decide whether codes distinguish them, and how many of those look for their nearest in the sample.
+ */
 const SAMPLED_ROWS = 1024;
 const SAMPLED_QUERIES = 64;
-/** Of the squared distance of a row to the nearest of the sample, what its code may be away from it. */
+/** Most squared error of a code, relative to the squared distance of a row to the nearest in the sample. */
 const LOSS_MAX = 1 / 16;
-/** A row whose code is farther away than this many times the mean lies outside of the range. */
+/** A row whose squared error exceeds the mean by this factor is outside the range. */
 const OUTSIDE = 4;
 
-/** How the vectors of a graph are stored. `middles` and `step` are those of codes, in Q16.16. */
+/** How the vectors of a graph are stored. `middles` and `step` belong to codes, in Q16.16. */
 export interface VectorForm {
   readonly isFloat: boolean;
   readonly middles: Int32Array;
@@ -35,11 +41,11 @@ const floats = (dimension: number): VectorForm => ({
   step: 0,
 });
 
-/** The bytes of a stored vector: a multiple of 16. */
+/** Returns the bytes of a stored vector: a multiple of 16. */
 export const vectorBytesOf = ({ isFloat, middles: { length } }: VectorForm): number =>
   isFloat ? Math.ceil((length * FLOAT_BYTES) / LANES) * LANES : paddedCodeBytes(length);
 
-/** The words of a vector of Q16.16 components as a graph of this form stores it. */
+/** Encodes a vector of Q16.16 components as this graph stores it, as words. */
 export function encoded(form: VectorForm, components: Int32Array): Int32Array {
   const { isFloat, middles, step } = form;
   const bytes = new ArrayBuffer(vectorBytesOf(form));
@@ -56,7 +62,7 @@ export function encoded(form: VectorForm, components: Int32Array): Int32Array {
 const codeOf = (component: number, middle: number, step: number): number =>
   Math.max(-CODE_MAX, Math.min(CODE_MAX, Math.round((component - middle) / step)));
 
-/** Whether a vector is about as far from its code as others: false where it lies outside of the range of codes. */
+/** Whether a vector is about as far from its code as others; false outside the range of codes. */
 export function suits(form: VectorForm, components: Int32Array): boolean {
   const { isFloat, middles, step } = form;
   if (isFloat) return true;
@@ -68,17 +74,17 @@ export function suits(form: VectorForm, components: Int32Array): boolean {
   return loss <= OUTSIDE * codeLoss(form);
 }
 
-/** The mean squared distance between a row and its code, where the row lies anywhere between codes. */
+/** Returns the mean squared distance of a row from its code, for rows spread evenly between codes. */
 const codeLoss = ({ step, middles }: VectorForm): number => (middles.length * step * step) / 12;
 
 const bits = new Uint32Array(1);
 const asFloat = new Float32Array(bits.buffer);
 
 /**
- * A distance of the kernel above which no row is likely to be nearer than one at `distance`. The difference of two codes is
- * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; the squares of what
- * each is off by add to it with the dimensions. Two distances are compared, and this is three deviations. Floats are off by
- * their last bits.
+ * Returns a distance of codes beyond which no row is likely to be nearer than one at `distance`. The difference of two
+ * codes has a variance of 1/6 per dimension. So the square of a distance d has a standard deviation of 2d/√6, to which
+ * the squared errors add with the dimensions. Two distances are compared, and the margin is three deviations. Floats
+ * differ by their last bits.
  */
 export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number): number {
   if (!isFloat) return distance + 3.5 * Math.sqrt(distance + middles.length / 17);
@@ -87,7 +93,7 @@ export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number)
   return bits[0];
 }
 
-/** Chooses codes for these rows: floats where they are few, or where codes do not tell neighbours apart. Throws Cancelled. */
+/** Chooses codes for these rows, or floats if the rows are few or codes would confuse neighbours. Throws Cancelled. */
 export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   const { dimension, count } = rows;
   if (dimension < CODED_DIMENSION_MIN || count < CODED_ROWS_MIN) return floats(dimension);
@@ -109,7 +115,7 @@ export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   return codeLoss(form) <= LOSS_MAX * nearestSquared(rows, progress) ? form : floats(dimension);
 }
 
-/** Whether the rows from `first` on are told apart by the codes that were chosen for others. */
+/** Whether codes that were chosen for other rows also suit the rows from `first` on. */
 export function stillSuits(form: VectorForm, rows: BuildRows, first: number): boolean {
   if (form.isFloat) return false;
   let outside = 0;
@@ -117,7 +123,10 @@ export function stillSuits(form: VectorForm, rows: BuildRows, first: number): bo
   return outside <= SAMPLED_ROWS / 16;
 }
 
-/** The median squared distance of a row of a sample to the nearest of the others, in Q16.16 squared; 0 where most are equal. */
+/**
+ * Returns the median squared distance of sampled rows to their nearest in the sample, in Q16.16 squared; 0 if most are
+ * equal.
+ */
 function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   const sample = [...sampled(rows, 0)];
   const apart = sample.slice(0, SAMPLED_QUERIES).map((query) => {
@@ -131,14 +140,14 @@ function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   return Number.isFinite(median) ? median : 0;
 }
 
-/** The squared distance of two rows where they differ and that is less than `nearest`, else `nearest`. */
+/** Returns the squared distance of two rows if they differ and it is below `nearest`, else `nearest`. */
 function nearer(nearest: number, one: Int32Array, other: Int32Array): number {
   let squares = 0;
   for (let i = 0; i < one.length && squares < nearest; i++) squares += (one[i]! - other[i]!) ** 2;
   return squares > 0 ? Math.min(nearest, squares) : nearest;
 }
 
-/** Yields live ordinals from `first` on, evenly apart. */
+/** Yields live ordinals from `first` on, evenly spaced. */
 function* sampled(rows: BuildRows, first: number): Generator<number> {
   const apart = Math.max(1, (rows.count - first) / SAMPLED_ROWS);
   for (let at = first; at < rows.count; at += apart) if (rows.isLive(Math.floor(at))) yield Math.floor(at);

@@ -2,7 +2,7 @@ import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';
 import { vectorBytesOf } from './vectorForm.js';
 
-/** `assembly/graphWalk.ts` says what is in it. */
+/** Header; see `assembly/graphWalk.ts`. */
 const HEADER_WORDS = 16;
 const WORD_BYTES = 4;
 const ENTRY_BYTES = 8;
@@ -10,7 +10,7 @@ const LANES_BYTES = 16;
 
 const aligned = (sizeBytes: number): number => 16 * Math.ceil(sizeBytes / 16);
 
-/** The parts of a scratch, in bytes and in order. */
+/** Returns the parts of a scratch, in bytes and in order. */
 function partsOf(shape: GraphShape, most: number, slots: number): readonly number[] {
   const { neighbours, capacity, form } = shape;
   return [
@@ -25,11 +25,11 @@ function partsOf(shape: GraphShape, most: number, slots: number): readonly numbe
   ].map(aligned);
 }
 
-/** `slots`: of the bitmap of eligible slots; 0 for none. */
+/** `slots`: bits of the bitmap of eligible slots; 0 for no bitmap. */
 export const walkBytes = (shape: GraphShape, most: number, slots = 0): number =>
   partsOf(shape, most, slots).reduce((sum, bytes) => sum + bytes, 0);
 
-/** What a search of a graph needs, in memory of the same kernel at an address: for `most` nodes. */
+/** Scratch of a search of a graph, at an address in the same memory. It has room for `most` nodes. */
 export class WalkScratch {
   readonly #entries: number;
 
@@ -55,8 +55,8 @@ export class WalkScratch {
   }
 
   /**
-   * Prepares a search for `width` nodes: all, or those that have a slot, in `eligible` where it is given. `query`: the words of
-   * a vector as the graph stores it.
+   * Prepares a search for `width` nodes: all, or those with a slot, optionally in `eligible`. `query`: the words of a
+   * vector encoded for the graph.
    */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: SlotSet | undefined): void {
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
@@ -68,7 +68,7 @@ export class WalkScratch {
     eligible.addTo(words.fill(0));
   }
 
-  /** The first `count` nodes found, nearest first: each a node, and its distance. */
+  /** Returns the first `count` nodes found, nearest first: each as its number and its distance. */
   found(count: number): Uint32Array {
     return new Uint32Array(this.buffer, this.#entries, 2 * count);
   }

@@ -14,13 +14,13 @@ import { WorkMemory } from './workMemory.js';
 
 const SEED = 0x1f5eed;
 const LISTS_MIN = 16;
-/** Rows of the sample for each list: more do not make the lists better, fewer than the minimum make them poor. */
+/** Rows of the sample per list. More do not improve the lists; fewer than the minimum make them poor. */
 const SAMPLE_PER_LIST = 256;
 const SAMPLE_PER_LIST_MIN = 32;
-/** Products of a row of the sample, a list and a dimension: about 0.6 s for each iteration. */
+/** Products of a row of the sample, a list and a dimension: about 0.6 s per iteration. */
 const SAMPLE_WORK = 8e9;
 const SAMPLE_BYTES = 2 ** 30;
-/** The share of the sample that may be cut to the ends of the range. */
+/** Share of the sample that may be clipped to the range of codes. */
 const OUTLIERS = 1 / 100;
 /** Rows between two checks for cancellation. */
 const COPIED_AT_ONCE = 1024;
@@ -40,7 +40,7 @@ export const ivfBuilder: IndexBuilder = {
 
 interface Built {
   readonly assigner: CentroidAssigner;
-  /** By ordinal. */
+  /** List of each ordinal. */
   readonly assigned: Uint32Array;
   readonly usualShift: number;
 }
@@ -80,7 +80,7 @@ async function extended(memory: WorkMemory, order: BuildOrder, base: BuildBase):
   return { assigner, assigned, usualShift };
 }
 
-/** Returns the number of lists for so many rows: as requested, else the square root of the rows. */
+/** Returns the number of lists for so many rows: as requested, by default the square root of the rows. */
 function listsFor(rows: number, { nList }: IndexParameters): number {
   const wanted = nList ?? Math.max(LISTS_MIN, Math.round(Math.sqrt(rows)));
   return Math.max(1, Math.min(wanted, rows));
@@ -138,7 +138,7 @@ function assignRows(
 
 const everyList = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, list) => list);
 
-/** Renumbers the lists that have rows, in their order, so that the first of equally near lists stays the first. */
+/** Renumbers the lists that have rows and keeps their order, so that the first of equally near lists stays first. */
 function dropEmpty(assigned: Uint32Array, count: number): Uint32Array {
   const isUsed = new Uint8Array(count);
   for (const list of assigned) if (list !== NO_LIST) isUsed[list] = 1;

@@ -5,9 +5,9 @@ const NUMBER_BYTES = 8;
 /** Products of a row, a list and a dimension: about 2 ms of assigning. */
 const ASSIGNED_AT_ONCE = 2e7;
 
-/** Finds the nearest centroid of rows, in the memory of a build: see `kernel/assembly/assign.ts`. */
+/** Finds the nearest centroid of rows, in the memory of a build; see `kernel/assembly/assign.ts`. */
 export class CentroidAssigner {
-  /** The address of the centroids, a table of rows. `cut` must be called after a change. */
+  /** Address of the centroids, a table of rows. Call `cut` after a change. */
   readonly centroids: number;
   readonly #order: Uint32Array;
   readonly #codes: number;
@@ -43,7 +43,7 @@ export class CentroidAssigner {
   }
 
   /**
-   * Writes the list of each row of `table` to `assigned`, both addresses; returns how many changed. Takes about
+   * Writes the list of each row of `table` to `assigned` (both are addresses); returns how many changed. Takes about
    * count × dimension / 10 ns a row.
    */
   assign(table: number, rows: number, assigned: number): number {
@@ -53,7 +53,7 @@ export class CentroidAssigner {
     return kernel.assignRows(this.#order.byteOffset, table, rows, assigned, wide ? 1 : 0);
   }
 
-  /** Rows to assign at once. */
+  /** Number of rows to assign at once. */
   get rowsAtOnce(): number {
     return Math.max(1, Math.floor(ASSIGNED_AT_ONCE / (this.count * this.memory.dimension)));
   }

@@ -3,8 +3,8 @@ import { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../../kernel/vectorMemory.js';
 
 /**
- * The centroids, as rows whose slots and ids are the numbers of the lists. The exact kernel finds the nearest, and the
- * first of equally near ones, so a build and a search agree on the list of a vector.
+ * The centroids, stored as rows whose slots and ids are the numbers of the lists. The exact kernel finds the nearest
+ * centroid, the first of equally near ones. So a build and a search choose the same list for a vector.
  */
 export class Centroids {
   readonly #rows: VectorBlocks;
@@ -30,7 +30,7 @@ export class Centroids {
     return this.#rows.bytes;
   }
 
-  /** Returns a copy of the components of the centroid of a list. */
+  /** Returns a copy of the components of a list's centroid. */
   components(list: number): Int32Array {
     return new Int32Array(this.#rows.vectorBytes(list).buffer);
   }

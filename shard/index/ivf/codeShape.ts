@@ -1,17 +1,17 @@
-/** The kernel reads codes in units of this. */
+/** Alignment of codes in the kernel. */
 const CODE_ALIGNMENT_BYTES = 16;
 const CODE_COMPONENT_BYTES = 2;
 const TOTAL_MAX = 2 ** 32 - 1;
 const I16_MAX = 2 ** 15 - 1;
 
-/** Codes that the kernel measures at once: tables hold a multiple of this. */
+/** Codes that the kernel measures at once. Tables have a multiple of it. */
 export const CODE_GROUP = 8;
 
-/** The cut of the vectors of one dimension to i16, and its effect on distances: see `kernel/assembly/cut.ts`. */
+/** The cut of the vectors of one dimension to i16, and its effect on distances; see `kernel/assembly/cut.ts`. */
 export class CodeShape {
   /** Bytes from a code to the next. */
   readonly codeBytes: number;
-  /** The largest component of a difference of codes: the sum of its squares fits in u32. */
+  /** Largest component of a difference of codes: the sum of its squares fits u32. */
   readonly differenceMax: number;
 
   constructor(readonly dimension: number) {
@@ -19,7 +19,7 @@ export class CodeShape {
     this.differenceMax = Math.min(I16_MAX, Math.floor(Math.sqrt(TOTAL_MAX / dimension)));
   }
 
-  /** The largest component of a code: the difference of any two is in range. */
+  /** Largest component of a code: the difference of any two is in range. */
   get componentMax(): number {
     return this.differenceMax >>> 1;
   }

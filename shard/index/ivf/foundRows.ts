@@ -1,6 +1,6 @@
 const FIRST_CAPACITY = 1024;
 
-/** Rows that may be among the nearest, each with a distance that it does not fall below. */
+/** Rows that may be among the nearest, each with a lower bound of its distance. */
 export class FoundRows {
   #slots = new Uint32Array(FIRST_CAPACITY);
   #least = new Float64Array(FIRST_CAPACITY);
@@ -27,7 +27,7 @@ export class FoundRows {
     this.#count = kept;
   }
 
-  /** A copy of the slots. */
+  /** Returns a copy of the slots. */
   slots(): Uint32Array {
     return this.#slots.slice(0, this.#count);
   }

@@ -3,25 +3,25 @@ import { canBeCoded } from '../../kernel/planeMemory.js';
 import { ListChunk, type ListsShape, type MeasuredRow } from './listChunk.js';
 import type { StagedVector, VectorPlace } from './stagedVector.js';
 
-/** A list grows by this share of itself, and by this many rows at least. */
+/** Growth of a list, relative to itself and in rows, whichever is more. */
 const GROWTH = 1 / 4;
 const GROWTH_MIN = 8;
 
 const I32_MAX = 2 ** 31 - 1;
 const clamped = (component: number): number => Math.max(-I32_MAX, Math.min(I32_MAX, component));
 
-/** A row to be added to a list. */
+/** A row to add to a list. */
 export type ListedRow = Pick<MeasuredRow, 'slot' | 'vector'>;
 
 const largestOf = ({ arena, address }: VectorPlace, strideBytes: number): number =>
   arena.kernel.largestComponent(address, strideBytes) >>> 0;
 
-/** The rows nearest to one centroid. Rows that can have no codes are in chunks of their own. */
+/** The rows nearest to one centroid. Rows that cannot have codes have their own chunks. */
 export class InvertedList {
   readonly chunks: ListChunk[] = [];
   #count = 0;
 
-  /** `centroid`: returns its components. */
+  /** `centroid`: returns the components of the list's centroid. */
   constructor(
     private readonly shape: ListsShape,
     private readonly centroid: () => Int32Array,
@@ -35,7 +35,7 @@ export class InvertedList {
     return this.chunks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
   }
 
-  /** Adds rows in chunks of their own, whose planes are made for them; yields after each row. Throws `capacity_exceeded`. */
+  /** Adds rows in new chunks, whose planes are fitted to them. Yields after each row. Throws `capacity_exceeded`. */
   *fill(rows: readonly ListedRow[], staged: StagedVector): Generator<undefined> {
     const { narrowReach, strideBytes } = this.shape;
     const centroid = this.centroid();
@@ -58,7 +58,7 @@ export class InvertedList {
     }
   }
 
-  /** Throws `capacity_exceeded`, and has then not added the row. */
+  /** Adds a row. Throws `capacity_exceeded`, and then has not added it. */
   add({ slot, vector }: ListedRow, staged: StagedVector): void {
     const { narrowReach, strideBytes } = this.shape;
     const largest = largestOf(vector, strideBytes);
@@ -93,7 +93,7 @@ export class InvertedList {
     return chunk;
   }
 
-  /** Fits the plane to rows that lie around the centroid, no farther in any dimension than the vector in one. */
+  /** Fits the plane to rows around the centroid, whose farthest component is that of the vector. */
   #fitAround(chunk: ListChunk, { arena, address }: VectorPlace, centroid: Int32Array, staged: StagedVector): void {
     const components = new Int32Array(arena.buffer, address, centroid.length);
     const reach = components.reduce((most, component, i) => Math.max(most, Math.abs(component - centroid[i]!)), 0);
@@ -101,7 +101,7 @@ export class InvertedList {
     const largest = ends.flatMap((end) => [...end]).reduce((most, component) => Math.max(most, Math.abs(component)), 0);
     const within = canBeCoded(largest, this.shape.narrowReach) ? ends : [components];
     const { arena: own } = chunk.region;
-    // One after another, since the second is written in the place of the first.
+    // Yield one vector at a time, since both are written to the same place.
     chunk.fit(placed(own, within, staged), within === ends ? largest : 0, staged);
   }
 }

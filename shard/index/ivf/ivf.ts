@@ -1,3 +1,7 @@
+/**
+ * An open inverted file (see `builder.ts`): each list has a sign code and a byte code per row, and centroids are exact
+ * rows. A search reads n_probe lists, prunes by sign codes, then by byte codes, and the exact kernel ranks the rest.
+ */
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
@@ -14,16 +18,19 @@ import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './pay
 import { rowsByList } from './rowsByList.js';
 import { StagedVector, type VectorPlace } from './stagedVector.js';
 
-/** Work between two pauses, in bytes of codes: 0.5 to 1 ms. The other figures are the costs of a call of the kernel and of a row. */
+/**
+ * Work between two pauses, in bytes of codes: 0.5 to 1 ms. The next figures are costs per call of the kernel and per
+ * row.
+ */
 const SLICE_BYTES = 6 << 20;
 const CALL_COST_BYTES = 4 << 10;
 const ADDED_COST_BYTES = 12 << 10;
 const COUNTED_COST_BYTES = 256;
-/** Vectors for which middles and steps are chosen at once: well below a millisecond. */
+/** Vectors that middles and steps are fitted to at once: well below a millisecond. */
 const FILLED_BYTES = 2 << 20;
 const FILLED_ROWS_MAX = 4096;
 
-/** Costs in rows that are measured one after another, with 100 dimensions. A candidate is measured later; a row is read as a code. */
+/** Costs in rows of an exact scan, with 100 dimensions. A candidate is measured later; a row is read as a code. */
 const COST_ROWS = 1000;
 const COST_PER_CENTROID = 2;
 const COST_PER_PROBE = 60;
@@ -38,10 +45,10 @@ class IvfIndex implements Index {
   readonly #usualShift: number;
   readonly #centroids: Centroids;
   readonly #lists: readonly InvertedList[];
-  /** By ordinal; its length is a capacity. */
+  /** List of each ordinal. The length is a capacity. */
   #assigned: Uint32Array;
   #ordinals: number;
-  /** The rows, and the sum of the squares of the lists' lengths. */
+  /** Number of rows, and sum of the squares of the lists' lengths. */
   #count = 0;
   #squares = 0;
 
@@ -76,7 +83,7 @@ class IvfIndex implements Index {
 
   cost(k: number): number {
     const lists = this.#lists.length;
-    // Queries lie where rows lie: the lists read are as long as the list of a random row.
+    // Queries are distributed like rows, so the lists read are as long as the list of a random row.
     const length = this.#count === 0 ? 0 : this.#squares / this.#count;
     const probes = probesFor(lists, this.order.parameters);
     const read = Math.min(this.#count, length * probes);
@@ -85,7 +92,7 @@ class IvfIndex implements Index {
     return (fixed + candidate * k + row * read) / this.order.vectors.shape.scannedRowCost;
   }
 
-  /** Adds the rows of the payload. Throws `capacity_exceeded`, and an Error where a row is in no list. */
+  /** Adds the rows of the payload. Throws `capacity_exceeded`, and an Error if a live row is in no list. */
   async fill(): Promise<void> {
     const { rows, vectors, pause } = this.order;
     await this.#checkRows();
@@ -132,8 +139,8 @@ class IvfIndex implements Index {
   }
 
   /**
-   * Returns the nearest `k` rows of the lists read, but for those that their signs show to be farther by several of the errors that signs
-   * usually have, and the few others that codes do not tell from them.
+   * Returns the nearest `k` rows of the lists read, and a few others that codes do not distinguish from them. Sign
+   * codes drop rows that seem too far by several of their usual errors, which may miss a near row.
    */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     if (this.#count === 0) return new Uint32Array(0);
@@ -164,7 +171,10 @@ class IvfIndex implements Index {
     this.#centroids.free();
   }
 
-  /** A search of all lists is to find what an exact one finds, and signs are a guess. */
+  /**
+   * Signs to compare with, unless the search reads all lists: it must then find what an exact search finds, and signs
+   * guess.
+   */
   #signsFor(probes: number): ListSigns | undefined {
     return probes < this.#lists.length ? this.#common.signs : undefined;
   }
@@ -182,7 +192,7 @@ class IvfIndex implements Index {
     this.#squares += 2 * to.count - 1;
   }
 
-  /** Takes the rows that are gone out of their lists, in slices. Throws an Error where another is in no list. */
+  /** Removes rows that are gone from their lists, in slices. Throws an Error if a live row is in no list. */
   async #checkRows(): Promise<void> {
     const { rows, pause } = this.order;
     const atOnce = SLICE_BYTES / COUNTED_COST_BYTES;
@@ -204,13 +214,13 @@ class IvfIndex implements Index {
     return list !== NO_LIST;
   }
 
-  /** Reads lists in slices; all of them, or until the query has seen k rows. */
+  /** Reads lists in slices, all of them or until the query has seen k rows. */
   async #read(lists: Uint32Array, scan: ListQuery, eligible: SlotSet | undefined, untilFull = false): Promise<void> {
     const { codeBytes } = this.#common;
     let spentBytes = 0;
     for (const list of lists) {
       if (untilFull && scan.isFull) return;
-      // What is added during a pause, to a chunk or as one, is of rows that the search has seen elsewhere.
+      // Rows that are added during a pause were already seen by the search elsewhere.
       for (const chunk of this.#lists[list]!.chunks) {
         const { end } = chunk;
         for (let position = 0; position < end; ) {
@@ -226,7 +236,7 @@ class IvfIndex implements Index {
   }
 }
 
-/** Returns the number of lists that a search reads: as requested, else the square root of the lists. */
+/** Returns the number of lists that a search reads: as requested, by default the square root of the lists. */
 function probesFor(lists: number, { nProbe }: IndexParameters): number {
   return Math.min(lists, nProbe ?? Math.max(1, Math.round(Math.sqrt(lists))));
 }

@@ -4,22 +4,22 @@ import { CentroidAssigner } from './centroidAssigner.js';
 import { groupsOf, type WorkMemory } from './workMemory.js';
 
 export const ITERATIONS = 20;
-/** Iterations end when fewer than one in so many rows changed its list. */
+/** Iterations end when fewer than one in this many rows changes its list. */
 const SETTLED = 1000;
 /** Rows between two checks for cancellation. */
 const CUT_AT_ONCE = 1024;
 
-/** The rows to train on, as a table in the memory of a build. */
+/** Training rows, as a table in the memory of a build. */
 export interface Sample {
   readonly table: number;
   readonly count: number;
-  /** The shift that suits nearly all rows; the others are cut to the ends of the range. */
+  /** Shift that suits nearly all rows; the others are clipped to the range. */
   readonly shift: number;
 }
 
 /**
  * Computes the centroids of `lists` lists: seeds by k-means++, then Lloyd's iterations, with means rounded to whole
- * components. Advances `progress` by the rows of the sample for the seeds and for each of ITERATIONS.
+ * components. Advances `progress` by the rows of the sample, once for the seeds and once per iteration.
  */
 export class KMeans {
   readonly #assigner: CentroidAssigner;
@@ -42,16 +42,16 @@ export class KMeans {
     this.#drawSeeds();
     const assigned = memory.words(count).byteOffset;
     const components = (lists * strideBytes) / 4;
-    // Allocated first: the buffer changes when the memory grows.
+    // Allocate first, since the buffer changes when the memory grows.
     const sumsAddress = memory.allocate(8 * components);
     const sums = new BigInt64Array(memory.buffer, sumsAddress, components);
     const counts = memory.words(lists);
     for (let iteration = 0; iteration < ITERATIONS; iteration++) {
       assigner.cut();
       const changed = this.#assignSample(assigned, sums.fill(0n), counts.fill(0));
-      // A centroid without rows stays where it is.
+      // A centroid without rows does not move.
       kernel.moveToMeans(sums.byteOffset, counts.byteOffset, lists, strideBytes, assigner.centroids);
-      // It restarts at a random row; where all rows are equal its list stays empty.
+      // Restart an empty list at a random row. If all rows are equal it stays empty.
       if (iteration + 1 < ITERATIONS)
         for (let list = 0; list < lists; list++) if (counts[list] === 0) this.#moveToRow(list, numbers.below(count));
       if (changed * SETTLED < count) {
@@ -63,7 +63,7 @@ export class KMeans {
     return assigner;
   }
 
-  /** Draws each seed with a probability proportional to its squared distance from the seeds before it. */
+  /** Draws each seed with a probability proportional to its squared distance from the nearest earlier seed. */
   #drawSeeds(): void {
     const { lists, numbers, progress } = this;
     const { table, count, shift } = this.sample;
@@ -81,7 +81,7 @@ export class KMeans {
     for (let list = 0; list < lists; list++) {
       this.#moveToRow(list, row);
       const sum = kernel.lowerToSeed(rowCodes, count, codeBytes, rowCodes + row * codeBytes, nearest, totals);
-      // 0 where every row has the code of a seed.
+      // The sum is 0 if every row has the code of a seed.
       row = sum > 0 ? kernel.rowAtSum(nearest, count, numbers.next() * sum) : numbers.below(count);
       progress.advance(Math.floor(((list + 1) * count) / lists) - Math.floor((list * count) / lists));
     }

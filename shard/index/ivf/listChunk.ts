@@ -10,29 +10,29 @@ import type { StagedVector, VectorPlace } from './stagedVector.js';
 
 const SLOT_BYTES = 4;
 const ALIGNMENT_BYTES = 16;
-/** A chunk is larger only where a few codes are. */
+/** Largest chunk, unless a few codes need more. */
 const CHUNK_BYTES_MAX = 1 << 20;
-/** The share of a chunk that may stay empty, to have fewer chunks. */
+/** Share of a chunk that may stay empty, to have fewer chunks. */
 const WASTE_MAX = 1 / 4;
 
-/** What all lists of an index have in common. */
+/** Common facts of all lists of an index. */
 export interface ListsShape {
   readonly memory: VectorMemory;
   readonly codeBytes: number;
   readonly strideBytes: number;
   readonly narrowReach: number;
-  /** Undefined where rows have no codes of signs. */
+  /** Undefined if rows have no sign codes. */
   readonly signs: ListSigns | undefined;
 }
 
-/** A row of a list; `largest`: its largest component in magnitude. */
+/** A row of a list. `largest`: its largest component in magnitude. */
 export interface MeasuredRow {
   readonly slot: number;
   readonly vector: VectorPlace;
   readonly largest: number;
 }
 
-/** The layout of chunks: see `ListChunk`. */
+/** The layout of chunks; see `ListChunk`. */
 class ChunkSizes {
   readonly centreBytes: number;
   readonly #signBytes: number;
@@ -45,7 +45,7 @@ class ChunkSizes {
     this.#rowsUnit = signs === undefined ? CODED_ROWS : wholeGroups(1);
   }
 
-  /** Of the chunk for so many rows: a power of two, since regions have no other sizes. */
+  /** Returns the bytes of the chunk for so many rows: a power of two, like every region. */
   bytesFor(rows: number): number {
     const least = classBytes(this.#bytes(this.#rowsUnit));
     const wanted = this.#bytes(rows);
@@ -84,11 +84,11 @@ class ChunkSizes {
 }
 
 /**
- * A part of a list that never moves: the codes of its rows under a plane of its own, and their slots. A removed row leaves a gap
- * for a later row, so that a search that paused in the chunk misses nothing.
+ * A part of a list that never moves: the codes of its rows under their own plane, and their slots. A removed row leaves
+ * a gap for a later row, so that a search that paused in the chunk misses nothing.
  *
- *   rotated centroid | bitmap of the places that have a row | codes of signs | plane of `capacity` rows
- *   | slots: capacity × u32, NO_SLOT where there is no row
+ *   Rotated centroid | bitmap of the places that have a row | sign codes | plane of `capacity` rows |
+ *   slots: capacity × u32, NO_SLOT for a gap
  */
 export class ListChunk {
   readonly region: Region;
@@ -97,18 +97,18 @@ export class ListChunk {
   readonly slotsAddress: number;
   readonly bitmapAddress: number;
   readonly plane: PlaneMemory;
-  /** Of the rows that have codes, around the rotated centroid, which lies where the chunk begins. */
+  /** Sign codes of the rows, around the rotated centroid at the beginning of the chunk. */
   readonly signs: SignCodes | undefined;
-  /** The first position that was never used. */
+  /** End of the places that were ever used. */
   end = 0;
-  /** An upper bound of the magnitudes of all components, and of the middles of the plane. It does not shrink. */
+  /** Upper bound of the magnitudes of all components, and of the plane's middles. It does not shrink. */
   largestComponent = 0;
   readonly #used: BitSet;
   #gaps = 0;
 
   /**
-   * Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller. `hasCodes`: false where they can have none.
-   * `centroid`: that of the list.
+   * Makes an empty chunk. Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller.
+   * `hasCodes`: false if they cannot have codes. `centroid`: that of the list.
    */
   constructor(
     private readonly shape: ListsShape,
@@ -139,7 +139,7 @@ export class ListChunk {
     return this.#gaps > 0 || this.end < this.capacity;
   }
 
-  /** Chooses middles and steps of the plane for these vectors. `largest`: their largest component in magnitude. */
+  /** Fits middles and steps of the plane to these vectors. `largest`: their largest component in magnitude. */
   fit(vectors: Iterable<VectorPlace>, largest: number, staged: StagedVector): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
@@ -157,7 +157,7 @@ export class ListChunk {
     this.largestComponent = other.largestComponent;
   }
 
-  /** Adds a row; there must be capacity. */
+  /** Adds a row. There must be capacity. */
   add({ slot, vector, largest }: MeasuredRow, staged: StagedVector): void {
     const position = this.#gaps > 0 ? this.slots.indexOf(NO_SLOT) : this.end;
     if (this.hasCodes) this.#encode(position, vector, staged);
@@ -168,7 +168,7 @@ export class ListChunk {
     this.largestComponent = Math.max(this.largestComponent, largest);
   }
 
-  /** False where the row is not in this chunk. */
+  /** Removes a row. Returns false if it is not in this chunk. */
   remove(slot: number): boolean {
     const position = this.slots.indexOf(slot);
     if (position === -1) return false;
@@ -186,7 +186,7 @@ export class ListChunk {
   #encode(position: number, vector: VectorPlace, staged: StagedVector): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
-    // The kernel counts rows from the first: addresses are u32, and begin again at 0.
+    // The kernel counts rows from the first. Addresses are u32 and wrap around to 0.
     const first = (staged.addressIn(arena, vector) - position * strideBytes) | 0;
     arena.kernel.encodeRows(this.plane.address, first, strideBytes, position, 1);
     if (this.signs === undefined) return;

@@ -8,42 +8,42 @@ import type { Region } from '../../kernel/vectorMemory.js';
 import { FoundRows } from './foundRows.js';
 import type { ListChunk } from './listChunk.js';
 
-/** Rows for one call of the kernel while it has not found k, and finds every row. */
+/** Rows per call of the kernel until k rows are found, since until then it returns every row. */
 const ROWS_AT_FIRST = 64;
-/** Rows found are thinned out when they are as many as this and twice what was left the last time. */
+/** Found rows are thinned at this number, and at twice the rows left by the last time. */
 const THINNED_MIN = 4096;
 
-/** Rows for one call of the kernel by signs, of which it leaves out most. */
+/** Rows per call of the kernel with sign codes, which drop most of them. */
 const ROWS_BY_SIGNS = 4 * BATCH_ROWS;
 const BITMAP_BYTES = ROWS_BY_SIGNS / 8;
-/** The kernel writes estimates where it found no rows yet. */
+/** The kernel writes estimates behind the rows found so far. */
 const ROOM_BYTES = ROWS_BY_SIGNS * FOUND_BYTES + ESTIMATING_BYTES;
 
 /**
- * A row is left out where its estimate by signs is too far by as many errors of such estimates: one in twenty is farther off, and
- * few of those are among the nearest.
+ * A row is dropped if its estimate by signs is too far by this many standard errors. One estimate in twenty is farther
+ * off, and few of those rows are among the nearest.
  */
 const ERRORS = 1.6;
 
-/** What the query needs of the collection. */
+/** Facts about the collection that a query needs. */
 export interface QueriedRows {
   readonly shape: BlockShape;
   readonly narrowReach: number;
 }
 
 /**
- * A query for the nearest `k` rows of the chunks it is compared with. Of most rows the codes show that they are farther than k
- * others; the few that are left are to be measured. `free` must be called in any case.
+ * A query for the nearest `k` rows of the chunks that it is compared with. Codes show that most rows are farther than k
+ * others; the caller measures the rest. Always call `free`.
  */
 export class ListQuery {
   readonly #query: Uint8Array;
   readonly #found = new FoundRows();
   #scratch: ListScratch | undefined;
-  /** Rows compared, at least up to the k-th. */
+  /** Number of rows compared, exact until k. */
   #seen = 0;
   #thinAt = THINNED_MIN;
 
-  /** `k`: at least 1; `rotated`: the query as signs are compared with it, undefined where they are not to be. */
+  /** `k`: at least 1. `rotated`: the query, rotated for sign codes; undefined to compare without them. */
   constructor(
     query: Int32Array,
     private readonly k: number,
@@ -53,14 +53,15 @@ export class ListQuery {
     this.#query = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
   }
 
-  /** Whether it has seen k rows. */
+  /** Whether the query has seen k rows. */
   get isFull(): boolean {
     return this.#seen >= this.k;
   }
 
   /**
-   * Compares some rows of the chunk from `position` on, those in `eligible`; returns the position after them. The first position is
-   * 0: the kernel reads bitmaps by whole words, so it cannot go on from where a chunk ended before it grew.
+   * Compares rows of the chunk from `position` on, optionally only those in `eligible`; returns the position behind
+   * them. Each chunk is read from 0: the kernel reads bitmaps by whole words, and cannot resume at the former end of a
+   * chunk that grew.
    */
   scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
     const most = this.rotated === undefined ? BATCH_ROWS : ROWS_BY_SIGNS;
@@ -72,7 +73,7 @@ export class ListQuery {
     return position + rows;
   }
 
-  /** The rows that may be among the nearest `k`, all of them: to be called once. */
+  /** Returns all rows that may be among the nearest `k`. Call it once. */
   slots(): Uint32Array {
     if (this.#scratch !== undefined) this.#found.keepWithin(this.#scratch.worst);
     return this.#found.slots();
@@ -96,7 +97,7 @@ export class ListQuery {
     this.#thinAt = Math.max(THINNED_MIN, 2 * this.#found.count);
   }
 
-  /** Takes rows of which nothing is known. */
+  /** Takes rows without looking at codes. */
   #takeAll({ slots, holds }: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
     for (let at = position; at < position + rows; at++) {
       if (!holds(at) || eligible?.has(slots[at]!) === false) continue;
@@ -114,16 +115,16 @@ export class ListQuery {
 
 interface FoundViews {
   readonly region: Region;
-  /** The rows found, as f64 and as u32. */
+  /** Rows found, viewed as f64 and as u32. */
   readonly numbers: Float64Array;
   readonly words: Uint32Array;
 }
 
-/** The scratch of a scan and the query for signs, then the rows that a call of the kernel finds, then a bitmap of the rows it looks at. */
+/** The scratch of a scan and the query for signs, then the rows found by a call of the kernel, then a bitmap. */
 class ListScratch extends ScanScratch {
   readonly comparesSigns: boolean;
   #found: FoundViews | undefined;
-  /** The chunk whose centre the query for signs has entered. */
+  /** Chunk whose centre the query for signs has entered. */
   #entered: ListChunk | undefined;
 
   constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
@@ -146,7 +147,7 @@ class ListScratch extends ScanScratch {
     return this.#found;
   }
 
-  /** Above this nothing is among the nearest. */
+  /** Bound: a row above it is not among the nearest. */
   get worst(): number {
     return this.region.arena.kernel.worstDistance(this.address);
   }
@@ -173,7 +174,7 @@ class ListScratch extends ScanScratch {
     );
   }
 
-  /** Returns the address of the bitmap of a whole chunk, of which only the rows from `first` on, a multiple of 64, can be read. */
+  /** Returns the address of the bitmap of a chunk. Only its rows from `first` on, a multiple of 64, can be read. */
   stageEligible(slots: Uint32Array, first: number, rows: number, eligible: SlotSet): number {
     const address = this.roomAddress + ROOM_BYTES;
     const words = new Uint32Array(this.region.arena.buffer, address, BITMAP_BYTES / 4).fill(0);

@@ -1,11 +1,11 @@
 import { SignCoder } from '../../kernel/signCodes.js';
 
-/** With fewer dimensions the signs of a row cost as much as its codes. */
+/** Below this dimension a row's sign code costs as much as its byte code. */
 const DIMENSION_MIN = 64;
 
 /**
- * The signs of rows around the centroids of their lists, which are compared before their codes. Queries and centroids are rotated as
- * differences from the middle of all centroids, so that single precision tells them apart.
+ * Sign codes of rows relative to the centroids of their lists; they are compared before byte codes. Queries and
+ * centroids are rotated as differences from the mean of all centroids, so that f32 is precise enough.
  */
 export class ListSigns {
   readonly #coder: SignCoder;
@@ -14,7 +14,7 @@ export class ListSigns {
     this.#coder = new SignCoder(middle.length);
   }
 
-  /** `centroids`: of all lists, one after another. Undefined where signs do not pay. */
+  /** `centroids`: of all lists, one after another. Returns undefined if signs do not pay. */
   static around(centroids: Int32Array, dimension: number): ListSigns | undefined {
     if (dimension < DIMENSION_MIN) return undefined;
     const sums = new Float64Array(dimension);
@@ -27,12 +27,12 @@ export class ListSigns {
     return this.middle.length;
   }
 
-  /** Returns a copy of a query or a centroid, rotated. */
+  /** Returns a rotated copy of a query or a centroid. */
   rotated(components: Int32Array): Float32Array {
     return this.#coder.rotated(components, this.middle);
   }
 
-  /** Returns the code of a row in memory that the next call writes again. */
+  /** Returns the code of a row. The next call overwrites it. */
   encode(components: Int32Array, centroid: Int32Array): Uint8Array {
     return this.#coder.encode(components, centroid);
   }

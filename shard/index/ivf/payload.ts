@@ -1,8 +1,10 @@
 /**
- * The payload of an inverted file index, little-endian:
+ * The payload of an inverted file index, little-endian.
  *
- *   u32 magic | u32 version | u32 dimension | u32 lists | u32 count | u32 usual shift | 8 zero bytes
- *   centroids: lists × dimension × i32 | the list of each ordinal: count × u32, NO_LIST where there is no row
+ *   "VIVF" u32 | u32 version | u32 dimension | u32 lists | u32 count | u32 usual shift | 8 zero bytes.
+ *   Centroids: lists × dimension × i32 | the list of each ordinal: count × u32.
+ *
+ * A row that is gone has NO_LIST.
  */
 import { DurableFile } from '../../../shared/files/durable.js';
 
@@ -20,23 +22,23 @@ export const NO_LIST = 0xffff_ffff;
 interface PayloadHeader {
   readonly dimension: number;
   readonly lists: number;
-  /** The number of ordinals. */
+  /** Number of ordinals. */
   readonly count: number;
-  /** The shift that suits most rows. */
+  /** Shift that suits most rows. */
   readonly usualShift: number;
 }
 
 export interface IvfPayload extends PayloadHeader {
-  /** The components of one centroid after another. */
+  /** Components of the centroids, one after another. */
   readonly centroids: Int32Array;
-  /** By ordinal. */
+  /** List of each ordinal. */
   readonly assigned: Uint32Array;
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** `centroidOf`: returns the components of the centroid of a list. */
+/** `centroidOf`: returns the components of a list's centroid. */
 export async function writeIvfPayload(
   path: string,
   header: PayloadHeader,
@@ -65,7 +67,7 @@ export async function writeIvfPayload(
   }
 }
 
-/** Throws an Error of one line where the file is inconsistent or of another dimension. */
+/** Throws a one-line Error if the file is inconsistent or of another dimension. */
 export async function readIvfPayload(path: string, dimension: number): Promise<IvfPayload> {
   const file = await DurableFile.open(path);
   try {
@@ -90,9 +92,9 @@ export async function readIvfPayload(path: string, dimension: number): Promise<I
 
 function parseHeader(words: Uint32Array, dimension: number): PayloadHeader {
   const [magic, version, found, lists = 0, count = 0, usualShift = 0] = words;
-  if (magic !== MAGIC) throw new Error('this is no IVF payload');
+  if (magic !== MAGIC) throw new Error('this is not an IVF payload');
   if (version !== VERSION) throw new Error(`an IVF payload of version ${version}; this reads version ${VERSION}`);
   if (found !== dimension) throw new Error(`an IVF payload of ${found} dimensions, not ${dimension}`);
-  if (lists === 0 || usualShift > SHIFT_MAX) throw new Error('an IVF payload with a header that makes no sense');
+  if (lists === 0 || usualShift > SHIFT_MAX) throw new Error('an IVF payload with an invalid header');
   return { dimension, lists, count, usualShift };
 }

@@ -1,19 +1,19 @@
 import type { Arena } from '../../kernel/arena.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 
-/** The place of a vector in memory, padded with zeros as the rows of a block are. */
+/** Address of a vector, padded with zeros like the rows of a block. */
 export interface VectorPlace {
   readonly arena: Arena;
   readonly address: number;
 }
 
-/** Brings a vector to where the kernel of a chunk can read it: into its arena. `free` must be called in any case. */
+/** Copies a vector to the arena of a chunk, where the chunk's kernel can read it. Always call `free`. */
 export class StagedVector {
   #region: Region | undefined;
 
   constructor(private readonly strideBytes: number) {}
 
-  /** The address of the vector in `arena`, valid until the next call. */
+  /** Returns the address of the vector in `arena`, valid until the next call. */
   addressIn(arena: Arena, vector: VectorPlace): number {
     if (vector.arena === arena) return vector.address;
     const to = this.#componentsIn(arena);

@@ -4,10 +4,10 @@ import { BlockShape, narrowReach } from '../../kernel/blockShape.js';
 import type { Kernel } from '../../kernel/kernel.js';
 import { CODE_GROUP, CodeShape } from './codeShape.js';
 
-/** The range of a 32-bit address; memory is taken as it is used. */
+/** Range of a 32-bit address. The system provides memory as it is used. */
 const WORK_BYTES = 2 ** 32;
 
-/** The memory of a build, apart from the memory of the collections, which belongs to their owner's thread. */
+/** The memory of a build. It is separate from the memory of collections, which belongs to their owner's thread. */
 export class WorkMemory {
   readonly codes: CodeShape;
   readonly strideBytes: number;
@@ -38,7 +38,7 @@ export class WorkMemory {
 
   words(count: number): Uint32Array {
     const address = this.allocate(4 * count);
-    // Read now: the buffer changes when the memory grows.
+    // Read the buffer now, since it changes when the memory grows.
     return new Uint32Array(this.buffer, address, count);
   }
 
@@ -47,7 +47,7 @@ export class WorkMemory {
     return this.allocate(groupsOf(count) * this.codes.codeBytes);
   }
 
-  /** Returns a view of the components of a row of a table. */
+  /** Returns a view of the components of a table's row. */
   row(table: number, index: number): Int32Array {
     return new Int32Array(this.buffer, table + index * this.strideBytes, this.dimension);
   }

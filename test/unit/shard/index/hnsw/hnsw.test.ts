@@ -243,15 +243,15 @@ describe('HNSW index', () => {
     expect(await damaged((path) => truncate(path, 50))).to.match(/payload of 50 bytes/);
     expect(await damaged((path) => truncate(path, 5000))).to.match(/too few/);
     expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/instead of/);
-    expect(await damaged(overwrite(0, 1))).to.match(/begins otherwise/);
-    expect(await damaged(overwrite(24, 2 ** 30))).to.match(/that says it holds/);
+    expect(await damaged(overwrite(0, 1))).to.match(/does not begin like one/);
+    expect(await damaged(overwrite(24, 2 ** 30))).to.match(/with a header of/);
     expect(await damaged(overwrite(28, 1000))).to.match(/from node 1000 on/);
     expect(await damaged(overwrite(32, 2 ** 28))).to.match(/words of higher levels/);
     expect(await damaged(overwrite(64 + middles, 1000))).to.match(/rows beyond 1000/);
     // Of the last node: its first neighbour, their number, and its place on higher levels.
-    expect(await damaged(overwrite(size - 4 * 32, 1000))).to.match(/node 999 has a neighbour that is none/);
-    expect(await damaged(overwrite(size - 4 * 33, 33))).to.match(/node 999 has a neighbour that is none/);
-    expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a neighbour that is none/);
+    expect(await damaged(overwrite(size - 4 * 32, 1000))).to.match(/node 999 has a link to no node/);
+    expect(await damaged(overwrite(size - 4 * 33, 33))).to.match(/node 999 has a link to no node/);
+    expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a link to no node/);
     expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/rows beyond 999/);
     expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
     expect(await refusal(new Collection(rig.folder, 40).open(good, ids))).to.match(/not/);

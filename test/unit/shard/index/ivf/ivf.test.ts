@@ -294,7 +294,7 @@ describe('IVF', () => {
     };
     expect(await damaged((bytes) => bytes.subarray(0, 10))).to.match(/^[^\n]+$/);
     expect(await damaged((bytes) => bytes.subarray(0, -1))).to.match(/^an IVF payload of \d+ bytes, not \d+$/);
-    expect(await damaged(word(0, 1))).to.equal('this is no IVF payload');
+    expect(await damaged(word(0, 1))).to.equal('this is not an IVF payload');
     expect(await damaged(word(4, 9))).to.equal('an IVF payload of version 9; this reads version 1');
     expect(await damaged(word(8, 8))).to.equal('an IVF payload of 8 dimensions, not 7');
     expect(await damaged(word(-4, 9_999))).to.match(/^an IVF payload with a row in list 9999 of \d+$/);
