@@ -1,6 +1,7 @@
 /**
- * Takes rows from tails into indexes in the thread that answers searches, a slice at a time, for about a quarter of that
- * thread's time: other work in the event loop waits for one slice. Projects take turns, then their collections.
+ * Absorbs rows from tails into indexes, in the thread that answers searches, a slice at a time. It takes about a
+ * quarter of that thread's time. Other work in the event loop waits for at most one slice. Projects take turns, then
+ * their collections.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/clock.js';
@@ -11,7 +12,7 @@ import { Slice } from '../../shared/scheduling/slice.js';
 
 const REST_MS = 3;
 
-/** Absorbs until `slice` is used up; false when nothing is left to absorb. */
+/** Absorbs until `slice` is used up. Returns false when no row is left to absorb. */
 type Absorb = (slice: Slice) => boolean;
 
 interface Tail {
@@ -21,7 +22,7 @@ interface Tail {
 
 export class Absorber {
   readonly #queue: FairQueue<number, Tail>;
-  /** The tails in the queue. */
+  /** Tails in the queue. */
   readonly #waiting = new Map<Absorb, Tail>();
   #running = false;
 

@@ -10,27 +10,27 @@ interface BuildingFacts {
   readonly number: number;
   readonly kind: IndexKind;
   readonly parameters: IndexParameters;
-  /** A caller asked for it and waits; other builds come of maintenance and give way. */
+  /** True if a caller waits for this build. Other builds are maintenance and let it go first. */
   readonly requested: boolean;
   readonly startedAtMs: number;
   readonly baseSequence: number;
 }
 
-/** How long it took, by whether it was built or loaded. */
+/** Duration of a build, or of a load of a saved index. */
 export type BuildMetric = 'vouch_index_build_seconds' | 'vouch_index_load_seconds';
 
 /** A generation that is being built, loaded or opened. */
 export class Building {
-  /** Slots that died since its rows were looked up. */
+  /** Slots that died after the build looked up its rows. */
   readonly died: number[] = [];
-  /** Resolves when it has ended; to the reason, where it failed. */
+  /** Resolves at the end: to the reason if the build failed, else to undefined. */
   done: Promise<string | undefined> = Promise.resolve(undefined);
   #build: Build | undefined;
   #cancelled = false;
 
   constructor(readonly facts: BuildingFacts) {}
 
-  /** The share of the work that is done: 0 to 1. */
+  /** Share of the work that is done: 0 to 1. */
   get progress(): number {
     const { done = 0, total = 0 } = this.#build?.progress ?? {};
     return total === 0 ? 0 : Math.min(done / total, 1);
@@ -48,7 +48,7 @@ export class Building {
     this.#build?.cancel();
   }
 
-  /** Throws Cancelled. */
+  /** Throws Cancelled after a cancellation. */
   assertWanted(): void {
     if (this.#cancelled) throw new Cancelled();
   }

@@ -1,16 +1,16 @@
 /**
- * The index of one collection: the desired index, the generation that serves, and the one that is being built.
+ * The index of one collection: the desired one, the active generation, and the one in progress.
  *
  *   none ──requested, or large enough──▶ building ──opened──▶ active ──replaced or dropped──▶ retired
  *                                            │
- *                                            └──error or cancelled──▶ failed (the generation that served serves on)
+ *                                            └──error or cancelled──▶ failed: the active one continues to serve
  *
- * The generation that serves is swapped in one step; a search keeps the one it began with.
+ * The active generation is swapped in one step; a search keeps the one it began with.
  *
- * The floors of this folder, top first:
+ * Layers of this folder, top first:
  *
  *   collectionIndex, generationMaker   life cycle of the generations of one collection
- *   generation, maintenance            one index and its tail; which step is due
+ *   generation, maintenance            one index and its tail; the next step
  *   builds/                            the build threads
  *   hnsw/ ivf/ bq/                     the kinds of index, listed in kinds.ts
  *   kind, rows, progress               the contract of a kind
@@ -40,12 +40,12 @@ import { kindFor, nextStep } from './maintenance.js';
 import { Cancelled } from './progress.js';
 import type { IndexedCollection, IndexServices } from './services.js';
 
-/** At a close, a larger index is not written; its rows are absorbed again at the next start. */
+/** A larger index is not written at close; its rows are absorbed again at the next start. */
 const PERSIST_AT_CLOSE_BYTES_MAX = 256 << 20;
 
 interface StartOptions {
   readonly requested: boolean;
-  /** Builds without a base, though a saved generation could be extended. */
+  /** Builds without a base, even if a saved generation could be extended. */
   readonly fromScratch: boolean;
 }
 
@@ -57,12 +57,12 @@ export class CollectionIndex {
   #desired: IndexSpec = EXACT;
   #active: Made | undefined;
   #building: Building | undefined;
-  /** Why the last build failed, until one succeeds. */
+  /** Error of the last build, until a build succeeds. */
   #error: string | undefined;
-  /** The delay of the last retry. */
+  /** Delay of the last retry. */
   #retryMs: number | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** A change of the desired index, a drop or a save: they run one after another, and no build begins meanwhile. */
+  /** Serialises changes of the desired index, drops and saves. No build begins during one. */
   readonly #changes = new Mutex();
   #isConfiguring = false;
   #closed = false;
@@ -74,7 +74,7 @@ export class CollectionIndex {
     this.#maker = new GenerationMaker(collection, services);
   }
 
-  /** Reads the desired index, and loads a saved generation or builds one while exact search serves. */
+  /** Reads the desired index, then loads a saved generation or builds one. Exact search serves meanwhile. */
   static async open(collection: IndexedCollection, services: IndexServices): Promise<CollectionIndex> {
     const index = new CollectionIndex(collection, services);
     index.#desired = await desiredSpec(services.desired, collection.config);
@@ -83,18 +83,18 @@ export class CollectionIndex {
     return index;
   }
 
-  /** The kind that serves searches. */
+  /** Kind that answers searches. */
   get serving(): IndexKind | 'brute' {
     return this.#active?.generation.parts.kind ?? 'brute';
   }
 
-  /** The kind and the parameters of the index that serves searches. */
+  /** Kind and parameters of the index that answers searches. */
   get servingSpec(): IndexSpec {
     const parts = this.#active?.generation.parts;
     return parts === undefined ? EXACT : { kind: parts.kind, parameters: parts.parameters };
   }
 
-  /** Rows that the active index has not absorbed; 0 where there is none. */
+  /** Rows that the active index has not absorbed; 0 without an active index. */
   get tail(): number {
     return this.#active?.generation.tail ?? 0;
   }
@@ -103,7 +103,7 @@ export class CollectionIndex {
     return this.#active?.generation.bytes ?? 0;
   }
 
-  /** The progress of the generation that is being built: 0 to 1. */
+  /** Progress of the generation in progress: 0 to 1. */
   get progress(): number | undefined {
     return this.#building?.progress;
   }
@@ -124,20 +124,20 @@ export class CollectionIndex {
     };
   }
 
-  /** Returns the nearest `k` live rows; of those in `eligible`, where it is given. */
+  /** Returns the nearest `k` live rows, optionally only those in `eligible`. */
   search(query: Int32Array, k: number, eligible?: SlotSet): Promise<Hits> {
     return this.#active === undefined
       ? this.collection.vectors.search(query, k, sliceTurns(), { eligible })
       : this.#active.generation.search(query, k, eligible);
   }
 
-  /** Removes the row at `slot`: it is not found any more, and its vector may be overwritten. */
+  /** Removes the row at `slot` from searches. Its vector may be overwritten afterwards. */
   remove(slot: number, isReplaced: boolean): void {
     this.#active?.generation.remove(slot, isReplaced);
     this.#building?.died.push(slot);
   }
 
-  /** Begins the next step that the index needs, in the background. To be called after writes. */
+  /** Begins the next step that the index needs, in the background. Call it after writes. */
   maintain(): void {
     if (this.#isOccupied) return;
     const { shape, liveCount } = this.collection.vectors;
@@ -177,7 +177,7 @@ export class CollectionIndex {
     return this.state();
   }
 
-  /** Reads the desired index again, which another shard may have changed, and begins to build it. */
+  /** Reads the desired index again, since another shard may have changed it, and begins to build it. */
   async reloadDesired(): Promise<void> {
     const spec = await desiredSpec(this.services.desired, this.collection.config);
     if (this.#closed || this.#isConfiguring || isDeepStrictEqual(spec, this.#desired)) return;
@@ -185,7 +185,7 @@ export class CollectionIndex {
     await this.#replace({ requested: false, fromScratch: false }, undefined);
   }
 
-  /** Builds from scratch, as `kind` where it is given; resolves when the new generation serves. */
+  /** Builds from scratch, with kind `kind` if given. Resolves when the new generation serves. */
   async rebuild(kind: DesiredKind | null): Promise<void> {
     const spec = kind === null || kind === this.#desired.kind ? undefined : { kind, parameters: {} };
     const building = await this.#replace({ requested: true, fromScratch: true }, spec);
@@ -194,7 +194,7 @@ export class CollectionIndex {
     if (failure !== undefined) throw new VouchError('internal_error', `the index was not rebuilt: ${failure}`);
   }
 
-  /** Cancels the build and begins no other work: the collection is about to be closed. */
+  /** Cancels the build and begins no other work, since the collection is about to close. */
   cancelBackgroundWork(): void {
     this.#closed = true;
     clearTimeout(this.#retry);
@@ -202,7 +202,7 @@ export class CollectionIndex {
     this.#building?.cancel();
   }
 
-  /** `keep`: this shard will open the collection again, and need not absorb the same rows again. */
+  /** `keep`: this shard will open the collection again, and should not absorb the same rows again. */
   async close({ keep }: { keep: boolean }): Promise<void> {
     this.cancelBackgroundWork();
     await this.#building?.done;
@@ -217,7 +217,7 @@ export class CollectionIndex {
     return this.#building !== undefined || this.#changes.isBusy || this.#retry !== undefined;
   }
 
-  /** The build whose generation does not serve yet. */
+  /** Build whose generation does not serve yet. */
   get #inFlight(): Building | undefined {
     return this.#building?.facts.number === this.#active?.generation.number ? undefined : this.#building;
   }
@@ -229,13 +229,13 @@ export class CollectionIndex {
     return this.#error === undefined ? 'none' : 'failed';
   }
 
-  /** The kind that is desired for the rows that live now. */
+  /** Desired kind for the current live rows. */
   get #kind(): IndexKind | undefined {
     const { shape, liveCount } = this.collection.vectors;
     return kindFor(this.#desired.kind, liveCount, this.#active?.generation.parts.kind, worthRows(shape));
   }
 
-  /** Loads the saved generation, or removes it where another kind is desired. */
+  /** Loads the saved generation, or removes it if another kind is desired. */
   async #useSaved(): Promise<void> {
     const { store } = this.services;
     const { id } = this.collection.config;
@@ -250,7 +250,7 @@ export class CollectionIndex {
     this.#run(building, 'vouch_index_load_seconds', () => this.#maker.load(building, saved));
   }
 
-  /** Cancels the build in flight and starts the one that `spec`, or else the desired index, asks for; or drops the index. */
+  /** Cancels the build in flight, then builds `spec`, by default the desired index, or drops the index. */
   async #replace(options: StartOptions, spec: IndexSpec | undefined): Promise<Building | undefined> {
     if (this.#isConfiguring) throw inProgress();
     this.#isConfiguring = true;
@@ -310,7 +310,7 @@ export class CollectionIndex {
     const { store } = this.services;
     const { config, sequence, vectors } = this.collection;
     const building = this.#newBuilding(kind, store.nextNumber(config.id), requested, sequence);
-    // Frozen at the base sequence of the building, since the build begins to run later.
+    // Freeze the rows at the base sequence of the building, since the build runs later.
     const blocks = freeze(vectors);
     const base = fromScratch ? undefined : this.#active;
     this.#run(building, 'vouch_index_build_seconds', () => this.#maker.build(building, blocks, base));
@@ -332,7 +332,7 @@ export class CollectionIndex {
     });
   }
 
-  /** Returns the reason, where it failed. No slot is given to another row before it has ended. */
+  /** Runs a build to its end. Returns the reason if it failed. No slot is reused before the end. */
   async #runToEnd(building: Building, metric: BuildMetric, make: () => Promise<Made>): Promise<string | undefined> {
     const { logger, metrics } = this.services;
     const ended = metrics.startTimer(metric);
@@ -342,7 +342,7 @@ export class CollectionIndex {
     const stopLogging = building.logProgress(logger, fields);
     const scan = vectors.beginScan();
     try {
-      // The caller that requested the build first learns that it has begun.
+      // Wait a turn, so that the caller that requested the build first learns that it has begun.
       await nextTurn();
       await this.#activate(building, await make());
       ended({ kind, outcome: 'active' });
@@ -388,7 +388,7 @@ export class CollectionIndex {
 
   #failed(error: unknown): void {
     this.#error = messageOf(error);
-    // A damaged index is rebuilt at once; a failed build is tried again later.
+    // Rebuild a damaged index at once; retry a failed build later.
     if (error instanceof Unusable || this.#closed) return;
     this.#retryMs = nextDelayMs(BACKOFF.indexBuild, this.#retryMs);
     this.#retry = setTimeout(() => {

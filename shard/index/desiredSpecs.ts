@@ -1,4 +1,4 @@
-/** The desired index of each collection, in the catalog: read and changed by the shard that owns the collection. */
+/** The desired index of each collection, in the catalog. The shard that owns the collection reads and changes it. */
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -9,25 +9,28 @@ export class DesiredSpecs {
   /** `catalog`: BUCKETS.catalog. */
   constructor(private readonly catalog: Bucket) {}
 
-  /** Throws `collection_not_found` where the collection was deleted, `unavailable` where the catalog cannot be read. */
+  /**
+   * Reads the desired index. Throws `collection_not_found` if the collection was deleted, `unavailable` if the catalog
+   * cannot be read.
+   */
   async read(config: CollectionConfig): Promise<IndexSpec> {
     return catalogEntryOf(await this.#entryOf(config)).spec;
   }
 
   /**
-   * Changes the desired index and nothing else. Throws as `read`; after `unavailable` the catalog may have either of the
-   * two specs.
+   * Changes only the desired index. Throws like `read`. After `unavailable` the catalog may have either of the two
+   * specs.
    */
   async write(config: CollectionConfig, spec: IndexSpec): Promise<void> {
     for (;;) {
       const entry = await this.#entryOf(config);
       const revision = await this.catalog.update(entry.key, withSpec(entry, spec), entry.revision);
       if (revision !== undefined) return;
-      // The entry has changed since it was read, and may be another collection's by now.
+      // The entry changed after it was read, and may belong to another collection now.
     }
   }
 
-  /** Calls `listener` for every collection in the catalog, and then whenever the entry of one has changed. */
+  /** Calls `listener` for every collection in the catalog, and again for each change of an entry. */
   watch(listener: (collectionId: number) => void): Promise<Watch> {
     return this.catalog.watch(({ entry }) => {
       if (entry !== undefined) listener(catalogEntryOf(entry).config.id);
@@ -41,7 +44,7 @@ export class DesiredSpecs {
   }
 }
 
-/** Returns the desired index; exact search for a collection that is being deleted, whose catalog entry is gone. */
+/** Returns the desired index. A collection that is being deleted has no catalog entry: it gets exact search. */
 export async function desiredSpec(specs: Pick<DesiredSpecs, 'read'>, config: CollectionConfig): Promise<IndexSpec> {
   try {
     return await specs.read(config);

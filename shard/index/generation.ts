@@ -17,28 +17,29 @@ export interface GenerationParts {
   readonly parameters: IndexParameters;
   readonly vectors: VectorBlocks;
   readonly rows: Rows;
-  /** Undefined where there are too few rows for an index: all of them are the tail. */
+  /** Undefined if there are too few rows for an index: then all of them are the tail. */
   readonly index: Index | undefined;
   readonly trainedRows: number;
-  /** Ordinals that were in it when it was saved. */
+  /** Ordinals of the saved index. */
   readonly savedRows: number;
   /** Live slots of the tail that the index would not find. */
   readonly refused: SlotSet;
 }
 
 /**
- * An index as it was built, and the rows that it absorbed since. Every live row is either covered, and found through the
- * index, or in the tail, which each search scans exactly; a row passes from the tail to the covered rows in one step.
+ * An index as it was built, and the rows absorbed since. Every live row is covered, or in the tail. Covered rows are
+ * found through the index. Each search scans the tail exactly. A row moves from the tail to the covered rows in one
+ * step.
  */
 export class Generation {
   number: number;
   #savedRows: number;
-  /** There was no memory for another row. */
+  /** Whether memory was short for another row. */
   #isFull = false;
   #searches = 0;
   #replaced = 0;
   #retired = false;
-  /** Slots that died while the index is being written; undefined otherwise. */
+  /** Slots that died while the index is being written; otherwise undefined. */
   #diedMeanwhile: number[] | undefined;
 
   constructor(readonly parts: GenerationParts) {
@@ -50,7 +51,7 @@ export class Generation {
     return this.parts.index?.bytes ?? 0;
   }
 
-  /** Rows that each search scans exactly. */
+  /** Number of rows that each search scans exactly. */
   get tail(): number {
     return this.parts.vectors.liveCount - this.parts.rows.covered.count;
   }
@@ -71,7 +72,7 @@ export class Generation {
     };
   }
 
-  /** Removes a row that has died, before its slot can be given to another. `isReplaced`: its record gets another row. */
+  /** Removes a row that has died, before its slot is reused. `isReplaced`: its record gets another row. */
   remove(slot: number, isReplaced = false): void {
     const { rows, refused } = this.parts;
     if (isReplaced) this.#replaced++;
@@ -85,7 +86,7 @@ export class Generation {
     this.#diedMeanwhile.push(slot);
   }
 
-  /** Absorbs rows of the tail until the slice is used up; false when no row is left that the index can take. */
+  /** Absorbs rows of the tail until the slice is used up. Returns false if the index can take no more rows. */
   absorb(slice: Slice): boolean {
     const { index, vectors, rows, refused } = this.parts;
     if (!index?.absorbs || this.#retired || this.#diedMeanwhile !== undefined) return false;
@@ -101,8 +102,8 @@ export class Generation {
   }
 
   /**
-   * Returns the nearest `k` live rows with exact scores; of those in `eligible`, where it is given. The caller ensures
-   * that no slot of `eligible` passes to another row meanwhile.
+   * Returns the nearest `k` live rows with exact scores, optionally only those in `eligible`. The caller ensures that
+   * no slot of `eligible` is reused before the result.
    */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.parts;
@@ -118,7 +119,7 @@ export class Generation {
     }
   }
 
-  /** Writes the covered rows and returns them. Rows that die meanwhile are removed afterwards; none is absorbed. */
+  /** Writes the covered rows and returns them. Until then no row is absorbed; rows that die are removed afterwards. */
   async persist(path: string): Promise<RowsToSave> {
     const { index, rows } = this.parts;
     if (index === undefined || this.#diedMeanwhile !== undefined) throw new Error('there is nothing to persist now');
@@ -137,13 +138,13 @@ export class Generation {
     }
   }
 
-  /** Notes that the first `rows` ordinals are on disk under `number`. */
+  /** Records that the first `rows` ordinals are on disk under `number`. */
   saved(number: number, rows: number): void {
     this.number = number;
     this.#savedRows = rows;
   }
 
-  /** Ends its use: no search begins any more, and the memory is freed when the searches in flight have ended. */
+  /** Ends the generation: no search begins any more, and the memory is freed after the last search in flight. */
   async retire(): Promise<void> {
     if (this.#retired) return;
     this.#retired = true;
@@ -159,16 +160,17 @@ export class Generation {
   ): Promise<Hits> {
     const { vectors, rows } = this.parts;
     const replacedBefore = this.#replaced;
-    // The tail comes first: a row that is absorbed meanwhile is then seen twice, and is never missed.
+    // Search the tail first: a row that is absorbed during the search is then found twice, never missed.
     const tail =
       this.tail === 0 ? undefined : await vectors.search(query, k, pause, { eligible, except: rows.covered });
     const proposed = await index.candidates(query, k, eligible);
     const found = await vectors.rank(query, k, proposed, pause, eligible);
     const hits = tail === undefined ? found : mergeSortedHits(tail, found, k);
-    // A record that was replaced meanwhile was looked for at two rows, or at none. Eligible rows are those of the caller's moment.
+    // A record that was replaced during the search was looked up at two rows, or at none. Repeat exactly. `eligible`
+    // has the rows of the time of the call.
     if (this.#replaced !== replacedBefore)
       return vectors.search(query, k, pause, eligible === undefined ? {} : { held: eligible });
-    // An index that finds too few may have missed rows, which those of the tail do not make up for.
+    // An index that finds too few rows may have missed some, which rows of the tail do not replace.
     const available = eligible === undefined ? vectors.liveCount : eligible.count;
     const isShort = (): boolean =>
       found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
@@ -179,17 +181,17 @@ export class Generation {
   #exactIsCheaper(index: Index, k: number, eligible: SlotSet | undefined): boolean {
     const covered = this.parts.rows.covered.count;
     if (eligible === undefined) return covered <= index.cost(k);
-    // Candidates that are not eligible cost as much.
+    // Candidates that are not eligible cost as much as others.
     const share = Math.min(eligible.count / Math.max(covered, 1), 1);
     return eligible.count * share <= index.cost(k);
   }
 
-  /** Frees the memory. Where that fails the garbage collector frees it later: no search or build fails of it. */
+  /** Frees the memory. After a failure the garbage collector frees it later: no search or build fails because of it. */
   async #free(): Promise<void> {
     await this.parts.index?.free().catch(() => undefined);
   }
 
-  /** Undefined where there is no memory for the row. */
+  /** Absorbs the row at `slot`. Returns undefined if memory is short. */
   #absorbSlot(index: Index, slot: number): boolean | undefined {
     try {
       return index.absorb(this.parts.rows.count, slot);
@@ -206,7 +208,7 @@ export class Generation {
     if (ordinal !== undefined) this.parts.index?.remove(ordinal, slot);
   }
 
-  /** Yields the slots of the tail that were not refused, as they are while the caller reads them. */
+  /** Yields the slots of the tail that were not refused, as of each read. */
   *#absorbable(): Generator<number> {
     const { vectors, rows, refused } = this.parts;
     for (const [index, block] of vectors.blocks.entries()) {

@@ -1,4 +1,6 @@
-/** Builds, loads and saves the generations of one collection, between its owner's thread, the build thread and the disk. */
+/**
+ * Builds, loads and saves the generations of one collection, using the owner's thread, the build thread and the disk.
+ */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { makeDirectory } from '../../shared/files/durable.js';
 import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
@@ -17,11 +19,11 @@ import { DamagedGeneration, type GenerationFacts } from './store/manifest.js';
 
 export interface Made {
   readonly generation: Generation;
-  /** Undefined where the generation has no index. */
+  /** Undefined if the generation has no index. */
   readonly saved: SavedGeneration | undefined;
 }
 
-/** A saved generation cannot be used. It has been set aside, unless the system cannot read it now. */
+/** A saved generation that cannot be used. It has been set aside, except if the system cannot read it now. */
 export class Unusable extends Error {}
 
 export class GenerationMaker {
@@ -31,8 +33,8 @@ export class GenerationMaker {
   ) {}
 
   /**
-   * Builds an index of the rows of `blocks`. `from`: the serving generation, to be extended where its build parameters
-   * are the same; undefined: from scratch. Throws Cancelled.
+   * Builds an index of the rows of `blocks`. Extends `from`, the active generation, if its build parameters are
+   * equal. Builds from scratch if `from` is undefined. Throws Cancelled.
    */
   async build(building: Building, blocks: readonly FrozenBlock[], from: Made | undefined): Promise<Made> {
     const { kind, parameters } = building.facts;
@@ -45,7 +47,7 @@ export class GenerationMaker {
     return this.#open(await this.#buildFiles(building, blocks, isExtendable ? from : undefined), building);
   }
 
-  /** Throws Unusable, Cancelled. */
+  /** Loads a saved generation. Throws Unusable and Cancelled. */
   async load(building: Building, saved: SavedGeneration): Promise<Made> {
     const { store, builds } = this.services;
     try {
@@ -87,7 +89,7 @@ export class GenerationMaker {
       return await this.#inThread(building, blocks, base);
     } catch (error) {
       if (base?.saved === undefined || error instanceof Cancelled) throw error;
-      // The base may be the reason.
+      // The base may be the cause.
       const fields = { collectionId: this.collection.config.id, reason: messageOf(error) };
       logger.warn(fields, 'an index could not be extended and is built from scratch');
       if (error instanceof DamagedGeneration) await store.setAside(base.saved, error.message);
@@ -120,8 +122,8 @@ export class GenerationMaker {
   }
 
   /**
-   * Opens the files of a generation, after a build and after a restart alike. The caller keeps a scan begun meanwhile, so
-   * that no slot changes hands, and removes from the generation the rows that die from now on.
+   * Opens the files of a generation, after a build or a restart. The caller keeps a scan that began earlier, so that no
+   * slot is reused. It removes from the generation the rows that die from now on.
    */
   async #open(saved: SavedGeneration, building: Building): Promise<Made> {
     building.assertWanted();
@@ -134,7 +136,7 @@ export class GenerationMaker {
     const replaced = new ReplacedSince(this.collection.records.versions, saved.facts.sequence);
     for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
       const id = recordIds[ordinal]!;
-      // A record that has another row since is left to the tail.
+      // A record that has another row now is left to the tail.
       const slot = replaced.has(id) ? undefined : this.collection.records.liveSlotOf(id);
       const covers = slot !== undefined && !leftOut.has(ordinal);
       rows.add(slot === undefined ? NO_RECORD : id, covers ? slot : NO_SLOT);
@@ -155,7 +157,7 @@ export class GenerationMaker {
     return { generation: this.#generation(building, parts), saved };
   }
 
-  /** Makes a generation; without `parts`, one of so few rows that it has no index. */
+  /** Makes a generation; without `parts`, one with too few rows for an index. */
   #generation({ facts: { number, kind, parameters } }: Building, parts: Partial<GenerationParts>): Generation {
     const { vectors } = this.collection;
     return new Generation({

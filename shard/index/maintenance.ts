@@ -1,29 +1,29 @@
-/** The next step of an index: decided by its state and the size of the collection. */
+/** Decides the next step of an index from its state and the size of the collection. */
 import type { DesiredKind, IndexKind } from '../../shared/model/indexSpec.js';
 
-/** With fewer rows a generation has no index: an exact scan of them is faster, and costs no memory. */
+/** With fewer rows a generation has no index: an exact scan is faster, and takes no memory. */
 export const INDEXED_ROWS_MIN = 1_000;
 
-/** `auto` has no index with fewer rows, however slow an exact scan of them is. */
+/** With fewer rows `auto` has no index, however slow an exact scan is. */
 const AUTO_ROWS_MIN = 10_000;
-/** It drops its index below this part of the rows at which it builds one. */
+/** `auto` drops its index below this share of the rows at which it builds one. */
 const AUTO_KEPT_PART = 1 / 2;
 
-/** A tail beyond both is left to the build thread: the owner's thread would take too long. */
+/** Beyond both, the build thread takes the tail: the owner's thread would take too long. */
 const TAIL_ROWS = 4_096;
 const TAIL_PART = 1 / 8;
 
-/** Beyond both, rows that lie outside of the codes of a graph are worth one that is built for them too. */
+/** Beyond both, rows outside the codes of a graph justify a new one with codes for them too. */
 const REFUSED_ROWS = 1_024;
 const REFUSED_PART = 1 / 8;
 
-/** Removed rows still cost memory and time. */
+/** Share of removed rows, which still cost memory and time. */
 const GARBAGE_PART = 0.3;
 
-/** Centroids, means and the number of lists fit the rows that they were trained on. */
+/** Growth since training that makes new centroids, means and numbers of lists worthwhile. */
 const TRAINED_GROWTH = 4;
 
-/** Rows absorbed since the last save would have to be absorbed again after a crash. */
+/** Rows absorbed since the last save. They must be absorbed again after a crash. */
 const UNSAVED_ROWS = 4_096;
 const UNSAVED_PART = 1 / 4;
 
@@ -35,12 +35,12 @@ export interface ServingGeneration {
   readonly covered: number;
   readonly garbage: number;
   readonly trainedRows: number;
-  /** Rows to be absorbed. */
+  /** Rows to absorb. */
   readonly tail: number;
   readonly capacityLeft: number;
-  /** False where a row takes so long that the tail waits for the next build. */
+  /** False if a row takes so long that the tail waits for the next build. */
   readonly absorbs: boolean;
-  /** Rows that it would not find. */
+  /** Rows that the index would not find. */
   readonly refused: number;
   readonly unsaved: number;
 }
@@ -48,8 +48,8 @@ export interface ServingGeneration {
 export type Step = 'nothing' | 'absorb' | 'persist' | 'extend' | 'build' | 'drop';
 
 /**
- * Returns the kind that is to serve `rows` live rows; undefined: exact search. `worthRows`: of so many an exact scan takes as
- * long as a search of the index that `auto` builds.
+ * Returns the kind for `rows` live rows; undefined for exact search. An exact scan of `worthRows` rows costs as much as a
+ * search of the index that `auto` builds.
  */
 export function kindFor(
   desired: DesiredKind,
@@ -63,7 +63,7 @@ export function kindFor(
   return rows >= (serving === undefined ? from : from * AUTO_KEPT_PART) ? 'hnsw' : undefined;
 }
 
-/** `build`: from scratch. `extend`: from the saved generation. */
+/** Steps of maintenance. A `build` starts from scratch, an `extend` from the saved generation. */
 export function nextStep(
   desired: DesiredKind,
   rows: number,

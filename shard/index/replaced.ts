@@ -1,14 +1,14 @@
-/** The times at which records got other rows, in their order. */
+/** The replacements of records' rows, in order. */
 export interface Replacements {
-  /** The number of those up to an event. */
+  /** Returns the number of replacements up to an event. */
   replacementsAt(sequence: number): number;
-  /** The number of all. */
+  /** Number of all replacements. */
   readonly replacements: number;
-  /** The record of replacement `n`, counted from 0. */
+  /** Returns the record of replacement `n`, counted from 0. */
   replacedRecord(n: number): number;
 }
 
-/** The records that were replaced after an event, also those that are while it is asked. */
+/** The records that were replaced after an event, up to the time of each call. */
 export class ReplacedSince {
   readonly #records = new Set<number>();
   #next: number;

@@ -1,36 +1,36 @@
 import { Column } from '../kernel/column.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 
-/** The slot of a row that is gone, and of a record without a vector. */
+/** Slot of a row that is gone, and of a record without a vector. */
 export const NO_SLOT = 0xffff_ffff;
 const NO_ORDINAL = 0xffff_ffff;
-/** In place of the record id of a row that is gone: its record may have another row. */
+/** Record id of a row that is gone: its record may have another row. */
 export const NO_RECORD = 0;
 
 /**
- * The rows of a generation: ordinal ↔ slot, and the record of each. Covered rows are found through the index; the other
+ * The rows of a generation: ordinal ↔ slot, and the record of each. Covered rows are found through the index. The other
  * live rows are the tail, which is searched exactly.
  */
 export class Rows {
-  /** By ordinal. */
+  /** Record of each ordinal, then slot of each ordinal. */
   readonly #recordIds = new Column(NO_RECORD);
   readonly #slots = new Column(NO_SLOT);
-  /** By slot. */
+  /** Ordinal of each slot. */
   readonly #ordinals = new Column(NO_ORDINAL);
 
   constructor(readonly covered: SlotSet) {}
 
-  /** Ordinals given, including those of rows that are gone. */
+  /** Number of ordinals, including those of rows that are gone. */
   get count(): number {
     return this.#slots.length;
   }
 
-  /** Rows that are gone. */
+  /** Number of rows that are gone. */
   get garbage(): number {
     return this.count - this.covered.count;
   }
 
-  /** By ordinal, a copy; NO_RECORD for a row that is gone. */
+  /** Copy of the records by ordinal; NO_RECORD for a row that is gone. */
   get recordIds(): Float64Array {
     return this.#recordIds.toFloat64();
   }
@@ -40,13 +40,13 @@ export class Rows {
     return this.#slots.get(ordinal);
   }
 
-  /** Undefined where the slot's row is not covered. */
+  /** Returns undefined if the slot's row is not covered. */
   ordinalOf(slot: number): number | undefined {
     const ordinal = this.#ordinals.get(slot);
     return ordinal === NO_ORDINAL ? undefined : ordinal;
   }
 
-  /** Gives the record the next ordinal. `slot`: NO_SLOT where the index must not find it. */
+  /** Gives the record the next ordinal. `slot`: NO_SLOT if the index must not find it. */
   add(recordId: number, slot: number): number {
     const ordinal = this.count;
     this.#recordIds.push(recordId);
@@ -57,7 +57,7 @@ export class Rows {
     return ordinal;
   }
 
-  /** Removes a row, or leaves it to the tail. Returns its ordinal; undefined where it is not covered. */
+  /** Removes a row, or leaves it to the tail. Returns its ordinal; undefined if it is not covered. */
   remove(slot: number): number | undefined {
     const ordinal = this.ordinalOf(slot);
     if (ordinal === undefined) return undefined;

@@ -9,7 +9,7 @@ import type { DesiredSpecs } from './desiredSpecs.js';
 import type { Replacements } from './replaced.js';
 import type { GenerationStore } from './store/generationStore.js';
 
-/** The services that the indexes of one shard share. */
+/** Services that the indexes of one shard share. */
 export interface IndexServices {
   readonly store: GenerationStore;
   readonly builds: BuildThread;
@@ -20,15 +20,15 @@ export interface IndexServices {
   readonly logger: Logger;
 }
 
-/** The part of a collection that its index reads. */
+/** Part of a collection that its index reads. */
 export interface IndexedCollection {
   readonly config: CollectionConfig;
   readonly vectors: VectorBlocks;
-  /** The last event applied, also in the middle of a frame: of what `vectors` holds now. */
+  /** Last event applied to `vectors`, possibly in the middle of a frame. */
   readonly sequence: number;
   readonly records: {
     readonly versions: Replacements;
-    /** Undefined where the record is not live. */
+    /** Returns undefined if the record is not live. */
     liveSlotOf(recordId: number): number | undefined;
   };
 }

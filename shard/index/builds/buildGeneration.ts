@@ -1,4 +1,4 @@
-/** Carries out a build, from its order to the files of the generation. Runs in the build thread. */
+/** Executes a build, from its order to the files of the generation. Runs in the build thread. */
 import { BUILDERS } from '../kinds.js';
 import type { BuildProgress } from '../progress.js';
 import {
@@ -13,20 +13,22 @@ import type { GenerationFacts } from '../store/manifest.js';
 import type { SavedRows } from '../store/rowsFile.js';
 import { type FrozenBlock, FrozenRows } from './frozenRows.js';
 
-/** The order for a build, as it passes between threads. */
+/** Order for a build, as it is sent between threads. */
 export interface GenerationOrder {
   readonly facts: GenerationFacts;
   readonly strideBytes: number;
   readonly blocks: readonly FrozenBlock[];
-  /** The folder of the new generation, which does not exist yet. */
+  /** Folder of the new generation, which must not exist. */
   readonly folder: string;
-  /** The folder of a complete generation with the same build parameters, to extend. */
+  /** Folder of a complete generation to extend. It must have the same build parameters. */
   readonly baseFolder: string | undefined;
-  /** The records that were replaced since the base was made. */
+  /** Records that were replaced since the base was made. */
   readonly replaced: Float64Array;
 }
 
-/** Builds into `order.folder`, which exists. Throws Cancelled, and DamagedGeneration where the base does not verify. */
+/**
+ * Builds into the existing folder `order.folder`. Throws Cancelled, and DamagedGeneration if the base does not verify.
+ */
 export async function buildGeneration(order: GenerationOrder, progress: BuildProgress): Promise<SavedGeneration> {
   const { facts, folder, baseFolder } = order;
   const check = (): void => progress.assertWanted();
@@ -43,7 +45,7 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
   return completeGeneration(folder, facts, { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] }, check);
 }
 
-/** Verifies the base before it reads it: a library that reads a damaged payload may crash the process. */
+/** Verifies the base before reading it, since a damaged payload may crash the process. */
 async function readBase(
   folder: string,
   { collectionId, dimension, kind }: GenerationFacts,
@@ -52,7 +54,7 @@ async function readBase(
   const saved = await readSaved(folder);
   const { facts } = saved;
   if (facts.collectionId !== collectionId || facts.dimension !== dimension || facts.kind !== kind)
-    throw new Error(`generation ${facts.number} of collection ${facts.collectionId} is no base for this one`);
+    throw new Error(`generation ${facts.number} of collection ${facts.collectionId} cannot be the base of this one`);
   await verifyFiles(saved, check);
   return { folder, ...(await readRows(saved)) };
 }

@@ -1,6 +1,6 @@
 /**
- * Runs builds, one at a time, in the turns of `buildTurns.ts`. Each build that has begun has a thread of its own. During the
- * turns of others the thread sleeps at the end of a step, and keeps its memory.
+ * Runs builds, one at a time, in the turns of `buildTurns.ts`. Each started build has its own thread. During other
+ * builds' turns that thread sleeps at the end of a step, and keeps its memory.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { Logger } from '../../../shared/logger.js';
@@ -11,19 +11,19 @@ import { BuildTurns, type TurnJob, type TurnRules } from './buildTurns.js';
 import type { BuildJob } from './buildWorker.js';
 import { JobThread } from './jobThread.js';
 
-/** Gives the thread a job and resolves to its answer. Throws as `JobThread.ask`. */
+/** Sends a job to the thread and resolves to the answer. Throws like `JobThread.ask`. */
 export type Ask = (job: BuildJob) => Promise<SavedGeneration>;
 
 export interface Build {
-  /** Restarts with the build. */
+  /** Restarts when the build restarts. */
   readonly progress: BuildProgress;
-  /** Settles when all work has ended; rejects as `buildOutcomes.unpack`. Need not be awaited. */
+  /** Settles when all work has ended; rejects with an error of `buildOutcomes.unpack`. Need not be awaited. */
   readonly done: Promise<SavedGeneration>;
-  /** Makes `done` reject with Cancelled, unless the work has succeeded. */
+  /** Cancels the build. `done` rejects with Cancelled unless the work has already succeeded. */
   cancel(): void;
 }
 
-/** May be run again if it ends with Cancelled. */
+/** Work of a build. It may be repeated after it ended with Cancelled. */
 type Work = (ask: Ask, progress: BuildProgress) => Promise<SavedGeneration>;
 
 interface Job extends TurnJob {
@@ -32,10 +32,10 @@ interface Job extends TurnJob {
   readonly resolve: (saved: SavedGeneration) => void;
   readonly reject: (error: unknown) => void;
   progress: BuildProgress;
-  /** Its current run; undefined before its first turn. */
+  /** Current run; undefined before the first turn. */
   run: Promise<void> | undefined;
   isWanted: boolean;
-  /** Whether it restarts after its run, which is cancelled. */
+  /** Whether the job restarts after its run, which is cancelled. */
   isToRestart: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface LaneOptions {
   readonly logger: Logger;
   /** Whether there is memory for a build beside others. */
   readonly hasRoom?: () => boolean;
-  /** Called at the first turn of each build, with the time that it has waited. */
+  /** Called at the first turn of each build, with the time it has waited. */
   readonly onBegin?: (job: TurnJob, waitedMs: number) => void;
 }
 
@@ -52,7 +52,7 @@ export class BuildLane {
   readonly #turns: BuildTurns<Job>;
   readonly #jobs = new Set<Job>();
   readonly #idle: JobThread[] = [];
-  /** The build whose turn it is, and since when. */
+  /** Build whose turn it is, and the start of that turn. */
   #current: { readonly job: Job; readonly sinceMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -64,7 +64,7 @@ export class BuildLane {
     this.#turns = new BuildTurns(rules, options.clock, options.hasRoom);
   }
 
-  /** The numbers of builds that run, are paused, and wait to begin. */
+  /** Numbers of builds that run, are paused, and wait for their first turn. */
   get counts(): { readonly running: number; readonly paused: number; readonly waiting: number } {
     const { begun, waiting } = this.#turns.counts;
     const running = this.#current === undefined ? 0 : 1;
@@ -104,7 +104,7 @@ export class BuildLane {
     await Promise.all(this.#idle.splice(0).map((thread) => thread.end()));
   }
 
-  /** Lets the build run whose turn it is, until the end of its turn. */
+  /** Resumes the build whose turn is next, until the end of its turn. */
   #switch(): void {
     const before = this.#charge();
     const job = this.#turns.next();
@@ -112,13 +112,13 @@ export class BuildLane {
     clearTimeout(this.#timer);
     if (job === undefined) return;
     this.#current = { job, sinceMs: this.options.clock.monotonicMs() };
-    // The thread of the build keeps the process alive.
+    // The build's thread keeps the process alive, so the timer need not.
     this.#timer = setTimeout(() => this.#switch(), this.#turns.leftMs(job)).unref();
     job.progress.resume();
     job.run ??= this.#run(job);
   }
 
-  /** Ends the current turn, and returns its build. Cancels the build's run if it is long and has no place. */
+  /** Ends the current turn, and returns its build. Cancels the build's run if it has become long and gets no place. */
   #charge(): Job | undefined {
     if (this.#current === undefined) return undefined;
     const { job, sinceMs } = this.#current;
@@ -129,7 +129,7 @@ export class BuildLane {
     return job;
   }
 
-  /** Never rejects. */
+  /** Runs a job. Never rejects. */
   async #run(job: Job): Promise<void> {
     const { options } = this;
     const { progress } = job;

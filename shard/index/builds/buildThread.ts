@@ -1,6 +1,6 @@
 /**
- * Builds generations, and reads and completes their files, beside the thread that answers requests. Builds have one lane
- * and files another, so that a restart does not wait for the build of another collection.
+ * Builds generations, and reads and completes their files, outside the thread that answers requests. Builds and files
+ * have separate lanes, so that a restart does not wait for another collection's build.
  */
 import { messageOf } from '../../../shared/errors/errors.js';
 import { codeOf, deleteTree, makeDirectory } from '../../../shared/files/durable.js';
@@ -13,11 +13,11 @@ import { type Build, BuildLane, type LaneOptions } from './buildLane.js';
 import type { TurnRules } from './buildTurns.js';
 
 /**
- * Each place may hold the memory of an index. A build on trial has at least a sixth of the time, so a place becomes free within
- * half a minute.
+ * Rules for builds. Each place may use the memory of an index. A build on trial gets at least a sixth of the time, so a
+ * place becomes free within half a minute.
  */
 const BUILD_RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 5_000, turnMs: 500 };
-/** Files are read and written in some seconds at most. */
+/** Rules for files, which are read or written in a few seconds at most. */
 const FILE_RULES: TurnRules = { ...BUILD_RULES, trialMs: Number.POSITIVE_INFINITY };
 
 interface Options extends Omit<LaneOptions, 'onBegin'> {
@@ -43,13 +43,13 @@ export class BuildThread {
   }
 
   /**
-   * Starts a build in its turn. Until `done` has settled, no slot of the order's blocks may be overwritten. `done` rejects with
-   * DamagedGeneration where the base is damaged; the folder is then complete or removed.
+   * Starts a build in its turn. Until `done` settles, no slot of the order's blocks may be overwritten. If the base is
+   * damaged, `done` rejects with DamagedGeneration. Afterwards the folder is complete or removed.
    */
   build(order: GenerationOrder, { project, urgent }: { readonly project: string; readonly urgent: boolean }): Build {
     const { collectionId } = order.facts;
     return this.#builds.take({ project, collectionId, urgent }, async (ask, progress) => {
-      if (!(await makeDirectory(order.folder))) throw new Error('the generation is there already');
+      if (!(await makeDirectory(order.folder))) throw new Error('the folder of the generation already exists');
       return this.#orRemove(order.folder, async () => {
         const saved = await ask({ op: 'build', order });
         progress.assertNotCancelled();
@@ -58,13 +58,13 @@ export class BuildThread {
     });
   }
 
-  /** Reads both files through. Throws DamagedGeneration where they do not match the manifest; Cancelled. */
+  /** Reads both files completely. Throws DamagedGeneration if they do not match the manifest, and Cancelled. */
   async verify(saved: SavedGeneration, project: string): Promise<void> {
     const { collectionId } = saved.facts;
     await this.#files.take({ project, collectionId, urgent: true }, (ask) => ask({ op: 'verify', saved })).done;
   }
 
-  /** Completes a generation whose payload is in `folder`, durable or not. Removes the folder where that fails. */
+  /** Completes a generation whose payload is in `folder`, durable or not. Removes the folder on failure. */
   seal(
     facts: GenerationFacts,
     project: string,

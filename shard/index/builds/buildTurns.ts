@@ -1,42 +1,42 @@
 /**
- * Decides which builds begin, and which one of them runs. It is fair between projects, then between their collections.
+ * Decides which builds begin, and which of them runs. Fair between projects, then between their collections.
  *
- *              gets a place                 has run for trialMs
- *   waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
- *      ▲                          │ no place for another long build
- *      └── for such a place ──────┘ its work so far is lost, once
+ *               gets a place                 has run for trialMs
+ *    waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
+ *       ▲                          │ no place for another long build
+ *       └── for such a place ──────┘ its work so far is lost, once
  *
- * One build runs at a time, and the others that have begun are paused. Projects with such builds take turns of equal time;
- * the builds of a project alternate.
+ * One build runs at a time; the other started builds are paused. Projects with started builds take turns of equal time.
+ * The builds of a project alternate.
  *
- * A place is the right of a build to hold memory. Long builds never have all places, and a project has at most one
- * build on trial. So a place becomes free within a bounded time. Projects take turns at places too: requested builds first, and
- * maintenance first at every fourth place.
+ * A place is the right to use memory for a build. Long builds never get all places, and a project has at most one build
+ * on trial. So a place becomes free within a bounded time. Projects also take turns at places. Requested builds go
+ * first, but at every fourth place maintenance does.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
 
-/** The facts of a build that decide its turns. */
+/** Facts of a build that decide its turns. */
 export interface TurnJob {
   readonly project: string;
   readonly collectionId: number;
-  /** A caller asked for it; other builds are maintenance. */
+  /** True if a caller waits for the build; other builds are maintenance. */
   readonly urgent: boolean;
 }
 
 export interface TurnRules {
-  /** The most builds that have begun and not ended. */
+  /** Most builds that have begun and not ended. */
   readonly places: number;
-  /** The most long builds among them, in all and of one project. */
+  /** Most long builds among them, in all and per project. */
   readonly longPlaces: number;
   readonly longPlacesOfProject: number;
-  /** The time for which a build is on trial. */
+  /** Time for which a build is on trial. */
   readonly trialMs: number;
-  /** The turn of a project. */
+  /** Length of a project's turn. */
   readonly turnMs: number;
 }
 
-/** Every so many places, maintenance goes first. */
+/** Maintenance goes first at every place with a multiple of this number. */
 const MAINTENANCE_EVERY = 4;
 
 type Stage = 'trial' | 'long';
@@ -44,22 +44,22 @@ type Stage = 'trial' | 'long';
 interface Entry<Job> {
   readonly job: Job;
   stage: Stage;
-  /** The time for which it has run. */
+  /** Time for which the build has run. */
   usedMs: number;
-  /** Whether it gets no more turns. It keeps its place until its threads have stopped. */
+  /** Whether the build gets no more turns. It keeps its place until its threads have stopped. */
   isEnding: boolean;
 }
 
 interface Project {
-  /** The builds that wait or have begun. */
+  /** Builds that wait or have begun. */
   jobs: number;
-  /** The time used of its present turn. */
+  /** Time used of the current turn. */
   usedMs: number;
 }
 
 type Queue<Job> = FairQueue<number, Entry<Job>>;
 
-/** The builds that wait for a place of one stage. */
+/** Builds that wait for a place of one stage. */
 class Waiting<Job extends TurnJob> {
   readonly #requested: Queue<Job>;
   readonly #maintenance: Queue<Job>;
@@ -99,10 +99,10 @@ class Waiting<Job extends TurnJob> {
 
 export class BuildTurns<Job extends TurnJob> {
   readonly #entries = new Map<Job, Entry<Job>>();
-  /** The project whose turn it is comes first. */
+  /** Projects in the order of their turns, the current one first. */
   readonly #projects = new Map<string, Project>();
   readonly #waiting: Readonly<Record<Stage, Waiting<Job>>>;
-  /** The builds that have a place; the one that ran least recently comes first. */
+  /** Builds that have a place, least recently run first. */
   readonly #begun = new Set<Entry<Job>>();
 
   /** `hasRoom`: whether there is memory for a build beside others. */
@@ -114,7 +114,7 @@ export class BuildTurns<Job extends TurnJob> {
     this.#waiting = { trial: new Waiting(clock), long: new Waiting(clock) };
   }
 
-  /** The numbers of builds that have begun, and that wait for a place. */
+  /** Numbers of builds that have begun, and that wait for a place. */
   get counts(): { readonly begun: number; readonly waiting: number } {
     return { begun: this.#begun.size, waiting: this.#entries.size - this.#begun.size };
   }
@@ -128,7 +128,7 @@ export class BuildTurns<Job extends TurnJob> {
     this.#waiting.trial.push(entry);
   }
 
-  /** Gives free places away, and returns the build that is to run now. */
+  /** Assigns free places, and returns the build that is to run now. */
   next(): Job | undefined {
     while (this.#begun.size < this.rules.places && (this.#begun.size === 0 || this.hasRoom())) {
       const entry =
@@ -142,14 +142,14 @@ export class BuildTurns<Job extends TurnJob> {
     return undefined;
   }
 
-  /** The time for which a build may run before `spend` is to be called. */
+  /** Returns the time for which a build may run before `spend` must be called. */
   leftMs(job: Job): number {
     const { stage, usedMs } = this.#entries.get(job)!;
     const turnMs = this.rules.turnMs - this.#projects.get(job.project)!.usedMs;
     return stage === 'long' ? turnMs : Math.min(turnMs, this.rules.trialMs - usedMs);
   }
 
-  /** Counts the time that a build has run. Returns false if it must end; the caller then calls `again`. */
+  /** Counts the time that a build has run. Returns false if the build must end; the caller then calls `again`. */
   spend(job: Job, ms: number): boolean {
     const entry = this.#entries.get(job)!;
     const project = this.#projects.get(job.project)!;
@@ -163,12 +163,12 @@ export class BuildTurns<Job extends TurnJob> {
     return mayStay;
   }
 
-  /** Gives no more turns to a build that has begun and must end. */
+  /** Stops the turns of a started build that must end. */
   ending(job: Job): void {
     this.#entries.get(job)!.isEnding = true;
   }
 
-  /** Queues a build that `spend` has ended: it begins from scratch when there is a place for a long one. */
+  /** Queues a build that `spend` has ended. It starts from scratch once there is a place for a long one. */
   again(job: Job): void {
     const entry = this.#entries.get(job)!;
     this.#begun.delete(entry);
@@ -176,7 +176,7 @@ export class BuildTurns<Job extends TurnJob> {
     this.#waiting.long.push(entry);
   }
 
-  /** Forgets a build that has ended, or that waits and is not wanted any more. */
+  /** Removes a build that has ended, or that waits and is no longer wanted. */
   remove(job: Job): void {
     const entry = this.#entries.get(job)!;
     this.#entries.delete(job);
@@ -190,7 +190,7 @@ export class BuildTurns<Job extends TurnJob> {
     return this.#countBegun('long') < longPlaces && this.#countBegun('long', project) < longPlacesOfProject;
   }
 
-  /** Counts the builds of a stage that have begun, by default of all projects. A build that must end does not count. */
+  /** Counts the started builds of a stage, by default of all projects. A build that must end does not count. */
   #countBegun(wanted: Stage, project?: string): number {
     let count = 0;
     for (const { job, stage, isEnding } of this.#begun)
@@ -198,7 +198,7 @@ export class BuildTurns<Job extends TurnJob> {
     return count;
   }
 
-  /** The project and its build wait behind the others for their next turn. */
+  /** Moves the project and its build behind the others. */
   #endTurn(entry: Entry<Job>, project: Project): void {
     project.usedMs = 0;
     this.#projects.delete(entry.job.project);

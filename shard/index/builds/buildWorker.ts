@@ -1,4 +1,4 @@
-/** The program of a build thread: does one job at a time. Started by `jobThread.ts`. */
+/** The program of a build thread: executes one job at a time. Started by `jobThread.ts`. */
 import { parentPort } from 'node:worker_threads';
 import { giveWay } from '../../../shared/process/workerThread.js';
 import { BuildProgress, buildOutcomes } from '../progress.js';
@@ -14,7 +14,7 @@ export type BuildJob =
 
 export interface JobMessage {
   readonly job: BuildJob;
-  /** The memory of a `BuildProgress`. */
+  /** Memory of a `BuildProgress`. */
   readonly progress: SharedArrayBuffer;
 }
 

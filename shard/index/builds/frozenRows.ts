@@ -9,17 +9,19 @@ const DEAD = 0xffff_ffff;
 const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: new Set() };
 const NO_RECORDS: Float64Array = new Float64Array(0);
 
-/** One block of vectors at the moment of an order, in memory that the build thread shares. */
+/** One block of vectors at the time of an order, in memory shared with the build thread. */
 export interface FrozenBlock {
   readonly buffer: SharedArrayBuffer;
   readonly rows: number;
   readonly vectorsAddress: number;
   readonly idsAddress: number;
-  /** A copy of the bitmap of live rows. */
+  /** Copy of the bitmap of live rows. */
   readonly live: Uint32Array;
 }
 
-/** Returns the rows that live now. Valid until a scan that began before ends: see `VectorBlocks.beginScan`. */
+/**
+ * Returns the rows that are live now. Valid until the end of a scan that began earlier; see `VectorBlocks.beginScan`.
+ */
 export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
   vectors.blocks
     .filter(({ live }) => live.count > 0)
@@ -29,15 +31,16 @@ export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
     }));
 
 /**
- * The rows of frozen blocks, numbered: first those of the base by their ordinals there, then the others by slot. Rows
- * that the base left out stay left out, and count as dead. `replaced`: records that have another row than in the base.
+ * The rows of frozen blocks by ordinal: first those of the base with their ordinals there, then the others by slot.
+ * Rows that the base left out stay left out and count as dead. `replaced`: records that have another row than in the
+ * base.
  */
 export class FrozenRows implements BuildRows {
   readonly #components: readonly Int32Array[];
-  /** By ordinal: the block and the row in it; block DEAD where the row has died since the base. */
+  /** Block and row of each ordinal. The block is DEAD if the row died after the base was made. */
   readonly #block: Uint32Array;
   readonly #row: Uint32Array;
-  /** By ordinal. */
+  /** Record of each ordinal. */
   readonly recordIds: Float64Array;
   readonly count: number;
 
@@ -75,7 +78,7 @@ export class FrozenRows implements BuildRows {
     for (let ordinal = 0; ordinal < this.base.recordIds.length; ordinal++) if (!this.isLive(ordinal)) yield ordinal;
   }
 
-  /** Returns the number of ordinals. */
+  /** Numbers the rows, and returns the number of ordinals. */
   #number(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
     const { leftOut, recordIds: baseIds } = this.base;
     const ordinals = new Map<number, number>();

@@ -1,8 +1,9 @@
 /**
- * A worker thread that does one job at a time, and ends when it is idle for a while. If the worker dies, its job fails, and the
- * next job starts another. A busy worker is never ended: inside a native library that would abort the whole process.
+ * A worker thread that executes one job at a time, and ends after some idle time. If it dies, its job fails, and the
+ * next job starts another. A busy worker is never terminated: inside a native library that would abort the whole
+ * process.
  *
- *   none ──► busy ◄──► idle ──► none
+ *   None ──► busy ◄──► idle ──► none
  *     ▲       │
  *     └───────┘
  */
@@ -17,7 +18,7 @@ import type { BuildJob, JobMessage } from './buildWorker.js';
 
 const PROGRAM = new URL('./buildWorker.js', import.meta.url);
 const IDLE_MS = 10_000;
-/** Limits the JavaScript objects; vectors and tables of rows lie outside the heap. */
+/** Limit of the JavaScript heap. Vectors and tables of rows are outside it. */
 const WORKER_HEAP_MB = 1_024;
 
 export class JobThread {
@@ -27,7 +28,10 @@ export class JobThread {
 
   constructor(private readonly logger: Logger) {}
 
-  /** Does a job, after the one before it has ended. Throws as `buildOutcomes.unpack`, and an Error if the worker dies. */
+  /**
+   * Executes a job, after the previous one has ended. Throws errors of `buildOutcomes.unpack`, and an Error if the
+   * worker dies.
+   */
   async ask(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
     progress.assertNotCancelled();
     clearTimeout(this.#idle);
@@ -59,7 +63,7 @@ export class JobThread {
       this.logger.error({ error }, 'a thread that builds indexes failed');
     });
     worker.on('exit', () => {
-      // Another worker may have taken its place.
+      // Another worker may have replaced it.
       if (this.#worker !== worker) return;
       this.#worker = undefined;
       this.#finish({ ended: 'badly', message: `the build thread died: ${cause}`, detail: cause });

@@ -1,9 +1,9 @@
 /**
- * The three files of a saved generation. Each is durable before the next is begun; the manifest is the last, so a folder
- * without one is a build that was cut short.
+ * The three files of a saved generation. Each is durable before the next is begun. The manifest is last, so a folder
+ * without one is an interrupted build.
  *
- *   payload  the index, as its kind writes it
- *   rows     the record of each row
+ *   Payload        the index, as its kind writes it.
+ *   Rows           the record of each row.
  *   manifest.json
  */
 import { open, readFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import {
 } from './manifest.js';
 import { decodeRows, encodeRows, type RowsToSave, type SavedRows } from './rowsFile.js';
 
-/** About a millisecond of hashing. */
+/** Bytes that are hashed in about a millisecond. */
 const PIECE_BYTES = 1 << 20;
 
 /** A generation that is complete on disk. */
@@ -58,18 +58,21 @@ export async function completeGeneration(
   return { folder, ...manifest };
 }
 
-/** Reads the manifest. Throws the system's ENOENT where there is none, and as `decodeManifest`. */
+/** Reads the manifest. Throws the system's ENOENT if it is missing, and errors of `decodeManifest`. */
 export async function readSaved(folder: string): Promise<SavedGeneration> {
   return { folder, ...decodeManifest(await readFile(manifestPath(folder), 'utf8')) };
 }
 
-/** Reads both files through. Throws DamagedGeneration where one does not match the manifest, `unavailable` where it cannot be read. */
+/**
+ * Reads both files completely. Throws DamagedGeneration if one does not match the manifest, `unavailable` if it cannot
+ * be read.
+ */
 export async function verifyFiles({ folder, payload, rows }: SavedGeneration, check: () => void): Promise<void> {
   await expectFile('payload', payload, () => readPieces(payloadPath(folder), check));
   await expectFile('rows', rows, () => readPieces(rowsPath(folder), check));
 }
 
-/** Reads the rows and checks them against the manifest. Holds the thread for about a millisecond at a time. */
+/** Reads the rows and checks them against the manifest. Blocks the thread for about a millisecond at a time. */
 export async function readRows({ folder, rows, rowCount }: SavedGeneration): Promise<SavedRows> {
   const bytes = new Uint8Array(rows.sizeBytes);
   let filled = 0;
@@ -82,7 +85,7 @@ export async function readRows({ folder, rows, rowCount }: SavedGeneration): Pro
 }
 
 async function create(path: string, content: Uint8Array | string): Promise<void> {
-  if (!(await createFile(path, content))) throw new Error('the generation is there already');
+  if (!(await createFile(path, content))) throw new Error('the generation already has this file');
 }
 
 async function expectFile(name: string, expected: FileFacts, read: () => Promise<FileFacts>): Promise<void> {

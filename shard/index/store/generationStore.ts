@@ -1,10 +1,10 @@
 /**
- * The saved generations of a shard: `<folder>/<collection id>/g<number>/`, see `generationFiles.ts`. A generation can
- * always be built anew from the log, so a doubtful one is set aside and not repaired.
+ * The saved generations of a shard: `<folder>/<collection id>/g<number>/`; see `generationFiles.ts`. A generation can
+ * always be rebuilt from the log, so a doubtful one is set aside and not repaired.
  *
- *   cut short ──(at open)──► removed
- *   complete ──► superseded, dropped, another shard's ──► removed
- *      └──► does not verify ──► damaged-g<number>, kept until the collection goes
+ *   Interrupted ──(at open)──► removed.
+ *   Complete ──► superseded, dropped, another shard's ──► removed.
+ *      └──► does not verify ──► damaged-g<number>, kept until the collection is removed.
  */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -32,7 +32,7 @@ const CONCURRENT_READS = 16;
 type OnDamage = (damage: { readonly collectionId: number; readonly reason: string }) => void;
 
 export class GenerationStore {
-  /** By collection, the highest number of a generation that exists or existed. */
+  /** Highest number of a generation that exists or existed, by collection. */
   readonly #numbers = new Map<number, number>();
   readonly #kinds = new Map<number, IndexKind>();
 
@@ -43,8 +43,8 @@ export class GenerationStore {
   ) {}
 
   /**
-   * Makes the folder where it is missing, and removes the files of builds that were cut short. Reads a directory and a
-   * manifest or two of each collection that has an index: about 0.15 ms for each.
+   * Makes the folder if it is missing, and removes the files of interrupted builds. Per collection with an index it
+   * reads a directory and a manifest or two: about 0.15 ms.
    */
   static async open(folder: string, logger: Logger, onDamage: OnDamage = () => undefined): Promise<GenerationStore> {
     await makeDirectory(folder);
@@ -53,7 +53,9 @@ export class GenerationStore {
     return store;
   }
 
-  /** Returns the newest complete generation whose manifest verifies; sets damaged ones aside. Does not read its files. */
+  /**
+   * Returns the newest complete generation whose manifest verifies; sets damaged ones aside. Does not read its files.
+   */
   async latest(collectionId: number): Promise<SavedGeneration | undefined> {
     const numbers = await numbersIn(this.#collectionFolder(collectionId), GENERATION);
     for (const number of numbers.sort((a, b) => b - a)) {
@@ -66,7 +68,7 @@ export class GenerationStore {
     return undefined;
   }
 
-  /** The kind of the `latest` generation, from memory. A newly built one counts once `keepOnly` is called. */
+  /** Returns the kind of the `latest` generation, from memory. A new build counts once `keepOnly` is called. */
   kindOf(collectionId: number): IndexKind | undefined {
     return this.#kinds.get(collectionId);
   }
@@ -82,7 +84,7 @@ export class GenerationStore {
     return join(this.#collectionFolder(collectionId), `g${number}`);
   }
 
-  /** Keeps a generation that does not verify under another name, for an operator to look into. */
+  /** Renames a generation that does not verify, so that an operator can inspect it. */
   async setAside({ facts: { collectionId, number } }: SavedGeneration, reason: string): Promise<void> {
     await this.#moveAside(collectionId, number, reason);
     await this.latest(collectionId);
@@ -94,7 +96,10 @@ export class GenerationStore {
     await this.latest(collectionId);
   }
 
-  /** Removes everything of a collection that has no index any more, or has left. It must not be built meanwhile. */
+  /**
+   * Removes all files of a collection that has no index any more, or has left. Its index must not be built at that
+   * time.
+   */
   async removeAll(collectionId: number): Promise<void> {
     this.#kinds.delete(collectionId);
     await this.#removeBefore(collectionId, Number.POSITIVE_INFINITY);
@@ -105,7 +110,10 @@ export class GenerationStore {
   async sweep(isOurs: (collectionId: number) => boolean): Promise<void> {
     for (const collectionId of await numbersIn(this.folder, COLLECTION)) {
       if (isOurs(collectionId)) continue;
-      this.logger.info({ collection: collectionId }, 'removing the saved index of a collection that is not here');
+      this.logger.info(
+        { collection: collectionId },
+        'removing the saved index of a collection that this shard does not own',
+      );
       await this.removeAll(collectionId);
     }
   }
@@ -126,7 +134,7 @@ export class GenerationStore {
     await deleteTree(folder);
   }
 
-  /** Undefined where the generation cannot be opened. */
+  /** Returns undefined if the generation cannot be opened. */
   async #read(collectionId: number, number: number): Promise<SavedGeneration | undefined> {
     try {
       const saved = await readSaved(this.folderOf(collectionId, number));
@@ -154,7 +162,7 @@ export class GenerationStore {
     this.logger.warn({ collection: collectionId, generation: number, reason, aside }, 'a saved index is damaged');
   }
 
-  /** Removes each manifest first: a generation that is removed by half is not taken for a complete one. */
+  /** Removes each manifest first, so that a partly removed generation does not look complete. */
   async #removeBefore(collectionId: number, end: number): Promise<void> {
     for (const number of await numbersIn(this.#collectionFolder(collectionId), GENERATION)) {
       if (number >= end) continue;
@@ -169,11 +177,11 @@ export class GenerationStore {
   }
 }
 
-/** Returns the numbers in the names that match. */
+/** Returns the numbers in the matching names. */
 const numbersIn = async (folder: string, pattern: RegExp): Promise<number[]> =>
   (await namesIn(folder)).flatMap((name) => pattern.exec(name)?.[1] ?? []).map(Number);
 
-/** Returns an empty list where the folder does not exist. */
+/** Returns an empty list if the folder does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

@@ -1,5 +1,5 @@
 /**
- * The manifest of a saved generation, as JSON that an operator can read. It is written last: where it exists, the
+ * The manifest of a saved generation: JSON that an operator can read. It is written last, so where it exists the
  * generation is complete.
  *
  *   {"version":1,"collection_id":…,…,"payload":{"size_bytes":…,"blake3":…},"rows":{…},"checksum":"BLAKE3 of all before"}
@@ -9,12 +9,12 @@ import { INDEX_KINDS, type IndexKind, type IndexParameters } from '../../../shar
 
 const VERSION = 1;
 
-/** A saved generation that does not verify. It must not be opened, and can be built anew. */
+/** Thrown for a saved generation that does not verify. It must not be opened, and can be rebuilt. */
 export class DamagedGeneration extends Error {
   override readonly name = 'DamagedGeneration';
 }
 
-/** A saved generation that another version of this program wrote, and that this one cannot read. */
+/** Thrown for a saved generation that another version of this program wrote, and that this one cannot read. */
 export class UnknownGeneration extends Error {
   override readonly name = 'UnknownGeneration';
 }
@@ -22,22 +22,22 @@ export class UnknownGeneration extends Error {
 /** The identity of a generation: its manifest without the files. */
 export interface GenerationFacts {
   readonly collectionId: number;
-  /** The time of the collection's genesis, so that the generation of another collection is never taken for this one's. */
+  /** Time of the collection's genesis, so that another collection's generation is never taken for this one's. */
   readonly createdAtMs: number;
   readonly dimension: number;
   readonly number: number;
   readonly kind: IndexKind;
   readonly parameters: IndexParameters;
-  /** Committed events that it covers. */
+  /** Number of committed events that it covers. */
   readonly sequence: number;
-  /** Live rows when the index was last built from scratch, and not on a base. */
+  /** Live rows when the index was last built from scratch. */
   readonly trainedRows: number;
 }
 
-/** The expected content of a file of a generation. */
+/** Expected content of a file of a generation. */
 export interface FileFacts {
   readonly sizeBytes: number;
-  /** 64 hex of BLAKE3. */
+  /** BLAKE3 as 64 hex digits. */
   readonly checksum: string;
 }
 
@@ -60,7 +60,7 @@ const PARAMETER_NAMES: readonly (readonly [keyof IndexParameters, string])[] = [
   ['candidates', 'candidates'],
 ];
 
-/** Returns the only text that this manifest can have. */
+/** Returns the only valid text of this manifest. */
 export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): string {
   const content = {
     version: VERSION,
@@ -82,7 +82,7 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
 /** Throws UnknownGeneration and DamagedGeneration. */
 export function decodeManifest(text: string): Manifest {
   const stored = parse(text);
-  // A checksum that verifies tells another version from damage.
+  // A valid checksum distinguishes another version from damage.
   const { checksum, ...content } = stored;
   if (stored.version !== undefined && stored.version !== VERSION && checksum === checksumOf(content))
     throw new UnknownGeneration(
@@ -106,7 +106,7 @@ export function decodeManifest(text: string): Manifest {
     payload: decodeFile(fieldsOf(stored.payload)),
     rows: decodeFile(fieldsOf(stored.rows)),
   };
-  // Besides the checksum, this compares the order of the fields and the space between them.
+  // Also compares the order of the fields and the spaces between them.
   if (encodeManifest(manifest) !== text) throw new DamagedGeneration('its manifest does not verify');
   if (!INDEX_KINDS.includes(manifest.facts.kind))
     throw new UnknownGeneration(`index kind ${String(stored.kind)} is not known here`);

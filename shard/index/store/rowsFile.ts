@@ -1,5 +1,5 @@
 /**
- * The rows of a saved generation. All integers are little-endian, as on every machine that the kernel runs on.
+ * The rows of a saved generation. Integers are little-endian, like every machine that runs the kernel.
  *
  *   "VIRW" | u32 version | u32 rows | u32 left out | f64 record id × rows, by ordinal | u32 ordinal × left out, ascending
  */
@@ -11,15 +11,15 @@ const HEADER_WORDS = 4;
 const HEADER_BYTES = 4 * HEADER_WORDS;
 
 export interface SavedRows {
-  /** By ordinal. */
+  /** Record of each ordinal. */
   readonly recordIds: Float64Array;
-  /** Ordinals that the index does not find: of rows that were dead, and of rows that the index left out. */
+  /** Ordinals that the index does not find: of rows that were dead or left out. */
   readonly leftOut: ReadonlySet<number>;
 }
 
 export interface RowsToSave {
   readonly recordIds: Float64Array;
-  /** In any order, repeated or not. */
+  /** Ordinals in any order, repeated or not. */
   readonly leftOut: Iterable<number>;
 }
 
@@ -32,15 +32,15 @@ export function encodeRows({ recordIds, leftOut }: RowsToSave): Uint8Array {
   return bytes;
 }
 
-/** Decodes bytes that begin their buffer; the record ids are a view of them. Throws as `decodeManifest`. */
+/** Decodes bytes that begin their buffer. The record ids are a view of them. Throws like `decodeManifest`. */
 export function decodeRows({ buffer, byteLength }: Uint8Array, rowCount: number): SavedRows {
   if (byteLength < HEADER_BYTES) throw new DamagedGeneration('its rows end within their header');
   const [magic, version, rows, left] = new Uint32Array(buffer, 0, HEADER_WORDS);
-  if (magic !== MAGIC) throw new DamagedGeneration('its rows do not begin as rows do');
+  if (magic !== MAGIC) throw new DamagedGeneration('its rows do not begin with the magic of rows');
   if (version !== VERSION)
     throw new UnknownGeneration(`rows version ${version} is not known here; this program reads version ${VERSION}`);
   if (rows !== rowCount || byteLength !== HEADER_BYTES + 8 * rows + 4 * left!)
-    throw new DamagedGeneration('its rows are not as many as it says');
+    throw new DamagedGeneration('its number of rows is not that of its header');
   const recordIds = new Float64Array(buffer, HEADER_BYTES, rows);
   const leftOut = new Set(new Uint32Array(buffer, HEADER_BYTES + recordIds.byteLength, left));
   for (const ordinal of leftOut)

@@ -198,7 +198,7 @@ describe('the build thread', () => {
     const { vectors } = collectionOf(1_000);
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const error = await rejection(builds.build(orderOf(store, vectors, 1), PATIENT).done);
-    expect(error.message).to.equal('the generation is there already');
+    expect(error.message).to.equal('the folder of the generation already exists');
     await builds.verify(saved, 'p');
   });
 
@@ -208,7 +208,7 @@ describe('the build thread', () => {
     const extended = (number: number, given = {}): Promise<Error> =>
       rejection(builds.build(orderOf(store, vectors, number, base, given), PATIENT).done);
     expect((await extended(2, { kind: 'ivf' })).message).to.equal(
-      'generation 1 of collection 7 is no base for this one',
+      'generation 1 of collection 7 cannot be the base of this one',
     );
     const payload = await readFile(payloadPath(base.folder));
     payload[payload.length >> 1]! ^= 1;
