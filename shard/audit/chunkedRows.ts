@@ -1,6 +1,6 @@
 /**
- * A list of rows of `width` numbers each that grows without moving its rows: full chunks stay where they are. Only the
- * first chunk, while it is small, is doubled by copying, so that a short list costs next to nothing.
+ * A list of rows of `width` numbers each that grows without moving rows: full chunks never move. Only the first chunk,
+ * while it is small, grows by copying, so that a short list costs little.
  */
 const CHUNK_ROWS = 1024;
 const CHUNK_SHIFT = 10;
@@ -19,23 +19,26 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     return this.#length;
   }
 
-  /** The memory of the rows, for a list that `adopt`s it. */
+  /** Memory of the rows, for a list that `adopt`s it. */
   get chunks(): readonly A[] {
     return this.#chunks;
   }
 
-  /** Takes over the chunks of a list of `length` rows. This list is empty. */
+  /** Takes over the chunks of a list of `length` rows. This list must be empty. */
   adopt(chunks: readonly A[], length: number): void {
     for (const chunk of chunks) this.#chunks.push(chunk);
     this.#length = length;
   }
 
-  /** A view of the row. The row exists. */
+  /** Returns a view of the row, which must exist. */
   at(row: number): A {
     return this.#view(row, 1);
   }
 
-  /** A view of `count` rows, a power of two, from `row` on, a multiple of it: these lie side by side. All exist. */
+  /**
+   * Returns a view of `count` consecutive rows from `row` on. `count` is a power of two, and `row` a multiple of it.
+   * All exist.
+   */
   rows(row: number, count: number): A {
     return this.#view(row, count);
   }
@@ -44,7 +47,7 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     this.at(row).set(values);
   }
 
-  /** Appends one row or several, one after another in `values`. */
+  /** Appends rows, one after another in `values`. */
   append(values: A): void {
     const { width } = this;
     if (values.length === width) {
@@ -61,7 +64,7 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     }
   }
 
-  /** The first row whose `column`, which ascends, is `bound` or more; the length where there is none. */
+  /** Returns the first row whose `column` is at least `bound`, or the length. The column must ascend. */
   firstNotBelow(column: number, bound: number): number {
     let low = 0;
     let high = this.#length;
@@ -78,7 +81,7 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     return this.#chunks[row >>> CHUNK_SHIFT]!.subarray(from, from + rows * this.width) as A;
   }
 
-  /** The last chunk, with room for at least one row. */
+  /** Returns the last chunk, with room for at least one row. */
   #open(): A {
     const index = this.#length >>> CHUNK_SHIFT;
     const used = (this.#length % CHUNK_ROWS) * this.width;

@@ -1,4 +1,4 @@
-/** Leaves of the state tree: the hash of a record. A record deleted for good has the empty leaf instead. */
+/** Leaves of the state tree: the hash of a record. A permanently deleted record has the empty leaf instead. */
 import { DOMAIN, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
@@ -12,7 +12,7 @@ interface LeafFields {
   readonly state: RecordState;
   readonly id: number;
   readonly tag: number;
-  /** The time of the record's insert. */
+  /** Time of the record's insert. */
   readonly insertedMs: number;
 }
 
@@ -33,7 +33,7 @@ interface EncryptedLeaf extends LeafFields {
   readonly contentHash: Uint8Array;
 }
 
-/** Offsets in both kinds of leaf; the flags, the dimension and the lengths are those of a record with a vector. */
+/** Offsets in both kinds of leaf. Flags, dimension and lengths exist only for a record with a vector. */
 const AT = { state: 1, flags: 2, dimension: 4, id: 8, tag: 16, insertedMs: 24, metadataLength: 32, textLength: 36 };
 const VECTOR_AT = 40;
 const KEY_ID_AT = 32;
@@ -45,8 +45,11 @@ const encryptedMessage = new Uint8Array(CONTENT_HASH_AT + HASH_BYTES);
 const encryptedView = new DataView(encryptedMessage.buffer);
 
 /**
- * H(0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ u32 metadata length ‖
- * u32 text length ‖ vector ‖ metadata ‖ text ‖ external id). The length of the external id is what is left.
+ * Returns the leaf of a record with a vector: the hash H of the fields below. The external id is the rest of the
+ * message.
+ *
+ *   0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms.
+ *   U32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id.
  */
 export function leafHash(record: LeafRecord): Uint8Array {
   const { vector, metadata, text, externalId } = record;
@@ -71,15 +74,18 @@ export function leafHash(record: LeafRecord): Uint8Array {
   return hash(message.subarray(0, end));
 }
 
-/** The leaf of a record that has this content. Listed field by field: a spread of the event costs as much as the hash. */
+/**
+ * Returns the leaf of a record with this content. Fields are listed, since a spread of the event costs as much as the
+ * hash.
+ */
 export function leafOfContent(event: Insert | Replace): Uint8Array {
   const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text, externalId } = event;
   return leafHash({ state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text, externalId });
 }
 
 /**
- * H(0x18 ‖ u8 state ‖ 6 zero bytes ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash). The leaf of an
- * encrypted record; a shred of its key does not change it.
+ * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ 6 zero bytes ‖
+ * u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash).
  */
 export function encryptedLeafHash(record: EncryptedLeaf): Uint8Array {
   encryptedMessage[0] = DOMAIN.encryptedLeaf;
@@ -89,7 +95,7 @@ export function encryptedLeafHash(record: EncryptedLeaf): Uint8Array {
   return hash(encryptedMessage);
 }
 
-/** H(0x19 ‖ nonce ‖ ciphertext), the ciphertext with its tag. */
+/** Returns H(0x19 ‖ nonce ‖ ciphertext), where the ciphertext includes its tag. */
 export function encryptedContentHash(nonce: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   const content = new Uint8Array(1 + NONCE_BYTES + ciphertext.length);
   content[0] = DOMAIN.encryptedContent;
@@ -105,7 +111,7 @@ function writeFields(bytes: Uint8Array, into: DataView, { state, id, tag, insert
   writeU64(into, AT.insertedMs, insertedMs);
 }
 
-/** Makes the message as large as the largest record so far needs. It is kept: the next record is likely of that size. */
+/** Grows the message for the largest record so far. It is kept, since the next record is likely of that size. */
 function grow(sizeBytes: number): void {
   message = new Uint8Array(2 ** Math.ceil(Math.log2(sizeBytes)));
   view = new DataView(message.buffer);

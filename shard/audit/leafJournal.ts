@@ -2,7 +2,7 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { ChunkedRows } from './chunkedRows.js';
 
 export interface LeafChange {
-  /** The sequence of the write that made the change. */
+  /** Sequence of the write that made the change. */
   readonly sequence: number;
   readonly index: number;
   /** Number of leaves at that time. */
@@ -10,7 +10,7 @@ export interface LeafChange {
   readonly oldLeaf: Uint8Array;
 }
 
-/** The leaf that each change replaced, 56 bytes a change: past states of the tree are computed from it. */
+/** The leaves that changes replaced, 56 bytes a change. Past states of the tree are computed from them. */
 export class LeafJournal {
   /** Rows of sequence, leaf index, and number of leaves. */
   readonly #changes = new ChunkedRows<Float64Array>((elements) => new Float64Array(elements), 3);
@@ -20,7 +20,7 @@ export class LeafJournal {
     return this.#changes.length;
   }
 
-  /** Sequences ascend strictly. Copies the leaf. */
+  /** Adds a change, with a copy of the leaf. Sequences ascend strictly. */
   add({ sequence, index, leaves, oldLeaf }: LeafChange): void {
     const { length } = this;
     if (length > 0 && sequence <= this.#sequenceAt(length - 1))
@@ -29,29 +29,29 @@ export class LeafJournal {
     this.#oldLeaves.append(oldLeaf);
   }
 
-  /** Undefined where the write `sequence` changed no leaf. */
+  /** Returns undefined if the write `sequence` changed no leaf. */
   changeOf(sequence: number): LeafChange | undefined {
     const place = this.firstSince(sequence);
     return place < this.length && this.#sequenceAt(place) === sequence ? this.at(place) : undefined;
   }
 
-  /** The place in the journal of the first change with `sequence` or later. */
+  /** Returns the place in the journal of the first change with `sequence` or later. */
   firstSince(sequence: number): number {
     return this.#changes.firstNotBelow(0, sequence);
   }
 
-  /** A copy of the change at this place. */
+  /** Returns a copy of the change at this place. */
   at(place: number): LeafChange {
     const [sequence, index, leaves] = this.#changes.at(place) as unknown as [number, number, number];
     return { sequence, index, leaves, oldLeaf: this.oldLeafAt(place).slice() };
   }
 
-  /** The index of the leaf that the change at this place replaced. */
+  /** Returns the index of the leaf that the change at this place replaced. */
   indexAt(place: number): number {
     return this.#changes.at(place)[1]!;
   }
 
-  /** A view. */
+  /** Returns a view of the replaced leaf. */
   oldLeafAt(place: number): Uint8Array {
     return this.#oldLeaves.at(place);
   }

@@ -1,4 +1,4 @@
-/** Hashes of Merkle trees above the leaves, and the way from a leaf and its audit path to the hash of the tree. */
+/** Hashes of Merkle trees above the leaves, and the fold of a leaf and its audit path to the tree's hash. */
 import { EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -6,7 +6,10 @@ import { HASH_BYTES } from '../../shared/limits.js';
 /** Hashes `left ‖ right`, 64 bytes that it does not keep, to their node. */
 export type HashNode = (children: Uint8Array) => Uint8Array;
 
-/** H(domain ‖ left ‖ right); the empty hash where both children are empty, so that deleted subtrees cost no hash. */
+/**
+ * Returns H(domain ‖ left ‖ right). If both children are empty it is the empty hash, so that deleted subtrees cost no
+ * hash.
+ */
 export function nodeHasher(domain: number): HashNode {
   const message = new Uint8Array(1 + 2 * HASH_BYTES);
   message[0] = domain;
@@ -17,7 +20,7 @@ export function nodeHasher(domain: number): HashNode {
   };
 }
 
-/** H(domain ‖ u64 leaves ‖ Merkle tree hash). */
+/** Returns H(domain ‖ u64 leaves ‖ Merkle tree hash). */
 export function rootHasher(domain: number): (leaves: number, mth: Uint8Array) => Uint8Array {
   const message = new Uint8Array(1 + 8 + HASH_BYTES);
   const view = new DataView(message.buffer);
@@ -31,7 +34,7 @@ export function rootHasher(domain: number): (leaves: number, mth: Uint8Array) =>
 
 const children = new Uint8Array(2 * HASH_BYTES);
 
-/** The node over two nodes that do not lie side by side. */
+/** Returns the node over two nodes that are not adjacent in memory. */
 export function joinNodes(left: Uint8Array, right: Uint8Array, hashNode: HashNode): Uint8Array {
   children.set(left);
   children.set(right, HASH_BYTES);
@@ -39,8 +42,8 @@ export function joinNodes(left: Uint8Array, right: Uint8Array, hashNode: HashNod
 }
 
 /**
- * The Merkle tree hash of a tree of `leaves` leaves in which `leaf` stands at `index` (RFC 9162, section 2.1.3.2).
- * `path`: its siblings, bottom first, 32 bytes each.
+ * Returns the Merkle tree hash of a tree of `leaves` leaves with `leaf` at `index`, after RFC 9162, section 2.1.3.2.
+ * The siblings in `path` are 32 bytes each, bottom first.
  */
 export function foldPath(
   leaf: Uint8Array,
@@ -54,7 +57,7 @@ export function foldPath(
   let last = leaves - 1;
   for (let at = 0; at < path.length; at += HASH_BYTES) {
     const sibling = path.subarray(at, at + HASH_BYTES);
-    // The last node of a level without a sibling there stands for itself in the levels above.
+    // The last node of a level without a sibling is also the node of the level above.
     while (position === last && position % 2 === 0 && position > 0) {
       position /= 2;
       last /= 2;
@@ -67,8 +70,8 @@ export function foldPath(
 }
 
 /**
- * The Merkle tree hash of the tree before its newest leaf, from that leaf's path: all siblings lie to the left, and are
- * exactly the subtrees of the earlier tree.
+ * Returns the Merkle tree hash before the newest leaf was added, from that leaf's path. All siblings are to the left,
+ * and are exactly the subtrees of the earlier tree.
  */
 export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Array {
   if (path.length === 0) return EMPTY_HASH;
@@ -78,7 +81,7 @@ export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Arra
   return node;
 }
 
-/** Nearly always decided by the first byte. */
+/** Whether all bytes are 0. The first byte nearly always decides. */
 function isEmpty(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
   return true;

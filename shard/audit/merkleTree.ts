@@ -1,8 +1,8 @@
 /**
- * A Merkle tree of the shape of RFC 6962, section 2.1: n leaves split at the largest power of two below n, a lone right
- * part stands for itself. Leaves are kept, and the nodes over groups of 8 leaves and more: 40 bytes a leaf in all. Leaves that
- * can be hashed anew are not kept, and come in groups of 4: 16 bytes a leaf. The hash of an incomplete subtree is computed on
- * demand, from at most log2(n) nodes and the leaves of a group.
+ * A Merkle tree with the shape of RFC 6962, section 2.1. It splits n leaves at the largest power of two below n; a
+ * single right leaf is its own node. It keeps leaves, and the nodes over 8 leaves or more: 40 bytes a leaf in all.
+ * Leaves that can be recomputed are not kept, and are grouped by 4: 16 bytes a leaf. The hash of an incomplete subtree
+ * is computed on demand, from at most log2(n) nodes and the leaves of a group.
  */
 import { EMPTY_HASH } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -11,43 +11,43 @@ import { ChunkedRows } from './chunkedRows.js';
 import { type HashNode, joinNodes } from './merkleNode.js';
 import { type LeafSource, type Leaves, RecomputedLeaves } from './recomputedLeaves.js';
 
-/** Leaves of a past tree that differ from the tree's. More may be added while a walk over it rests. */
+/** Leaves of a past tree that differ from the current tree's. More may be added while a walk over it pauses. */
 export interface Overrides {
-  /** Whether there is one in `low` to `high` (exclusive): a range that splitting the past tree yields. */
+  /** Whether a leaf from `low` to below `high` differs. The range must result from splitting the past tree. */
   isAny(low: number, high: number): boolean;
-  /** The one at `index`, which exists. */
+  /** Returns the leaf at `index`, which must differ. */
   leaf(index: number): Uint8Array;
-  /** Takes in the changes made meanwhile: called first, and after each rest. Yields where it may rest itself. */
+  /** Adds the changes made since. Called first, and after each pause. Yields where it may pause. */
   follow(): Generator<undefined, void>;
 }
 
 export interface PastTree {
   readonly size: number;
-  /** Undefined: no leaf has changed since. */
+  /** Undefined if no leaf has changed since. */
   readonly overrides?: Overrides;
 }
 
-/** Row arithmetic is done in 32 bits. */
+/** Most leaves: row arithmetic is in 32 bits. */
 const LEAVES_MAX = 2 ** 31;
-/** Changed leaves whose ancestors are hashed together: shared ancestors are hashed once, in under 2 ms. */
+/** Changed leaves whose ancestors are hashed together. Shared ancestors are hashed once, all in under 2 ms. */
 const CHANGED_MAX = 256;
-/** Leaves of a past subtree that are hashed without a rest: under 0.3 ms, if their records are small. */
+/** Leaves of a past subtree that are hashed without a pause: under 0.3 ms, if their records are small. */
 const LEAVES_PER_STEP = 64;
 
 /**
- * Leaves under the lowest nodes that are kept, a power of two. With the nodes below a leaf would take 64 bytes, and a write save
- * up to 2 µs.
+ * Leaves below the lowest kept nodes, a power of two. Keeping the nodes below would take 64 bytes a leaf, and save a
+ * write up to 2 µs.
  */
 const USUAL_GROUP = 8;
 
 interface TreeOptions {
-  /** Leaves under the lowest nodes that are kept, a power of two up to 8. */
+  /** Leaves below the lowest kept nodes, a power of two up to 8. */
   readonly group?: number;
-  /** Hashes leaves anew, which then are not kept. */
+  /** Recomputes leaves, which then are not kept. */
   readonly source?: LeafSource | undefined;
 }
 
-/** All hashes of a tree, the chunks of `ChunkedRows` for each level: passes between threads without a copy. */
+/** All hashes of a tree: the chunks of `ChunkedRows` by level. Threads exchange them without a copy. */
 export interface TreeHashes {
   readonly size: number;
   readonly levels: readonly (readonly Uint8Array[])[];
@@ -57,7 +57,7 @@ type Hashes = ChunkedRows<Uint8Array>;
 const newLevel = (): Hashes => new ChunkedRows((elements) => new Uint8Array(elements), HASH_BYTES);
 
 export class MerkleTree {
-  /** Leaves first, then nodes of complete subtrees: of a group of leaves, and twice as many in each level above. */
+  /** Leaves first, then nodes of complete subtrees: of one group of leaves, then of twice as many per level. */
   readonly #levels: Leaves[];
   readonly #recomputed: RecomputedLeaves | undefined;
   /** Leaves that were set and whose ancestors are not hashed yet. */
@@ -80,13 +80,13 @@ export class MerkleTree {
     return this.#leaves.length;
   }
 
-  /** All hashes, which must not be changed. */
+  /** Returns all hashes. Do not change them. */
   hashes(): TreeHashes {
     this.#hashChanged();
     return { size: this.size, levels: this.#levels.map(({ chunks }) => chunks) };
   }
 
-  /** Takes over the hashes of another tree. This tree is empty. */
+  /** Takes over the hashes of another tree. This tree must be empty. */
   adopt({ size, levels }: TreeHashes): void {
     for (const [level, chunks] of levels.entries()) {
       this.#levels[level] ??= newLevel();
@@ -109,7 +109,7 @@ export class MerkleTree {
     this.#recomputed?.trim();
   }
 
-  /** If leaves are not kept, the leaf must have been read before its content changed. */
+  /** Changes a leaf. If leaves are not kept, it must have been read before its content changed. */
   set(index: number, leaf: Uint8Array): void {
     this.#assertHolds(index, this.size);
     this.#leaves.set(index, leaf);
@@ -117,41 +117,46 @@ export class MerkleTree {
     if (this.#changed.length >= CHANGED_MAX) this.#hashChanged();
   }
 
-  /** A copy. Throws Damaged where leaves are hashed anew and the content of this one or a neighbour is not as it was. */
+  /** Returns a copy. Throws Damaged if leaves are recomputed and the content of this one or a neighbour has changed. */
   leaf(index: number): Uint8Array {
     this.#assertHolds(index, this.size);
     return this.#leaves.at(index).slice();
   }
 
-  /** Whether the leaf at `index` is `leaf()`, the hash of its present content. */
+  /** Whether the leaf at `index` equals `leaf()`, the hash of its present content. */
   isIntact(index: number, leaf: () => Uint8Array): boolean {
     this.#assertHolds(index, this.size);
     return this.#recomputed?.isIntact(index) ?? Buffer.compare(this.#leaves.at(index), leaf()) === 0;
   }
 
-  /** The Merkle tree hash; 32 zeroes for no leaves. */
+  /** Returns the Merkle tree hash; 32 zeros for no leaves. */
   mth(): Uint8Array {
     return this.mthOf(this.size);
   }
 
-  /** The hash of the tree of the first `size` leaves. Costs log2(size) hashes. */
+  /** Returns the hash of the tree of the first `size` leaves. Costs log2(size) hashes. */
   mthOf(size: number): Uint8Array {
     return atOnce(this.pastMth({ size }));
   }
 
-  /** The siblings from the leaf to the root, 32 bytes each, bottom first. */
+  /** Returns the siblings from the leaf to the root, 32 bytes each, bottom first. */
   path(index: number, size = this.size): Uint8Array {
     return atOnce(this.pastPath(index, { size }));
   }
 
-  /** The node over leaves `low` to `high` (exclusive), a range that splitting yields. Costs log2(high − low) hashes. */
+  /**
+   * Returns the node over leaves `low` to below `high`, a range that results from splitting. Costs log2(high − low)
+   * hashes.
+   */
   node(low: number, high: number): Uint8Array {
     this.#assertHolds(high - 1, this.size);
     this.#hashChanged();
     return this.#subtree(low, high).slice();
   }
 
-  /** The hash of a past tree: a walk that yields where it may rest. Costs log2(size) hashes, and as many an override. */
+  /**
+   * Computes the hash of a past tree, and yields where it may pause. Costs log2(size) hashes, and as many per override.
+   */
   *pastMth({ size, overrides }: PastTree): Generator<undefined, Uint8Array> {
     if (size === 0) return EMPTY_HASH.slice();
     this.#assertHolds(size - 1, this.size);
@@ -159,7 +164,7 @@ export class MerkleTree {
     return yield* this.#walk(0, size, overrides);
   }
 
-  /** The path of a leaf in a past tree, at the same cost. */
+  /** Computes the path of a leaf in a past tree, at an equal cost. */
   *pastPath(index: number, { size, overrides }: PastTree): Generator<undefined, Uint8Array> {
     this.#assertHolds(size - 1, this.size);
     this.#assertHolds(index, size);
@@ -184,13 +189,13 @@ export class MerkleTree {
     return this.#levels[0]!;
   }
 
-  /** Hashes all pending ancestors: later changes are among the overrides, so their ancestors are not read. */
+  /** Hashes all pending ancestors. Later changes become overrides, so their ancestors are not read. */
   *#begin(overrides?: Overrides): Generator<undefined, void> {
     this.#hashChanged();
     if (overrides !== undefined) yield* overrides.follow();
   }
 
-  /** `#subtree` with rests where there is much to hash; a copy, since the tree may change in a rest. */
+  /** Computes `#subtree` with pauses. Returns a copy, since the tree may change in a pause. */
   *#walk(low: number, high: number, overrides?: Overrides): Generator<undefined, Uint8Array> {
     if (high - low <= LEAVES_PER_STEP || !overrides?.isAny(low, high))
       return this.#subtree(low, high, overrides).slice();
@@ -202,7 +207,7 @@ export class MerkleTree {
     return joinNodes(left, right, this.hashNode);
   }
 
-  /** The node over leaves `low` to `high` (exclusive), with the overrides in it. May be a view. */
+  /** Returns the node over leaves `low` to below `high`, with the overrides. It may be a view. */
   #subtree(low: number, high: number, overrides?: Overrides): Uint8Array {
     const width = high - low;
     const isComplete = isPowerOfTwo(width);
@@ -235,7 +240,7 @@ export class MerkleTree {
     this.#recomputed?.hashed();
   }
 
-  /** The node over complete rows of the level below, hashed anew. */
+  /** Recomputes the node over complete rows of the level below. */
   #nodeAt(level: number, index: number): Uint8Array {
     const shift = this.#shiftTo(level);
     const rows = this.#levels[level - 1]!.rows(index << shift, 1 << shift);
@@ -246,7 +251,7 @@ export class MerkleTree {
     return Buffer.compare(this.#groupNode(leaves), this.#levels[1]!.at(number)) === 0;
   }
 
-  /** The node over a group of leaves. */
+  /** Returns the node over a group of leaves. */
   #groupNode(leaves: Uint8Array): Uint8Array {
     group.set(leaves);
     for (let nodes = this.#group / 2; nodes >= 1; nodes /= 2)
@@ -255,17 +260,17 @@ export class MerkleTree {
     return group.subarray(0, HASH_BYTES);
   }
 
-  /** log2 of the rows of the level below that a node of `level` stands for. */
+  /** Returns log2 of the rows of the level below that a node of `level` covers. */
   #shiftTo(level: number): number {
     return level === 1 ? this.#groupShift : 1;
   }
 
-  /** The leaves below a node of `level`. */
+  /** Returns the number of leaves below a node of `level`. */
   #leavesBelow(level: number): number {
     return level === 0 ? 1 : this.#group * 2 ** (level - 1);
   }
 
-  /** The level of the nodes over `leaves` leaves, which is kept. */
+  /** Returns the kept level of nodes over `leaves` leaves. */
   #levelOf(leaves: number): number {
     return leaves === 1 ? 0 : Math.log2(leaves) - this.#groupShift + 1;
   }
@@ -280,5 +285,5 @@ const group = new Uint8Array(USUAL_GROUP * HASH_BYTES);
 
 const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0;
 
-/** The largest power of two below `n`, for n of 2 or more. */
+/** Returns the largest power of two below `n`, for `n` of at least 2. */
 export const splitOf = (n: number): number => 2 ** (31 - Math.clz32(n - 1));

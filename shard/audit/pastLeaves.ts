@@ -1,24 +1,24 @@
 import type { LeafJournal } from './leafJournal.js';
 import type { Overrides } from './merkleTree.js';
 
-/** Changes looked at between two pauses: about 0.2 ms of them. */
+/** Changes read between two pauses: about 0.2 ms. */
 const CHANGES_PER_STEP = 1_024;
 
-/** A word of a level has 32 bits, and one bit in the level above. */
+/** Bits of a word. Each word has one bit in the level above. */
 const WORD_SHIFT = 5;
-/** A page of places holds those of 1,024 leaves. */
+/** Leaves of a page of places, 1,024. */
 const PAGE_SHIFT = 10;
 
 /**
- * The leaves below `size` that have changed since the write `sequence`, as they were after it. Finding them costs a look
- * at each change made since, a few at a time; `follow` takes in the changes made meanwhile.
+ * The leaves below `size` that have changed since the write `sequence`, as they were after it. To find them, it reads
+ * each change made since, a few at a time. `follow` adds later changes.
  *
- * Memory, while in use: 4 bytes for each leaf of a page that has a changed one, and one bit for each leaf of all.
+ * Memory, while in use: 4 bytes per leaf of a page with a changed one, and one bit per leaf.
  */
 export class PastLeaves implements Overrides {
-  /** By leaf index, in pages: 1 + the place in the journal of the first change since, or 0. A map would pause to grow. */
+  /** Pages by leaf index: 1 + the place in the journal of the first change since, or 0. A map would pause to grow. */
   readonly #places: (Int32Array | undefined)[] = [];
-  /** Whether the leaf has an entry; in each level above, whether any of 32 below has. */
+  /** Whether the leaf has an entry; in each level above, whether any of 32 below has one. */
   readonly #levels: Uint32Array[] = [];
   #next: number;
 
@@ -30,7 +30,7 @@ export class PastLeaves implements Overrides {
     this.#next = journal.firstSince(sequence + 1);
   }
 
-  /** Takes in the changes up to the journal's end. Yields where the caller may rest. */
+  /** Adds the changes up to the journal's end. Yields where the caller may pause. */
   *follow(): Generator<undefined, void> {
     let looked = 0;
     for (; this.#next < this.journal.length; this.#next++) {
@@ -45,7 +45,7 @@ export class PastLeaves implements Overrides {
     let level = 0;
     let from = low;
     let last = high - 1;
-    // Up to the level where the range lies within one word.
+    // Ascend to the level where the range is within one word.
     for (; from >>> WORD_SHIFT !== last >>> WORD_SHIFT; level++) {
       from >>>= WORD_SHIFT;
       last >>>= WORD_SHIFT;
@@ -75,7 +75,7 @@ export class PastLeaves implements Overrides {
     }
   }
 
-  /** Called at the first change: after the newest write, whose receipt is asked for most, there is none. */
+  /** Makes the levels at the first change. The newest write, whose receipt is requested most often, needs none. */
   #makeLevels(): void {
     let bits = this.size;
     do {

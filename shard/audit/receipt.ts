@@ -1,13 +1,14 @@
 /**
- * Receipts: what a write did, verifiable from the receipt alone. The proof, version 1, all integers little-endian:
+ * Receipts: the proof of a write's effect, verifiable from the receipt alone. Version 1, integers little-endian, by
+ * offset:
  *
- *     0  u8 version | u8 kind (1 insert, 2 change) | u8 path length p | 5 zero bytes
- *     8  u64 record_id | u64 leaves after | u64 sequence | u64 time_ms
- *    40  old leaf | new leaf | chain head before | event hash | graph root | config hash (32 each)
- *   232  p siblings, 32 each, bottom first
+ *     0  u8 version | u8 kind (1 insert, 2 change) | u8 path length p | 5 zero bytes.
+ *     8  u64 record_id | u64 leaves after | u64 sequence | u64 time_ms.
+ *    40  old leaf | new leaf | chain head before | event hash | graph root | config hash (32 each).
+ *   232  p siblings, 32 each, bottom first.
  *
- * With the old leaf the path leads to the old root, with the new leaf to the new root, so the write changed this
- * record only. An insert has no old leaf: its siblings alone make the tree before it. The new root and the rest of the
+ * The path leads from the old leaf to the old root, and from the new leaf to the new root. So the write changed this
+ * record only. An insert has no old leaf: its siblings alone make the earlier tree. The new root and the rest of the
  * proof give the state hash.
  */
 import { toHex } from '../../shared/hashing/hash.js';
@@ -34,7 +35,7 @@ const KIND = { insert: 1, change: 2 } as const;
 const HASHES_AT = 40;
 const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
 
-/** Computes both roots from the path. Costs two hashes for each sibling. */
+/** Computes both roots from the path. Costs two hashes per sibling. */
 export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
   const { recordId, sequence, timeMs, graphRoot, configHash } = facts;
   const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));

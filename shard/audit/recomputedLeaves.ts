@@ -1,10 +1,9 @@
 /**
- * The leaves of a tree whose content is at hand: they are hashed anew when they are read, and take no memory. They come in
- * groups, each below one node of the tree, against which the leaves of a group are verified: content that has changed
- * without a change of its leaf is noticed.
+ * Leaves of a tree whose content is in memory: they are recomputed when they are read, and take no memory. A group of
+ * leaves is verified against the tree's node above it. So changed content is detected unless its leaf was changed too.
  *
- *   incomplete ──last leaf──▶ held ──many others──▶ not in memory ──read, verified──▶ held
- *                             held ──set──▶ changed ──its node is hashed──▶ held
+ *   Incomplete ──last leaf──▶ cached ──many others──▶ not in memory ──read, verified──▶ cached
+ *                             cached ──set──▶ changed ──its node is hashed──▶ cached
  */
 import { HASH_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -13,36 +12,36 @@ import { Damaged } from '../../shared/log/damaged.js';
 export interface Leaves {
   readonly length: number;
   append(leaves: Uint8Array): void;
-  /** A view, until other groups are read. */
+  /** Returns a view, valid until other groups are read. */
   at(index: number): Uint8Array;
-  /** A view of a whole group, until other groups are read. */
+  /** Returns a view of a whole group, valid until other groups are read. */
   rows(first: number, count: number): Uint8Array;
   set(index: number, leaf: Uint8Array): void;
-  /** The chunks of `ChunkedRows`; of leaves that are not kept, none. */
+  /** Chunks of `ChunkedRows`; empty if leaves are not kept. */
   readonly chunks: readonly Uint8Array[];
   adopt(chunks: readonly Uint8Array[], length: number): void;
 }
 
-/** The leaf of the content at an index. */
+/** Returns the leaf of the content at an index. */
 export type LeafSource = (index: number) => Uint8Array;
 
-/** Groups that are held for the next reads, beside changed ones: receipts of new records need their neighbours' leaves. */
-const HELD_GROUPS = 16;
+/** Groups cached for the next reads, besides changed ones: receipts of new records need their neighbours' leaves. */
+const CACHED_GROUPS = 16;
 
 export class RecomputedLeaves implements Leaves {
   readonly chunks: readonly Uint8Array[] = [];
-  /** By group number, the last used last. The incomplete group is always here, and so are those with changes. */
-  readonly #held = new Map<number, Uint8Array>();
+  /** Cached groups by number, least recently used first. They include the incomplete group, and those with changes. */
+  readonly #cached = new Map<number, Uint8Array>();
   readonly #changed = new Set<number>();
   #length = 0;
-  /** The leaves of the last group. */
+  /** Leaves of the last group. */
   #newest: Uint8Array = new Uint8Array();
-  /** Memory of a group that is not held any more. */
+  /** Memory of a group that was dropped. */
   #spare: Uint8Array | undefined;
 
   /**
-   * `source`: asked for leaves of groups that are not held. `isNode`: whether the leaves of a group are those below its node.
-   * `group`: the leaves of a group.
+   * `source` returns leaves of groups that are not cached. `isNode` verifies the leaves of a group against its node.
+   * `group`: leaves per group.
    */
   constructor(
     private readonly source: LeafSource,
@@ -59,7 +58,7 @@ export class RecomputedLeaves implements Leaves {
       const at = this.#length % this.group;
       if (at === 0) {
         this.#newest = this.#empty();
-        this.#held.set(this.#length / this.group, this.#newest);
+        this.#cached.set(this.#length / this.group, this.#newest);
       }
       this.#newest.set(leaves.subarray(taken, taken + HASH_BYTES), at * HASH_BYTES);
       this.#length++;
@@ -78,39 +77,39 @@ export class RecomputedLeaves implements Leaves {
   /** Whether the content at an index still has its leaf. */
   isIntact(index: number): boolean {
     try {
-      const isHeld = this.#held.has(Math.floor(index / this.group));
+      const isCached = this.#cached.has(Math.floor(index / this.group));
       const leaf = this.at(index);
-      return !isHeld || Buffer.compare(leaf, this.source(index)) === 0;
+      return !isCached || Buffer.compare(leaf, this.source(index)) === 0;
     } catch (error) {
       if (error instanceof Damaged) return false;
       throw error;
     }
   }
 
-  /** The group of the leaf must have been read before its content changed. */
+  /** Changes a leaf. Its group must have been read before its content changed. */
   set(index: number, leaf: Uint8Array): void {
     const number = Math.floor(index / this.group);
-    const held = this.#held.get(number);
-    if (held === undefined) throw new Error(`leaf ${index} was not read before its content changed`);
-    held.set(leaf, (index % this.group) * HASH_BYTES);
+    const cached = this.#cached.get(number);
+    if (cached === undefined) throw new Error(`leaf ${index} was not read before its content changed`);
+    cached.set(leaf, (index % this.group) * HASH_BYTES);
     this.#changed.add(number);
   }
 
-  /** The nodes above all changed groups are hashed. */
+  /** Call it when the nodes above all changed groups are hashed. */
   hashed(): void {
     this.#changed.clear();
     this.trim();
   }
 
-  /** Lets go of the groups used longest ago. */
+  /** Drops the least recently used groups. */
   trim(): void {
-    if (this.#held.size <= HELD_GROUPS + this.#changed.size) return;
-    for (const [number, leaves] of this.#held) {
+    if (this.#cached.size <= CACHED_GROUPS + this.#changed.size) return;
+    for (const [number, leaves] of this.#cached) {
       const isComplete = (number + 1) * this.group <= this.#length;
       if (!isComplete || this.#changed.has(number)) continue;
-      this.#held.delete(number);
+      this.#cached.delete(number);
       this.#spare = leaves;
-      if (this.#held.size <= HELD_GROUPS + this.#changed.size) return;
+      if (this.#cached.size <= CACHED_GROUPS + this.#changed.size) return;
     }
   }
 
@@ -119,20 +118,20 @@ export class RecomputedLeaves implements Leaves {
     this.#length = length;
     const first = length - (length % this.group);
     if (first === length) return;
-    const held = this.#empty();
-    // All chunks but a sole one are of one length, of whole groups.
+    const cached = this.#empty();
+    // Chunks have equal lengths, of whole groups, unless there is only one.
     const at = (first * HASH_BYTES) % chunks[0]!.length;
-    held.set(chunks.at(-1)!.subarray(at, at + (length - first) * HASH_BYTES));
-    this.#held.set(first / this.group, held);
-    this.#newest = held;
+    cached.set(chunks.at(-1)!.subarray(at, at + (length - first) * HASH_BYTES));
+    this.#cached.set(first / this.group, cached);
+    this.#newest = cached;
   }
 
   #groupOf(index: number): Uint8Array {
     const number = Math.floor(index / this.group);
-    const held = this.#held.get(number) ?? this.#read(number);
-    this.#held.delete(number);
-    this.#held.set(number, held);
-    return held;
+    const cached = this.#cached.get(number) ?? this.#read(number);
+    this.#cached.delete(number);
+    this.#cached.set(number, cached);
+    return cached;
   }
 
   #empty(): Uint8Array {
@@ -148,7 +147,7 @@ export class RecomputedLeaves implements Leaves {
     for (let i = 0; i < this.group; i++) leaves.set(this.source(first + i), i * HASH_BYTES);
     if (!this.isNode(number, leaves))
       throw new Damaged(
-        `records ${first + 1} to ${first + this.group} are not in memory as they were inserted; a restart reads them anew`,
+        `records ${first + 1} to ${first + this.group} are not in memory as they were inserted; restart the shard to read them again`,
       );
     return leaves;
   }

@@ -16,7 +16,7 @@ const message = new Uint8Array(NUMBERS_AT + 16);
 const view = new DataView(message.buffer);
 message[0] = DOMAIN.stateHash;
 
-/** H(0x13 ‖ config hash ‖ state root ‖ graph root ‖ chain head ‖ u64 sequence ‖ u64 time_ms). */
+/** Returns H(0x13 ‖ config hash ‖ state root ‖ graph root ‖ chain head ‖ u64 sequence ‖ u64 time_ms). */
 export function stateHash({ configHash, stateRoot, graphRoot, chainHead, sequence, timeMs }: StateSummary): Uint8Array {
   message.set(configHash, 1);
   message.set(stateRoot, 1 + HASH_BYTES);

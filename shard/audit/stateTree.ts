@@ -1,6 +1,6 @@
 /**
- * The Merkle tree over a collection's records, at index record id − 1, over all ids ever assigned. It remembers what
- * each change replaced, so it can answer for the state after any past write.
+ * The Merkle tree over a collection's records. The leaf of a record has index record id − 1; every id ever assigned has
+ * one. The tree remembers the leaf that each change replaced, so it can compute any past state.
  *
  * A past state is named by its number of leaves and the sequence of its last write.
  */
@@ -11,27 +11,27 @@ import { MerkleTree, type PastTree } from './merkleTree.js';
 import { PastLeaves } from './pastLeaves.js';
 import type { LeafSource } from './recomputedLeaves.js';
 
-/** H(0x11 ‖ left ‖ right), or empty where both are. */
+/** Returns H(0x11 ‖ left ‖ right), or the empty hash if both are empty. */
 export const hashStateNode = nodeHasher(DOMAIN.stateNode);
 
-/** H(0x12 ‖ u64 leaves ‖ Merkle tree hash). */
+/** Returns H(0x12 ‖ u64 leaves ‖ Merkle tree hash). */
 export const stateRoot = rootHasher(DOMAIN.stateRoot);
 
-/** Few leaves: where they are not kept, a change of one hashes all of its group anew. */
+/** Few leaves, since without kept leaves a change recomputes its whole group. */
 const GROUP = 4;
 
 /**
- * Leaves of records with more components are kept: 32 bytes are little beside those, and to hash the neighbours of a record
- * that changes would take as long as its write.
+ * Above this dimension leaves are kept. 32 bytes are little beside the record, and recomputing the neighbours of a
+ * changed record would take as long as its write.
  */
 const ANEW_DIMENSION_MAX = 256;
 
-/** What a write did to the tree. The hashes are copies. */
+/** The effect of a write on the tree. Its hashes are copies. */
 export interface TreeWrite {
   readonly kind: 'insert' | 'change';
-  /** Leaves after the write. */
+  /** Number of leaves after the write. */
   readonly leaves: number;
-  /** Empty for an insert. */
+  /** Replaced leaf; empty for an insert. */
   readonly oldLeaf: Uint8Array;
   readonly newLeaf: Uint8Array;
   /** Siblings in the tree after the write, 32 bytes each, bottom first. */
@@ -40,22 +40,22 @@ export interface TreeWrite {
 
 export class StateTree extends MerkleTree {
   readonly changes = new LeafJournal();
-  /** The state root, while the tree has that many leaves and changes. */
+  /** State root, valid while the tree has this number of leaves and changes. */
   #root: { readonly hash: Uint8Array; readonly leaves: number; readonly changes: number } | undefined;
 
-  /** `source`: hashes leaves anew, which then are not kept. */
+  /** `source` recomputes leaves, which then are not kept. */
   constructor(source?: LeafSource) {
     super(hashStateNode, { group: GROUP, source });
   }
 
-  /** An empty tree over records of that dimension. `source`: the leaf of a record as it is in memory. */
+  /** Makes an empty tree over records of that dimension. `source` returns the leaf of a record in memory. */
   static over(dimension: number, source: LeafSource): StateTree {
     return new StateTree(dimension <= ANEW_DIMENSION_MAX ? source : undefined);
   }
 
   /**
-   * The write `sequence` gives the record at `index` another leaf. Sequences ascend from change to change. If leaves are not
-   * kept, `beforeChange` is called before the record changes.
+   * Changes the leaf at `index` in the write `sequence`. Sequences ascend from change to change. If leaves are not
+   * kept, call `beforeChange` before the record changes.
    */
   change(index: number, leaf: Uint8Array, sequence: number): void {
     this.changes.add({ sequence, index, leaves: this.size, oldLeaf: this.leaf(index) });
@@ -67,7 +67,7 @@ export class StateTree extends MerkleTree {
     this.leaf(index);
   }
 
-  /** The state root now. Kept until the next write. */
+  /** Returns the current state root, cached until the next write. */
   root(): Uint8Array {
     const { size: leaves } = this;
     const { length: changes } = this.changes;
@@ -77,14 +77,14 @@ export class StateTree extends MerkleTree {
   }
 
   /**
-   * The state root after the write `sequence`, when there were `leaves` leaves: a walk that yields where it may rest,
-   * whatever is written meanwhile. Costs as `pastWrite`.
+   * Computes the state root after the write `sequence`, when the tree had `leaves` leaves. Yields where it may pause;
+   * writes may happen in a pause. Costs as much as `pastWrite`.
    */
   *pastRoot(leaves: number, sequence: number): Generator<undefined, Uint8Array> {
     return stateRoot(leaves, yield* this.pastMth(this.#pastTree(leaves, sequence)));
   }
 
-  /** The number of leaves after the write `sequence`, which changed one. Throws RangeError where it did not. */
+  /** Returns the number of leaves after the write `sequence`. Throws RangeError if it changed no leaf. */
   leavesAfterChange(sequence: number): number {
     const change = this.changes.changeOf(sequence);
     if (change === undefined) throw new RangeError(`write ${sequence} changed no leaf`);
@@ -92,9 +92,9 @@ export class StateTree extends MerkleTree {
   }
 
   /**
-   * What the write `sequence` did to the record at `index`, with `leaves` leaves after it: a walk that yields where it
-   * may rest, whatever is written meanwhile. Costs log2(leaves) hashes, and for each change made since a look and up to
-   * as many hashes more. Throws RangeError where this write did not make or change the leaf.
+   * Computes the effect of the write `sequence` on the record at `index`, with `leaves` leaves after it. Yields where
+   * it may pause; writes may happen in a pause. Costs log2(leaves) hashes. Each later change costs a look and up to as
+   * many hashes. Throws RangeError if this write did not add or change the leaf.
    */
   *pastWrite(index: number, leaves: number, sequence: number): Generator<undefined, TreeWrite> {
     const change = this.changes.changeOf(sequence);

@@ -118,7 +118,7 @@ async function assertPlanned({ state, capacity, context }: CollectionParts, { ev
     if (slice.due) await slice.next();
   }
   if (builder.liveRecords !== header.liveRecords)
-    throw refused(`it says ${header.liveRecords} live records where there are ${builder.liveRecords}`);
+    throw refused(`it states ${header.liveRecords} live records where there are ${builder.liveRecords}`);
 }
 
 /** Turns damage into a refusal: the frame was sent like this, and nothing of this service is damaged. */

@@ -114,7 +114,7 @@ class Restore {
     if (Buffer.compare(this.history.tree.chainHead(sequence), chainHead) !== 0)
       throw new DamagedSnapshot('its log tree does not end with its chain head');
     if (this.state.liveRecords !== liveRecords)
-      throw new DamagedSnapshot(`it says ${liveRecords} live records where there are ${this.state.liveRecords}`);
+      throw new DamagedSnapshot(`it states ${liveRecords} live records where there are ${this.state.liveRecords}`);
   }
 
   /** Reads several chunks ahead, and restores their records in order. */

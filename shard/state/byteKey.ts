@@ -1,3 +1,3 @@
-/** The bytes as a string of as many characters: compact, and a Map key by value. */
+/** Returns the bytes as a string with a character per byte: compact, and a Map key by value. */
 export const byteKey = ({ buffer, byteOffset, length }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, length).toString('latin1');

@@ -1,6 +1,6 @@
 /**
- * The state of a collection, a pure function of its log: `apply` gets every event once, in order, in normal operation and in
- * recovery alike, and uses neither clock nor randomness.
+ * The state of a collection, a pure function of its log. `apply` receives every event once, in order, both in operation
+ * and in recovery. It uses neither clock nor randomness.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
@@ -35,18 +35,18 @@ export class CollectionState {
   /** Indexes of the live records. */
   readonly metadata: MetadataIndex;
   readonly texts: TextIndex;
-  /** Insertion times of all records that are not deleted for good. */
+  /** Insertion times of all records that are not permanently deleted. */
   readonly insertions: InsertionTimes;
   readonly versions = new VersionVisibility();
-  /** Called with the slot of a record that dies, or gets another one, before another record can get the slot. */
+  /** Called with the slot of a record that dies or gets another slot, before the slot can be reused. */
   onDeath: (slot: number, isReplaced: boolean) => void = () => undefined;
   readonly requests: DedupWindow;
-  /** By record id − 1; NO_SLOT for records that are encrypted or deleted for good. */
+  /** Slot by record id − 1; NO_SLOT for records that are encrypted or permanently deleted. */
   readonly #slots = new Column(NO_SLOT);
-  // Keyed by slot; a slot is reused once its record is deleted for good, or has another one.
+  // Keyed by slot. A slot is reused once its record is permanently deleted, or has another slot.
   readonly #tombstoned: SlotSet;
   readonly #fields = new KeptFields();
-  /** The deletions right before the next event. */
+  /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
 
   constructor(
@@ -74,7 +74,7 @@ export class CollectionState {
     return this.vectors.liveCount + this.encrypted.liveCount;
   }
 
-  /** What is held besides the log. */
+  /** Bytes in memory by kind, besides the log. */
   get heldBytes(): HeldBytes {
     return {
       vectors: (this.vectors.liveCount + this.#tombstoned.count) * BYTES_PER_COMPONENT * this.config.dimension,
@@ -84,7 +84,7 @@ export class CollectionState {
     };
   }
 
-  /** The bytes of the metadata of a live record; 0 for any other record. */
+  /** Bytes of a live record's metadata; 0 for any other record. */
   metadataBytesOf(recordId: number): number {
     const slot = this.liveSlotOf(recordId);
     return slot === undefined ? 0 : this.#fields.metadata.sizeAt(slot);
@@ -94,13 +94,13 @@ export class CollectionState {
     return this.liveSlotOf(recordId) !== undefined || this.encrypted.isLive(recordId);
   }
 
-  /** Undefined if the record is not live, or has no vector. */
+  /** Returns undefined if the record is not live, or has no vector. */
   liveSlotOf(recordId: number): number | undefined {
     const slot = this.#slotOf(recordId);
     return slot === NO_SLOT || this.#tombstoned.has(slot) ? undefined : slot;
   }
 
-  /** The slot of a live or tombstoned record with a vector; undefined for any other record. */
+  /** Returns the slot of a live or tombstoned record with a vector; undefined for any other record. */
   keptSlotOf(recordId: number): number | undefined {
     const slot = this.#slotOf(recordId);
     return slot === NO_SLOT ? undefined : slot;
@@ -118,7 +118,7 @@ export class CollectionState {
     return this.#fields.externalIds;
   }
 
-  /** Of a record that is live or tombstoned. */
+  /** Returns the external id of a live or tombstoned record; null if it has none. */
   externalIdOf(recordId: number): string | null {
     const slot = this.#slotOf(recordId);
     const utf8 = slot === NO_SLOT ? null : this.externalIds.get(slot);
@@ -138,12 +138,12 @@ export class CollectionState {
     return this.tree.isIntact(recordId - 1, () => this.#leafOf(recordId));
   }
 
-  /** The state hash, of content and history. After a write it costs log2 of records and of nodes in hashes. */
+  /** Returns the state hash over content and history. After a write it costs log2(records) + log2(nodes) hashes. */
   hash(history: Omit<StateSummary, 'stateRoot' | 'graphRoot'>): Uint8Array {
     return stateHash({ ...history, stateRoot: this.tree.root(), graphRoot: this.graph.root() });
   }
 
-  /** Undefined if the record is not live. An encrypted record has zeros for a vector. */
+  /** Returns undefined if the record is not live. An encrypted record has zeros for a vector. */
   record(recordId: number): StoredRecord | undefined {
     const slot = this.liveSlotOf(recordId);
     if (slot === undefined) return this.#encryptedRecord(recordId);
@@ -151,7 +151,7 @@ export class CollectionState {
     return { id: recordId, vector: this.vectors.vectorBytes(slot), tag, metadata, externalId };
   }
 
-  /** Undefined if the record is encrypted or deleted for good. */
+  /** Returns undefined if the record is encrypted or permanently deleted. */
   image(recordId: number): RecordImage | undefined {
     const slot = this.#slotOf(recordId);
     if (slot === NO_SLOT) return undefined;
@@ -159,7 +159,7 @@ export class CollectionState {
     return { slot, isTombstoned, insertedMs: this.insertions.of(slot), ...this.#fields.of(slot) };
   }
 
-  /** Adds the record with the next id, whose row is written already; undefined: it has no image. The tree comes separately. */
+  /** Adds the record with the next id, whose row is written; undefined: without an image. The tree comes separately. */
   restore(image: RecordImage | undefined): void {
     this.#slots.push(image?.slot ?? NO_SLOT);
     if (image === undefined) return;
@@ -175,7 +175,7 @@ export class CollectionState {
     this.vectors.publish(slot);
   }
 
-  /** Throws Damaged if the event cannot follow the ones before it, which only a log that was tampered with holds. */
+  /** Applies an event. Throws Damaged if it cannot follow the earlier ones: then the log was tampered with. */
   apply(event: Event): void {
     this.versions.happened(event.sequence, event.timeMs);
     if (event.type !== 'deleteMany') this.#deletions = event.type === 'delete' ? this.#deletions + 1 : 0;
@@ -202,7 +202,7 @@ export class CollectionState {
         return;
       case 'deleteMany':
         if (event.deleted > this.#deletions)
-          throw new Damaged(`event ${event.sequence} ends deletions that are not before it`);
+          throw new Damaged(`event ${event.sequence} ends deletions that do not precede it`);
         this.#deletions = 0;
         this.#remember({ ...event, recordId: NO_RECORD });
         return;
@@ -242,12 +242,12 @@ export class CollectionState {
     this.#remember(event);
   }
 
-  /** The content gets a slot of its own, so that what has found the old one does not take the new one for it. */
+  /** Writes the content to a new slot, so that a search that found the old one does not take the new content for it. */
   #replace(event: Replace): void {
     const { recordId, sequence, externalId } = event;
     const before = this.#liveSlot(recordId);
     if (this.externalIds.find(externalId) !== recordId)
-      throw new Damaged(`event ${sequence} replaces record ${recordId} under an external id that it has not`);
+      throw new Damaged(`event ${sequence} replaces record ${recordId} under an external id that is not its own`);
     this.tree.beforeChange(recordId - 1);
     this.#dies(before, sequence, true);
     this.versions.replaced(recordId, sequence);
@@ -259,7 +259,7 @@ export class CollectionState {
     this.#remember(event);
   }
 
-  /** Writes the content to a slot where it is not found yet. */
+  /** Writes the content to a slot that searches do not find yet. */
   #put(event: Insert | Replace): number {
     const { sequence, recordId, timeMs, vector, metadata, text } = event;
     if (vector.length !== 4 * this.config.dimension)
@@ -310,7 +310,7 @@ export class CollectionState {
   }
 
   #delete(recordId: number, sequence: number): void {
-    if (!this.exists(recordId)) throw new Damaged(`event ${sequence} deletes record ${recordId}, which is not there`);
+    if (!this.exists(recordId)) throw new Damaged(`event ${sequence} deletes record ${recordId}, which does not exist`);
     this.tree.beforeChange(recordId - 1);
     const slot = this.#slotOf(recordId);
     if (slot === NO_SLOT) this.encrypted.delete(recordId);
@@ -349,7 +349,7 @@ export class CollectionState {
     this.versions.graphChanged(event.sequence, false);
   }
 
-  /** Removes the record from all searches, before another record can get its slot. */
+  /** Removes the record from all searches, before its slot can be reused. */
   #dies(slot: number, sequence: number, isReplaced = false): void {
     this.onDeath(slot, isReplaced);
     this.metadata.remove(slot);
@@ -362,7 +362,7 @@ export class CollectionState {
     this.tree.change(recordId - 1, this.#leafOf(recordId), sequence);
   }
 
-  /** The empty leaf for a record that is deleted for good. */
+  /** Returns the record's leaf; the empty leaf if it is permanently deleted. */
   #leafOf(recordId: number): Uint8Array {
     const slot = this.#slotOf(recordId);
     if (slot === NO_SLOT)

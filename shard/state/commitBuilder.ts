@@ -1,6 +1,6 @@
 /**
- * The events of one frame, built from waiting writes. Each write is judged against the state after the writes before it, also
- * those of the same frame; a refused write adds no event.
+ * Builds the events of one frame from waiting writes. Each write is judged against the state after the earlier writes,
+ * including those of the same frame. A refused write adds no event.
  */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
@@ -28,7 +28,7 @@ import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from './refusals.js';
 
 export interface PlanStart {
-  /** The sequence of the first event. */
+  /** Sequence of the first event. */
   readonly sequence: number;
   readonly timeMs: number;
   readonly room: Room;
@@ -48,11 +48,11 @@ export class CommitBuilder {
   /** Planned encrypted record → its key id. */
   readonly #keys = new Map<number, string>();
   readonly #shredded = new Set<string>();
-  /** Key id → the change of the number of its records that are not tombstoned. */
-  readonly #standing = new Map<string, number>();
-  /** Record id → bytes of its metadata, where the plan replaces it. */
+  /** Key id → change in the number of its records without a tombstone. */
+  readonly #underKey = new Map<string, number>();
+  /** Record id → bytes of its metadata, if the plan replaces it. */
   readonly #metadataBytes = new Map<number, number>();
-  /** External id → the record that the plan inserts under it. */
+  /** External id → record that the plan inserts under it. */
   readonly #external = new Map<string, number>();
   readonly #timeMs: number;
   #sequence: number;
@@ -76,12 +76,12 @@ export class CommitBuilder {
     this.#graph = new GraphPlan(state.graph, (recordId) => this.#deleted.get(recordId) === false);
   }
 
-  /** Live records after the plan is applied. */
+  /** Number of live records after the plan. */
   get liveRecords(): number {
     return this.#liveRecords;
   }
 
-  /** Throws VouchError if the write is refused. */
+  /** Plans a write. Throws VouchError if the write is refused. */
   add(call: PlannedCall): WriteAnswer {
     switch (call.op) {
       case 'insert':
@@ -136,30 +136,33 @@ export class CommitBuilder {
     const holder = externalId === null ? undefined : this.#liveUnder(externalId);
     if (stated.type === 'replace') {
       if (holder !== stated.recordId)
-        throw new VouchError('validation_error', `record ${stated.recordId} has not this external id`);
+        throw new VouchError('validation_error', `record ${stated.recordId} is not stored under this external id`);
       this.#assertRoom(0, bytesOf(stated));
       return { kind: 'insert', write: this.#replace(holder, stated, undefined), deduplicated: false };
     }
-    if (holder !== undefined) throw new VouchError('validation_error', `record ${holder} has its external id already`);
+    if (holder !== undefined)
+      throw new VouchError('validation_error', `live record ${holder} already has this external id`);
     this.#assertRoom(1, bytesOf(stated));
     return { kind: 'insert', write: this.#append(stated, undefined), deduplicated: false };
   }
 
-  /** The sequence of the event that ended the deletions of the same request; undefined if it was not carried out before. */
+  /**
+   * Returns the sequence of the event that ended an earlier request's deletions; undefined without an earlier request.
+   */
   deletedBefore(requestId: Uint8Array | null): number | undefined {
     return this.#requests.deletion(keyOf(requestId));
   }
 
-  /** Adds the event behind the deletions that it tells of. Throws `validation_error` if they are not those before it. */
+  /** Adds the event that ends preceding deletions. Throws `validation_error` if they do not directly precede it. */
   endDeletions(end: StatedDeletions): WriteAnswer {
     const before = this.events.slice(-end.deleted);
     if (before.length < end.deleted || before.some(({ type }) => type !== 'delete'))
-      throw new VouchError('validation_error', `the ${end.deleted} events before it are not all deletions`);
+      throw new VouchError('validation_error', `the ${end.deleted} preceding events are not all deletions`);
     this.#requests.add(byteKey(end.requestId), { recordId: NO_RECORD, sequence: this.#sequence });
     return this.#push({ ...end, ...this.#dated() });
   }
 
-  /** The live record that has the external id, after the writes before. */
+  /** Returns the live record with the external id, after the earlier writes. */
   #liveUnder(externalId: Uint8Array): number | undefined {
     const planned = this.#external.get(byteKey(externalId));
     if (planned !== undefined && this.#isLive(planned)) return planned;
@@ -167,7 +170,7 @@ export class CommitBuilder {
     return recordId !== undefined && this.#isLive(recordId) ? recordId : undefined;
   }
 
-  /** The live records that have these external ids, found as they are asked for. */
+  /** Yields the live records with these external ids, each looked up on demand. */
   *liveNamed(externalIds: Iterable<string>): Generator<number | undefined> {
     for (const externalId of externalIds) yield this.#liveUnder(utf8ExternalId(externalId));
   }
@@ -192,21 +195,21 @@ export class CommitBuilder {
     const event = { type: 'insertEncrypted', ...content, ...this.#dated(), recordId: this.#nextRecordId } as const;
     this.#assertRoom(1, addedBytes(event));
     this.#keys.set(event.recordId, keyId);
-    this.#countStanding(keyId, 1);
+    this.#countKey(keyId, 1);
     const write = this.#newRecord(key);
     this.#push(event);
     return { kind: 'encrypted', write, keyId };
   }
 
-  /** A log states the shredding of a key once; a repeated call adds no event. */
+  /** Plans the shredding of a key. A log has one such event per key; a repeated call adds none. */
   #shred(keyId: string): WriteAnswer {
     if (this.#isShredded(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
     this.#shredded.add(keyId);
-    this.#countLive(-(this.state.encrypted.standingUnder(keyId) + (this.#standing.get(keyId) ?? 0)));
+    this.#countLive(-(this.state.encrypted.countUnder(keyId) + (this.#underKey.get(keyId) ?? 0)));
     return this.#push({ type: 'shredKey', ...this.#dated(), keyId: Buffer.from(keyId, 'hex') });
   }
 
-  /** Inserts or replaces all records of the batch, or none if it is refused. */
+  /** Inserts or replaces all records of the batch, or none if the batch is refused. */
   async insertBatch(call: InsertBatchCall, slice: Slice): Promise<WriteAnswer> {
     assertBatchShape(call, this.limits);
     const vectorBytes = 4 * this.state.dimension;
@@ -258,7 +261,7 @@ export class CommitBuilder {
     return planned === undefined ? this.state.versions.isBornBy(recordId, sequence) : planned.type === 'insert';
   }
 
-  /** The items that make no new record, also those whose key occurs earlier in the batch. */
+  /** Returns the items that make no new record, including those whose key occurs earlier in the batch. */
   #replayed(keys: readonly (string | undefined)[]): ReadonlySet<number> {
     const seen = new Set<string>();
     const replayed = new Set<number>();
@@ -293,7 +296,7 @@ export class CommitBuilder {
     return write;
   }
 
-  /** The record of the event that is pushed next. */
+  /** Allocates the record of the event that is pushed next. */
   #newRecord(key: string | undefined): AppliedRequest {
     const write = { recordId: this.#nextRecordId++, sequence: this.#sequence };
     this.#countLive(1);
@@ -301,7 +304,7 @@ export class CommitBuilder {
     return write;
   }
 
-  /** Adds the event of the next sequence. What it frees is there for the next frame. */
+  /** Adds the event with the next sequence. The room that it frees counts from the next frame on. */
   #push(event: Event): WriteAnswer {
     this.#sequence++;
     this.#roomBytes -= addedBytes(event);
@@ -332,7 +335,7 @@ export class CommitBuilder {
     if (this.#isLive(recordId)) this.#countLive(-1);
     const keyId = this.#keyOf(recordId);
     const isTombstoned = this.#deleted.has(recordId) || this.state.encrypted.get(recordId)?.isTombstoned === true;
-    if (keyId !== undefined && !isTombstoned) this.#countStanding(keyId, -1);
+    if (keyId !== undefined && !isTombstoned) this.#countKey(keyId, -1);
     this.#deleted.set(recordId, leavesTombstone);
   }
 
@@ -341,11 +344,11 @@ export class CommitBuilder {
     this.#headroom -= by;
   }
 
-  #countStanding(keyId: string, by: number): void {
-    this.#standing.set(keyId, (this.#standing.get(keyId) ?? 0) + by);
+  #countKey(keyId: string, by: number): void {
+    this.#underKey.set(keyId, (this.#underKey.get(keyId) ?? 0) + by);
   }
 
-  /** The key of an encrypted record, also of a deleted one; undefined for a record with a vector. */
+  /** Returns the key of an encrypted record, even of a deleted one; undefined for a record with a vector. */
   #keyOf(recordId: number): string | undefined {
     return this.#keys.get(recordId) ?? this.state.encrypted.get(recordId)?.keyId;
   }
@@ -354,7 +357,7 @@ export class CommitBuilder {
     return this.#shredded.has(keyId) || this.state.encrypted.isShredded(keyId);
   }
 
-  /** What the next event has besides its content. */
+  /** Sequence and time of the next event. */
   #dated(): { sequence: number; timeMs: number } {
     return { sequence: this.#sequence, timeMs: this.#timeMs };
   }
@@ -382,7 +385,7 @@ export class CommitBuilder {
     assertRoom({ ...this.start.room, records: this.#headroom, bytes: this.#roomBytes }, { records, bytes });
   }
 
-  /** Guards against a coordinator that knew another collection by this id. */
+  /** Guards against a coordinator that knows another collection by this id. */
   #assertDimension(vectorBytes: number): void {
     if (vectorBytes !== 4 * this.state.dimension)
       throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);

@@ -5,28 +5,28 @@ import { SlotSet } from '../kernel/slotSet.js';
 /** With fewer slots, young rows are not distinguished. */
 const SLOTS_MIN = 4_096;
 /**
- * The slots sampled to find the age limit of young rows, and the share of young rows, which is met to about a fifth. Far fewer young
- * rows than that would bound no search for many.
+ * Slots sampled to choose the age limit of young rows, and the intended share of young rows, met to about a fifth. A
+ * much smaller share would bound few searches.
  */
 const SAMPLES = 1_024;
 const YOUNG_SHARE = 1 / 32;
-/** New rows are young; from this share of young rows on, the age limit is chosen anew. */
+/** New rows are young. From this share of young rows on, a new age limit is chosen. */
 const YOUNG_SHARE_MAX = 1 / 16;
-/** The growth in slots after which the age limit is chosen anew. */
+/** Growth in slots after which a new age limit is chosen. */
 const GROWTH = 1 / 32;
 
-/** The rows that were inserted after an instant. Only new rows are added. */
+/** Rows inserted after an instant. Rows are only added. */
 interface Young {
   readonly afterMs: number;
   readonly rows: SlotSet;
 }
 
-/** The insertion times that decay needs: of each slot, the newest of each block, and the young rows. */
+/** Insertion times for decay: by slot, the newest by block, and the young rows. */
 export class InsertionTimes {
   readonly #insertedMs = new Column(Number.NEGATIVE_INFINITY);
   readonly #newestMs: number[] = [];
   #young: Young | undefined;
-  /** The number of slots at which the age limit is chosen next. */
+  /** Number of slots at which the age limit is chosen next. */
   #splitAt: number;
 
   constructor(
@@ -36,7 +36,7 @@ export class InsertionTimes {
     this.#splitAt = slotsMin;
   }
 
-  /** Must be called before searches find the slot's row. New slots come in order. */
+  /** Sets a slot's insertion time, before searches find its row. New slots come in order. */
   set(slot: number, insertedMs: number): void {
     this.#insertedMs.set(slot, insertedMs);
     const block = this.shape.blockOf(slot);
@@ -48,24 +48,24 @@ export class InsertionTimes {
     if (slots >= this.#splitAt || (young?.rows.count ?? 0) > YOUNG_SHARE_MAX * slots) this.#split();
   }
 
-  /** The insertion time of the row that has the slot, or had it last; unix milliseconds. */
+  /** Returns the insertion time of the slot's current or last row, in unix milliseconds. */
   of(slot: number): number {
     return this.#insertedMs.get(slot);
   }
 
-  /** An upper bound of the insertion times in block `index`. It does not fall when rows are removed. */
+  /** Returns an upper bound of the insertion times in block `index`. It does not fall when rows are removed. */
   newestIn(index: number): number {
     return this.#newestMs[index] ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The young rows; undefined if there are few rows in all. Call it again after new rows. */
+  /** Young rows; undefined if there are few rows in all. Call it again after new rows. */
   get young(): Young | undefined {
     return this.#young;
   }
 
   /**
-   * Chooses the age limit anew. Costs a look at each row of the blocks with young rows, once for each thirtieth of rows that
-   * is added. Running searches keep the young rows from before.
+   * Chooses a new age limit. Looks at each row of the blocks with young rows, once per 1/32 of growth. Running searches
+   * keep the previous young rows.
    */
   #split(): void {
     const slots = this.#insertedMs.length;

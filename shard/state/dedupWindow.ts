@@ -1,31 +1,33 @@
-/** The newest request ids of a collection, and their writes. It follows from the log alone, like the rest of the state. */
+/**
+ * The newest request ids of a collection, and their writes. It follows from the log alone, like the rest of the state.
+ */
 
-/** In place of a record id: the request deleted records, and its `sequence` is that of the event `deleteMany`. */
+/** Record id of a request that deleted records. Its `sequence` is that of the `deleteMany` event. */
 export const NO_RECORD = 0;
 
 export interface AppliedRequest {
-  /** Or `NO_RECORD`. */
+  /** Record that the request wrote, or `NO_RECORD`. */
   readonly recordId: number;
   readonly sequence: number;
 }
 
 interface Kept extends AppliedRequest {
-  /** Counts all keys that were ever added. */
+  /** Number of keys that were ever added before this one. */
   readonly place: number;
 }
 
-/** The look-up is kept in parts, so that none of them takes long to grow or to close its gaps. */
+/** Number of parts of the look-up, so that no part takes long to grow or to compact. */
 const PARTS = 64;
 
 const partOf = (key: string): number => key.charCodeAt(key.length - 1) % PARTS;
 
-/** Keys are made by `byteKey`. */
+/** Keys are results of `byteKey`. */
 export class DedupWindow {
   readonly #applied = Array.from({ length: PARTS }, () => new Map<string, Kept>());
-  /** In the order of their places, the first of which is `#first`. A key that was added again is behind, too. */
+  /** Keys by place, from `#first` on. A key that was added again has a second, later place. */
   readonly #order: string[] = [];
   #first = 0;
-  /** The first of the order that may be kept. */
+  /** Index in the order below which no key is kept. */
   #oldest = 0;
   #size = 0;
 
@@ -35,7 +37,7 @@ export class DedupWindow {
     return this.#size;
   }
 
-  /** Oldest first; adding them in this order makes the same window. */
+  /** Yields the entries, oldest first. Adding them in this order makes an equal window. */
   *entries(): Generator<[string, AppliedRequest]> {
     for (let at = this.#oldest; at < this.#order.length; at++) {
       const key = this.#order[at]!;
@@ -50,7 +52,7 @@ export class DedupWindow {
 
   add(key: string, { recordId, sequence }: AppliedRequest): void {
     const part = this.#applied[partOf(key)]!;
-    // A window that was smaller before let a key in twice; its age counts from the later time.
+    // A formerly smaller window admitted a key twice; its age counts from the later time.
     if (!part.has(key)) this.#size++;
     part.set(key, { recordId, sequence, place: this.#first + this.#order.length });
     this.#order.push(key);

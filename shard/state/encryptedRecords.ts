@@ -1,10 +1,11 @@
 /**
- * The encrypted records of a collection, without their ciphertexts, which stay in the log. They have no slot among the
- * vectors, so no search finds them.
+ * The encrypted records of a collection. Their ciphertexts stay in the log. They have no slot among the vectors, so no
+ * search finds them.
  *
- *   live ──soft delete──▶ tombstoned          both ──delete──▶ gone
+ *   Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
  *
- * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be deleted.
+ * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be
+ * deleted.
  */
 import { toHex } from '../../shared/hashing/hash.js';
 import type { InsertEncrypted } from '../../shared/log/event.js';
@@ -15,34 +16,34 @@ export interface EncryptedRecord {
   readonly id: number;
   readonly tag: number;
   readonly insertedMs: number;
-  /** 32 lowercase hex. */
+  /** 32 lowercase hex digits. */
   readonly keyId: string;
   /** Hash of nonce and ciphertext, as latin1: a third of the memory of a Uint8Array. */
   readonly contentHash: string;
-  /** Sequence of the event that holds the ciphertext. */
+  /** Sequence of the event that has the ciphertext. */
   readonly sequence: number;
-  /** The length of the ciphertext. */
+  /** Length of the ciphertext. */
   readonly payloadBytes: number;
   readonly isTombstoned: boolean;
 }
 
 export class EncryptedRecords {
-  /** Keyed by record id, without records that are deleted for good. */
+  /** Records by id, except permanently deleted ones. */
   readonly #records = new PagedList<EncryptedRecord>();
-  /** Key id → records under it that are not tombstoned. */
-  readonly #standing = new Map<string, number>();
-  /** Key id → bytes of the records under it, tombstoned ones included, while the key is not shredded. */
+  /** Key id → number of its records without a tombstone. */
+  readonly #underKey = new Map<string, number>();
+  /** Key id → bytes of its records, including tombstoned ones, until the key is shredded. */
   readonly #payloads = new Map<string, number>();
   readonly #shredded = new Set<string>();
   #live = 0;
   #payloadBytes = 0;
 
-  /** Records that are neither tombstoned nor under a shredded key. */
+  /** Number of records that are neither tombstoned nor under a shredded key. */
   get liveCount(): number {
     return this.#live;
   }
 
-  /** The ciphertexts of the records that are neither deleted for good nor under a shredded key. */
+  /** Bytes of ciphertexts of records that are neither permanently deleted nor under a shredded key. */
   get payloadBytes(): number {
     return this.#payloadBytes;
   }
@@ -60,17 +61,17 @@ export class EncryptedRecords {
     return this.#shredded.has(keyId);
   }
 
-  /** The number of records under the key that are live, or were when it was shredded. */
-  standingUnder(keyId: string): number {
-    return this.#standing.get(keyId) ?? 0;
+  /** Returns the number of records under the key that are live, or were live when it was shredded. */
+  countUnder(keyId: string): number {
+    return this.#underKey.get(keyId) ?? 0;
   }
 
-  /** The keys of live records; may be iterated during changes. */
+  /** Yields the keys of live records. Changes during the iteration are allowed. */
   *liveKeys(): Generator<string, void, undefined> {
-    for (const keyId of this.#standing.keys()) if (!this.#shredded.has(keyId)) yield keyId;
+    for (const keyId of this.#underKey.keys()) if (!this.#shredded.has(keyId)) yield keyId;
   }
 
-  /** Every record that is not deleted for good, in the order of their ids. */
+  /** Yields the records that are not permanently deleted, by id. */
   *all(): Generator<EncryptedRecord, void, undefined> {
     for (const [, record] of this.#records.entries()) yield record;
   }
@@ -93,7 +94,7 @@ export class EncryptedRecords {
     });
   }
 
-  /** Adds a record as `all` returned it. Ids ascend; keys are shredded afterwards. */
+  /** Adds a record that `all` yielded. Ids ascend; keys are shredded afterwards. */
   restore(record: EncryptedRecord): void {
     this.#records.set(record.id, record);
     this.#countPayload(record.keyId, record.payloadBytes);
@@ -114,7 +115,7 @@ export class EncryptedRecords {
   }
 
   shred(keyId: string): void {
-    this.#live -= this.standingUnder(keyId);
+    this.#live -= this.countUnder(keyId);
     this.#countPayload(keyId, -(this.#payloads.get(keyId) ?? 0));
     this.#shredded.add(keyId);
   }
@@ -140,9 +141,9 @@ export class EncryptedRecords {
   }
 
   #count(keyId: string, by: number): void {
-    const standing = this.standingUnder(keyId) + by;
-    if (standing === 0) this.#standing.delete(keyId);
-    else this.#standing.set(keyId, standing);
+    const count = this.countUnder(keyId) + by;
+    if (count === 0) this.#underKey.delete(keyId);
+    else this.#underKey.set(keyId, count);
     if (!this.#shredded.has(keyId)) this.#live += by;
   }
 }

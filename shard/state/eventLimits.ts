@@ -1,44 +1,44 @@
 /**
- * The largest sizes of new events. Every write is checked here: calls from coordinators, from any other sender in NATS, and
+ * The largest sizes of new events. Every write is checked here: calls of coordinators, of any other sender in NATS, and
  * imported frames. Replay, followers and verification check no sizes, so a log still opens after a limit was lowered.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import type { InsertBatchCall } from '../../shared/protocol/calls.js';
 
-/** Settings under `limits`. Coordinators check them first, so all processes must have the same. */
+/** Settings under `limits`. Coordinators check them first, so all processes must have equal values. */
 export interface EventLimits {
-  /** Metadata of one record. */
+  /** Most bytes of a record's metadata. */
   readonly metadataBytes: number;
-  /** UTF-8 bytes of the text of one record. */
+  /** Most UTF-8 bytes of a record's text. */
   readonly textBytes: number;
-  /** The plaintext of an encrypted record. */
+  /** Most bytes of an encrypted record's plaintext. */
   readonly payloadBytes: number;
-  /** Records of one batch. */
+  /** Most records of one batch. */
   readonly batchVectors: number;
 }
 
 interface Sized {
   readonly metadata?: Uint8Array | null;
-  /** In UTF-8. */
+  /** UTF-8. */
   readonly text?: Uint8Array | null;
 }
 
-/** Throws `validation_error`. `what` begins the message, such as `item 3: `. */
+/** Throws `validation_error` if metadata or text is too large. `what` begins the message, such as `item 3: `. */
 export function assertContent({ metadata, text }: Sized, limits: EventLimits, what = ''): void {
   assertWithin('metadataBytes', metadata?.length ?? 0, limits, `${what}metadata takes`);
   assertWithin('textBytes', text?.length ?? 0, limits, `${what}text takes`);
 }
 
-/** Throws `validation_error`. */
+/** Throws `validation_error` if the plaintext is too large. */
 export const assertPayload = (payloadBytes: number, limits: EventLimits): void =>
   assertWithin('payloadBytes', payloadBytes, limits, 'payload takes');
 
-/** Throws `validation_error`. The ciphertext has the length of its plaintext, and a tag. */
+/** Throws `validation_error` if the ciphertext is too large. It is as long as its plaintext plus a tag. */
 export const assertCiphertext = (ciphertext: Uint8Array, limits: EventLimits): void =>
   assertPayload(ciphertext.length - GCM_TAG_BYTES, limits);
 
-/** Throws `validation_error` if a batch is too large, or one of its lists does not have one entry per vector. */
+/** Throws `validation_error` if a batch is too large, or if a list does not have one entry per vector. */
 export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): void {
   const { count, tags, metadata, texts, requestIds, externalIds } = call;
   if (count > limits.batchVectors) throw refused(`the batch has ${count} vectors; ${allowed('batchVectors', limits)}`);
@@ -47,7 +47,7 @@ export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): vo
       throw refused(`the batch has ${count} vectors and ${list.length} entries of ${name}`);
 }
 
-/** Throws `validation_error`. */
+/** Throws `validation_error` if the request id has another length. */
 export function assertRequestId(requestId: Uint8Array): void {
   if (requestId.length !== REQUEST_ID_BYTES)
     throw refused(`a request id has ${requestId.length} bytes; it must have ${REQUEST_ID_BYTES}`);

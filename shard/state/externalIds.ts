@@ -1,6 +1,6 @@
 /**
- * The ids that callers gave their records: of each slot, and the record of each one that is live. A string is held once. The
- * look-up is kept in parts, so that none of them takes long to grow.
+ * The ids that callers gave their records: the id of each slot, and the live record of each id. Each string is stored
+ * once. The look-up has several parts, so that no part takes long to grow.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
@@ -13,10 +13,10 @@ const FNV_PRIME = 0x01000193;
 
 export class ExternalIds {
   readonly #kept = new KeptBytes();
-  /** External id, a character for each byte → record id. */
+  /** External id, one character per byte → record id. */
   readonly #live: (Map<string, number> | undefined)[] = [];
 
-  /** Whether a record has one. */
+  /** Whether a record has an external id. */
   get isUsed(): boolean {
     return this.#kept.sizeBytes > 0;
   }
@@ -29,13 +29,13 @@ export class ExternalIds {
     return this.#kept.get(slot);
   }
 
-  /** The live record that has it. */
+  /** Returns the live record with the external id. */
   find(externalId: Uint8Array): number | undefined {
     const key = byteKey(externalId);
     return this.#live[partOf(key)]?.get(key);
   }
 
-  /** Gives an id to the record at a slot. */
+  /** Sets the external id of the record at a slot. */
   set(slot: number, recordId: number, externalId: Uint8Array, isLive: boolean): void {
     this.#kept.set(slot, externalId);
     if (!isLive) return;
@@ -45,7 +45,7 @@ export class ExternalIds {
     this.#live[part].set(key, recordId);
   }
 
-  /** The record at the slot is not live any more: another one may get its id. */
+  /** Records that the record at the slot is no longer live, so that another may get its id. */
   dies(slot: number): void {
     const key = this.#kept.string(slot);
     if (key !== undefined) this.#live[partOf(key)]?.delete(key);
@@ -56,7 +56,7 @@ export class ExternalIds {
   }
 }
 
-/** Throws `validation_error`. */
+/** Returns the UTF-8 bytes. Throws `validation_error` if they are too few or too many. */
 export function utf8ExternalId(externalId: string): Uint8Array {
   const bytes = Buffer.from(externalId);
   if (bytes.length >= 1 && bytes.length <= EXTERNAL_ID_MAX_BYTES) return bytes;

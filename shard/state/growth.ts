@@ -1,6 +1,6 @@
 /**
- * The bytes that an event adds to its collection: its own in the log, and those that are held besides it (see `HeldBytes`).
- * What it frees is not subtracted.
+ * The bytes that an event adds to its collection: in the log, and besides it (see `HeldBytes`). Bytes that it frees are
+ * not subtracted.
  */
 import type { Event } from '../../shared/log/event.js';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../shared/log/eventLayout.js';
 import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
 
-/** Bytes that an insert or a replacement adds, from the size of all its fields together. */
+/** Returns the bytes that an insert or a replacement adds, from the size of all its fields together. */
 export const insertedBytes = (content: number): number => EVENT_PREFIX_BYTES + insertSizeBytes(content) + content;
 
 export const insertedEncryptedBytes = (ciphertextBytes: number): number =>

@@ -1,5 +1,5 @@
 /**
- * A set of sequences, as intervals: consecutive sequences are one interval. Intervals are in pages, so that adding them in any order
+ * A set of sequences. Consecutive sequences are one interval. Intervals are in pages, so that adding them in any order
  * moves few of them.
  */
 
@@ -9,13 +9,13 @@ interface Page {
   readonly to: number[];
 }
 
-/** A page with more intervals is divided. */
+/** Most intervals of a page; a fuller page is divided. */
 const PAGE_MAX = 256;
 
 export class IntervalSet {
   readonly #pages: Page[] = [];
 
-  /** Makes the set from what `numbers()` returned. */
+  /** Makes the set from a result of `numbers()`. */
   static of(numbers: ArrayLike<number>): IntervalSet {
     const set = new IntervalSet();
     for (let i = 0; i < numbers.length; i += PAGE_MAX) {
@@ -29,7 +29,7 @@ export class IntervalSet {
     return set;
   }
 
-  /** Adds `from` up to below `to`. Costs two binary searches, and a move of intervals of one page. */
+  /** Adds `from` to below `to`. Costs two binary searches, and a move of intervals within one page. */
   add(from: number, to: number): void {
     if (from >= to) return;
     const at = Math.min(this.#pageTo(from), this.#pages.length - 1);
@@ -55,7 +55,7 @@ export class IntervalSet {
     return page.from[at]! <= sequence;
   }
 
-  /** `from` and `to` of each interval, as `of` takes them. */
+  /** Returns `from` and `to` of each interval, for `of`. */
   numbers(): Float64Array {
     const numbers = new Float64Array(2 * this.#pages.reduce((sum, { to }) => sum + to.length, 0));
     let at = 0;
@@ -67,12 +67,15 @@ export class IntervalSet {
     return numbers;
   }
 
-  /** The first page that ends at `bound` or later; the number of pages if all end earlier. */
+  /** Returns the first page that ends at `bound` or later; the number of pages if all end earlier. */
   #pageTo(bound: number): number {
     return firstNotBelow(this.#pages.length, (i) => this.#pages[i]!.to.at(-1)!, bound);
   }
 
-  /** Removes the intervals from page `first` on that begin at `to` or earlier. Returns where the last of them ends, at least `to`. */
+  /**
+   * Removes the intervals from page `first` on that begin at `to` or earlier. Returns the end of the last one, at least
+   * `to`.
+   */
   #takeFollowing(first: number, to: number): number {
     let last = first;
     let high = to;
@@ -95,14 +98,14 @@ export class IntervalSet {
   }
 }
 
-/** The first interval from `first` on that begins beyond `to`. */
+/** Returns the first interval from `first` on that begins beyond `to`. */
 function firstBeyond({ from }: Page, first: number, to: number): number {
   let end = first;
   while (end < from.length && from[end]! <= to) end++;
   return end;
 }
 
-/** The first of `count` ascending numbers that is `bound` or more. */
+/** Returns the index of the first of `count` ascending numbers that is at least `bound`. */
 function firstNotBelow(count: number, at: (index: number) => number, bound: number): number {
   let low = 0;
   let high = count;

@@ -1,9 +1,12 @@
 import { PagedList } from '../kernel/pagedList.js';
 
-/** Bytes by slot, kept as strings of as many characters: for few bytes, a third of the memory of a Uint8Array. */
+/**
+ * Bytes by slot, stored as strings with a character per byte. Few bytes then take a third of the memory of a
+ * Uint8Array.
+ */
 export class KeptBytes {
   readonly #kept = new PagedList<string>();
-  /** The length of all of them. */
+  /** Total length. */
   sizeBytes = 0;
 
   has(slot: number): boolean {
@@ -15,7 +18,7 @@ export class KeptBytes {
     return bytes === undefined ? null : Buffer.from(bytes, 'latin1');
   }
 
-  /** As it is kept: a character for each byte. */
+  /** Returns the stored string: a character per byte. */
   string(slot: number): string | undefined {
     return this.#kept.get(slot);
   }

@@ -45,7 +45,7 @@ export class KeptFields {
     return this.#tags.get(slot);
   }
 
-  /** Writes to a slot that has none. */
+  /** Writes the fields of an empty slot. */
   put(slot: number, recordId: number, { tag, metadata, text, externalId }: RecordFields, isLive: boolean): void {
     this.#tags.set(slot, tag);
     if (metadata !== null) this.metadata.set(slot, metadata);

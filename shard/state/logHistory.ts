@@ -6,7 +6,7 @@ import type { Frame } from '../../shared/log/frame.js';
 import { ChunkedRows } from '../audit/chunkedRows.js';
 import { LogTree } from '../audit/logTree.js';
 
-/** The first event of a frame, and the frame's position in the log. */
+/** First event of a frame, and the frame's position in the log. */
 export interface FramePlace {
   readonly firstSequence: number;
   readonly firstTimeMs: number;
@@ -14,7 +14,7 @@ export interface FramePlace {
 }
 
 export class LogHistory {
-  /** Covers the applied events, also those of a frame that is half applied. */
+  /** Covers the applied events, even those of a frame that is partly applied. */
   readonly tree = new LogTree();
   #end: LogEnd = EMPTY_LOG;
   #position: Position = LOG_START;
@@ -22,27 +22,27 @@ export class LogHistory {
   /** First sequence, its time, and position of each frame. */
   readonly #frames = new ChunkedRows<Float64Array>((elements) => new Float64Array(elements), 3);
 
-  /** The end of the log after the last applied frame. */
+  /** End of the log after the last applied frame. */
   get end(): LogEnd {
     return this.#end;
   }
 
-  /** The position of the last applied frame. */
+  /** Position of the last applied frame. */
   get position(): Position {
     return this.#position;
   }
 
-  /** The genesis event's hash; empty before the first frame. */
+  /** Hash of the genesis event; empty before the first frame. */
   get configHash(): Uint8Array {
     return this.#configHash;
   }
 
-  /** Committed events in whole frames, the genesis not counted. */
+  /** Number of committed events in whole frames, without the genesis. */
   get sequence(): number {
     return Math.max(this.#end.nextSequence - 1, 0);
   }
 
-  /** Before the events of the first frame. */
+  /** Call it before the events of the first frame. */
   begin(configHash: Uint8Array): void {
     this.#configHash = configHash;
   }
@@ -58,13 +58,13 @@ export class LogHistory {
     return this.#frames.length;
   }
 
-  /** The frame with this index, counted from 0. */
+  /** Returns the frame with this index, counted from 0. */
   frame(index: number): FramePlace {
     const [firstSequence, firstTimeMs, position] = this.#frames.at(index) as unknown as [number, number, Position];
     return { firstSequence, firstTimeMs, position };
   }
 
-  /** Adds the next frame of a snapshot; `restoreEnd` follows the last one. */
+  /** Adds the next frame of a snapshot. `restoreEnd` follows the last one. */
   restoreFrame({ firstSequence, firstTimeMs, position }: FramePlace): void {
     this.#frames.append(Float64Array.of(firstSequence, firstTimeMs, position));
   }
@@ -75,7 +75,7 @@ export class LogHistory {
     this.#position = position;
   }
 
-  /** The frame of an event that is in a whole frame. */
+  /** Returns the frame of an event. The whole frame must be applied. */
   frameWith(sequence: number): FramePlace {
     return this.frame(this.#frames.firstNotBelow(0, sequence + 1) - 1);
   }

@@ -1,9 +1,12 @@
-/** The deletions of one request, planned for one commit. */
+/** Plans the deletions of one request for one commit. */
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { CommitBuilder } from './commitBuilder.js';
 import type { WriteAnswer } from './plannedCalls.js';
 
-/** Deletes those that are there, and passes over those that are not. Nothing of it is remembered if none is there. */
+/**
+ * Deletes the existing records, and reports the places of the others. If no record exists, the request id is not
+ * stored.
+ */
 export async function planDeletions(
   plan: CommitBuilder,
   recordIds: Iterable<number | undefined>,

@@ -1,11 +1,11 @@
-/** The request ids of a commit that is being built, in front of those that the collection remembers. */
+/** The request ids of a commit in progress, on top of those that the collection remembers. */
 import { VouchError } from '../../shared/errors/errors.js';
 import { byteKey } from './byteKey.js';
 import { type AppliedRequest, type DedupWindow, NO_RECORD } from './dedupWindow.js';
 import { assertRequestId } from './eventLimits.js';
 import { usedByDeletion } from './refusals.js';
 
-/** Throws `validation_error` if the request id has another length than events take. */
+/** Returns the key of a request id. Throws `validation_error` if the id has another length than events take. */
 export function keyOf(requestId: Uint8Array | null): string | undefined {
   if (requestId === null) return undefined;
   assertRequestId(requestId);
@@ -21,14 +21,17 @@ export class PlannedRequests {
     this.#planned.set(key, request);
   }
 
-  /** The write of a record under this request id. Throws `validation_error` if a deletion has it. */
+  /** Returns the write with this request id. Throws `validation_error` if it belongs to a deletion. */
   write(key: string | undefined): AppliedRequest | undefined {
     const found = this.#find(key);
     if (found?.recordId === NO_RECORD) throw usedByDeletion();
     return found;
   }
 
-  /** The sequence of the event that ends the deletions under this request id. Throws `validation_error` if an insert has it. */
+  /**
+   * Returns the sequence of the event that ended the deletions with this request id. Throws `validation_error` if it
+   * belongs to an insert.
+   */
   deletion(key: string | undefined): number | undefined {
     const found = this.#find(key);
     if (found === undefined || found.recordId === NO_RECORD) return found?.sequence;

@@ -1,26 +1,26 @@
-/** The refusals of writes, and what the quotas of a project leave to a collection. */
+/** Refusals of writes, and the room that a project's quotas leave to a collection. */
 import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Amount } from '../../shared/model/quotas.js';
 
-/** What may be added to a collection. */
+/** Room for additions to a collection. */
 export interface Room extends Amount {
-  /** The quotas of the project. */
+  /** Quotas of the project. */
   readonly limits: Amount;
   /** False if a shard that may have unused capacity did not reply. */
   readonly isFinal: boolean;
 }
 
-/** Throws `capacity_exceeded` if what a write brings does not fit a quota, or `unavailable` if that is not known. */
+/** Throws `capacity_exceeded` if an addition does not fit a quota, or `unavailable` if that is not known. */
 export function assertRoom(room: Room, brings: Amount): void {
   for (const kind of ['records', 'bytes'] as const) {
-    // The room is below zero if the quota was lowered below what is used.
+    // The room is negative if the quota was lowered below the use.
     if (brings[kind] === 0 || brings[kind] <= room[kind]) continue;
     if (!room.isFinal) throw unavailable('a shard did not say how much of the quota it uses; retry shortly');
     const limit = room.limits[kind];
     const used = `the project uses ${limit - room[kind]} of ${limit} ${kind}`;
     throw new VouchError(
       'capacity_exceeded',
-      `the quota of ${kind} is full: ${used}, and the request brings ${brings[kind]}`,
+      `the quota of ${kind} is full: ${used}, and the request adds ${brings[kind]}`,
     );
   }
 }
@@ -32,4 +32,4 @@ export const usedByDeletion = (): VouchError =>
   new VouchError('validation_error', 'the request id belongs to a deletion');
 
 export const shredded = (keyId: string): VouchError =>
-  new VouchError('validation_error', `key ${keyId} is shredded; nothing can be encrypted under it any more`);
+  new VouchError('validation_error', `key ${keyId} is shredded; use another key`);

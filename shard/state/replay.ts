@@ -1,4 +1,4 @@
-/** The checks of a stored frame around its application, to the present state or to a past one, and the hashes before it. */
+/** Checks of a stored frame around its application, to the present state or to a past one, and the hashes before it. */
 
 import { Malformed } from '../../shared/errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
@@ -22,7 +22,10 @@ export async function verifiedFrame(bytes: Uint8Array, before: LogEnd, position:
   }
 }
 
-/** Returns a copy of the config hash of a log's first frame. Throws Damaged if its genesis is another collection's. */
+/**
+ * Returns a copy of the config hash of a log's first frame. Throws Damaged if the genesis belongs to another
+ * collection.
+ */
 export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array {
   const [genesis] = frame.events;
   const wanted = genesisOf(config);
@@ -33,17 +36,17 @@ export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array
   return hashAt(frame.eventHashes, 0).slice();
 }
 
-/** Throws Damaged if the state after the whole frame has another number of live records than the frame says. */
+/** Throws Damaged if the state after the whole frame has another number of live records than the frame states. */
 export function assertLiveRecords({ liveRecords }: CollectionState, { header }: Frame, position: Position): void {
   if (liveRecords !== header.liveRecords)
-    throw new Damaged(`frame at ${position}: says ${header.liveRecords} live records where there are ${liveRecords}`);
+    throw new Damaged(`frame at ${position}: states ${header.liveRecords} live records where there are ${liveRecords}`);
 }
 
-/** The hash of the genesis event of the collection's log. */
+/** Returns the hash of the genesis event of the collection's log. */
 export const configHashOf = (config: CollectionConfig): Uint8Array =>
   hash(Uint8Array.of(DOMAIN.logLeaf, ...encodeEvent(genesisOf(config))));
 
-/** The hashes of a collection without events: those after the genesis that will be written. */
+/** Returns the hashes of a collection without events: those after the genesis that will be written. */
 export function emptyHashes(
   config: CollectionConfig,
   state: CollectionState,

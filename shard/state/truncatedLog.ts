@@ -1,6 +1,6 @@
 /**
- * Detection of a log that has lost committed events. Such a log may verify from its first frame to its last, or be empty, so
- * only knowledge from outside of it shows the loss.
+ * Detects a log that has lost committed events. Such a log may verify from its first frame to its last, or be empty. So
+ * only knowledge from outside shows the loss.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/clock.js';
@@ -16,8 +16,8 @@ const GENESIS = 0;
 export const WHAT_TO_DO = 'put the log back from a copy, or delete the collection and import an export';
 
 /**
- * Throws Damaged if the log ends before event `sequence`; `known` says how that event is known. Looks again for as long as a
- * server may answer that does not know the newest frames. Otherwise it costs the read of one frame.
+ * Throws Damaged if the log ends before event `sequence`. `known` says how that event is known. Repeats the check while
+ * a stale replica may answer. Otherwise costs the read of one frame.
  */
 export async function assertReaches(
   log: Pick<EventLog, 'head' | 'staleMs'>,
@@ -31,7 +31,7 @@ export async function assertReaches(
     const { sequence: last } = await noticingDamage(() => countAtHead(log, collectionId));
     if (last >= sequence) return;
     if (clock.monotonicMs() >= goneMs) {
-      const end = last === 0 ? 'it holds nothing' : `it ends with event ${last}`;
+      const end = last === 0 ? 'it is empty' : `it ends with event ${last}`;
       throw new Damaged(`${end}, but ${known}; ${WHAT_TO_DO}`);
     }
     await delay(RETRY_MS.shortLog);
@@ -39,8 +39,8 @@ export async function assertReaches(
 }
 
 /**
- * Reads a frame that was applied here, or found in the log. Asks again for as long as a server may answer that does not know it.
- * Throws LogDamaged.
+ * Reads a frame that was applied here, or found in the log. Retries while a stale replica may answer. Throws
+ * LogDamaged.
  */
 export async function readStored(
   log: Pick<EventLog, 'readAt' | 'staleMs'>,
@@ -59,8 +59,8 @@ export async function readStored(
 }
 
 /**
- * Throws Damaged if the log, which is not empty, does not begin with its genesis; `unavailable` where a server answers that does
- * not know it. Costs the read of one frame.
+ * Throws Damaged if the log, which must not be empty, does not begin with its genesis. Throws `unavailable` if a stale
+ * replica answers. Costs the read of one frame.
  */
 export function assertBegins(log: Pick<EventLog, 'read'>): Promise<void> {
   return noticingDamage(async () => {
@@ -74,7 +74,7 @@ export function assertBegins(log: Pick<EventLog, 'read'>): Promise<void> {
 
 export const lostBeginning = (): Damaged => new Damaged(`it has lost its beginning; ${WHAT_TO_DO}`);
 
-/** Undefined if the bytes are no frame. */
+/** Returns undefined if the bytes are not a frame. */
 function firstSequenceIn(frame: Uint8Array): number | undefined {
   try {
     return readFrameHeader(frame).firstSequence;

@@ -1,16 +1,16 @@
 /**
- * The births and deaths of a collection's records, and the parts of its past that are not in memory any more. They tell
+ * The births and deaths of a collection's records, and the parts of its past that are no longer in memory. They decide
  * whether the present structures can answer for a past state.
  *
- * Memory: 1 to 4 bytes a record, 16 for each replacement and each soft delete and about 40 more while the slot of that is kept, 16
- * for each millisecond in which something was written.
+ * Memory: 1 to 4 bytes a record; 16 bytes per replacement, soft delete, and millisecond with a write. A soft delete
+ * takes about 40 more while its slot is kept.
  */
 import { ChunkedRows } from '../audit/chunkedRows.js';
 import { Column } from '../kernel/column.js';
 import { PagedList } from '../kernel/pagedList.js';
 import { IntervalSet } from './intervalSet.js';
 
-/** The parts of a state that a search uses beside vectors. */
+/** Parts of a state that a search uses besides vectors. */
 export interface SearchedParts {
   readonly filter: boolean;
   readonly text: boolean;
@@ -28,7 +28,7 @@ const rowsOf = (width: number): Numbers => new ChunkedRows((elements) => new Flo
 const SPANS = ['records', 'metadata', 'graphRoots'] as const;
 
 export class VersionVisibility {
-  /** Sequence of the insert, by record id − 1: they ascend. */
+  /** Sequence of each insert, by record id − 1, ascending. */
   #births = new Column(0);
   /** Sequence and record id of each soft delete, ascending. */
   #tombstones = rowsOf(2);
@@ -36,24 +36,24 @@ export class VersionVisibility {
   #replacements = rowsOf(2);
   /** Record id → sequence of its soft delete, until its slot is freed. */
   readonly #tombstonedAt = new PagedList<number>();
-  /** First sequence at each event time, and the time in unix milliseconds. */
+  /** First sequence at each event time, and that time in unix milliseconds. */
   #times = rowsOf(2);
   #lastTimeMs = Number.NEGATIVE_INFINITY;
-  /** The sequences whose vectors, metadata or graph roots are not in memory any more. */
+  /** Sequences whose vectors, metadata or graph roots are no longer in memory. */
   #lost = { records: new IntervalSet(), metadata: new IntervalSet(), graphRoots: new IntervalSet() };
   #textsChangedAt = 0;
   #graphChangedAt = 0;
   /** Whether the last change of the graph was the deletion of a record. */
   #graphChangedByRecord = false;
 
-  /** Called for every event, before its effect. */
+  /** Call it for every event, before its effect. */
   happened(sequence: number, timeMs: number): void {
     if (timeMs === this.#lastTimeMs) return;
     this.#times.append(Float64Array.of(sequence, timeMs));
     this.#lastTimeMs = timeMs;
   }
 
-  /** Called when the next record id is given. */
+  /** Call it when the next record id is given. */
   born(sequence: number): void {
     this.#births.push(sequence);
   }
@@ -63,13 +63,13 @@ export class VersionVisibility {
     this.#tombstonedAt.set(recordId, sequence);
   }
 
-  /** Called when the vector of a record is removed. */
+  /** Call it when the vector of a record is removed. */
   freed(recordId: number, sequence: number): void {
     this.#lost.records.add(this.#bornAt(recordId), this.#tombstonedAt.get(recordId) ?? sequence);
     this.#tombstonedAt.delete(recordId);
   }
 
-  /** Called when a record gets another vector. */
+  /** Call it when a record gets another vector. */
   replaced(recordId: number, sequence: number): void {
     this.#lost.records.add(this.#bornAt(recordId), sequence);
     this.#replacements.append(Float64Array.of(sequence, recordId));
@@ -79,12 +79,12 @@ export class VersionVisibility {
     this.#lost.metadata.add(this.#bornAt(recordId), sequence);
   }
 
-  /** Called when a text is added or removed. */
+  /** Call it when a text is added or removed. */
   textsChanged(sequence: number): void {
     this.#textsChangedAt = sequence;
   }
 
-  /** The graph does not keep every root: see `Graph.rootAt`. */
+  /** Call it when the graph changes. The graph does not keep every root; see `Graph.rootAt`. */
   graphChanged(sequence: number, byRecord: boolean): void {
     const before = this.#graphChangedAt;
     if (before > 0 && sequence === before + 1 && !this.#graphChangedByRecord)
@@ -93,24 +93,24 @@ export class VersionVisibility {
     this.#graphChangedByRecord = byRecord;
   }
 
-  /** Whether the present structures can search the state after `sequence` events, and tell its hash. */
+  /** Whether the present structures can search the state after `sequence` events, and return its hash. */
   holds(sequence: number, { filter, text, graph }: SearchedParts): boolean {
     if (this.#lost.records.has(sequence) || !this.tellsHash(sequence)) return false;
     if (filter && this.#lost.metadata.has(sequence)) return false;
     return !(text && sequence < this.#textsChangedAt) && !(graph && sequence < this.#graphChangedAt);
   }
 
-  /** Whether the hash of the state after `sequence` events can be told. */
+  /** Whether the hash of the state after `sequence` events is known. */
   tellsHash(sequence: number): boolean {
     return !this.#lost.graphRoots.has(sequence);
   }
 
-  /** The number of records inserted by `sequence`, which is also the highest id. */
+  /** Returns the number of records inserted by `sequence`, which is also the highest id. */
   recordsAt(sequence: number): number {
     return this.#births.firstNotBelow(sequence + 1);
   }
 
-  /** The number of soft deletes up to `sequence`. */
+  /** Returns the number of soft deletes up to `sequence`. */
   tombstonesAt(sequence: number): number {
     return this.#tombstones.firstNotBelow(0, sequence + 1);
   }
@@ -119,17 +119,17 @@ export class VersionVisibility {
     return this.#tombstones.length;
   }
 
-  /** The record id of soft delete `n`, counted from 0. */
+  /** Returns the record id of soft delete `n`, counted from 0. */
   tombstonedRecord(n: number): number {
     return this.#tombstones.at(n)[1]!;
   }
 
-  /** Whether the record was inserted by that event. */
+  /** Whether that event inserted the record. */
   isBornBy(recordId: number, sequence: number): boolean {
     return this.#bornAt(recordId) === sequence;
   }
 
-  /** The number of replacements up to `sequence`. */
+  /** Returns the number of replacements up to `sequence`. */
   replacementsAt(sequence: number): number {
     return this.#replacements.firstNotBelow(0, sequence + 1);
   }
@@ -138,24 +138,27 @@ export class VersionVisibility {
     return this.#replacements.length;
   }
 
-  /** The record id of replacement `n`, counted from 0. */
+  /** Returns the record id of replacement `n`, counted from 0. */
   replacedRecord(n: number): number {
     return this.#replacements.at(n)[1]!;
   }
 
-  /** The time of an applied event. */
+  /** Returns the time of an applied event. */
   timeAt(sequence: number): number {
     return this.#times.at(this.#times.firstNotBelow(0, sequence + 1) - 1)[1]!;
   }
 
-  /** The sequence of the last event at or before an instant; −1 if there is none, +∞ if it is the last applied event. */
+  /**
+   * Returns the sequence of the last event at or before an instant: −1 before the first event, +∞ for the last applied
+   * event.
+   */
   sequenceAt(timeMs: number): number {
     // Times are whole milliseconds.
     const upTo = this.#times.firstNotBelow(1, Math.floor(timeMs) + 1);
     return upTo === this.#times.length ? Number.POSITIVE_INFINITY : this.#times.at(upTo)[0]! - 1;
   }
 
-  /** Everything, as `restore` takes it. No event may be applied before the pieces are read. */
+  /** Returns all data for `restore`. No event may be applied before the pieces are read. */
   save(): SavedNumbers[] {
     return [
       { length: this.#births.length, pieces: this.#births.pieces() },
@@ -168,7 +171,7 @@ export class VersionVisibility {
     ];
   }
 
-  /** Fills a new object with what `save` returned. */
+  /** Fills a new object with a result of `save`. */
   restore(lists: readonly Float64Array[]): void {
     const [births, tombstones, tombstonedAt, times, replacements, records, metadata, graphRoots, changed] = lists;
     this.#births = Column.of(0, births!);

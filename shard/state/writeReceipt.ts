@@ -7,7 +7,7 @@ import type { Receipt } from '../../shared/model/receipt.js';
 import { makeReceipt } from '../audit/receipt.js';
 import type { CollectionState } from './collectionState.js';
 
-/** The id of the record that the event changes, and whether the event inserts it; undefined if it changes no record. */
+/** Returns the record that the event changes, and whether the event inserts it; undefined if it changes no record. */
 export function recordOf(event: Event): { readonly recordId: number; readonly isNew: boolean } | undefined {
   switch (event.type) {
     case 'insert':
@@ -32,8 +32,8 @@ export function recordOf(event: Event): { readonly recordId: number; readonly is
 }
 
 /**
- * Makes the receipt of the applied event at `index` of the frame, which changes a record, from the state tree as that event
- * left it. Yields where it may pause; costs as `StateTree.pastWrite`.
+ * Makes the receipt of the applied event at `index` of the frame, which must change a record, from the state tree after
+ * that event. Yields where it may pause. Costs as much as `StateTree.pastWrite`.
  */
 export function* writeReceipt(
   frame: Frame,

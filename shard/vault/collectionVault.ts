@@ -115,7 +115,7 @@ export class CollectionVault {
   }
 
   #uses(keyId: string): boolean {
-    return this.state.encrypted.standingUnder(keyId) > 0 && !this.state.encrypted.isShredded(keyId);
+    return this.state.encrypted.countUnder(keyId) > 0 && !this.state.encrypted.isShredded(keyId);
   }
 
   async #eventOf({ id, sequence, contentHash }: EncryptedRecord): Promise<InsertEncrypted> {

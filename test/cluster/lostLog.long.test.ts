@@ -11,7 +11,7 @@ const STREAMS = 4;
 /** It takes seconds until a loss is told that nothing has met. */
 const LOOK_EVERY_MS = 250;
 /** Which event, is a matter of how long ago it was. */
-const NOTED = 'it holds nothing, but event ';
+const NOTED = 'it is empty, but event ';
 
 describe('a log that is gone from JetStream', () => {
   let service: Service;
@@ -186,7 +186,7 @@ describe('a log that is gone from JetStream', () => {
       }
       await jsm.streams.add(config);
       await service.until(async () => (await insert('lost')).status === 500);
-      await expectLost('it holds nothing, but event 3 was applied');
+      await expectLost('it is empty, but event 3 was applied');
       await restart();
       await expectLost(NOTED);
     });

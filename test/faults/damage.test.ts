@@ -292,7 +292,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
         expect(new Set(await seen(lost.client, HURT))).to.deep.equal(new Set([undefined]));
         const { status, body } = await lost.client.post('/v1/records', { collection: HURT, values: [1, 1] });
         expect([status, body.code]).to.deep.equal([500, 'internal_error']);
-        expect(body.error).to.contain('it holds nothing, but ');
+        expect(body.error).to.contain('it is empty, but ');
         await eventually('it is told', async () => {
           const { damaged = [] } = (await lost.client.get('/health')).body;
           return damaged.length === 1 && damaged[0].part === 'log' && damaged[0].collection_id === 1;

@@ -13,7 +13,7 @@ import type { Findings } from './findings.js';
 
 type Kind = keyof Amount;
 
-const REFUSAL = /^507 capacity_exceeded: the quota of (records|bytes) is full: .*, and the request brings (\d+)$/;
+const REFUSAL = /^507 capacity_exceeded: the quota of (records|bytes) is full: .*, and the request adds (\d+)$/;
 
 /** A refused request must reach this share of a quota at some recent moment. */
 const NEAR_SHARE = 0.5;

@@ -180,7 +180,7 @@ describe('a deletion under a request id', () => {
     const copy = new Engine(new ScriptedLogs()).host(configOf(ID));
     const sent = { op: 'importFrames', frames: [written.bytes, forged.bytes], upTo: 3 } as const;
     const { message } = await expectCode(copy.hosted.run(sent, soon()), 'validation_error');
-    expect(message).to.include('event 3: the 2 events before it are not all deletions');
+    expect(message).to.include('event 3: the 2 preceding events are not all deletions');
     expect((await replayedLog([written.bytes, forged.bytes])).problems[0]).to.include('ends 2 deletions where 1 are');
     await copy.hosted.close({ keep: true });
   });

@@ -25,7 +25,7 @@ import {
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
-const GONE = 'it holds nothing, but event 1 was committed';
+const GONE = 'it is empty, but event 1 was committed';
 
 /** Counts what is asked of it, and can be out of reach. */
 class CountedBucket extends MemoryBucket {

@@ -34,7 +34,7 @@ const refused = (kind: string, brings: number): Call =>
     ...{ op: 'insert', collection: 'c1', startMs: 0, endMs: 1 },
     outcome: {
       kind: 'refused',
-      why: `507 capacity_exceeded: the quota of ${kind} is full: the project uses 9 of 10 ${kind}, and the request brings ${brings}`,
+      why: `507 capacity_exceeded: the quota of ${kind} is full: the project uses 9 of 10 ${kind}, and the request adds ${brings}`,
     },
   }) as unknown as Call;
 
