@@ -160,7 +160,7 @@ export class ClusterBackend {
   async findById(collectionId: number): Promise<Collection | undefined> {
     const known = this.#catalog.byId(collectionId);
     if (known !== undefined && known.imported?.finished !== false) return known;
-    // It may be newer than what this process was told. A collection that was written to has an owner.
+    // The collection may be newer than this process's copy of the catalog. A collection with writes has an owner.
     await this.#members.ownersTold();
     const owned = this.#members.owned().get(collectionId)?.collection;
     if (owned === undefined || !(await this.#catalog.isListed(owned))) return undefined;
@@ -227,13 +227,13 @@ export class ClusterBackend {
   }
 
   /**
-   * Asks the collection's owner, or a follower if the call is an eventual search. Throws what the owner throws,
-   * `unavailable` if nobody answers in time.
+   * Asks the collection's owner, or a follower where the call may go to one. Throws the owner's error, and `unavailable` without an
+   * answer in time.
    */
   async call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>> {
     try {
       const result = (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
-      // In this turn the caller writes the answer from the result.
+      // The caller writes the response from the result in this turn of the event loop.
       noteWork(call.op, collection);
       return result;
     } catch (error) {
@@ -243,7 +243,7 @@ export class ClusterBackend {
     }
   }
 
-  /** The cluster, with the collections of the project alone. */
+  /** The cluster, with the collections of this project only. */
   cluster(project: string, envelope: Envelope): Promise<ClusterState> {
     return this.#view.of(project, envelope);
   }
@@ -272,7 +272,7 @@ export class ClusterBackend {
     }
   }
 
-  /** Also what had the name before it. Resolves to the shards that may have something of the collection. */
+  /** Silences the collection and earlier ones of its name. Resolves to the shards that may have a part of the collection. */
   async #silence(collection: Collection, envelope: Envelope): Promise<ReadonlySet<string>> {
     const { id, project, name } = collection;
     try {

@@ -56,6 +56,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    throw invalid('the query holds a broken percent-encoding');
+    throw invalid('the query has a broken percent-encoding');
   }
 }

@@ -1,20 +1,20 @@
 /**
- * The memory of bodies, which is used again: as garbage outside of the heap it would start full collections, which cost
- * requests with long vectors more than the rest of their way through this process.
+ * Reused memory for bodies. Garbage outside of the heap would start full collections. For a request with long vectors that costs
+ * more than the rest of its way through this process.
  *
- * It is shared with nothing else while it is in use, so that a worker may take it over.
+ * Memory in use has one user, so that a worker may take it over.
  */
 
 /** Larger bodies are rare, and a worker takes most of them over. */
 const REUSED_BYTES = 64 * 1024;
 const LEAST_BYTES = 512;
-/** Kept of each size: at most 8 MiB in all. */
+/** Most free buffers of each size: at most 8 MiB in all. */
 const KEPT = 64;
 
-/** By size, which is a power of two. */
+/** Free buffers by size, which is a power of two. */
 const kept = new Map<number, ArrayBuffer[]>();
 
-/** Holds anything. Up to REUSED_BYTES it may take twice its size. */
+/** Memory with arbitrary content. Up to REUSED_BYTES it may take twice its size. */
 export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
   if (sizeBytes > REUSED_BYTES) return Buffer.allocUnsafeSlow(sizeBytes);
   let roomBytes = LEAST_BYTES;
@@ -23,7 +23,7 @@ export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
   return Buffer.from(memory, 0, sizeBytes);
 }
 
-/** Gives back memory from `bodyMemory` that nothing uses any more; does nothing where a worker has taken it over. */
+/** Returns unused memory from `bodyMemory`; does nothing if a worker has taken it over. */
 export function reuseMemory({ buffer }: Buffer<ArrayBuffer>): void {
   const { byteLength } = buffer;
   if (byteLength < LEAST_BYTES || byteLength > REUSED_BYTES || !Number.isInteger(Math.log2(byteLength))) return;

@@ -1,9 +1,9 @@
 /**
  * Reads the body of a request.
  *
- *   held ──read()──▶ reading ──last chunk──▶ whole
- *    │                  └── too long, no capacity, stalled, aborted ──▶ failed
- *    └──drop(): not needed; the rest is dropped as it comes, up to a bound
+ *   waiting ──read()──▶ reading ──last chunk──▶ whole
+ *    │                     └── too long, no capacity, stalled, aborted ──▶ failed
+ *    └──drop(): not needed; the rest is dropped on arrival, up to a bound
  *
  * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
  * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
@@ -16,21 +16,21 @@ import type { InFlight, Share } from '../limits/inFlight.js';
 import { bodyMemory, reuseMemory } from './bodyMemory.js';
 import type { EngineResponse } from './engine/engine.js';
 
-type Phase = 'held' | 'reading' | 'done';
+type Phase = 'waiting' | 'reading' | 'done';
 
-/** uWebSockets.js closes a silent connection after 8 s at the earliest, without an answer: this answer comes earlier. */
+/** Checks without a chunk before the body has stalled. uWebSockets.js closes a silent connection after 8 s or more, without an answer. */
 const SILENT_CHECKS = 5;
 const CHECK_MS = 1_000;
 /**
- * The rest of a refused body is read and dropped up to this many times the allowed bytes, and above them for DROP_CHECKS at most. So
- * clients that read only after sending, such as Python's `http.client`, get their answer. A longer body is not read.
+ * Bound on the dropped rest of a refused body: this many times the allowed bytes, and DROP_CHECKS once it exceeds the allowed
+ * bytes. So clients that read only after sending, such as Python's `http.client`, get their answer. A longer body is not read.
  */
 const DROPPED_BODIES = 8;
 const DROP_CHECKS = 30;
-/** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads on in one turn while there is more. */
+/** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads all available ones in one turn. */
 const SMALL_CHUNKS = 16_384;
 const LEAST_CHUNK_BYTES = 512;
-/** Smaller chunks of all bodies in one turn of the event loop: some 20 ms. */
+/** Most small chunks of all bodies in one turn of the event loop: some 20 ms. */
 const SMALL_CHUNKS_A_TURN = 65_536;
 
 /** A body in memory of its own: see `bodyMemory.ts`. */
@@ -41,11 +41,11 @@ const NO_BYTES: Body = Buffer.from(new ArrayBuffer(0));
 export const clientGone = (): VouchError => unavailable('the client went away');
 
 export class BodyReader {
-  #phase: Phase = 'held';
+  #phase: Phase = 'waiting';
   #paused = false;
   #whole = false;
   #gone = false;
-  /** The body, filled from the front. It grows where the length is not known: a client may send a chunk a byte. */
+  /** The body, filled from the front. It grows if the length is unknown: a client may send one byte a chunk. */
   #target = NO_BYTES;
   #received = 0;
   #reserved = 0;
@@ -74,8 +74,8 @@ export class BodyReader {
   }
 
   /**
-   * True if the rest is too long to be dropped: it is not read, and the connection is not used again. The client closes it,
-   * or it would not see the answer; an idle connection is closed in the end.
+   * True if the rest is too long to be dropped: it is not read, and the connection is not reused. The client closes it, so that
+   * it sees the answer; an idle connection is closed in the end.
    */
   get isTooMuch(): boolean {
     const isLate = this.#dropChecks >= DROP_CHECKS;
@@ -87,12 +87,12 @@ export class BodyReader {
     return this.declaredBytes ?? this.#received;
   }
 
-  /** True if the body is given up before its end: the connection is closed at once. */
+  /** True if reading was cancelled before the body's end: the connection is closed at once. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  /** Called while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
+  /** Called once a second while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
   check(): void {
     if (this.#phase === 'done' && this.#sizeBytes > this.bodyBytesMax && ++this.#dropChecks >= DROP_CHECKS) {
       this.#endDropping();
@@ -109,7 +109,7 @@ export class BodyReader {
     this.#onDropped?.();
   }
 
-  /** Once. Throws `payload_too_large`, `validation_error` if it stalls, Overloaded, `unavailable` if the client goes away. */
+  /** May be called once. Throws `payload_too_large`, `validation_error` for a stall, Overloaded, `unavailable` if the client leaves. */
   async read(share: Share): Promise<Body> {
     if (this.#phase === 'done') throw clientGone();
     this.#share = share;
@@ -128,9 +128,9 @@ export class BodyReader {
   }
 
   /**
-   * Releases the body's memory. Resolves when the rest is dropped, is too long or has stalled; undefined: at once. The
-   * answer must wait for that: uWebSockets.js sets the idle time-out again only at the end of the body, so the connection of a
-   * request that is answered earlier would never be closed.
+   * Releases the body's memory. Resolves when the rest is dropped, is too long or has stalled; undefined if nothing is left. The
+   * answer must wait for that: uWebSockets.js restarts the idle time-out only at the end of the body. After an earlier answer
+   * the connection would never be closed.
    */
   drop(): Promise<void> | undefined {
     this.#end();
@@ -154,17 +154,17 @@ export class BodyReader {
     this.#onDropped?.();
   }
 
-  /** The client waits to be asked for the body, of which nothing has come. */
+  /** Whether the client waits for `100 Continue`, and has sent nothing of the body. */
   get #isUnasked(): boolean {
     return this.res.writeContinue !== undefined;
   }
 
   get #isDropped(): boolean {
-    // The listener gets what came with the head right after the request handler.
+    // The listener receives the part that came with the head right after the request handler.
     return this.#whole || this.#gone || this.#isCut || this.#isUnasked || (this.#chunks > 0 && this.isTooMuch);
   }
 
-  /** Takes the memory of the whole body where its length is known, and counts what came early. */
+  /** Allocates the whole body if its length is known, and counts the bytes that came early. */
   #allocate(): void {
     const { declaredBytes = this.#target.length } = this;
     if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
@@ -172,7 +172,7 @@ export class BodyReader {
     this.#resize(declaredBytes);
   }
 
-  /** Does nothing where the memory holds so much already. */
+  /** Does nothing if the memory is large enough. */
   #resize(sizeBytes: number): void {
     const before = this.#target;
     if (sizeBytes <= before.length) return;
@@ -204,7 +204,7 @@ export class BodyReader {
       this.#fail(error as Error);
       return;
     }
-    if (this.#phase === 'held') this.#pause();
+    if (this.#phase === 'waiting') this.#pause();
     else if (isLast) this.#finish();
   }
 
@@ -235,7 +235,7 @@ export class BodyReader {
     this.#target.set(bytes, at);
   }
 
-  /** Twice as much each time: each byte is copied twice at most, on the average. */
+  /** Doubles the memory: on the average each byte is copied at most twice. */
   #grow(): void {
     if (this.declaredBytes === undefined && this.#received > this.bodyBytesMax) throw this.#tooLarge();
     const sizeBytes = Math.max(this.#received, Math.min(2 * this.#target.length, this.bodyBytesMax));
@@ -283,8 +283,8 @@ export class BodyReader {
 }
 
 /**
- * Checks unfinished bodies once a second. Checks are counted and not time: an event loop that was blocked for seconds has
- * made one check, and reads what has arrived before the next.
+ * Checks unfinished bodies once a second. It counts checks, not time: an event loop that was blocked for seconds has made only
+ * one check. It reads the chunks that have arrived before it makes the next.
  */
 export class BodyWatch {
   readonly #unfinished = new Set<BodyReader>();
@@ -292,7 +292,7 @@ export class BodyWatch {
   /** Small chunks of this turn of the event loop. */
   #smallChunks = 0;
 
-  /** Called with each small chunk. False: the bodies of this turn have had enough of them. */
+  /** Called with each small chunk. False if this turn has had too many. */
   admitsSmallChunk(): boolean {
     if (this.#smallChunks++ === 0)
       setImmediate(() => {

@@ -1,8 +1,8 @@
 /**
  * The certificate of HTTPS and its renewal.
  *
- *   served ──the files hold something else, the same twice──▶ checked ──usable──▶ served
- *                                                                └── not: one log line; the one before is served on
+ *   served ──new content, unchanged for two looks──▶ checked ──usable──▶ served
+ *                                                       └──unusable──▶ the previous one is still served; one log line
  */
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export class Certificate implements ServedCertificate {
   readonly keyFile: string;
   readonly #looks: PeriodicTask;
   readonly #listeners: (() => void)[] = [];
-  /** The files at the last look: files that are being written differ from one look to the next. */
+  /** The files at the last look: files that are being written change between two looks. */
   #seen: string;
   /** The files that were refused last. */
   #refused: string | undefined;
@@ -44,7 +44,7 @@ export class Certificate implements ServedCertificate {
     this.#looks.start();
   }
 
-  /** Throws an Error of one line where the files cannot be used. An expired certificate is served, with a warning. */
+  /** Throws an Error of one line if the files cannot be used. An expired certificate is served, with a warning. */
   static async open(options: CertificateOptions): Promise<Certificate> {
     const certificate = new Certificate(options, usable(await readPair(options)));
     const { certFile, clock, logger } = options;
@@ -87,7 +87,7 @@ export class Certificate implements ServedCertificate {
     } catch (error) {
       this.#refused = text;
       const problem = { certificate, error: messageOf(error) };
-      logger.error(problem, 'the new certificate of HTTPS cannot be used; the one before is served on');
+      logger.error(problem, 'the new certificate of HTTPS cannot be used; the previous one is still served');
     }
   }
 }
@@ -102,13 +102,13 @@ async function readPair({ certFile, keyFile }: CertificateOptions): Promise<KeyP
       throw new Error(`${file} cannot be read (${codeOf(error) ?? messageOf(error)})`);
     });
   const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
-  // A group may read the key: certificates are often shared with one.
+  // The file's group may read the key: certificates are often shared that way.
   if (((await stat(keyFile)).mode & STRANGERS_MODE) !== 0)
     throw new Error(`${keyFile} can be read by every user of this machine; run: chmod o= ${keyFile}`);
   return { cert, key };
 }
 
-/** Throws an Error of one line where the two do not belong together. */
+/** Returns the pair. Throws an Error of one line if the two do not belong together. */
 function usable(pair: KeyPair): KeyPair {
   try {
     expiryOf(pair);

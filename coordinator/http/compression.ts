@@ -7,12 +7,12 @@ import type { RequestHead } from './requestHead.js';
 
 /** A shorter answer is sent as it is. */
 const LEAST_BYTES = 8 * 1024;
-/** Threads of Node's pool that compress at the same time: of its four, files need the others. */
+/** Threads of Node's pool that may compress: files need the other two of its four. */
 const AT_ONCE = 2;
-/** Brotli at this quality takes as long as gzip at its usual level, and gives less. */
+/** Brotli at this quality takes as long as gzip at its usual level, and its output is smaller. */
 const BROTLI_QUALITY = 4;
 const PIECE_BYTES = 64 * 1024;
-/** Logs and snapshots: vectors hardly shrink, and encrypted payloads do not. */
+/** Not compressed, since it carries logs and snapshots: vectors hardly shrink, and encrypted payloads do not. */
 const KEPT_TYPE = 'application/octet-stream';
 
 type Coding = 'br' | 'gzip';
@@ -26,7 +26,7 @@ const COMPRESS: Readonly<Record<Coding, (body: string | Uint8Array) => Promise<B
 };
 const VARY: Header = ['vary', 'accept-encoding'];
 
-/** The coding that the client weights most; undefined: none, or the answer as it is. */
+/** The coding that the client prefers; undefined: the uncompressed answer. */
 function codingOf(acceptEncoding: string): Coding | undefined {
   if (acceptEncoding === '') return undefined;
   const others = weightOf('*', acceptEncoding) ?? 0;
@@ -42,7 +42,7 @@ export class Compressor {
   /** Compressed forms of answers that are sent repeatedly, such as files, by the answer object. */
   readonly #done = new WeakMap<Reply, Map<Coding, Reply>>();
 
-  /** The answer to send: the given one where it is short, not asked for compressed, or too many are being compressed. */
+  /** The answer to send: uncompressed if it is short, if the client does not accept a coding, or if too many are being compressed. */
   compress(reply: Reply, { acceptEncoding, method }: RequestHead): Reply | Promise<Reply> {
     if (reply.body.length < LEAST_BYTES || reply.contentType === null || reply.contentType === KEPT_TYPE) return reply;
     const coding = codingOf(acceptEncoding);
@@ -62,7 +62,7 @@ export class Compressor {
       this.#done.set(reply, codings.set(coding, compressed));
       return compressed;
     } catch {
-      // Too little memory: the answer itself is there.
+      // Too little memory to compress: the answer is sent uncompressed.
       return withHeaders(reply, [VARY]);
     } finally {
       this.#running -= 1;

@@ -1,11 +1,11 @@
-/** Whether pages of other origins may call the API, as browsers ask (Fetch standard, section CORS protocol). */
+/** Decides whether pages of other origins may call the API (Fetch standard, section CORS protocol). */
 import { type Header, noContent, type Reply } from './reply.js';
 import type { RequestHead } from './requestHead.js';
 
 const MAX_AGE_SECS = 600;
 const NOTHING: readonly Header[] = [];
 
-/** What the API takes, and what a page may read of an answer beside its body. */
+/** Methods and headers that the API accepts, and response headers that a page may read. */
 const PREFLIGHT: readonly Header[] = [
   ['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   [
@@ -24,7 +24,7 @@ const VARY: Header = ['vary', 'origin'];
 export class Cors {
   readonly #allowed: ReadonlySet<string>;
 
-  /** `origins`: none: no page of another origin may; `*`: all may. Keys come in a header, and never in a cookie. */
+  /** `origins`: empty: pages of no other origin may call; `*`: all may. Keys come in a header, never in a cookie. */
   constructor(origins: readonly string[]) {
     this.#allowed = new Set(origins);
   }
@@ -37,7 +37,7 @@ export class Cors {
     return [['access-control-allow-origin', origin], EXPOSED, VARY];
   }
 
-  /** The answer to a browser that asks before the request itself; undefined where this is no such question. */
+  /** The answer to a browser's preflight request; undefined for another request. */
   preflight({ method, origin, requestedMethod }: RequestHead): Reply | undefined {
     if (this.#allowed.size === 0 || method !== 'OPTIONS' || origin === undefined || requestedMethod === undefined)
       return undefined;

@@ -1,4 +1,4 @@
-/** What the HTTP edge measures of its requests. */
+/** Measurements of requests at the HTTP edge. */
 import type { RefusalReason } from '../../shared/errors/overloaded.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 
@@ -6,14 +6,14 @@ const TOO_MANY_REQUESTS = 429;
 const SERVICE_UNAVAILABLE = 503;
 
 export class EdgeMetrics {
-  /** Requests refused from their head since the metrics were read: a counter with labels costs as much as all else there. */
+  /** Requests refused from their head since the last reading of the metrics: a labelled counter would double the cost of a refusal. */
   readonly #turnedAway = new Map<string, Map<RefusalReason, number>>();
 
   constructor(private readonly metrics: Metrics) {
     metrics.onRead(() => this.#countTurnedAway());
   }
 
-  /** A request is over. `status` 0: the client closed the connection first. */
+  /** Counts an ended request. `status` 0: the client closed the connection first. */
   ended(route: string, status: number, ms: number, bodyBytes: number): void {
     const { metrics } = this;
     const labels = { route, status: status === 0 ? 'aborted' : status };
@@ -23,7 +23,7 @@ export class EdgeMetrics {
     if (status === TOO_MANY_REQUESTS) metrics.count('vouch_http_rate_limited_total', { route });
   }
 
-  /** A request is refused from its head: the time that takes is not measured. */
+  /** Counts a request refused from its head; its duration is not measured. */
   turnedAway(route: string, reason: RefusalReason): void {
     let reasons = this.#turnedAway.get(route);
     if (reasons === undefined) {
@@ -33,7 +33,7 @@ export class EdgeMetrics {
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
 
-  /** Another request is refused; the shards count what they refuse. */
+  /** Counts any other refusal of this process; shards count their own refusals. */
   refused(reason: RefusalReason): void {
     this.metrics.count('vouch_refused_total', { reason });
   }

@@ -1,6 +1,6 @@
 /**
- * One request and its answer. Besides `BodyReader` it alone holds the response object, which must not be touched after the
- * answer, nor after the client has gone.
+ * One request and its answer. Only this and `BodyReader` have the response object, which must not be touched after the answer,
+ * nor after the client has gone.
  */
 
 import type { InFlight, Share } from '../limits/inFlight.js';
@@ -13,7 +13,7 @@ import { type Header, KEEP_ALIVE, type Reply, statusLine } from './reply.js';
 /** From this size on, an answer is sent only when the kernel has taken all of it. */
 const STREAMED_BYTES = 64 * 1024;
 
-/** Who closes the connection after an answer; undefined: it stays open. */
+/** The side that closes the connection after an answer; undefined: it stays open. */
 export type Closing = 'we close' | 'client closes' | undefined;
 
 const bufferOf = (body: Reply['body']): Buffer =>
@@ -47,7 +47,7 @@ export function writeHead(
 export class Exchange {
   /** Shown in the answer if the project is limited. */
   rateLimit: RateLimitState | undefined;
-  /** The share of memory that counts an answer which the client reads slowly. */
+  /** The project's share, which counts the memory of an answer that the client reads slowly. */
   share: Share;
   #open = true;
   #heldBytes = 0;
@@ -80,7 +80,7 @@ export class Exchange {
     this.#onAbort.add(listener);
   }
 
-  /** Settles as `work` does, or rejects as soon as the client goes away. */
+  /** Settles like `work`, or rejects as soon as the client goes away. */
   whileConnected<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const leave = (): void => reject(clientGone());
@@ -95,11 +95,14 @@ export class Exchange {
     return this.res.getRemoteAddress();
   }
 
-  /** Once. Does nothing if the client has gone. Closes the connection of a client that is too slow for the memory left. */
+  /**
+   * Sends the answer; may be called once. Does nothing if the client has gone. Closes the connection if the client is slow and
+   * the memory of its project does not suffice for the rest.
+   */
   send(reply: Reply, closing?: Closing): void {
     if (!this.#open) return;
     let isCut = false;
-    // A client that waits to be asked for its body may send it behind the answer, or the next request.
+    // A client that waits for `100 Continue` may next send its body or another request: the two cannot be distinguished.
     const isWaiting = this.res.writeContinue !== undefined;
     const close = closing === 'we close' || isWaiting;
     this.res.cork(() => {
@@ -119,16 +122,16 @@ export class Exchange {
     this.res.close();
   }
 
-  /** `unsent`: the body whose length an answer to HEAD tells. */
+  /** `unsent`: the body whose length an answer to HEAD states. */
   #endWithoutBody(unsent: Reply['body'] | undefined, close: boolean): void {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');
     if (unsent !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(unsent)));
-    // With a length argument, even an undefined one, uWebSockets.js would go on waiting for the body.
+    // With a length argument, even an undefined one, uWebSockets.js would keep waiting for the body.
     res.endWithoutBody();
   }
 
-  /** Writes as much as the connection takes, and the rest when it takes more. False: there is no memory for the rest. */
+  /** Writes as much as the connection takes, and the rest when it takes more. False without memory for the rest. */
   #stream(body: Buffer, status: number, close: boolean): boolean {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');

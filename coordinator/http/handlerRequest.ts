@@ -1,4 +1,4 @@
-/** A request that has passed every check of the edge, as its handler gets it. */
+/** A request that has passed every check of the edge, as passed to its handler. */
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -26,7 +26,7 @@ const WHOLE = /^\d{1,16}$/;
 /** The errors of `find`. */
 export const COLLECTION_ERRORS = ['collection_not_found', 'conflict'] as const satisfies readonly ErrorCode[];
 
-/** Answers that need no key, or tell of all projects. */
+/** Answers that need no key, or cover all projects. */
 export interface OpenAnswers {
   readonly health: SharedAnswer<Reply>;
   readonly metrics: SharedAnswer<Reply>;
@@ -63,15 +63,15 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     readonly idempotencyKey: string | undefined,
     readonly envelope: Envelope,
     /**
-     * Waits for work that other requests wait for too. Rejects at the deadline, and as soon as the client goes away. The request
-     * gives its place back then; the work continues for the other requests.
+     * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
+     * returns its place; the work continues for the other requests.
      */
     readonly wait: <T>(shared: Promise<T>) => Promise<T>,
   ) {}
 
   /**
-   * The caller's collection of this name; null or undefined: the one named `default`. Throws `collection_not_found`, also
-   * for what cannot be a name, and `conflict` while it is being imported.
+   * The caller's collection of this name; null or undefined: the one named `default`. Throws `collection_not_found`, also for an
+   * impossible name, and `conflict` while it is being imported.
    */
   async find(name: string | null | undefined): Promise<Collection> {
     return this.services.backend.find(this.caller.project, collectionName(name));
@@ -82,17 +82,17 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return this.services.backend.call(collection, call, this.envelope);
   }
 
-  /** Finds the collection and sends it the call. Throws what `find` and `call` throw. */
+  /** Finds the collection and sends it the call. Throws the errors of `find` and `call`. */
   async callNamed<C extends Call>(name: string | null | undefined, call: C): Promise<ResultOf<C>> {
     return this.call(await this.find(name), call);
   }
 
-  /** The answer of `make`, which follows from the caller's project alone. Requests that arrive together share one. */
+  /** The answer of `make`, which depends only on the caller's project. Requests that arrive together share one. */
   shared(what: string, make: () => Promise<Reply>): Promise<Reply> {
     return this.wait(this.services.sharedReads.next(`${what} ${this.caller.project}`, make));
   }
 
-  /** For an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
+  /** Time slices for an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
   slice(): Slice {
     return new Slice(this.services.clock, this.envelope.deadlineMs, { op: 'answer', subject: this.caller });
   }
@@ -106,13 +106,13 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return id;
   }
 
-  /** The part of an answer that has the position of a write. Only a cluster's log is replicated and has a position. */
+  /** The answer's field with the position of a write. Only a cluster's log is replicated and has a position. */
   logIndex(sequence: number): { log_index?: number } {
     return this.services.backend.mode === 'cluster' ? { log_index: sequence } : {};
   }
 }
 
-/** A valid name as it is; the default without one. Throws `collection_not_found` for what cannot be a name. */
+/** The wanted name, or the default without one. Throws `collection_not_found` for an impossible name. */
 export function collectionName(wanted: string | null | undefined): string {
   const name = wanted ?? DEFAULT_COLLECTION;
   if (isCollectionName(name)) return name;
@@ -126,6 +126,6 @@ export function decodeParameter(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw invalid('the path holds a broken percent-encoding');
+    throw invalid('the path has a broken percent-encoding');
   }
 }

@@ -1,4 +1,4 @@
-/** Media types of a request's body and of its answer, as its headers name them. */
+/** Media types of a request's body and of its answer, from the request's headers. */
 import { type BodyKind, mayBePacked } from '../body/kinds.js';
 import type { RequestHead } from './requestHead.js';
 
@@ -9,7 +9,7 @@ export const PACKED_TYPE = 'application/msgpack';
 const SHOWN_CHARS = 64;
 const UTF8 = /^"?(?:utf-8|utf8|us-ascii)"?$/;
 
-/** `text/html; charset="latin1"` in lower case, as its type and its charset. */
+/** Type and charset, in lower case, of a header such as `text/html; charset="latin1"`. */
 function partsOf(contentType: string): [type: string, charset: string | undefined] {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
@@ -19,7 +19,7 @@ function partsOf(contentType: string): [type: string, charset: string | undefine
 /** Whether the body is msgpack. */
 export const isPackedBody = ({ contentType }: RequestHead): boolean => contentType.toLowerCase() === PACKED_TYPE;
 
-/** Says which of type, charset and coding makes a body of this kind unreadable; undefined: none. A missing type is the right one. */
+/** Why a body of this kind is unreadable by its type, charset or coding; undefined if it is readable. A missing type is accepted. */
 export function mediaFlaw({ contentType, contentEncoding }: RequestHead, kind: BodyKind): string | undefined {
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity')
     return `the body has the Content-Encoding ${shown(contentEncoding)}: send it uncompressed`;
@@ -42,7 +42,7 @@ const bytesFlaw = (contentType: string): string | undefined =>
 
 const shown = (value: string): string => JSON.stringify(value.slice(0, SHOWN_CHARS));
 
-/** The weight that a header such as `Accept` gives to a name, from 0 to 1; undefined: it does not name it. */
+/** The weight of a name in a header such as `Accept`, from 0 to 1; undefined if the header does not name it. */
 export function weightOf(name: string, header: string): number | undefined {
   for (const range of header.toLowerCase().split(',')) {
     const [named = '', ...parameters] = range.split(';');
@@ -53,6 +53,6 @@ export function weightOf(name: string, header: string): number | undefined {
   return undefined;
 }
 
-/** Whether the client names msgpack among the types it takes. */
+/** Whether the client accepts msgpack by name. */
 export const acceptsPacked = ({ accept }: RequestHead): boolean =>
   accept !== '' && (weightOf(PACKED_TYPE, accept) ?? 0) > 0;

@@ -21,7 +21,7 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([status, words]) => [Number(status), `${status} ${words}`]),
 );
 
-/** The status as uWebSockets.js takes it: `503 Service Unavailable`. */
+/** The status in the form that uWebSockets.js takes: `503 Service Unavailable`. */
 export const statusLine = (status: number): string => STATUS_LINES.get(status) ?? String(status);
 
 const JSON_TYPE = 'application/json';
@@ -36,7 +36,7 @@ export const json = <T>(value: T, status = 200): Reply => ({
 /** A longer answer is encoded in pieces, and is never repacked as msgpack: that would take milliseconds. */
 export const WHOLE_CHARS_MAX = 256 * 1024;
 
-/** The same answer as msgpack, with the vectors of hits as byte strings of little-endian float32. */
+/** Repacks an answer as msgpack, with the vectors of hits as byte strings of little-endian float32. */
 export function packedReply(reply: Reply): Reply {
   const { body, contentType } = reply;
   if (typeof body !== 'string' || contentType !== JSON_TYPE || body.length >= WHOLE_CHARS_MAX) return reply;
@@ -47,13 +47,13 @@ export function packedReply(reply: Reply): Reply {
   return { ...reply, contentType: PACKED_TYPE, body: pack(value) };
 }
 
-/** What of an answer may hold vectors. */
+/** The part of an answer that may have vectors. */
 interface PackedAnswer {
   readonly results?: { vector?: ArrayLike<number> }[];
   readonly answers?: PackedAnswer[];
 }
 
-/** For answers whose JSON is written by themselves: see `jsonWriter.ts`. */
+/** An answer whose JSON text is already written: see `jsonWriter.ts`. */
 export const jsonText = (body: Reply['body']): Reply => ({ status: 200, contentType: JSON_TYPE, body });
 
 export const text = (body: string, contentType = 'text/plain; charset=utf-8'): Reply => ({
@@ -69,24 +69,24 @@ export const bytesReply = (body: Uint8Array, headers: readonly Header[]): Reply 
   headers,
 });
 
-/** A string would be encoded again for every request that gets it. */
+/** Encodes the body once: a string would be encoded for every request that shares the answer. */
 export const inBytes = (reply: Reply): Reply => ({ ...reply, body: Buffer.from(reply.body) });
 
 export const noContent: Reply = { status: 204, contentType: null, body: '' };
 
-/** The native parser sends an answer of this size at once, and then closes the connection within the request handler. */
+/** Answers of this size are sent at once by the native parser, which then closes the connection within the request handler. */
 const CORKED_BYTES = 16 * 1024;
 
 /**
- * The answer to a request whose end is not known. The blanks let the connection close before the request handler returns:
- * otherwise the native parser would read what follows as a request, or answer first.
+ * The answer to a request whose end is unknown. Its blanks make the connection close before the request handler returns.
+ * Otherwise the native parser would read the following bytes as a request, or answer first.
  */
 export function malformedReply(flaw: string): Reply {
   const reply = errorReply(new VouchError('validation_error', flaw));
   return { ...reply, body: (reply.body as string).padEnd(CORKED_BYTES) };
 }
 
-/** In the contract the body of a 429 has no code. */
+/** The answer of an error. By the contract the body of a 429 has no code. */
 export function errorReply(error: VouchError, extra: readonly Header[] = []): Reply {
   const { code, message: text, retryAfterSecs } = error;
   const headers = [...extra];

@@ -1,8 +1,8 @@
-/** The head of a request, copied out of the engine's request object, which lives for one call only. */
+/** The head of a request, copied from the engine's request object, which lives for one call only. */
 import type { EngineRequest } from './engine/engine.js';
 
 export interface RequestHead {
-  /** As sent: methods are case-sensitive. */
+  /** Unchanged: methods are case-sensitive. */
   readonly method: string;
   readonly path: string;
   /** Without the question mark. */
@@ -10,23 +10,23 @@ export interface RequestHead {
   readonly authorization: string;
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** The first of repeated ones. */
+  /** The first header, if it is repeated. */
   readonly accept: string;
-  /** The codings of answers that the client takes. */
+  /** The codings of answers that the client accepts. */
   readonly acceptEncoding: string;
-  /** The value of `Expect` where the client waits to be asked for its body. */
+  /** The value of `Expect` if the client waits for `100 Continue`. */
   readonly expectation: string | undefined;
   /** Undefined: the body is chunked. */
   readonly bodyBytes: number | undefined;
-  /** Undefined: not sent. */
+  /** Undefined if it is absent. */
   readonly idempotencyKey: string | undefined;
   /** The client's own id, if it may be repeated in the answer. */
   readonly requestId: string | undefined;
-  /** The page's, of a browser. */
+  /** The origin of the browser's page. */
   readonly origin: string | undefined;
-  /** The method that a browser asks for before it sends the request. */
+  /** The method that a browser's preflight request asks for. */
   readonly requestedMethod: string | undefined;
-  /** The client asks to close the connection after the answer; the native parser does so. */
+  /** Whether the client asks to close the connection after the answer; the native parser does so. */
   readonly isLast: boolean;
   /** Why the end, the target or a header of the request is unclear; such a request must have no effect. */
   readonly flaw: string | undefined;
@@ -35,7 +35,7 @@ export interface RequestHead {
 const ASCII = /^[\x20-\x7e\t]*$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
-/** The pattern of Node's own server. */
+/** The pattern that Node's own server uses. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 const DIGITS = /^[0-9]{1,16}$/;
 
@@ -67,7 +67,7 @@ const SINGLE: Readonly<Partial<Record<Field, string>>> = {
 };
 
 /**
- * One pass over all headers, so that a repeated one is seen: 0.7 µs for 4 headers, 1.8 µs for 10. The first of repeated
+ * Reads all headers in one pass, so that repeated ones are seen: 0.7 µs for 4 headers, 1.8 µs for 10. The first of repeated
  * headers counts, as for the native parser.
  */
 export function readHead(req: EngineRequest): RequestHead {

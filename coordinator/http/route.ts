@@ -15,33 +15,33 @@ type RouteName = `${Method} /${string}`;
 type Deadline = 'deadlineMs' | 'rebuildMs';
 
 interface CommonRoute extends RouteDoc {
-  /** Method and path, as logs and metrics show them. */
+  /** Method and path, for logs and metrics. */
   readonly name: string;
   /** Throws `validation_error`. */
   readonly parseQuery: (query: string) => unknown;
 }
 
-/** Tells of the service and of no project. It is never limited, also under overload: the answer is shared and cheap. */
+/** A route about the service, not a project. It is never limited, even under overload: the answer is shared and cheap. */
 export interface ServiceRoute extends CommonRoute {
   readonly category: null;
   readonly body: null;
-  /** The parameters of the path are as they were sent. */
+  /** `parameters`: of the path, still encoded. */
   readonly handle: (services: Services, parameters: readonly string[]) => Reply | Promise<Reply>;
 }
 
 export interface KeyedRoute extends CommonRoute {
   readonly scope: Scope;
-  /** The rate limit it draws from, beside the total. */
+  /** The rate limit that counts it, besides the total. */
   readonly category: Category;
   readonly body: BodyKind | null;
-  /** The limit that is its deadline, counted from the arrival of its body. */
+  /** The limit that sets its deadline, counted from the arrival of its body. */
   readonly deadline: Deadline;
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
 }
 
 export type Route = ServiceRoute | KeyedRoute;
 
-/** The type of a route's query parameters, of which one names a collection, and its reader. */
+/** The type of a route's query parameters, with its reader. One parameter names a collection. */
 export interface QueryType<Q> {
   readonly schema: SchemaName;
   readonly parse: (query: string) => Q;
@@ -58,12 +58,12 @@ export const inCollection = queryType('CollectionQuery', assertCollectionQuery);
 interface Definition<K extends BodyKind, Q> {
   readonly summary: string;
   readonly body?: K;
-  /** The route heeds an `Idempotency-Key`. */
+  /** Whether the route uses an `Idempotency-Key`. */
   readonly isIdempotent?: true;
   readonly query?: QueryType<Q>;
   /** The default is `deadlineMs`. */
   readonly deadline?: Deadline;
-  /** A type alone: status 200 with a body of this type. */
+  /** A single type means status 200 with a body of this type. */
   readonly answers: NonNullable<RouteAnswer['body']> | readonly RouteAnswer[];
   /** Errors beyond those that follow from the rest of the definition. */
   readonly errors?: readonly ErrorCode[];
@@ -108,7 +108,7 @@ export const writeRoute = routeOf('read_write', 'write');
 export const adminReadRoute = routeOf('admin', 'read');
 export const adminWriteRoute = routeOf('admin', 'write');
 
-/** `scope` null: it needs no key. */
+/** `scope` null: the route needs no key. */
 export const serviceRoute = (
   definition: Pick<ServiceRoute, 'path' | 'scope' | 'summary' | 'answers' | 'handle'>,
 ): ServiceRoute => ({

@@ -1,6 +1,6 @@
 /**
- * The HTTP server: it accepts requests, takes each through the checks to its handler and its answer, and stops without losing
- * one. Nothing before the rate limit costs a token, and no body is read before all checks.
+ * The HTTP server: accepts requests, takes each through the checks to its handler and its answer, and stops without losing
+ * one. A request that fails a check before the rate limit costs no token. No body is read before all checks.
  *
  *   listening ──stop()──▶ draining (no new connection; each answer ends its connection) ──▶ closed
  */
@@ -36,7 +36,7 @@ import { Waits } from './waits.js';
 
 export interface ServerOptions {
   readonly engine: HttpEngine;
-  /** Of HTTPS. */
+  /** Present for HTTPS. */
   readonly certificate?: ServedCertificate | undefined;
   readonly routes: readonly Route[];
   readonly services: Services;
@@ -46,16 +46,16 @@ export interface ServerOptions {
   readonly bodies: BodyPool;
 }
 
-/** How long requests may still arrive over connections that were made before the port was closed. */
+/** Time for requests that still arrive over connections made before the port was closed. */
 const SHARED_PORT_MS = 250;
-/** After a refusal from its head, a body up to this size is read to its end and dropped; a larger one would cost too much. */
+/** Largest body that is read to its end and dropped after a refusal from the head; a larger one would cost too much. */
 const DROPPED_BYTES_MAX = 64 * 1024;
-/** A request that is not answered so long after its deadline is cancelled. What it waits for ends earlier, and says why. */
+/** A request that is unanswered so long after its deadline is cancelled. Usually its call ends earlier, with a reason. */
 const OVERDUE_MS = 1_000;
 
 export interface HttpServer {
   readonly port: number;
-  /** Once. Answers the requests in flight, for `drainMs` at most, and closes all connections. */
+  /** Answers the requests in flight, within `drainMs`, and closes all connections. May be called once. */
   stop(drainMs: number): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export async function startServer(options: ServerOptions, address: Address): Pro
     port: listening.port,
     stop: async (drainMs) => {
       listening.stopListening();
-      // Other processes go on listening on the port; clients that have just connected here are answered here.
+      // Other processes still listen on the port; clients that have just connected here are answered here.
       await requests.drain(drainMs, address.sharePort ? SHARED_PORT_MS : 0);
       listening.close();
     },
@@ -82,7 +82,7 @@ interface AcceptedRequest {
   /** The holder of the key, if this process knows the key already. */
   readonly caller: Caller | undefined;
   readonly body: BodyReader | undefined;
-  /** False: it was read so late that it is refused. */
+  /** False if it was read so late that it is refused. */
   readonly isInTime: boolean;
 }
 
@@ -160,8 +160,8 @@ class Requests {
   }
 
   /**
-   * Refuses a request from its head while there is no capacity, and allocates nothing that the answer does not need. Under
-   * overload most requests end here, and the cost is taken from those that are served.
+   * Refuses a request from its head for lack of capacity, and allocates only what the answer needs. Under overload most requests
+   * end here, and their cost slows the requests that are served.
    */
   #rejectFast(res: EngineResponse, head: RequestHead, route: KeyedRoute, reason: RefusalReason): void {
     const { requestId = this.#freshRequestId(), isLast } = head;
@@ -198,7 +198,7 @@ class Requests {
     const { exchange, head, body } = request;
     let reply: Reply;
     try {
-      // A refusal needs no turn of the event loop: under overload that is most of what comes.
+      // A refusal, the usual outcome under overload, needs no further turn of the event loop.
       const answer = this.#work(request, match);
       reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {
@@ -209,7 +209,7 @@ class Requests {
     else reply = compressed;
     const dropped = body?.drop();
     if (dropped !== undefined) await dropped;
-    // While this request is unanswered, the native parser closes the connection at whatever follows the last chunk.
+    // While this request is unanswered, the native parser closes the connection at any byte after the last chunk.
     if (head.bodyBytes === undefined && !body?.isCut) await nextTurn();
     exchange.send(reply, this.#closing(head, body));
   }
@@ -217,7 +217,7 @@ class Requests {
   #closing({ isLast, bodyBytes }: RequestHead, body: BodyReader | undefined): Closing {
     if (body?.isCut) return 'we close';
     if (body?.isTooMuch) return 'client closes';
-    // The native parser would take a trailer for a request: one that a proxy passes on, say.
+    // The native parser would take a trailer, such as one from a proxy, for a request.
     if (bodyBytes === undefined) return 'we close';
     if (isLast) return 'client closes';
     return this.#draining ? 'we close' : undefined;
@@ -251,7 +251,7 @@ class Requests {
   #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
     assertMayCall(caller, route.scope as Scope, route.body, request.head);
     if (route.category === null) return this.#serve(route, encoded, request.head);
-    // The capacity again: the key may not have been known before, or the body was too long for a fast refusal.
+    // Checks the capacity again: the key may have been unknown before, or the body too long for a fast refusal.
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));
     request.exchange.share = share;
@@ -274,7 +274,7 @@ class Requests {
       const query = route.parseQuery(head.query);
       const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
       noteWork(route.name, caller);
-      // Counted from the arrival of the whole body, whose duration is up to the client.
+      // The deadline counts from the end of the body: the client decides how long that takes.
       const { limits } = services.config;
       const envelope = { requestId: exchange.requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs };
       const wait = <T>(shared: Promise<T>): Promise<T> =>
@@ -299,12 +299,12 @@ class Requests {
     const bytes = await body.read(share);
     noteWork(route.name, share);
     const prepared = await bodies.prepare(kind, form, bytes, share.project);
-    // What is prepared of other bodies are copies.
+    // Other kinds of body were copied while they were prepared.
     if (kind !== 'frames') reuseMemory(bytes);
     return prepared;
   }
 
-  /** The error as its caller may see it. Any error but a VouchError is a defect: it is logged and tells nothing outside. */
+  /** The error for the caller. Any error except a VouchError is a defect: it is logged, and its text is not sent. */
   #toCallerError(error: unknown, { requestId, isOpen }: Exchange): VouchError {
     const { logger, metrics } = this.options.services;
     if (error instanceof Overloaded) metrics.refused(error.reason);
@@ -332,7 +332,7 @@ const late = (): VouchError => unavailable('the request was not done by its dead
 const mayRejectFast = ({ method, bodyBytes }: RequestHead, { writeContinue }: EngineResponse): boolean =>
   bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD' && writeContinue === undefined;
 
-/** Checks the content type, then the scope: this order is part of the contract. */
+/** Checks the content type, then the scope; the order is part of the contract. */
 function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
   const flaw = body === null ? undefined : mediaFlaw(head, body);
   if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
 
-/** An answer that costs more than a request: it is made at most once in `keptMs`, for any number of requests. */
+/** An expensive answer, made at most once in `keptMs` for any number of requests. */
 export class SharedAnswer<T> {
   #kept: { readonly value: T; readonly begunMs: number } | undefined;
   #asking: Promise<T> | undefined;
@@ -9,14 +9,14 @@ export class SharedAnswer<T> {
 
   constructor(
     private readonly ask: () => Promise<T>,
-    /** How long an answer is used again, counted from its beginning. */
+    /** Time for which an answer is reused, from when its making began. */
     private readonly keptMs: number,
     private readonly clock: Clock,
     /** The bound on requests that wait for the answer; further ones are refused. */
     private readonly waitingMax = Number.POSITIVE_INFINITY,
   ) {}
 
-  /** Throws Overloaded if too many wait, and what `ask` throws, which is not kept. */
+  /** Throws Overloaded if too many wait, and the errors of `ask`, which are not reused. */
   get(): T | Promise<T> {
     if (this.#kept !== undefined && this.clock.monotonicMs() - this.#kept.begunMs < this.keptMs)
       return this.#kept.value;

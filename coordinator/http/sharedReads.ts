@@ -3,20 +3,20 @@ import { nextTurn } from '../../shared/scheduling/slice.js';
 import { inBytes, type Reply } from './reply.js';
 
 interface Shared {
-  /** As the newest request makes it: its deadline is the latest. */
+  /** From the newest request, which has the latest deadline. */
   make: () => Promise<Reply>;
   readonly run: SharedRun<Reply>;
 }
 
 /**
- * Answers that list all that a project has, in milliseconds where that is much: made one by one, those of many requests would
- * hold the event loop for as long as all of them take. Requests that arrive while an answer is made share the next one.
+ * Shared listings of a project's resources. A long one takes milliseconds, and one for each of many requests would block the
+ * event loop. Requests that arrive while an answer is made share the next one.
  */
 export class SharedReads {
-  /** By what is read. Projects have keys, so there are not many. */
+  /** Listing and project → its answers. Only projects with keys appear, so the map is small. */
   readonly #shared = new Map<string, Shared>();
 
-  /** Resolves to an answer that is begun after this call, in another turn of the event loop. Throws what `make` throws. */
+  /** Resolves to an answer begun after this call, in another turn of the event loop. Throws the errors of `make`. */
   next(what: string, make: () => Promise<Reply>): Promise<Reply> {
     let shared = this.#shared.get(what);
     if (shared === undefined) {

@@ -1,11 +1,10 @@
 /**
- * Bounds what requests wait for. One timer looks at all of them: a timer for each request would cost more than the rest of its
- * admission.
+ * Deadlines of waiting requests. One timer checks all of them: a timer for each would cost more than the rest of its admission.
  */
 import type { Clock } from '../../shared/clock.js';
 import type { VouchError } from '../../shared/errors/errors.js';
 
-/** How much later than its deadline a wait may end. */
+/** Interval of checks: a wait may end so much later than its deadline. */
 const LOOK_EVERY_MS = 100;
 
 interface Wait {
@@ -19,7 +18,7 @@ export class Waits {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Settles as `work` does, or rejects with `late()` when `withinMs` have passed; the work continues. */
+  /** Settles like `work`, or rejects with `late()` after `withinMs`; the work continues. */
   within<T>(work: Promise<T>, withinMs: number, late: () => VouchError): Promise<T> {
     return new Promise((resolve, reject) => {
       const wait = { deadlineMs: this.clock.monotonicMs() + withinMs, end: () => reject(late()) };

@@ -1,7 +1,7 @@
 /**
- * Says in the service log whether the collections that it has are there. An hourly entry counts those that are; one that is
- * missing, although the log does not say that it was deleted, is named at once. So nobody can take a collection away without
- * a deletion, a signed statement that it is missing, a signed statement that is false, or a silence of more than an hour.
+ * Census entries of the service log. An hourly entry counts the logged collections that exist; a logged collection that is
+ * missing without a deletion is named at once. So an operator cannot take a collection away without one of four traces. These
+ * are a deletion, a signed statement that it is missing, a false signed statement, and more than an hour without an entry.
  */
 import type { Clock } from '../../shared/clock.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -10,13 +10,13 @@ import { censusEntry, MISSING_MAX } from './entry.js';
 import type { LogStore } from './logStore.js';
 
 const EVERY_MS = 3_600_000;
-/** A look passes all collections of the log: some tens of milliseconds for 100,000, in slices. */
+/** Interval of looks. A look visits all collections of the log: some tens of milliseconds for 100,000, in slices. */
 const LOOK_EVERY_MS = 10_000;
-/** The buckets of the catalog and of deletions tell of a deletion one after the other. */
+/** Time before an unlisted collection counts as missing: a deletion arrives in two buckets, one after the other. */
 const MISSING_AFTER_MS = 10_000;
 
 export class Census {
-  /** Since when collections are not listed. */
+  /** When each collection was first seen unlisted. */
   readonly #unlistedMs = new Map<number, number>();
   #nextLookMs = 0;
 

@@ -7,8 +7,8 @@
  *
  *   8  of a census: u64 collections present | u64 time in ms | u64 id of each missing collection, ascending
  *
- * An entry names no project and no collection: the log is open to everybody. The signature is over the checkpoint's text,
- * which has the names, so it binds them for those who know them.
+ * An entry contains no name of a project or collection, since the log is public. The signature is over the checkpoint's text,
+ * which contains the names, so it binds them for those who know them.
  */
 import { Malformed } from '../../shared/errors/malformed.js';
 import { readU64, writeU64 } from '../../shared/hashing/u64.js';
@@ -22,7 +22,7 @@ const HEAD_BYTES = 56;
 const CHECKPOINT_BYTES = 256;
 const CENSUS_BYTES = 24;
 const ID_BYTES = 8;
-/** Ids of an entry: the length of an entry is a u16. */
+/** Most ids in an entry, whose length is a u16. */
 export const MISSING_MAX = 1_000;
 const AT = {
   type: 4,
@@ -37,7 +37,7 @@ const AT = {
 const TEXT =
   /^vouch checkpoint v1\n[^/\n]+\/[^/\n]+\/(\d+)\/([0-9a-f]{64})\n(\d+)\n([0-9a-f]{64})\n([0-9a-f]{64})\n([0-9a-f]{64})\n(\d+)\n$/;
 
-/** What the log keeps in memory of an entry. `size`: the events of the collection; 0 for a deletion. */
+/** The part of an entry that stays in memory. `size`: the events of the collection; 0 for a deletion. */
 export interface EntryHead {
   readonly type: typeof CHECKPOINT | typeof DELETION;
   readonly collectionId: number;
@@ -46,16 +46,16 @@ export interface EntryHead {
   readonly size: number;
 }
 
-/** Of the collections that the log has before the entry, and that it does not say were deleted. */
+/** A count of the collections that have entries before this one, and no deletion among them. */
 export interface CensusEntry {
-  /** How many are there. */
+  /** Number of those that exist. */
   readonly present: number;
-  /** The ids of those that are not, ascending; the first MISSING_MAX of them. */
+  /** Ids of the missing ones, ascending; the first MISSING_MAX. */
   readonly missing: readonly number[];
   readonly timeMs: number;
 }
 
-/** Encodes the answer of a collection to the call `checkpoint`. Throws Malformed if its text is not that of a checkpoint. */
+/** Encodes a collection's answer to the call `checkpoint`. Throws Malformed if its text is not a checkpoint. */
 export function checkpointEntry({ text, signature, publicKey }: ProofResults['checkpoint']): Uint8Array {
   const [, id, configHash, size, root, chainHead, stateHash, timeMs] = TEXT.exec(text) ?? [];
   if (timeMs === undefined) throw new Malformed('the text of a checkpoint has another form', 0);
@@ -96,7 +96,7 @@ export function readCensus(entry: Uint8Array): CensusEntry | undefined {
 }
 
 const isOfVersion1 = (entry: Uint8Array): boolean => Buffer.compare(entry.subarray(0, MAGIC.length), MAGIC) === 0;
-const notOfVersion1 = (): Malformed => new Malformed('this is no entry of version 1', 0);
+const notOfVersion1 = (): Malformed => new Malformed('this is not an entry of version 1', 0);
 
 function head(type: number, collectionId: number, timeMs: number, configHash: string, sizeBytes: number): Uint8Array {
   const bytes = new Uint8Array(sizeBytes);
@@ -124,7 +124,7 @@ export function readEntryHead(entry: Uint8Array): EntryHead {
   };
 }
 
-/** The signed text, whose names the entry does not hold. */
+/** The signed text. The entry lacks its names, so the caller gives them. */
 export function checkpointText(entry: Uint8Array, { project, name }: { project: string; name: string }): string {
   const { collectionId, configHash, size, timeMs } = readEntryHead(entry);
   const hashes = [0, 1, 2].map((i) => hexAt(entry, AT.hashes + 32 * i, 32));

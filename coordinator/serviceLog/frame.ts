@@ -1,5 +1,5 @@
 /**
- * A frame of the service log, written whole. Integers are little-endian, but for the lengths, which are those of an entry
+ * A frame of the service log, written whole. Integers are little-endian, except the lengths, which have the form of an entry
  * bundle.
  *
  *    0  "VSL1" | u32 entries | u64 entries before the frame
@@ -18,7 +18,7 @@ const LENGTH_BYTES = 2;
 export interface LogFrame {
   /** Entries before the frame. */
   readonly first: number;
-  /** Views of the frame. */
+  /** Views into the frame. */
   readonly entries: readonly Uint8Array[];
 }
 
@@ -35,11 +35,11 @@ export function encodeFrame({ first, entries }: LogFrame): Uint8Array {
   return frame;
 }
 
-/** Throws Malformed if the bytes are no intact frame. */
+/** Throws Malformed if the bytes are not an intact frame. */
 export function decodeFrame(frame: Uint8Array): LogFrame {
   const end = frame.length - CHECKSUM_BYTES;
   if (end < HEAD_BYTES || Buffer.compare(frame.subarray(0, MAGIC.length), MAGIC) !== 0)
-    throw new Malformed('this is no frame of version 1', 0);
+    throw new Malformed('this is not a frame of version 1', 0);
   if (Buffer.compare(hash(frame.subarray(0, end)).subarray(0, CHECKSUM_BYTES), frame.subarray(end)) !== 0)
     throw new Malformed('the checksum of the frame does not verify', end);
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
@@ -55,7 +55,7 @@ export function decodeFrame(frame: Uint8Array): LogFrame {
   return { first: readU64(view, 8), entries };
 }
 
-/** Entries as an entry bundle of c2sp.org/tlog-tiles holds them. */
+/** The entries as an entry bundle of c2sp.org/tlog-tiles. */
 export function bundleOf(entries: readonly Uint8Array[]): Uint8Array {
   const bundle = Buffer.alloc(entries.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0));
   let at = 0;

@@ -1,10 +1,10 @@
 /**
- * The service log as this process has read it: its tree, and of each collection what was logged last. It grows by the frames
- * of the log alone, in their order, so every coordinator has the same.
+ * This process's copy of the service log: its tree, and the newest entries of each collection. It grows only by the frames of
+ * the log, in their order, so all copies agree.
  *
  *   frame with first = size   ──▶ folded
- *   frame with first < size   ──▶ superseded: it was written for a place that was taken, and never served
- *   frame with first > size   ──▶ damage: nothing is folded any more
+ *   frame with first < size   ──▶ superseded: another process had taken its place; never served
+ *   frame with first > size   ──▶ damage: no further frame is folded
  */
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
@@ -16,26 +16,26 @@ import { type CensusEntry, DELETION, readCensus, readEntryHead } from './entry.j
 import { bundleOf, decodeFrame, encodeFrame, type LogFrame } from './frame.js';
 import { leafHash, ServiceTree, TILE_WIDTH } from './tree.js';
 
-/** The state of a collection as its last entries tell it. */
+/** The state of a collection by its newest entries. */
 export interface Logged {
   readonly configHash: string;
-  /** Events, the genesis counted. */
+  /** Number of events, with the genesis. */
   readonly size: number;
   readonly timeMs: number;
   readonly isDeleted: boolean;
-  /** The indexes of its newest entries: more than one while a newer one is not witnessed. */
+  /** The indexes of its newest entries: several while the newest one lacks its quorum of witnesses. */
   readonly indexes: readonly number[];
 }
 
 interface Placed {
-  /** Of the frame before: where reading begins. */
+  /** Position of the previous frame: reading begins after it. */
   readonly after: Position;
   readonly first: number;
 }
 
-/** Bundles that were asked for lately: a reader that follows the log asks for the newest ones. */
+/** Most bundles in memory, the last requested ones: a reader that follows the log requests the newest. */
 const BUNDLES_KEPT = 64;
-/** Readers that wait for the store. */
+/** Most readers that wait for the store. */
 const READERS_MAX = 64;
 
 export class LogStore {
@@ -58,34 +58,34 @@ export class LogStore {
     private readonly witnessedSize: () => number,
   ) {}
 
-  /** What was read may be behind what was stored by so much. */
+  /** This copy may lag behind the stored log by so much. */
   get staleMs(): number {
     return this.log.staleMs;
   }
 
-  /** In the order of their last entries. */
+  /** All collections of the log, in the order of their last entries. */
   get collections(): ReadonlyMap<number, Logged> {
     return this.#collections;
   }
 
-  /** Collections that the log does not say were deleted. */
+  /** Number of collections without a deletion in the log. */
   get living(): number {
     return this.#living;
   }
 
-  /** The newest one. */
+  /** The newest census. */
   get census(): CensusEntry | undefined {
     return this.#census;
   }
 
-  /** Folds what the log holds by now. Throws `unavailable`, LogDamaged. */
+  /** Reads and folds the new frames of the log. Throws `unavailable`, LogDamaged. */
   refresh(): Promise<void> {
     return this.#turns.run(() => this.#refresh());
   }
 
   /**
-   * Appends entries, and folds them when they are durable. Throws Fenced where another process has written: `refresh` comes
-   * first then, and after any other failure.
+   * Appends entries, and folds them when they are durable. Throws Fenced if another process has written. After any failure,
+   * `refresh` must be called before the next append.
    */
   append(entries: readonly Uint8Array[], deadlineMs: number): Promise<void> {
     return this.#turns.run(async () => {
@@ -98,8 +98,8 @@ export class LogStore {
   }
 
   /**
-   * The bytes of a bundle of `width` entries; undefined if the log has fewer. Throws `unavailable`, also where too many others
-   * wait: anybody may ask.
+   * The bytes of a bundle of `width` entries; undefined if the log has fewer. Throws `unavailable`, also if too many readers
+   * wait: no key is needed.
    */
   async bundle(index: number, width: number): Promise<Uint8Array | undefined> {
     const first = index * TILE_WIDTH;
@@ -110,7 +110,7 @@ export class LogStore {
     this.#reading += 1;
     try {
       return await this.#reads.run(async () => {
-        // Another reader may have brought it.
+        // Another reader may have fetched it meanwhile.
         const entries = this.#bundles.get(index) ?? [];
         if (entries.length < width) this.#keep(index, await this.entries(first, this.#bundleEnd(first)));
         return bundleOf(this.#bundles.get(index)!.slice(0, width));
@@ -120,13 +120,13 @@ export class LogStore {
     }
   }
 
-  /** The entries from `from` to before `to`, which the log has. Throws `unavailable`, LogDamaged. */
+  /** The entries from `from` to before `to`; the log must have them. Throws `unavailable`, LogDamaged. */
   async entries(from: number, to: number): Promise<Uint8Array[]> {
     const found: Uint8Array[] = [];
     const start = this.#frames.findLast(({ first }) => first <= from);
     for await (const { bytes } of this.log.read(start?.after ?? LOG_START)) {
       const frame = decoded(bytes);
-      // Superseded frames begin before what was found already.
+      // Superseded frames begin earlier than the entries found so far end.
       if (frame.first <= from + found.length)
         found.push(...frame.entries.slice(from + found.length - frame.first, to - frame.first));
       if (found.length >= to - from) return found;
@@ -163,7 +163,7 @@ export class LogStore {
     const { type, collectionId, configHash, size, timeMs } = readEntryHead(entry);
     const before = this.#collections.get(collectionId);
     const isDeleted = type === DELETION;
-    // Most collections have one: a list that grows is copied, as others may hold it.
+    // The list is copied before it grows, since others may use it; most collections have one entry.
     let indexes: readonly number[] = before === undefined ? [index] : [...before.indexes, index];
     while (indexes.length > 1 && indexes[1]! < this.witnessedSize()) indexes = indexes.slice(1);
     this.#living += Number(!isDeleted) - Number(before?.isDeleted === false);

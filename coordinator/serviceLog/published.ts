@@ -1,6 +1,6 @@
 /**
- * What the service log has published, for all coordinators to serve: an entry of the bucket for its identity, and one each for
- * the newest checkpoint and for the newest that a quorum of witnesses has cosigned.
+ * The published part of the service log, which all coordinators serve. The bucket has three entries: the log's identity, the
+ * newest checkpoint, and the newest checkpoint with cosignatures of a quorum.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { unavailable } from '../../shared/errors/errors.js';
@@ -45,23 +45,23 @@ export class Published {
     return this.#checkpoints.get(as)?.value;
   }
 
-  /** Entries of the largest checkpoint. One of them may be lost without the other. */
+  /** Entries of the larger checkpoint. One of the two may be lost. */
   get size(): number {
     return Math.max(0, ...[...this.#checkpoints.values()].map(({ value }) => value.size));
   }
 
-  /** Sets the identity if there is none. Returns the one that the log has. */
+  /** Sets the identity of a log without one. Returns the log's identity. */
   async identify(wanted: StoredIdentity): Promise<StoredIdentity> {
     if (this.#identity !== undefined) return this.#identity;
     const created = await this.bucket.create('identity', { ...wanted });
     const stored = created === undefined ? (await this.bucket.get('identity'))?.value : wanted;
-    // The server that was asked then leads no more.
+    // A stale replica answered the read.
     if (stored === undefined) throw unavailable('the identity of the service log cannot be read now; retry shortly');
     this.#identity = stored as unknown as StoredIdentity;
     return this.#identity;
   }
 
-  /** Replaces a checkpoint by a larger one, or by the same with more cosignatures. False where another process was first. */
+  /** Replaces a checkpoint with a larger one, or adds cosignatures to it. False if another process was first. */
   async publish(as: PublishedAs, value: StoredCheckpoint): Promise<boolean> {
     const before = this.#checkpoints.get(as);
     const revision = await (before === undefined

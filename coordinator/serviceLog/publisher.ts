@@ -1,9 +1,9 @@
 /**
- * Signs the newest state of the service log, has witnesses cosign it, and publishes it: on the coordinator that writes the log.
- * A checkpoint waits a little for its cosignatures, so that a reader whose policy asks for them always finds them; a witness
- * that does not answer delays a checkpoint once, and gets the next one when it is back.
+ * Signs the newest state of the service log, has witnesses cosign it, and publishes it, on the coordinator that writes the log.
+ * A checkpoint waits a little for its cosignatures, so that a reader whose policy requires them always finds them. A witness
+ * that does not answer delays one checkpoint, and gets the next one when it answers again.
  *
- *   appended ──signed──▶ with the witnesses ──all have answered, or HOLD_BACK_MS──▶ published ──late cosignatures──▶ published
+ *   appended ──signed──▶ with the witnesses ──all have answered, or COSIGN_MS──▶ published ──late cosignatures──▶ published
  *
  * Nothing is signed below the size that a witness of the policy has seen. Each witness is asked for its size before the first
  * signature, or as soon as it answers again. Later its answers to checkpoints contain the size.
@@ -35,13 +35,13 @@ import { cosigners, hasQuorum } from './quorum.js';
 import { type Seen, type WitnessAnswer, WitnessClient } from './witnessClient.js';
 
 const ROUND_MS = 1_000;
-/** The longest wait for cosignatures before a checkpoint is published without them. */
-const HOLD_BACK_MS = 2_000;
-/** A witness that failed is asked again after so long, and after twice as long each time. */
+/** Longest wait for cosignatures; then a checkpoint is published without them. */
+const COSIGN_MS = 2_000;
+/** Pause after a witness's first failure; it doubles with each further one. */
 const FIRST_AVOIDED_MS = 1_000;
 const LONGEST_AVOIDED_MS = 30_000;
 
-/** The key of the log, as this process has it. */
+/** The key of the log, with its signer. */
 export interface LogKey {
   readonly key: VerifierKey;
   readonly signer: Signer;
@@ -49,15 +49,15 @@ export interface LogKey {
 
 interface Asked {
   readonly client: WitnessClient;
-  /** Whether it has answered what it has seen, since this process leads. */
+  /** Whether the log was compared with the witness's view since this process leads. */
   isCompared: boolean;
-  /** Why it did not answer last; undefined if it did. */
+  /** Why its last answer failed; undefined after a success. */
   failure: string | undefined;
   avoidedMs: number;
   avoidedUntilMs: number;
 }
 
-/** A part of the log that was seen. `has` begins a sentence that says by whom. */
+/** A part of the log that a witness or the log itself has signed. `has` begins a sentence with the party's name. */
 interface Claim {
   readonly has: string;
   readonly seen: Seen;
@@ -79,9 +79,9 @@ export class Publisher {
   readonly #rounds = new PeriodicTask(() => this.#round(), ROUND_MS);
   readonly #witnesses: readonly Asked[];
   #stalled: string | undefined;
-  /** The published checkpoints that the log was found to go on from: the tree only grows. */
+  /** Published checkpoints that the log continues. They need no second check: the tree only grows. */
   readonly #continued = new Map<PublishedAs, string>();
-  /** Checkpoints that are ahead of the log as it reads, by who has them. Nothing is signed before it has caught up. */
+  /** Party → its checkpoint that is ahead of this copy of the log. Nothing is signed before the copy has caught up. */
   readonly #ahead = new Map<string, { readonly seen: Seen; readonly sinceMs: number }>();
 
   constructor(private readonly options: PublisherOptions) {
@@ -93,17 +93,17 @@ export class Publisher {
     }));
   }
 
-  /** Why nothing may be signed: the log is shorter than, or another than, it was. Undefined if it may. */
+  /** Why nothing may be signed: the log is shorter than before, or has other entries. Undefined if signing is allowed. */
   get stalled(): string | undefined {
     return this.#stalled;
   }
 
-  /** Whether there may be entries that are not read yet, or are lost. */
+  /** Whether entries are missing here: not read yet, or lost. */
   get isBehind(): boolean {
     return this.#ahead.size > 0;
   }
 
-  /** Each witness that did not answer last, with the reason. */
+  /** Witnesses whose last answer failed, with the reasons. */
   get failing(): string[] {
     return this.#witnesses.flatMap(({ failure }) => failure ?? []);
   }
@@ -116,7 +116,7 @@ export class Publisher {
     return this.#rounds.stop();
   }
 
-  /** Publishes what was appended; resolves when that is done. */
+  /** Publishes the appended entries; resolves when that is done. */
   now(): Promise<void> {
     return this.#rounds.now();
   }
@@ -150,7 +150,7 @@ export class Publisher {
     this.#ahead.clear();
   }
 
-  /** Whether the log continues everything that is known to have been signed of it. */
+  /** Whether the log continues every known checkpoint of it. */
   async #maySign(key: LogKey): Promise<boolean> {
     for (const [has, { seen }] of [...this.#ahead]) if (!(await this.#continuesFrom(seen, has))) return false;
     for (const as of ['newest', 'witnessed'] as const) if (!(await this.#continues(as))) return false;
@@ -171,14 +171,14 @@ export class Publisher {
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
   }
 
-  /** Whether the log continues what the witnesses have seen. Asks those that were not asked yet, and skips those that are away. */
+  /** Whether the log continues the witnesses' views. Asks witnesses that were not compared yet, and skips those that fail. */
   async #compareWithWitnesses(key: LogKey): Promise<boolean> {
     const due = this.#due(({ isCompared }) => !isCompared);
     if (due.length === 0) return true;
     const probe = this.#probe(key);
-    const untilMs = this.options.clock.monotonicMs() + HOLD_BACK_MS;
+    const untilMs = this.options.clock.monotonicMs() + COSIGN_MS;
     const claims = await Promise.all(due.map((asked) => this.#claimOf(asked, key.key, probe, untilMs)));
-    // Handles all claims, so that none is forgotten while another is ahead.
+    // Checks every claim before it answers: each that is ahead must be recorded.
     for (const { asked, claim } of claims.flat()) {
       if (claim !== undefined) await this.#continuesFrom(claim.seen, claim.has);
       asked.isCompared = true;
@@ -196,7 +196,7 @@ export class Publisher {
     return note === undefined ? this.#signed(key, 0) : onlySignedByLog(parseNote(note));
   }
 
-  /** Empty where the witness is away. */
+  /** The witness's view; an empty list if it does not answer. */
   async #claimOf(
     asked: Asked,
     log: VerifierKey,
@@ -207,7 +207,7 @@ export class Publisher {
       const seen = await asked.client.seen(log, probe, untilMs);
       return [{ asked, claim: seen && claimOf(asked.client, seen) }];
     } catch (error) {
-      this.#failed(asked, error, 'a witness did not say what it has seen; it is asked again');
+      this.#failed(asked, error, 'a witness did not report its size of the log; it is asked again');
       return [];
     }
   }
@@ -222,18 +222,18 @@ export class Publisher {
   }
 
   /**
-   * Whether the log continues what was seen of it. Otherwise it stalls: at once if its entries differ; if it has fewer entries,
-   * once they cannot be missing merely because a server lags. Throws `unavailable`, LogDamaged.
+   * Whether the log continues a state of it that was seen. Otherwise it stalls: at once if its entries differ; if it has fewer
+   * entries, once no stale replica can be the cause. Throws `unavailable`, LogDamaged.
    */
   async #continuesFrom(seen: Seen, has: string): Promise<boolean> {
     const { size, root } = seen;
     const { store, clock } = this.options;
     const { tree } = store;
     if (size > tree.size) {
-      // Set first, so that it is kept if the log cannot be read now.
+      // Before the refresh, so that it is recorded even if the log cannot be read.
       const { sinceMs } = this.#ahead.get(has) ?? { sinceMs: clock.monotonicMs() };
       this.#ahead.set(has, { seen, sinceMs });
-      // Another process may have written what is not read here yet.
+      // Another process may have written entries that are not read here yet.
       await store.refresh();
       if (size > tree.size && clock.monotonicMs() - sinceMs >= store.staleMs)
         this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
@@ -254,19 +254,19 @@ export class Publisher {
     );
   }
 
-  /** Witnesses that are to be asked now. */
+  /** Witnesses to ask now. */
   #due(isDue: (asked: Asked) => boolean): Asked[] {
     const nowMs = this.options.clock.monotonicMs();
     return this.#witnesses.filter((asked) => nowMs >= asked.avoidedUntilMs && isDue(asked));
   }
 
-  /** Cosignatures of the witnesses that have not cosigned the note yet, and answer in time. */
+  /** New cosignatures of the note, from witnesses that answer in time. */
   async #cosignatures(note: Note): Promise<NoteSignature[]> {
     const have = cosigners({ witnesses: this.options.policy?.witnesses ?? [] }, note);
     const due = this.#due(({ isCompared, client }) => isCompared && !have.has(client.witness.name));
     if (due.length === 0) return [];
     const text = onlySignedByLog(note);
-    const untilMs = this.options.clock.monotonicMs() + HOLD_BACK_MS;
+    const untilMs = this.options.clock.monotonicMs() + COSIGN_MS;
     const answers = await Promise.all(due.map((asked) => this.#cosignature(asked, text, untilMs)));
     return answers.filter((answer) => answer !== undefined);
   }
@@ -300,8 +300,8 @@ export class Publisher {
   }
 
   /**
-   * Stalls the log if a witness contradicts it. Prefers a checkpoint that the witness shows and the log has signed to the
-   * witness's word. Returns what the witness says.
+   * Stalls the log if a witness contradicts it. A signed checkpoint that the witness shows counts more than its word. Returns
+   * the witness's statement.
    */
   async #judge(
     client: WitnessClient,
@@ -326,7 +326,7 @@ const claimOf = ({ witness: { name } }: WitnessClient, seen: Seen): Claim => ({
 
 const onlySignedByLog = (note: Note): string => formatNote({ ...note, signatures: note.signatures.slice(0, 1) });
 
-/** The cause too, where the error itself only says that a request failed. */
+/** The error's text, with its cause: the error of a failed request says nothing else. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? messageOf(error) : `${messageOf(error)}: ${codeOf(cause) ?? messageOf(cause)}`;

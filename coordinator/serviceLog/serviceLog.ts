@@ -1,6 +1,6 @@
 /**
  * The log of the service: an append-only tree whose entries are the checkpoints of its collections. Every coordinator reads it
- * and serves the same bytes; the one that places collections writes it. See docs/proofs.md#the-service-log.
+ * and serves identical bytes; the placement leader writes it. See docs/proofs.md#the-service-log.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,9 +43,9 @@ import { TILE_WIDTH } from './tree.js';
 import { LogWriter } from './writer.js';
 
 const KEY_ID_DIGITS = 16;
-/** How often a coordinator checks whether it is to answer for the writer, and whether the log is stalled. */
+/** Interval of checks whether this coordinator is the writer, and whether the log is stalled. */
 const SERVING_MS = 1_000;
-/** The longest wait for a coordinator that writes the log; leases last two seconds. */
+/** Longest wait for a coordinator that writes the log; leases last two seconds. */
 const WRITER_WITHIN_MS = 5_000;
 const NOTHING = new Uint8Array(0);
 
@@ -58,7 +58,7 @@ export interface ServiceLogOptions {
   readonly logger: Logger;
 }
 
-/** The log as the HTTP edge sees it. */
+/** The part of the log that the HTTP edge uses. */
 export type ServedLog = Pick<ServiceLog, 'checkpoint' | 'tile' | 'proveNewest' | 'untilLogged'>;
 
 /** An entry of a published checkpoint. */
@@ -75,9 +75,9 @@ export class ServiceLog {
   readonly #stallWatch: StallWatch;
   #signer: Signer | undefined;
   #logKey: LogKey | undefined;
-  /** The newest published checkpoint whose entries are here. */
+  /** The newest published checkpoint whose entries this process has read. */
   #served: StoredCheckpoint | undefined;
-  /** The last checkpoint that was stored as one with a quorum, and whether it has that of this policy. */
+  /** The last checkpoint stored as witnessed, and whether it has the quorum of the current policy. */
   #judged: { readonly checkpoint: StoredCheckpoint; readonly holds: boolean } | undefined;
   /** Why the log cannot be read. */
   #damage: VouchError | undefined;
@@ -131,13 +131,13 @@ export class ServiceLog {
     await this.#answering?.stop();
   }
 
-  /** The newest published checkpoint: a signed note. Undefined before the first. Throws the damage of the log. */
+  /** The newest published checkpoint, a signed note; undefined before the first. Throws the damage of the log. */
   get checkpoint(): string | undefined {
     this.#assertWhole();
     return this.#served?.note;
   }
 
-  /** The bytes of a tile or a bundle of the published log; undefined if there is none. Throws `unavailable`, LogDamaged. */
+  /** The bytes of a tile or bundle of the published log; undefined if the log has no such tile. Throws `unavailable`, LogDamaged. */
   async tile({ level, index, width }: TileName): Promise<Uint8Array | undefined> {
     this.#assertWhole();
     const span = TILE_WIDTH ** (level === 'entries' ? 0 : level);
@@ -146,8 +146,9 @@ export class ServiceLog {
   }
 
   /**
-   * The newest checkpoint of a collection in the log, and the proof in the newest checkpoint of the log, or, where a quorum
-   * is configured, in the newest that has it. Undefined if the collection is not in there. Throws `unavailable`, LogDamaged.
+   * The newest logged checkpoint of a collection, with its proof. The proof is in the newest checkpoint of the log, or in the
+   * newest with a quorum if one is configured. Undefined if that checkpoint lacks the collection. Throws `unavailable`,
+   * LogDamaged.
    */
   async proveNewest(collectionId: number): Promise<ProvedEntry | undefined> {
     this.#assertWhole();
@@ -160,7 +161,7 @@ export class ServiceLog {
     return { entry: entry!, proof: formatTlogProof({ index, path, checkpoint: provable.note }) };
   }
 
-  /** Has the first `size` events of a collection logged now, if they can be proved to be logged only later. */
+  /** Asks the writer to log the first `size` events of the collection now, unless the log already proves them. */
   async untilLogged(collectionId: number, size: number, envelope: Envelope): Promise<void> {
     const logged = this.#store.collections.get(collectionId);
     const newest = logged?.indexes.at(-1);
@@ -169,7 +170,7 @@ export class ServiceLog {
     await this.#logNow(envelope);
   }
 
-  /** Has the writer log what has changed, and publish it. While none leads, as at a start, it waits a little for one. */
+  /** Asks the writer to log and publish all changes. Waits a little for a writer, such as at a start. */
   async #logNow(envelope: Envelope): Promise<void> {
     const { sources, platform, clock } = this.options;
     const untilMs = clock.monotonicMs() + WRITER_WITHIN_MS;
@@ -202,7 +203,7 @@ export class ServiceLog {
     const { policy } = this;
     if (policy === undefined || policy.quorum === 'none') return this.#served;
     const witnessed = this.published.checkpoint('witnessed');
-    // The policy may be another than when it was stored.
+    // The policy may have changed since the checkpoint was stored.
     if (witnessed !== this.#judged?.checkpoint)
       this.#judged = witnessed && { checkpoint: witnessed, holds: hasQuorum(policy, parseNote(witnessed.note)) };
     return this.#judged?.holds === true ? witnessed : undefined;
@@ -210,7 +211,7 @@ export class ServiceLog {
 
   async #open(): Promise<void> {
     const { config, clock, logger } = this.options;
-    // Made by those that start a service: the folder of one coordinator may not last, and the log is bound to its first key.
+    // The key is not made here: one coordinator's folder may not last, and the log is bound to its first key.
     if (await isThere(config.keyFile)) this.#signer = await openSigner(config.keyFile);
     else
       logger.warn(
@@ -218,7 +219,7 @@ export class ServiceLog {
         'the service log is not written by this coordinator, which has no key of it',
       );
     await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
-    // Before a request is served: collections that are created from now on belong into the log from their first event.
+    // Before the first request: collections created from now on belong into the log from their first event.
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();
@@ -228,13 +229,13 @@ export class ServiceLog {
     }, SERVING_MS).unref();
   }
 
-  /** Reads what was published. `throws`: also that the log is out of reach. */
+  /** Reads the published entries. `throws`: rejects if the log cannot be reached. */
   async #follow(throws = false): Promise<void> {
     const newest = this.published.checkpoint('newest');
     try {
       if (throws || (newest?.size ?? 0) > this.#store.tree.size) await this.#store.refresh();
       const isHere = newest !== undefined && newest.size <= this.#store.tree.size;
-      // Another reading may have come further meanwhile.
+      // A newer checkpoint may have arrived meanwhile.
       if (isHere && newest === this.published.checkpoint('newest')) this.#served = newest;
     } catch (error) {
       if (error instanceof LogDamaged) {
@@ -245,13 +246,13 @@ export class ServiceLog {
     }
   }
 
-  /** The writer answers those who cannot wait for its next round. */
+  /** On the writer: serves requests for an immediate round. */
   async #answer(): Promise<void> {
     const { sources, platform, logger } = this.options;
     try {
       if (sources.leads)
         this.#answering ??= await platform.transport.serve(LOG_NOW_SUBJECT, async () => {
-          if (!sources.leads) throw unavailable('this coordinator writes the service log no longer');
+          if (!sources.leads) throw unavailable('this coordinator no longer writes the service log');
           await this.#writeNow();
           return NOTHING;
         });
@@ -261,7 +262,7 @@ export class ServiceLog {
         await answering.stop();
       }
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, 'the service log cannot be asked for');
+      logger.warn({ error: messageOf(error) }, 'requests to log changes at once cannot be served');
     }
   }
 
@@ -269,7 +270,7 @@ export class ServiceLog {
   async #mayWrite(): Promise<boolean> {
     if (this.#damage !== undefined || this.#publisher.stalled !== undefined || this.#signer === undefined) return false;
     this.#logKey ??= await this.#identified(this.#signer);
-    // While entries that were published are not here, the publisher finds out whether they are lost.
+    // If published entries are not here, the publisher finds out whether they are lost.
     const isWhole = !this.#publisher.isBehind && this.published.size <= this.#store.tree.size;
     return isWhole && this.#logKey !== undefined;
   }
@@ -293,7 +294,7 @@ export class ServiceLog {
     if (logs.length > 0 && !logs.some((log) => formatVerifierKey(log.key) === formatVerifierKey(key)))
       logger.error(
         { key: formatVerifierKey(key), file: config.witnesses },
-        'the policy of VOUCH_WITNESSES names other logs than this one: who uses the same policy accepts no checkpoint of it',
+        'the policy of VOUCH_WITNESSES names other logs, not this one: readers with this policy accept no checkpoint of this log',
       );
     logger.info({ key: formatVerifierKey(key) }, 'this coordinator has the key of the service log');
     return { key, signer };
@@ -304,22 +305,22 @@ export class ServiceLog {
   }
 }
 
-/** The key under the name of the log, which is made of the key where no origin is set. */
+/** The key with the name of the log: the origin, or by default a name derived from the key. */
 const logKeyOf = (origin: string, publicKey: Uint8Array): VerifierKey =>
   verifierKey(origin || `vouch/${toHex(publicKey).slice(0, KEY_ID_DIGITS)}`, ED25519, publicKey);
 
-/** The verifier key of a service log, for policies. `origin`: as it is set. */
+/** The verifier key of a service log, for policies. `origin`: the setting. */
 export const logVerifierKey = (origin: string, publicKey: Uint8Array): string =>
   formatVerifierKey(logKeyOf(origin, publicKey));
 
 async function readPolicy(file: string): Promise<Policy> {
   try {
     const text = await ifThere(readFile(file, 'utf8'));
-    if (text === undefined) throw new Error('there is no such file');
+    if (text === undefined) throw new Error('the file does not exist');
     const policy = parsePolicy(text);
     const asked = policy.witnesses.filter(({ url }) => url !== undefined).map(({ name }) => name);
     if (!isQuorum(policy, new Set(asked)))
-      throw new Error(`its quorum ${policy.quorum} needs witnesses without an address, whom nobody can ask`);
+      throw new Error(`its quorum ${policy.quorum} needs witnesses that have no URL and cannot be asked`);
     return policy;
   } catch (error) {
     throw new Error(`VOUCH_WITNESSES is ${file}: ${messageOf(error)}`);

@@ -6,20 +6,20 @@
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
 
-/** Longer than a change of leader takes, and than the rounds that wait for a slow witness. */
+/** Time without progress that counts as a stall: longer than a change of leader, or a round with a slow witness. */
 export const STALLED_MS = 30_000;
 
 /** The log at one moment. */
 export interface LogProgress {
   /** Whether this process writes the log. */
   readonly leads: boolean;
-  /** Its entries. */
+  /** Number of entries. */
   readonly size: number;
-  /** Entries of the newest checkpoint that is published, and has the quorum of the policy if there is one. */
+  /** Entries of the newest published checkpoint, with the quorum of the policy if there is one. */
   readonly provable: number;
   /** Why the log was found to be rolled back or changed. */
   readonly contradiction: string | undefined;
-  /** The time since the writer last finished a round, beyond its pause; 0 if the last round succeeded. */
+  /** Time since the writer's last successful round, minus its pause; 0 if the last round succeeded. */
   readonly unwrittenMs: number;
   /** Each witness that does not answer, with the reason. */
   readonly failing: readonly string[];

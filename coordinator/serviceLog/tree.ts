@@ -1,6 +1,6 @@
 /**
  * The Merkle tree of the service log: RFC 6962, section 2.1, with SHA-256. It keeps the hash of every full subtree, 64 bytes
- * an entry, so that a proof and a tile cost look-ups and a few hashes.
+ * per entry, so that a proof or a tile costs look-ups and a few hashes.
  */
 import crypto, { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ const HASH_BYTES = 32;
 const TILE_HEIGHT = 8;
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 
-/** In one call, where this version of Node has it: that takes half the time. */
+/** SHA-256 in one call, in half the time, if this version of Node has it. */
 const sha256: (message: Uint8Array) => Uint8Array =
   crypto.hash === undefined
     ? (message) => createHash('sha256').update(message).digest()
@@ -48,14 +48,14 @@ class Level {
     this.count += 1;
   }
 
-  /** A view, until the level grows. */
+  /** Returns a view, valid until the level grows. */
   hashes(from: number, to: number): Uint8Array {
     return this.#bytes.subarray(from * HASH_BYTES, to * HASH_BYTES);
   }
 }
 
 export class ServiceTree {
-  /** By height, from the leaves. */
+  /** Levels by height, from the leaves. */
   readonly #levels: Level[] = [new Level()];
 
   get size(): number {
@@ -97,7 +97,7 @@ export class ServiceTree {
     if (from === 0 || from === to) return [];
     const proof: Uint8Array[] = [];
     let [start, end] = [0, to];
-    // Down to the subtree that ends where the earlier tree does.
+    // Descends to the subtree that ends with the earlier tree.
     while (end !== from) {
       const middle = start + split(end - start);
       const isLeft = from <= middle;
@@ -105,11 +105,11 @@ export class ServiceTree {
       if (isLeft) end = middle;
       else start = middle;
     }
-    // The earlier tree itself is known to whoever asks.
+    // The earlier root itself is omitted: the verifier knows it.
     return [...(start === 0 ? [] : [Uint8Array.from(this.#range(start, end))]), ...proof.reverse()];
   }
 
-  /** The bytes of a tile of the tree of `size` leaves; undefined if there is none of this width. */
+  /** The bytes of a tile of the tree of `size` leaves; undefined without a tile of this width. */
   tile(level: number, index: number, width: number): Uint8Array | undefined {
     const [from, to] = [index * TILE_WIDTH, index * TILE_WIDTH + width];
     const hashes = this.#levels[level * TILE_HEIGHT];

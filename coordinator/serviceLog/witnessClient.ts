@@ -1,4 +1,4 @@
-/** Asks one witness to cosign checkpoints, and for what it has seen of the log (c2sp.org/tlog-witness). */
+/** Asks one witness to cosign checkpoints, and for the size of the log that it has seen (c2sp.org/tlog-witness). */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../shared/clock.js';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../verifier/index.js';
 import type { ServiceTree } from './tree.js';
 
-/** A cosignature is a hundred bytes; a checkpoint with those of others some thousand. */
+/** Longest answer read: a cosignature has a hundred bytes, a checkpoint with several some thousand. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
@@ -35,7 +35,7 @@ export interface Seen {
 
 export type WitnessAnswer =
   | { readonly kind: 'cosigned'; readonly signature: NoteSignature; readonly cosignature: Cosignature }
-  /** The witness has cosigned more entries than the offered checkpoint has. */
+  /** The witness has cosigned more entries than the offered checkpoint covers. */
   | { readonly kind: 'ahead'; readonly size: number }
   /** The witness has cosigned other entries among the first `size`. */
   | { readonly kind: 'other'; readonly size: number };
@@ -47,7 +47,7 @@ interface Answered {
 }
 
 export class WitnessClient {
-  /** The size that the witness has cosigned last; it says so where this is wrong. */
+  /** The last size that the witness has cosigned. If this is wrong, the witness answers with the right one. */
   #size = 0;
 
   constructor(
@@ -57,13 +57,13 @@ export class WitnessClient {
   ) {}
 
   /**
-   * Asks for the cosignature of a signed checkpoint of this tree, until `untilMs` of the monotonic clock. Throws an Error that
-   * says what the witness answered.
+   * Asks for the cosignature of a signed checkpoint of this tree, until `untilMs` of the monotonic clock. Throws an Error with
+   * the witness's answer.
    */
   async cosign(note: string, untilMs: number): Promise<WitnessAnswer> {
     const { text } = parseNote(note);
     const { size } = parseTreeHead(text);
-    // Twice: the first answer may be the size to begin at.
+    // Two tries: the first answer may be the old size to send.
     for (let tries = 0; tries < 2 && this.#size <= size; tries++) {
       const old = this.#size;
       const answer = await this.#offer(note, old, size, untilMs);
@@ -72,7 +72,7 @@ export class WitnessClient {
         const known = sizeIn(answer);
         // The standard demands a 409 for two checkpoints of one size too.
         if (old === size && (known ?? size) === size) return { kind: 'other', size };
-        if (known === undefined) throw new Error('it says no size in its 409');
+        if (known === undefined) throw new Error('its answer 409 has no size');
         this.#size = known;
         continue;
       }
@@ -82,15 +82,15 @@ export class WitnessClient {
       return { kind: 'cosigned', ...cosigned };
     }
     if (this.#size > size) return { kind: 'ahead', size: this.#size };
-    throw new Error('it changes its mind about the size that it has seen');
+    throw new Error('it answered two different sizes');
   }
 
   /**
-   * Asks the witness what it has seen of the log; undefined if its answer does not say. Throws an Error if the witness does not
-   * answer, or cannot now. `probe` is any checkpoint that the log has signed.
+   * Asks the witness how much of the log it has seen; undefined if its answer does not say. Throws an Error if the witness does
+   * not answer, or cannot now. `probe`: any checkpoint that the log has signed.
    *
-   * A witness need not show its checkpoint, but it must answer a wrong old size with the size that it has cosigned. One that has
-   * cosigned nothing takes the probe.
+   * A witness need not show its checkpoint, but it must answer a wrong old size with the size that it has cosigned. A witness
+   * that has cosigned nothing accepts the probe.
    */
   async seen(log: VerifierKey, probe: string, untilMs: number): Promise<Seen | undefined> {
     const halfMs = this.clock.monotonicMs() + this.#leftMs(untilMs) / 2;
@@ -109,7 +109,7 @@ export class WitnessClient {
     return { size: known };
   }
 
-  /** Returns the checkpoint that the witness shows, if the log has signed it. Not every witness shows one. Throws an Error. */
+  /** The checkpoint that the witness shows, if the log has signed it. Not every witness shows one. Throws an Error. */
   async shown(log: VerifierKey, untilMs: number): Promise<Seen | undefined> {
     const origin = createHash('sha256').update(log.name).digest('hex');
     const { ok, text } = await this.#ask(`${origin}/checkpoint`, {}, untilMs);
@@ -149,7 +149,7 @@ export class WitnessClient {
   }
 }
 
-/** Explanations of refusals, added to the words of the witness. */
+/** Explanations of refusals, added to the witness's text. */
 const MEANINGS: Readonly<Record<number, string>> = {
   [FORBIDDEN]: 'it knows the log under another key',
   [NOT_FOUND]: 'it does not know the log, or its address in the policy is wrong',

@@ -1,11 +1,11 @@
 /**
- * Writes the service log: on the coordinator that places collections, in rounds, it asks the shards which collections have
- * changed, and appends their checkpoints, the deletions, and from time to time a census. No write of a client waits for it.
- * A change whose shard has ended before it was asked is looked for once a second, until all logs have been looked at.
+ * Writes the service log, on the placement leader, in rounds. A round asks the shards which collections have changed, and
+ * appends their checkpoints, the deletions, and from time to time a census. No write of a client waits for it. A shard may end
+ * before its change was asked for: so once a second the ends of some logs are read, until all have been.
  *
  *   not leading ──lease──▶ up to date ──changes──▶ appended ──▶ up to date
  *        ▲                     │ fenced, or outcome unknown: the log is read first
- *        └──lease is over──────┘
+ *        └──lease has ended────┘
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -19,21 +19,21 @@ import { Census } from './census.js';
 import { checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
 import type { LogStore } from './logStore.js';
 
-/** Checkpoints that are asked for at a time: each is a read of its collection. */
+/** Most checkpoint calls in flight: each reads its collection. */
 const CHECKPOINTS_AT_ONCE = 16;
 const LOOK_EVERY_MS = 1_000;
-/** Collections that a round opens for their checkpoint alone. */
+/** Most collections that a round opens only for their checkpoint. */
 const OPENED_PER_ROUND = 64;
-/** Entries of a frame: some milliseconds of hashing. */
+/** Most entries of a frame: some milliseconds of hashing. */
 const ENTRIES_PER_FRAME = 500;
 const APPEND_MS = 5_000;
 
 export interface WriterOptions {
   readonly store: LogStore;
   readonly sources: Pick<LogSources, keyof LogSources>;
-  /** Whether the log may grow: nothing has shown yet that it was rolled back, and its key is here. */
+  /** Whether the log may grow: this process has its key, and no rollback was found. */
   readonly mayWrite: () => Promise<boolean>;
-  /** The first id of a collection that was created after the log was: all its events are to be in the log. */
+  /** The first id of a collection that is younger than the log: the log must cover all its events. */
   readonly firstId: () => number;
   readonly onAppended: () => void;
   readonly everyMs: number;
@@ -45,12 +45,12 @@ export interface WriterOptions {
 export class LogWriter {
   readonly #rounds: PeriodicTask;
   readonly #looks: PeriodicTask;
-  /** This coordinator appends nothing between asking for a sequence and comparing it. */
+  /** Ensures that this coordinator appends nothing between asking for a sequence and comparing it. */
   readonly #turns = new Mutex();
   readonly #census: Census;
-  /** Collections that were not in memory when they had this sequence, which the log did not have. */
+  /** Collection → a sequence that the log lacks, read while the collection was not in memory. */
   readonly #unlogged = new Map<number, number>();
-  /** Collections that have fewer events than the log says; each is logged once. */
+  /** Collections with fewer events than the log records; each is reported once. */
   readonly #shorter = new Set<number>();
   /** The start of the first round since the last one that succeeded; undefined after a success. */
   #unwrittenSinceMs: number | undefined;
@@ -76,12 +76,12 @@ export class LogWriter {
     return this.#rounds.now();
   }
 
-  /** Looks at the next unseen logs now; resolves when that is done. */
+  /** Reads the ends of the next unseen logs now; resolves when that is done. */
   lookNow(): Promise<void> {
     return this.#looks.now();
   }
 
-  /** The time for which no round has succeeded, beyond the pause between rounds; 0 if the last one has. */
+  /** Time since the last successful round, minus the pause between rounds; 0 if the last round succeeded. */
   get unwrittenMs(): number {
     const { clock, everyMs } = this.options;
     const sinceMs = this.#unwrittenSinceMs;
@@ -121,7 +121,7 @@ export class LogWriter {
     }
   }
 
-  /** Looks for events that were committed when nobody was asked, as before a crash. */
+  /** Looks for events that no round has seen, such as the last ones before a crash. */
   async #look(): Promise<void> {
     const { sources, store } = this.options;
     if (!sources.leads) return;
@@ -139,7 +139,7 @@ export class LogWriter {
     });
   }
 
-  /** Those of which the log tells, and those that it never had. */
+  /** Removes the marks of erased collections that the log records as deleted, or never had. */
   async #forgetErased(erased: readonly number[]): Promise<void> {
     const { store, sources } = this.options;
     for (const id of erased) {
@@ -158,7 +158,7 @@ export class LogWriter {
       if (open.has(id) || !this.#isToOpen(id, sequence)) this.#unlogged.delete(id);
     for (const [id, sequence] of [...this.#unlogged].slice(0, OPENED_PER_ROUND)) {
       changed.add(id);
-      // Where one cannot be opened, the others have their turn.
+      // Moved to the end: a collection that cannot be opened must not keep the others waiting.
       this.#unlogged.delete(id);
       this.#unlogged.set(id, sequence);
     }
@@ -167,20 +167,20 @@ export class LogWriter {
     return entries.filter((entry) => entry !== undefined);
   }
 
-  /** Whether a collection is to be opened so that event `sequence` gets into the log. */
+  /** Whether to open the collection so that event `sequence` gets into the log. */
   #isToOpen(id: number, sequence: number): boolean {
     const { store, firstId } = this.options;
     const logged = store.collections.get(id);
-    // All events of an older collection that the log never had may have come before the log.
+    // A collection without entries that is older than the log may have had all its events before the log.
     return logged === undefined ? id >= firstId() : !logged.isDeleted && logged.size <= sequence;
   }
 
-  /** Whether the log does not have event `sequence` of the collection, which was asked for when the log had `askedAt` entries. */
+  /** Whether the log lacks event `sequence` of the collection. `askedAt`: entries of the log when the sequence was asked for. */
   #isBehind(id: number, sequence: number, askedAt: number): boolean {
     const { store, logger } = this.options;
     const logged = store.collections.get(id);
     if (logged === undefined) return sequence > 0;
-    // What another coordinator has appended since, and a request has made this one read, may tell of later events.
+    // Entries read since then, appended by another coordinator, may cover later events.
     const isOlder = logged.indexes.at(-1)! < askedAt;
     if (isOlder && sequence + 1 < logged.size && !this.#shorter.has(id)) {
       this.#shorter.add(id);
@@ -190,7 +190,7 @@ export class LogWriter {
     return !logged.isDeleted && logged.size <= sequence;
   }
 
-  /** Undefined if it cannot be logged now; a later round tries again. */
+  /** The entry of the collection's checkpoint; undefined if it cannot be logged now: a later round tries again. */
   async #checkpoint(id: number): Promise<Uint8Array | undefined> {
     const { sources, store, logger } = this.options;
     try {
@@ -205,7 +205,7 @@ export class LogWriter {
         );
         return undefined;
       }
-      // The clock of another shard may be behind; time in the log does not go back.
+      // Times in the log must not decrease, but another shard's clock may be behind.
       return size <= logged.size || timeMs < logged.timeMs ? undefined : entry;
     } catch (error) {
       logger.debug({ collectionId: id, error: messageOf(error) }, 'a checkpoint waits for the next round');

@@ -1,7 +1,7 @@
 /**
- * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection at nearly the
- * same time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
- * does not delay the answers of others.
+ * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection at nearly one
+ * time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
+ * does not delay other answers.
  *
  *   send ──▶ queued ──▶ in flight ──answered──▶ done
  *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
@@ -9,9 +9,9 @@
  *
  * A call is sent again only if the first attempt certainly had no effect, or can have none. After any other failure the
  * outcome is unknown, and only the caller can decide. For control calls:
- * - `configureIndex`, `rebuild`: the state of the index shows whether they took effect. If they were sent again, the first
- *   would conflict with its own build, and the second would build twice.
- * - `hold`, `release`: the holder repeats them with the same token until it is done.
+ * - `configureIndex`, `rebuild` are not sent again. The state of the index shows whether they took effect. A repeated
+ *   `configureIndex` would conflict with its own build, and a repeated `rebuild` would build twice.
+ * - `hold`, `release`: the holder itself repeats them with one token until it is done.
  *
  * A search may go to a follower (see `followerRoutes.ts`), and goes to the owner if no follower answers it well and soon.
  */
@@ -41,15 +41,15 @@ import { type CallRoute, type MessageQueue, MessageQueues, type Way } from './me
 import { type SearchInHand, SearchLoad } from './searchLoad.js';
 
 const CALLS_PER_MESSAGE = 64;
-/** How long a call is sent again at most. A move takes a small part of it; a failover may take longer. */
+/** Longest time for which a call is sent again. A move takes a small part of it; a failover may take longer. */
 const RETRY_MS = 3_000;
-/** The same for a collection without an owner: it is just being created or deleted, or there is no shard. */
+/** Longest time for which a call is sent again where no shard owns the collection: it is being created or deleted, or no shard lives. */
 const UNOWNED_RETRY_MS = 500;
-/** A call that was worked on for so long before its collection moved had reached the owner: its retry time restarts. */
+/** A call in flight for so long before its collection moved had reached the owner: its retry time restarts. */
 const ACCEPTED_MS = 1_000;
-/** Calls that wait for a shard without a heartbeat, or for the connection. More would keep others out for seconds. */
+/** Most calls that wait for a shard without a heartbeat, or for the connection. More would shut out new calls for seconds. */
 const RETRIED_MAX = 256;
-/** How long a lookup of the owner may take before a retry goes on without it: the store may have lost its leader. */
+/** Longest wait for a lookup of the owner, before the retry proceeds without it: the store may have lost its leader. */
 const REREAD_MS = 300;
 
 interface PendingCall extends Sent<Call> {
@@ -57,11 +57,11 @@ interface PendingCall extends Sent<Call> {
   readonly answerBytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** When its retry time began; undefined: it was not sent again yet. */
+  /** When its retry time began; undefined until it is first sent again. */
   retryFromMs: number | undefined;
   /** When it was last sent to an owner. */
   sentMs: number;
-  /** As long as a shard has it, if it is a strong search. */
+  /** Present while a shard works on it, if it is a strong search. */
   inHand: SearchInHand | undefined;
 }
 
@@ -84,7 +84,7 @@ export class CallQueue {
   readonly #queues: MessageQueues<PendingCall>;
   readonly #inFlight = new Set<InFlightMessage>();
   readonly #waiting = new Map<number, WaitingCalls>();
-  /** Calls that were sent again and are not done. Each keeps its place until it ends, or new calls would take it. */
+  /** Unfinished calls that were sent again. Each keeps its place until it ends; otherwise new calls would take it. */
   readonly #retried = new Set<PendingCall>();
   readonly #load: SearchLoad;
   readonly #followers: FollowerRoutes;
@@ -147,7 +147,7 @@ export class CallQueue {
       noteWork(calls[0]?.call.op ?? 'answer');
       const outcomes = unpackOutcomes(answer);
       if (outcomes.length !== calls.length) throw unavailable('the answer of the shard does not fit its calls');
-      // Before the outcomes, of which some begin to wait again.
+      // Before the outcomes are handled: some of them begin to wait again.
       this.#endDelays(collectionId);
       this.#loadEnds(
         calls,
@@ -193,7 +193,7 @@ export class CallQueue {
   async #askFollowers(route: FollowerRoute, calls: readonly PendingCall[]): Promise<Uint8Array> {
     const nowMs = this.clock.nowMs();
     const latestMs = Math.max(...calls.map(({ deadlineMs }) => deadlineMs));
-    // Half of the time is left for the owner.
+    // The follower gets at most half of the remaining time: the owner may have to answer after it.
     const untilMs = nowMs + Math.min(this.#followers.withinMs(route), (latestMs - nowMs) / 2);
     // A follower that has not begun by then need not begin.
     const sent = calls.map(({ requestId, deadlineMs, call }) => ({
@@ -279,7 +279,7 @@ export class CallQueue {
     if (this.#waiting.get(collectionId)?.calls.length === 0) this.#waiting.delete(collectionId);
   }
 
-  /** Waits for the present owner before the calls are sent again: this process may not have received it yet. */
+  /** Waits for the current owner entry before the calls are sent again: this process may not have received it yet. */
   async #lookUpAndResend(collectionId: number): Promise<void> {
     const calls = this.#takeWaiting(collectionId);
     // If the store does not answer soon, the calls go to the last known owner, which knows whether it still is.
@@ -303,7 +303,7 @@ export class CallQueue {
   }
 
   /**
-   * Another epoch has begun. A former owner that lives answers every write it has accepted, so writes go on waiting for it.
+   * Another epoch has begun. A former owner that lives answers every write it has accepted, so writes still wait for it.
    * It may answer no more reads: they are sent to the new owner.
    */
   #ownerChanged(collectionId: number): void {

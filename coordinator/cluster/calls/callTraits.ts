@@ -1,4 +1,4 @@
-/** How each call travels: the verb of its subject, whether alone, and upper bounds of its size and of its answer's size in a message. */
+/** Properties of each call on its way: the verb of its subject, whether it travels alone, upper bounds of its size and its answer's. */
 import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
 import type { Call, DeleteManyCall, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
@@ -26,7 +26,7 @@ const PROOF_BYTES = 8 * 1024;
 const TIMELINE_EVENT_BYTES = 160;
 /** The head of a string, an array or a map. */
 const HEAD_BYTES = 5;
-/** The longest of numbers; `null` and booleans are shorter. */
+/** The longest number; `null` and booleans are shorter. */
 const NUMBER_BYTES = 9;
 
 interface Traits<C> {
@@ -85,8 +85,8 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
 export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
 
 /**
- * Whether it travels in a message of its own. All calls of a message are answered together, and what may take many turns of the shard,
- * waits for the vault or reads the log must not delay the others.
+ * Whether the call travels in a message of its own. All calls of a message are answered together. A call that takes many turns
+ * of the shard, waits for the vault or reads the log must not delay the others.
  */
 export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
 
@@ -109,12 +109,12 @@ export const searchesIn = (call: Call): number => {
   return call.op === 'search' ? 1 : 0;
 };
 
-/** Of a past state, by the words of a text, with the graph, or in groups. */
+/** Whether the search may take many turns: of a past state, of texts, over the graph, or in groups. */
 function hasManyTurns({ asOf, text, graph, group }: SearchCall): boolean {
   return asOf !== undefined || text !== undefined || graph !== undefined || group !== undefined;
 }
 
-/** The places of those that are missing. */
+/** Bytes for the places of missing records in the list of the call. */
 function placesBytes({ of }: DeleteManyCall): number {
   return 'filter' in of ? 0 : HEAD_BYTES * ('ids' in of ? of.ids.length : of.externalIds.length);
 }

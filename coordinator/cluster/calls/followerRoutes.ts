@@ -1,8 +1,8 @@
 /**
- * Which searches go to followers. An eventual one goes to any of them. A strong one goes to the owner, which answers it the
- * soonest, unless the owner has searches in hand: then to that of the owner and the followers which is expected to answer it
- * first, by what each has in hand and how long a search takes there. A strong search of the past goes to the owner: it has
- * past states in memory, and each would have to be made at every follower again.
+ * Decides which searches go to followers. An eventual search goes to any follower. A strong search goes to the owner if that is
+ * idle. Otherwise it goes to the owner or follower with the earliest expected answer: its searches in hand, times the duration of
+ * a search there. A strong search of the past goes to the owner, which has past states in memory: a follower would have to build
+ * them first.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { Call } from '../../../shared/protocol/calls.js';
@@ -11,26 +11,26 @@ import type { Members } from '../members/members.js';
 import { isStrongSearch, mayAskFollowers, searchesIn } from './callTraits.js';
 import type { SearchLoad } from './searchLoad.js';
 
-/** How long a follower is left alone after it has failed a strong search; all of them, after none has answered an eventual one. */
+/** Pause of a follower that failed a strong search, and of all followers when none answered an eventual search. */
 const PAUSE_MS = 2_000;
-/** After this time without an answer from any follower, the owner is asked an eventual search. */
+/** An eventual search goes to the owner if no follower has answered after this time. */
 const EVENTUAL_MS = 300;
-/** The same for strong searches: so long, and so many times what they are expected to take. */
+/** A strong search goes to the owner after this time plus this multiple of its expected duration. */
 const STRONG_MS = 1_000;
 const STRONG_TIMES = 4;
-/** A follower asks the owner first, which costs both of them something: without that it must be sooner by so much. */
+/** A follower must be faster by so much: it asks the owner for the read index first, which costs both some work. */
 const READ_INDEX_MS = 1;
-/** Followers that are left alone, beyond which all are asked again. */
+/** Most paused followers; at this number all are asked again. */
 const PAUSED_MAX = 10_000;
 
 export interface FollowerRoute {
   readonly subject: string;
-  /** The one follower that is asked a strong search; undefined: any is asked an eventual one. */
+  /** The follower that gets a strong search; undefined: any follower gets an eventual search. */
   readonly shard: string | undefined;
 }
 
 export class FollowerRoutes {
-  /** Subject → until when it is not asked. */
+  /** Subject → end of its pause. */
   readonly #pausedMs = new Map<string, number>();
 
   constructor(
@@ -39,18 +39,18 @@ export class FollowerRoutes {
     private readonly clock: Clock,
   ) {}
 
-  /** Undefined: the owner is asked. */
+  /** The follower route of the call; undefined: it goes to the owner. */
   routeOf(collectionId: number, call: Call): FollowerRoute | undefined {
     if (mayAskFollowers(call)) return this.#eventual(collectionId);
     return isStrongSearch(call) ? this.#strong(collectionId, searchesIn(call)) : undefined;
   }
 
-  /** How long the route may take for what it is sent now, before the owner is asked instead. */
+  /** Time that the route has to answer a call that is sent now, before the owner is asked instead. */
   withinMs({ shard }: FollowerRoute): number {
     return shard === undefined ? EVENTUAL_MS : STRONG_MS + STRONG_TIMES * this.load.pendingMs(shard);
   }
 
-  /** Leaves the followers of the route alone for a while. */
+  /** Sends the followers of the route no searches for a while. */
   pause({ subject }: FollowerRoute): void {
     if (this.#pausedMs.size >= PAUSED_MAX) this.#pausedMs.clear();
     this.#pausedMs.set(subject, this.clock.nowMs() + PAUSE_MS);

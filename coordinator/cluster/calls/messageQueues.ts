@@ -1,15 +1,16 @@
 /**
- * Calls that wait to travel, by collection and route. Those of one turn of the event loop travel together, and so do those that come
- * while three messages of the queue are not answered yet: two let the shard work while a third is on its way, and more messages would
- * cost more than they bring. A fourth is sent after two milliseconds all the same, so that no call waits long for slow ones.
+ * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
+ * While three messages of a queue are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
+ * one is on its way; more would only cost. The fourth leaves after two milliseconds at the latest, so that no call waits long for
+ * slow ones.
  */
 import type { Verb } from '../../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';
 
-/** Messages of a queue that are not answered, from which on its calls are held. */
+/** Unanswered messages of a queue from which on its calls are collected. */
 const UNANSWERED_MAX = 3;
-/** How long a call is held at most, but for the time that its turn takes. */
-const HELD_MS = 2;
+/** Longest time for which calls are collected, after the end of their turn. */
+const COLLECT_MS = 2;
 
 /** A call goes to the owner under its verb, or to a follower. */
 export type CallRoute = Verb | FollowerRoute;
@@ -22,7 +23,7 @@ export interface Way {
   readonly route: CallRoute;
 }
 
-/** The calls of one collection and route that are not sent. */
+/** Calls of one collection and route that wait to be sent. */
 export interface MessageQueue<C> extends Way {
   readonly calls: readonly C[];
 }
@@ -30,21 +31,22 @@ export interface MessageQueue<C> extends Way {
 type Queues<C> = Map<string, MessageQueue<C> & { readonly calls: C[] }>;
 
 export class MessageQueues<C> {
-  /** Of this turn. */
+  /** Calls of the current turn. */
   #queues: Queues<C> = new Map();
-  #held: Queues<C> = new Map();
-  #holding: NodeJS.Timeout | undefined;
-  /** Of each queue that has any. */
+  /** Calls that wait until a message of their queue is answered, or until the timer fires. */
+  #collected: Queues<C> = new Map();
+  #timer: NodeJS.Timeout | undefined;
+  /** Queue → its unanswered messages, at least one. */
   readonly #unanswered = new Map<string, number>();
 
-  /** `send`: resolves when all that was sent is answered; never rejects. */
+  /** `send` resolves when all calls of the message are answered; it never rejects. */
   constructor(private readonly send: (queue: MessageQueue<C>) => Promise<unknown>) {}
 
   push(collectionId: number, route: CallRoute, call: C): void {
     const key = keyOf(collectionId, route);
-    const held = this.#held.get(key);
-    if (held !== undefined) {
-      held.calls.push(call);
+    const collected = this.#collected.get(key);
+    if (collected !== undefined) {
+      collected.calls.push(call);
       return;
     }
     if (this.#queues.size === 0) setImmediate(() => this.#flush());
@@ -58,21 +60,21 @@ export class MessageQueues<C> {
     this.#queues = new Map();
     for (const [key, queue] of queues)
       if ((this.#unanswered.get(key) ?? 0) < UNANSWERED_MAX) void this.#sendNow(key, queue);
-      else this.#hold(key, queue);
+      else this.#collect(key, queue);
   }
 
-  #hold(key: string, queue: MessageQueue<C> & { readonly calls: C[] }): void {
-    const held = this.#held.get(key);
-    if (held === undefined) this.#held.set(key, queue);
-    else held.calls.push(...queue.calls);
-    this.#holding ??= setTimeout(() => this.#sendHeld(), HELD_MS);
+  #collect(key: string, queue: MessageQueue<C> & { readonly calls: C[] }): void {
+    const collected = this.#collected.get(key);
+    if (collected === undefined) this.#collected.set(key, queue);
+    else collected.calls.push(...queue.calls);
+    this.#timer ??= setTimeout(() => this.#sendCollected(), COLLECT_MS);
   }
 
-  #sendHeld(): void {
-    this.#holding = undefined;
-    const held = this.#held;
-    this.#held = new Map();
-    for (const [key, queue] of held) void this.#sendNow(key, queue);
+  #sendCollected(): void {
+    this.#timer = undefined;
+    const collected = this.#collected;
+    this.#collected = new Map();
+    for (const [key, queue] of collected) void this.#sendNow(key, queue);
   }
 
   async #sendNow(key: string, queue: MessageQueue<C>): Promise<void> {
@@ -81,9 +83,9 @@ export class MessageQueues<C> {
     const left = this.#unanswered.get(key)! - 1;
     if (left > 0) this.#unanswered.set(key, left);
     else this.#unanswered.delete(key);
-    const held = this.#held.get(key);
-    if (held === undefined) return;
-    this.#held.delete(key);
-    void this.#sendNow(key, held);
+    const collected = this.#collected.get(key);
+    if (collected === undefined) return;
+    this.#collected.delete(key);
+    void this.#sendNow(key, collected);
   }
 }

@@ -1,28 +1,27 @@
 /**
- * How much of searches each shard has in hand, as this coordinator knows it: for each search that is not answered yet, the
- * time that one of that collection has taken there of late. What other coordinators send is in these times: a shard that
- * does much else takes longer for each.
+ * Search load of each shard, as this coordinator knows it: the recent duration of a search, summed over the unanswered
+ * searches. Searches of other coordinators count indirectly: a busy shard takes longer for each.
  */
 import type { Clock } from '../../../shared/clock.js';
 
 /** Weight of a new measurement in the average. */
 const NEW_SHARE = 0.2;
-/** An older measurement tells nothing of the present. */
+/** An older measurement is ignored. */
 const MEASURED_MS = 10_000;
-/** Until one is measured. */
+/** Assumed duration of a search before the first measurement. */
 const DEFAULT_MS = 1;
-/** Pairs of collection and shard whose times are kept. */
+/** Most pairs of collection and shard whose times are kept. */
 const MEASURED_MAX = 10_000;
 
 /** One call, from when it is queued until it is answered or has failed. */
 export interface SearchInHand {
   readonly collectionId: number;
   readonly shard: string;
-  /** The searches in it. */
+  /** Number of searches in the call. */
   readonly searches: number;
   readonly estimateMs: number;
   readonly startedMs: number;
-  /** Searches that the shard had answered by then. */
+  /** Searches that the shard had answered when this call was queued. */
   readonly answeredBefore: number;
 }
 
@@ -38,12 +37,12 @@ export class SearchLoad {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Time that the shard needs for the searches that it has in hand; 0 where it has none. */
+  /** Time that the shard needs for its searches in hand; 0 without any. */
   pendingMs(shard: string): number {
     return this.#shards.get(shard)?.pendingMs ?? 0;
   }
 
-  /** Time that one search of the collection takes at the shard; undefined where none was measured of late. */
+  /** Recent duration of one search of the collection at the shard; undefined without a recent measurement. */
   searchMs(collectionId: number, shard: string): number | undefined {
     const measured = this.#measured.get(keyOf(collectionId, shard));
     if (measured === undefined || this.clock.monotonicMs() - measured.atMs > MEASURED_MS) return undefined;
@@ -63,13 +62,13 @@ export class SearchLoad {
     return { collectionId, shard, searches, estimateMs, startedMs, answeredBefore: load.answered };
   }
 
-  /** The searches of one message have ended. What is measured: the time over all that the shard answered in it. */
+  /** Counts the searches of one message as ended, and measures: time in flight, divided by all searches that the shard answered in it. */
   end(ended: readonly SearchInHand[], isAnswered: boolean): void {
     for (const { shard, searches, estimateMs } of ended) {
       const load = this.#shards.get(shard) as ShardLoad;
       if (isAnswered) load.answered += searches;
       load.calls--;
-      // What is left by rounding must not make an idle shard look busy.
+      // Rounding errors must not make an idle shard look busy.
       load.pendingMs = load.calls === 0 ? 0 : load.pendingMs - estimateMs;
     }
     const [first] = ended;

@@ -4,7 +4,7 @@ import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../.
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
 
 export interface Collection extends CollectionConfig {
-  /** The wanted index, as far as this process was told. */
+  /** The requested index, as last received by this process. */
   readonly index: DesiredKind;
   readonly indexParameters: IndexParameters;
   /** Present if it was imported. It cannot be used before the import is finished. */

@@ -1,9 +1,11 @@
 /**
- * Marks of deleted collections. A mark is an entry of BUCKETS.counters, made before the catalog entry goes. When nothing is left
- * of the collection, another one takes its place until the service log says that the collection was deleted, and no append to its
- * log can be on its way any more.
+ * Deletion notes: entries of BUCKETS.counters that distinguish a deleted collection from one whose catalog entry was lost. If
+ * the note is lost too, the collection is kept.
  *
- * A mark tells a deleted collection from one whose catalog entry was lost. If the mark is lost too, the collection is kept.
+ *   deleted ──log, watermark and reservation erased──▶ erased ──▶ removed
+ *
+ * "Deleted" is written before the catalog entry is removed. "Erased" stays until the service log records the deletion, and no
+ * append to the collection's log can still be in flight.
  */
 import type { Bucket, Entry, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
@@ -37,13 +39,13 @@ export async function clearErased(bucket: Bucket, id: number): Promise<void> {
 
 export interface Erased {
   readonly collection: Deleted;
-  /** When this process was told, in monotonic milliseconds. */
+  /** When this process received the note, in monotonic milliseconds. */
   readonly sinceMs: number;
   /** Whether its content cannot come back any more. */
   readonly isSettled: boolean;
 }
 
-/** By id. */
+/** Deletion notes by collection id. */
 export interface Marks {
   readonly marked: Map<number, Deleted>;
   readonly erased: Map<number, Erased>;

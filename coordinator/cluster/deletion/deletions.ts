@@ -1,14 +1,14 @@
 /**
- * Erases what is left of a deleted collection: at once, or later by the leader if that was interrupted. Only a marked
- * collection is erased (`deletionMarks.ts`). One that the catalog does not list and nobody marked is logged; if it holds nothing,
- * it was given an owner after its deletion, which is taken from it.
+ * Erases deleted collections: at once, or later by the leader after an interruption. Only a collection with a deletion mark
+ * is erased (`deletionMarks.ts`). A collection with neither catalog entry nor mark is logged and kept. If it is empty, it was
+ * assigned after its deletion, and loses its owner.
  *
- *   listed ──marked──▶ unlisted ──owner taken, its holders told──▶ silent: answered
+ *   listed ──marked──▶ unlisted ──disowned, its shards stopped──▶ silent: answered
  *      ▲                  │                                          │
  *      └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation
  *                           and never answered: unmarked                   ──▶ in the service log, erased once more ──▶ unmarked
  *
- * The owner goes first: a shard that was not there to be told would take the end of the log for a loss.
+ * The owner entry is removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../../shared/bucket/bucket.js';
@@ -35,19 +35,19 @@ const CALL_MS = 2_000;
 /** A shard that has not answered by then is asked again. */
 const ASK_MS = 1_000;
 const SWEPT_AT_ONCE = 8;
-/** A deletion or a creation that another coordinator has begun is left alone for so long. */
+/** The leader waits so long before it finishes a deletion or creation of another coordinator. */
 const SWEPT_AFTER_MS = 5_000;
 /** The longest time between the mark of a deletion and the removal of its name from the catalog, at another coordinator. */
 const UNMARKED_AFTER_MS = 60_000;
 
 export class Deletions {
-  /** Since when a collection is seen marked, or owned without a catalog entry. */
+  /** When a collection was first seen marked, or owned without a catalog entry. */
   readonly #seenMs = new Map<number, number>();
   /** Unlisted collections that were logged. */
   readonly #logged = new Set<number>();
-  /** Marked collections, as far as this process was told. */
+  /** Collections marked as deleted, as last received by this process. */
   readonly #marked = new Map<number, Deleted>();
-  /** Erased collections, as far as this process was told. */
+  /** Collections marked as erased, as last received by this process. */
   readonly #erased = new Map<number, Erased>();
   /** A task of its own: a shard that does not answer must not delay placement. */
   readonly #rounds = new PeriodicTask(() => this.#sweep(), ROUND_MS);
@@ -61,7 +61,7 @@ export class Deletions {
     private readonly reservations: Reservations,
     /** BUCKETS.watermarks and BUCKETS.openings. */
     private readonly notes: { readonly watermarks: Bucket; readonly openings: Bucket },
-    /** What a shard has sent before it died may reach a log so much later, see `EventLogs`. */
+    /** Longest delay of an append: one that a shard sent before it died may arrive so much later, see `EventLogs`. */
     private readonly lateMs: number,
     /** A shard without a heartbeat for so long has no lease, see `Members.isLost`. */
     private readonly lostMs: number,
@@ -83,19 +83,19 @@ export class Deletions {
     return this.#rounds.now();
   }
 
-  /** Nothing is left of the collection when this resolves. May be repeated. */
+  /** Resolves when the collection is erased. May be repeated. */
   async erase(deleted: Deleted, envelope: Envelope): Promise<void> {
     await this.eraseContent(deleted, await this.silence(deleted, envelope), envelope);
   }
 
   /**
-   * Resolves to the shards that may have something of the collection, once none of them serves it any more. Throws where that
-   * cannot be had by the deadline. May be repeated.
+   * Ends all serving of the collection. Resolves to the shards that may have a part of it. Throws if a shard may still serve it
+   * at the deadline. May be repeated.
    */
   async silence({ id }: Deleted, envelope: Envelope): Promise<ReadonlySet<string>> {
     const { members } = this.context;
     const owners = await members.disown(id);
-    // One that has its first heartbeat later finds no owner.
+    // A shard with a later first heartbeat finds no owner entry.
     await members.shardsTold();
     const holders = new Set(owners ?? (await members.notLost(this.lostMs)));
     await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));
@@ -103,8 +103,8 @@ export class Deletions {
   }
 
   /**
-   * The same for each collection of that name whose deletion has begun, and is not done, before the one of the id `before` was
-   * made; left out: the one that is listed, if any.
+   * Silences unfinished earlier deletions of this name: collections with an id below `before`, by default below the id of the
+   * listed collection.
    */
   async silenceEarlier(project: string, name: string, envelope: Envelope, before?: number): Promise<void> {
     await this.#watch?.caughtUp();
@@ -115,11 +115,11 @@ export class Deletions {
     await Promise.all(earlier.map((deleted) => this.silence(deleted, envelope)));
   }
 
-  /** Of a collection that is served no more. `holders`: those that may have something of it. */
+  /** Erases a collection that no shard serves. `holders`: shards that may have a part of it. */
   async eraseContent(deleted: Deleted, holders: ReadonlySet<string>, envelope: Envelope): Promise<void> {
     const { members } = this.context;
     const live = [...holders].filter((shard) => members.heartbeat(shard) !== undefined);
-    // What one still appends would stay.
+    // Before the log is erased: a later append would remain.
     await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: deleted.id }, envelope)));
     await this.#removeContent(deleted, envelope, live);
     await markErased(this.counters, deleted);
@@ -132,7 +132,7 @@ export class Deletions {
     await this.reservations.remove(project, id);
   }
 
-  /** Resolves when the shard has been told, or has no lease any more. */
+  /** Resolves when the shard has stopped serving the collection, or has no lease. */
   async #silenceAt(shard: string, collectionId: number, { requestId, deadlineMs }: Envelope): Promise<void> {
     const { members, clock } = this.context;
     const giveUpMs = clock.monotonicMs() + deadlineMs - clock.nowMs();
@@ -147,17 +147,20 @@ export class Deletions {
       }
   }
 
-  /** Erased collections that are still marked as such, as far as this process was told. */
+  /** Collections marked as erased, as last received by this process. */
   erased(): readonly number[] {
     return [...this.#erased.keys()];
   }
 
-  /** Whether the collection is marked as deleted or erased, as far as this process was told. */
+  /** Whether the collection is marked as deleted or erased, as last received by this process. */
   isMarked(id: number): boolean {
     return this.#marked.has(id) || this.#erased.has(id);
   }
 
-  /** The service log tells of the deletion by now, or never had the collection. The mark stays until nothing can come back. */
+  /**
+   * Removes the mark of an erased collection. For a collection whose deletion is in the service log, or that never was there.
+   * The mark stays while a late append may still arrive.
+   */
   async forgetErased(id: number): Promise<void> {
     if (this.lateMs > 0 && this.#erased.get(id)?.isSettled === false) return;
     await clearErased(this.counters, id);
@@ -186,21 +189,21 @@ export class Deletions {
     await mapConcurrent(unlisted.filter(isDue), SWEPT_AT_ONCE, (collection) => this.#lookAfter(collection));
   }
 
-  /** Nothing that a shard has sent can be on its way any more, and what of it has come goes; where that fails, in a while. */
+  /** Erases late appends, once none can be in flight. A failure is repeated later. */
   async #eraseOnceMore({ collection }: Erased): Promise<void> {
     const { catalog, clock, logger } = this.context;
     const { id } = collection;
     let isSettled = false;
     await this.#orLater(id, async () => {
       if (await catalog.isGone(collection)) await this.#removeContent(collection, this.#envelope());
-      else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; what it holds by now is kept');
+      else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; its present content is kept');
       isSettled = true;
     });
     const sinceMs = clock.monotonicMs() - this.lateMs + SWEPT_AFTER_MS;
     if (this.#erased.has(id)) this.#erased.set(id, { collection, sinceMs, isSettled });
   }
 
-  /** Collections with an owner, without a catalog entry, and not deleted; as far as this process was told. */
+  /** Collections with an owner, but with neither a catalog entry nor a mark; as last received by this process. */
   unlisted(): Deleted[] {
     const { catalog, members } = this.context;
     const owned = [...members.owned().values()].map(({ collection }) => collection);
@@ -228,7 +231,7 @@ export class Deletions {
     });
   }
 
-  /** Whether nothing was ever written to it, as its owner knows; undefined where that is not known now. */
+  /** Whether the collection has no events, by its owner's count; undefined while that is unknown. */
   async #isEmpty(id: number): Promise<boolean | undefined> {
     const { members } = this.context;
     if ((await this.notes.watermarks.get(watermarkKey(id))) !== undefined) return false;
@@ -258,7 +261,7 @@ export class Deletions {
     this.#logged.add(collectionId);
     this.context.logger.error(
       { collectionId, project, name },
-      'the catalog does not list a collection that nobody deleted; its log is kept: put the entry of the catalog back',
+      'the catalog does not list a collection that was not deleted; its log is kept: put the entry of the catalog back',
     );
   }
 

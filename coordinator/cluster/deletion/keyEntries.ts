@@ -1,9 +1,9 @@
-/** The vault as a coordinator sees it, by calls to a shard: a coordinator cannot read the vault. */
+/** Access to the vault by calls to a shard: a coordinator cannot read the vault itself. */
 import type { KeyEntry } from '../../../shared/protocol/calls.js';
 import type { Envelope } from '../../../shared/transport/transport.js';
 import type { Members } from '../members/members.js';
 
-/** Each throws `unavailable` where no shard answers; what was begun then may have happened. */
+/** Each method throws `unavailable` if no shard answers; the change may have happened all the same. */
 export class KeyEntries {
   constructor(private readonly members: Pick<Members, 'askAny'>) {}
 
@@ -12,7 +12,7 @@ export class KeyEntries {
     return entry ?? undefined;
   }
 
-  /** Replaces `before`, which `find` has returned, by an entry without a key. False where the entry has changed. */
+  /** Replaces `before`, as returned by `find`, with an entry without a key. False if the entry has changed. */
   async destroy(
     { project, keyId }: { readonly project: string; readonly keyId: string },
     before: KeyEntry | 'damaged' | undefined,

@@ -1,6 +1,6 @@
 /**
- * Counts the shreds of keys that the vault never knew, by project. Such a key keeps an entry in the vault for ever, so that
- * no insert can create it later. Any writer can ask for any number of them, so a project has a bound.
+ * Counts each project's shreds of keys that the vault never knew. Such a key keeps an entry in the vault for ever, so that
+ * no insert can create it later. Any writer can request any number of shreds, so a project has a bound.
  */
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { VouchError } from '../../../shared/errors/errors.js';

@@ -1,13 +1,13 @@
 /**
- * A lease that one coordinator at a time holds, for work that must not be done twice at once. The lease is an entry that
- * expires unless it is renewed; the coordinator that creates it leads.
+ * Lease of one coordinator at a time, for work that must not run twice at once. The lease is an entry that expires unless
+ * it is renewed; the coordinator that creates it leads.
  */
 import type { Bucket, Entry } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 
 /** How long a lease lasts after its last renewal. All leases of the bucket share it. */
 export const LEASE_MS = 2_000;
-/** A few times per lease: a single lost renewal must not end it. */
+/** Interval of renewals, several per lease: one lost renewal must not end it. */
 export const RENEW_EVERY_MS = 500;
 
 export class Leadership {
@@ -22,16 +22,16 @@ export class Leadership {
     private readonly clock: Clock,
   ) {}
 
-  /** Takes or renews the lease; to be called a few times per `ttlMs`. True if this process leads. */
+  /** Takes or renews the lease; to be called several times per `ttlMs`. True if this process leads. */
   async hold(): Promise<boolean> {
-    // Counted from before the write: the entry lives at least `ttlMs` longer than this.
+    // Before the write: the entry expires at least `ttlMs` after this.
     const askedMs = this.clock.monotonicMs();
     const value = { holder: this.holder };
     let entry: Entry | undefined;
     let revision =
       this.#revision === undefined ? undefined : await this.bucket.update(this.name, value, this.#revision);
     if (revision === undefined) {
-      // One question where another process holds it, which is what most processes find most of the time.
+      // A single read where another process has the lease, the usual case.
       entry = await this.bucket.get(this.name);
       if (entry === undefined) revision = await this.bucket.create(this.name, value);
     }

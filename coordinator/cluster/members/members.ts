@@ -1,4 +1,4 @@
-/** The live shards, the collections that each owns and follows, as reported by the buckets; and calls to a shard by name. */
+/** Live shards, owners and followers of collections, from the watched buckets; and calls to a shard by name. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
@@ -31,7 +31,7 @@ export interface Server {
 export interface MembersListener {
   /** Another epoch has begun, or no shard owns the collection. */
   ownerChanged(collectionId: number): void;
-  /** The session of the shard's live process; undefined: there is none. */
+  /** `session`: of the shard's live process; undefined without one. */
   processChanged(shard: string, session: string | undefined): void;
 }
 
@@ -92,12 +92,12 @@ export class Members {
     return this.#shards.get(shard)?.heartbeat;
   }
 
-  /** Resolves when every heartbeat is known here that there was before this call. Throws `unavailable`. */
+  /** Resolves when this process has received every heartbeat stored before the call. Throws `unavailable`. */
   async shardsTold(): Promise<void> {
     await this.#shardsWatch?.caughtUp();
   }
 
-  /** How long the shard's process has lived without a break, as far as is known here. */
+  /** How long this process has seen the shard's process live, without a break. */
   liveForMs(shard: string): number {
     const live = this.#shards.get(shard);
     return live === undefined ? 0 : this.clock.monotonicMs() - live.sinceMs;
@@ -107,7 +107,7 @@ export class Members {
     return this.#owned;
   }
 
-  /** The greatest id of a collection that ever had an owner, as far as is known here. */
+  /** The greatest id of a collection that ever had an owner, as last received here. */
   get greatestId(): number {
     return this.#greatestId;
   }
@@ -124,25 +124,25 @@ export class Members {
     return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= silenceMs;
   }
 
-  /** The shards that are not lost. Waits after a start until none can be unknown here, as `isLost` does. */
+  /** Shards that are not lost. Waits after a start until every live shard must have been seen, like `isLost`. */
   async notLost(silenceMs: number): Promise<string[]> {
     await delay(Math.max(this.#startedMs + silenceMs - this.clock.monotonicMs(), 0));
     return [...this.#lastSeenMs.keys()].filter((shard) => !this.isLost(shard, silenceMs));
   }
 
-  /** The same as `isLost`, where no server that tells less than there is can show it. Throws `unavailable`. */
+  /** `isLost` with certainty: a stale replica cannot make a live shard look lost. Throws `unavailable`. */
   async isCertainlyLost(shard: string, silenceMs: number): Promise<boolean> {
     if (!this.isLost(shard, silenceMs)) return false;
     await this.shardsTold();
     return this.isLost(shard, silenceMs);
   }
 
-  /** The epoch of the present ownership, as far as is known here. */
+  /** The current epoch, as last received here; undefined without an owner. */
   epochOf(collectionId: number): number | undefined {
     return this.#owned.get(collectionId)?.epoch;
   }
 
-  /** Undefined while the owner has no live heartbeat. */
+  /** The process that serves the collection; undefined while the owner has no live heartbeat. */
   serverOf(collectionId: number): Server | undefined {
     const owned = this.#owned.get(collectionId);
     const live = owned && this.#shards.get(owned.shard);
@@ -157,7 +157,7 @@ export class Members {
       : followers.filter((shard) => this.#shards.has(shard));
   }
 
-  /** Resolves when every owner is known here that was named before this call. Throws `unavailable`. */
+  /** Resolves when this process has received every owner entry written before the call. Throws `unavailable`. */
   async ownersTold(): Promise<void> {
     await this.#ownersWatch?.caughtUp();
   }
@@ -176,9 +176,9 @@ export class Members {
   }
 
   /**
-   * Makes `shard` the owner of a collection, in place of the owner that is known here. Returns the owner afterwards: another
-   * coordinator may have been first. `isListed`: asked before a collection gets its first owner; one that is deleted meanwhile gets
-   * none, see `disown`.
+   * Makes `shard` the owner of a collection, in place of the owner known here. Returns the owner afterwards: another
+   * coordinator may have been first. `isListed` is called before a collection gets its first owner: a deleted collection
+   * gets no owner, see `disown`.
    */
   async assign(
     collection: CollectionConfig,
@@ -217,8 +217,8 @@ export class Members {
   }
 
   /**
-   * Takes the collection from its owner. A coordinator that is assigning it fails. Returns the shards that may serve it; undefined
-   * where that is not known, since it had no owner.
+   * Takes the collection from its owner. A coordinator that is assigning it fails. Returns the shards that may serve it;
+   * undefined, unknown, if it had no owner.
    */
   async disown(collectionId: number): Promise<readonly string[] | undefined> {
     const entry = await this.owners.clear(String(collectionId));
@@ -231,8 +231,8 @@ export class Members {
   }
 
   /**
-   * Asks any live shard; the next one where one has ended. `first`: live ones that are known to answer. Throws `unavailable` where
-   * there is none.
+   * Asks one live shard, and the next one if that has ended. `first`: live shards that are known to answer. Throws `unavailable`
+   * without a live shard.
    */
   async askAny<C extends ShardCall>(
     call: C,
@@ -261,7 +261,7 @@ export class Members {
     const nowMs = this.clock.monotonicMs();
     const before = this.#shards.get(shard);
     if (entry === undefined) {
-      // It may be told again.
+      // The deletion may arrive twice.
       if (before === undefined) return;
       this.#shards.delete(shard);
       // Late after an outage of the store: the shard could not renew, and gets the usual time to come back. Early if the
@@ -301,8 +301,8 @@ export class Members {
   }
 }
 
-/** The shards that may serve it, or have it in memory. */
+/** Shards that may serve the collection, or have it in memory. */
 const holdersOf = (ownership: Ownership): string[] => [...formerOwners(ownership), ...ownership.followers];
 
-/** Those that may serve it although another is named the owner: this one may not have begun, and then waits for those before it. */
+/** Shards that may serve the collection: the owner, and earlier owners whose end it may still wait for. */
 const formerOwners = ({ shard, takenFrom = [] }: Ownership): string[] => [...new Set([...takenFrom, shard])];

@@ -1,4 +1,4 @@
-/** Tells the other coordinators that this one lives: an entry among the leases, which expires unless it is renewed. */
+/** Heartbeat of a coordinator for the others: an entry among the leases, which expires unless it is renewed. */
 import { type Bucket, entriesOf } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import { messageOf } from '../../../shared/errors/errors.js';
@@ -6,7 +6,7 @@ import type { Logger } from '../../../shared/logger.js';
 import { type CoordinatorPresence, PRESENCE_PREFIX } from '../../../shared/registry/leases.js';
 import { PeriodicTask } from '../../../shared/scheduling/periodicTask.js';
 
-/** Twice per lease. */
+/** Interval of renewals, two per lease. */
 const RENEW_EVERY_MS = 1_000;
 
 export class Presence {
@@ -14,7 +14,7 @@ export class Presence {
 
   constructor(
     private readonly leases: Bucket,
-    private readonly told: CoordinatorPresence,
+    private readonly content: CoordinatorPresence,
     private readonly logger: Logger,
   ) {}
 
@@ -29,14 +29,14 @@ export class Presence {
   }
 
   get #key(): string {
-    return PRESENCE_PREFIX + this.told.holder;
+    return PRESENCE_PREFIX + this.content.holder;
   }
 
   async #renew(): Promise<void> {
     try {
-      await this.leases.put(this.#key, { ...this.told });
+      await this.leases.put(this.#key, { ...this.content });
     } catch (error) {
-      this.logger.warn({ error: messageOf(error) }, 'the coordinator could not tell that it lives');
+      this.logger.warn({ error: messageOf(error) }, 'cannot write the heartbeat of this coordinator');
     }
   }
 }
@@ -51,7 +51,7 @@ export interface LeaseHolders {
   }[];
 }
 
-/** Who holds the leases, and which coordinators live. */
+/** The holders of the leases, and the live coordinators. */
 export async function leaseHolders(leases: Bucket, clock: Clock): Promise<LeaseHolders> {
   const entries = (await entriesOf(leases)).sort((a, b) => (a.key < b.key ? -1 : 1));
   const values = entries.map(({ key, value }) => ({ key, value: value as unknown as Partial<CoordinatorPresence> }));

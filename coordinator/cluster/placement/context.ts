@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { Leadership } from '../members/leadership.js';
 import type { Members } from '../members/members.js';
 
-/** What every part of placement uses. */
+/** Services that every part of placement uses. */
 export interface PlacementContext {
   readonly catalog: Catalog;
   readonly members: Members;

@@ -4,9 +4,9 @@
  *   planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ transferred ──▶ served
  *      └──not open: there is nothing to warm────────────────────────────────────┘
  *
- * Any step may fail or be interrupted, also by the end of this leadership. The owner serves until it has named its
- * successor itself; a failed move leaves at most one follower too many, which placement removes. A second leader does no
- * harm: each change of the owner entry names the entry it replaces.
+ * Any step may fail or be interrupted, also by the end of this leadership. The owner serves until it has written its
+ * successor's entry itself; a failed move leaves at most one surplus follower, which placement removes. A second leader does
+ * no harm: each change of the owner entry names the entry it replaces.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../../config/config.js';
@@ -70,8 +70,9 @@ export class Moves {
   }
 
   /**
-   * A collection that is open at its owner moves warm. A collection whose writes are held comes last, or is planned again.
-   * The new owner is asked too, so that nothing goes to a shard that has died and whose heartbeat is not missed yet.
+   * Sorts moves into warm and cold. A collection that is open at its owner moves warm. A collection with a hold on its writes
+   * is planned again, or moves last if its shard is leaving. The new owner is asked too, so that nothing moves to a dead shard
+   * whose heartbeat has not expired yet.
    */
   async #sort(moves: readonly Move[]): Promise<void> {
     const shards = [...new Set(moves.flatMap(({ from, to }) => [from, to]))];
@@ -89,7 +90,7 @@ export class Moves {
     this.#waiting.warm.push(...held.filter(({ from }) => this.context.members.heartbeat(from)?.leaving));
   }
 
-  /** Undefined if the shard does not answer. */
+  /** The shard's open collections, and those with a hold on their writes; undefined if the shard does not answer. */
   async #openAt(shard: string): Promise<{ open: ReadonlySet<number>; held: readonly number[] } | undefined> {
     const { members, clock, logger } = this.context;
     try {
@@ -176,7 +177,7 @@ export class Moves {
     }
   }
 
-  /** The present owner entry. Throws if the move is not wanted or possible any more. */
+  /** The current owner entry. Throws if the move is no longer wanted or possible. */
   #assertMovable({ collectionId, from, to }: Move): Owned {
     const { members, leadership } = this.context;
     const owned = members.owned().get(collectionId);
@@ -186,7 +187,7 @@ export class Moves {
     return owned;
   }
 
-  /** The old owner holds the whole collection: it becomes a follower if one is missing. */
+  /** The followers after the move. The old owner has the whole collection in memory: it becomes a follower if one is missing. */
   #followersAfter({ followers, collection }: Owned, { from, to }: Move): string[] {
     const others = followers.filter((shard) => shard !== to);
     const stays = this.context.members.heartbeat(from)?.leaving === false;

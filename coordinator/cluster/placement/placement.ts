@@ -1,10 +1,10 @@
 /**
  * Keeps every collection owned by a live shard, spread evenly, and followed as configured. Twice a second the leading
- * coordinator looks, plans (`plan/`, pure) and carries out. Every change of an owner entry names the entry it replaces, so
- * two coordinators that both believe they lead cannot contradict each other.
+ * coordinator looks, plans (`plan/`, pure) and carries out. Every change of an owner entry names the entry it replaces. So two
+ * coordinators that both believe they lead cannot contradict each other.
  *
  *   in the catalog, not owned   → to the least loaded shard
- *   owner is lost               → to a follower, else to another shard; the old lease is over, and the log refuses its writes
+ *   owner is lost               → to a follower, else to another shard; the old lease has ended, and the log refuses its writes
  *   owner leaves, or has more   → moved while it serves (`moves.ts`)
  *   too few or many followers   → added or removed
  */
@@ -31,7 +31,7 @@ const ADOPTED_WITHIN_MS = 3_000;
 /** Owner entries written at a time: a lost shard may have had thousands. */
 const CONCURRENT_WRITES = 64;
 const ADOPTED_PER_CALL = 512;
-/** Further moves are planned in the next round. */
+/** Most moves that one round plans; the next round plans further ones. */
 const MOVES_PER_ROUND = 512;
 const FOLLOWERS_PER_ROUND = 256;
 
@@ -79,7 +79,7 @@ export class Placement {
     }
   }
 
-  /** Gives the collection an owner, and returns it; undefined where it has none since it was deleted meanwhile. */
+  /** Gives the collection an owner, and returns it; undefined if the collection was deleted meanwhile. */
   #own(collection: CollectionConfig, shard: string): Promise<string | undefined> {
     const { members, catalog } = this.context;
     return members.assign(collection, shard, () => catalog.isListed(collection));
@@ -143,7 +143,7 @@ export class Placement {
     }
   }
 
-  /** The shard's own watch reports it too, a little later. */
+  /** Asks the shard to serve its new collections. Its own watch reports them too, a little later. */
   async #tellAdopted(shard: string, ids: readonly number[]): Promise<void> {
     const { members, clock, logger } = this.context;
     try {

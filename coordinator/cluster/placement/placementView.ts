@@ -1,4 +1,4 @@
-/** Builds the input of the planning functions from what this coordinator knows at the moment. */
+/** Builds the input of the planning functions from this coordinator's copies of the buckets. */
 import type { Config } from '../../../config/config.js';
 import type { PlacementContext } from './context.js';
 import type { Moves } from './moves.js';
@@ -7,14 +7,14 @@ import type { PlacedCollection, PlacementView, ShardView } from './plan/view.js'
 
 /** Long enough for a process that fails at start to have failed. */
 const SETTLED_MS = 3_000;
-/** A lost follower is replaced later than a lost owner: nobody waits for it, and another one must replay the log. */
+/** Multiple of the failover time after which a lost follower is replaced: later than an owner, since the new one must replay the log. */
 const GONE_AFTER_FAILOVERS = 4;
-/** After a damaged copy, the shard gets no other copy of the collection for so long. */
+/** A shard whose copy of a collection was damaged gets no other copy of it for so long. */
 const MISTRUST_MS = 600_000;
 const MISTRUSTED_PARTS: readonly string[] = ['log', 'vault', 'follower'];
 
 export class PlacementViews {
-  /** `collection shard` → until when. */
+  /** `collection shard` → end of the mistrust. */
   readonly #mistrusted = new Map<string, number>();
 
   constructor(

@@ -13,7 +13,7 @@ import type { Members } from '../members/members.js';
 import { followersWanted } from '../placement/plan/followers.js';
 import { storeProbe } from './storeProbe.js';
 
-/** A collection that was just created has no owner yet. */
+/** Time for which a new collection may have no owner. */
 const PLACED_WITHIN_MS = 5_000;
 const CHECK_STORES_EVERY_MS = 2_000;
 
@@ -23,7 +23,7 @@ export interface Health {
   readonly records: number;
   /** Why the service cannot do its work; undefined if it can. */
   readonly problem: string | undefined;
-  /** Parts that do not work at the moment, while the service continues. */
+  /** Parts that do not work at the moment, although the service continues. */
   readonly impairment: string | undefined;
   /** Damage that shards have found; the rest is served. */
   readonly damages: readonly Damage[];
@@ -31,7 +31,7 @@ export interface Health {
 
 export class ClusterHealth {
   readonly #storeProblem: () => Promise<string | undefined>;
-  /** Streams, buckets and folders that were removed while the service ran, as the last check has found them. */
+  /** Streams, buckets and folders that were removed while the service ran, by the last check. */
   #missingStores: readonly string[] = [];
   #checkedMs = Number.NEGATIVE_INFINITY;
 
@@ -69,7 +69,7 @@ export class ClusterHealth {
     };
   }
 
-  /** The number of collections whose owner does not live. */
+  /** The number of collections without a live owner. */
   unserved(): number {
     const nowMs = this.clock.nowMs();
     let unserved = 0;
@@ -93,7 +93,7 @@ export class ClusterHealth {
     return isNew && !this.members.owned().has(id);
   }
 
-  /** Calls to these shards are refused. */
+  /** Names shards of another protocol version, to which all calls fail. */
   #otherVersions(shards: readonly string[]): string | undefined {
     return otherVersions(shards.map((shard) => [shardOf(shard), this.members.heartbeat(shard) ?? {}]));
   }
@@ -109,7 +109,7 @@ export class ClusterHealth {
     return `writes are refused, as the memory is nearly full, by ${shortOfMemory.join(', ')}`;
   }
 
-  /** Never waits for a check, since `/health` is open to everybody: it starts one when it is due. */
+  /** The result of the last check. Starts a due check without waiting for it, since `/health` needs no key. */
   #storeLoss(): string | undefined {
     if (this.clock.monotonicMs() - this.#checkedMs >= CHECK_STORES_EVERY_MS) {
       this.#checkedMs = this.clock.monotonicMs();

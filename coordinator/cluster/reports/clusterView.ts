@@ -1,4 +1,4 @@
-/** The whole cluster as an administrator of one project may see it: from the buckets, the shards, and the NATS servers. */
+/** The cluster as an administrator of one project may see it: from the buckets, the shards, and the NATS servers. */
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import type { Damage } from '../../../shared/model/damage.js';
@@ -61,7 +61,7 @@ export class ClusterView {
     return { shards, collections, nats, ...holders };
   }
 
-  /** The live ones, and those that owner entries name. */
+  /** Live shards, and shards in owner entries. */
   #shardNames(): string[] {
     const names = new Set(this.members.liveShards());
     for (const { shard, followers } of this.members.owned().values())

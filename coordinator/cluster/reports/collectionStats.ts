@@ -1,4 +1,4 @@
-/** Counts what a listing shows of collections beyond their configuration: their owners count, or another shard reads the ends of their logs. */
+/** Counts and sizes of collections for listings: from their owners, or from the ends of their logs, which any shard can read. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
@@ -31,7 +31,7 @@ export class CollectionStats {
     private readonly clock: Clock,
   ) {}
 
-  /** In the order of the collections. Each shard gets one call after another, with as many as an answer holds. */
+  /** Counts, in the order of the collections. Each shard gets one call after another, each with as many collections as fit an answer. */
   async count(collections: readonly Collection[], envelope: Envelope): Promise<CountedCollection[]> {
     const counted = new Map<number, CountedCollection>();
     await Promise.all(
@@ -44,7 +44,7 @@ export class CollectionStats {
     return collections.map(({ id }) => counted.get(id)!);
   }
 
-  /** The bytes of all the collections besides their logs. Throws `unavailable`. */
+  /** The summed content bytes of the collections, without their logs. Throws `unavailable`. */
   async held(collections: readonly Collection[], envelope: Envelope): Promise<HeldBytes> {
     const held = await mapConcurrent(this.#byOwner(collections), SHARDS_AT_ONCE, async ([shard, owned]) => {
       const asked: HeldBytes[] = [];
@@ -82,7 +82,7 @@ export class CollectionStats {
     return mapConcurrent(collections, READS_AT_ONCE, (collection) => this.#heldOf(collection, envelope));
   }
 
-  /** Reads the store, and asks the owner of the moment where that does not tell: it is behind a collection in use. */
+  /** Reads the store first. For a collection in use the store is behind, and the current owner is asked. */
   async #heldOf({ id }: Collection, envelope: Envelope): Promise<HeldBytes> {
     for (;;) {
       const held = await this.#heldInStore(id, envelope);
@@ -97,7 +97,7 @@ export class CollectionStats {
     }
   }
 
-  /** Undefined where it does not tell. A damaged log holds nothing, as it counts nothing. */
+  /** Bytes by the watermark; undefined if that is behind the log. A damaged log counts as empty. */
   async #heldInStore(collectionId: number, envelope: Envelope): Promise<HeldBytes | undefined> {
     const call = { op: 'countInLogs', collectionIds: [collectionId] } as const;
     const sequence = (await this.members.askAny(call, envelope)).counts[0]!.sequence;
@@ -125,7 +125,7 @@ export class CollectionStats {
           serving: counts.serving[i]!,
         }));
       } catch {
-        // The shard has ended, or a collection has moved: the logs and the catalog still know.
+        // The shard has ended, or a collection has moved: the logs and the catalog answer instead.
       }
     }
     const { counts } = await this.members.askAny({ op: 'countInLogs', collectionIds }, envelope);

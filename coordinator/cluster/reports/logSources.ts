@@ -1,4 +1,4 @@
-/** What the service log is told of the cluster: which collections have changed, and their checkpoints. */
+/** The cluster's input to the service log: which collections have changed, and their checkpoints. */
 import type { Clock } from '../../../shared/clock.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import type { CallQueue } from '../calls/callQueue.js';
@@ -29,27 +29,27 @@ export class LogSources {
     return this.leadership.held;
   }
 
-  /** The greatest id of a collection so far, as far as is known here. */
+  /** The greatest id of a collection so far, as last received here. */
   get greatestId(): number {
     return [...this.catalog.all()].reduce((greatest, { id }) => Math.max(greatest, id), this.members.greatestId);
   }
 
   /**
-   * Whether the catalog lists the collection, or its deletion is on the way into the service log; as far as this process was
-   * told.
+   * Whether the catalog lists the collection, or its deletion is on the way into the service log; as last received by this
+   * process.
    */
   isListed(collectionId: number): boolean {
     return this.catalog.byId(collectionId) !== undefined || this.deletions.isMarked(collectionId);
   }
 
-  /** Whether it is not listed, also by the word of the catalog itself where its name is known. */
+  /** Whether the collection is not listed. Asks the catalog itself if the collection's name is known. */
   async isMissing(collectionId: number): Promise<boolean> {
     const owned = this.members.owned().get(collectionId)?.collection;
     if (owned !== undefined && (await this.catalog.isListed(owned))) return false;
     return !this.isListed(collectionId);
   }
 
-  /** Of the collections in memory, at every shard that answers. */
+  /** Last sequences of the collections in memory, from every shard that answers. */
   async openSequences(): Promise<Sequences> {
     const shards = this.members.liveShards();
     const answers = await Promise.allSettled(
@@ -62,12 +62,12 @@ export class LogSources {
     return open;
   }
 
-  /** Of some collections that may have grown unseen; see `UnseenLogs.sequences`. */
+  /** Last sequences of some collections that may have grown unseen; see `UnseenLogs.sequences`. */
   unseenSequences(logged: ReadonlyMap<number, unknown>): Promise<Sequences> {
     return this.#unseen.sequences(logged, this.#envelope());
   }
 
-  /** Throws what the collection's owner throws. */
+  /** Throws the owner's error. */
   async checkpoint(collectionId: number): Promise<ProofResults['checkpoint']> {
     const answer = await this.queue.send(collectionId, { op: 'checkpoint' }, this.#envelope());
     return answer as ProofResults['checkpoint'];

@@ -1,11 +1,12 @@
 /**
- * Asks how far logs reach that may have grown unseen: once for each collection and each process that serves it, because the
- * process before may have ended right after a write. What a process writes later shows while the collection is in its memory.
+ * Finds logs that may have grown unseen. A process may end right after a write, before its count was read. So each collection's
+ * log is asked for its end once after each change of the process that serves it. Later writes show in the counts of open
+ * collections.
  *
  *   unseen ──asked──▶ seen ──another owner, or another process of the owner──▶ unseen
  *      ▲────no answer────┘
  *
- * An answer costs the owner a look at the end of a log that it has not counted yet: some tenths of a millisecond.
+ * An answer costs the owner a read of the log's end if it has not counted that log yet: some tenths of a millisecond.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { Slice } from '../../../shared/scheduling/slice.js';
@@ -15,14 +16,14 @@ import type { Members } from '../members/members.js';
 /** Sequences by collection id. */
 export type Sequences = ReadonlyMap<number, number>;
 
-/** The ends of logs that are asked for at a time. */
+/** Most ends of logs that one look asks for. */
 export const HEADS_PER_LOOK = 400;
 
 export class UnseenLogs {
   readonly #unseen = new Set<number>();
-  /** Shards with another process, all of whose collections are unseen. */
+  /** Shards with a new process: all their collections are unseen. */
   readonly #restarted = new Set<string>();
-  /** The unseen ones, those to ask first at the end; empty where others have come since it was made. */
+  /** Unseen collections, the first to ask at the end; emptied when another one becomes unseen. */
   #order: number[] = [];
 
   constructor(
@@ -42,13 +43,13 @@ export class UnseenLogs {
   }
 
   /**
-   * The last sequences of some unseen collections. `logged`: the collections that the service log has, in the order of their
-   * last entries. Those that it does not have come first, then those that were logged last.
+   * The last sequences of some unseen collections. `logged`: the collections of the service log, in the order of their last
+   * entries. Collections without an entry come first, then those with the newest entries.
    */
   async sequences(logged: ReadonlyMap<number, unknown>, envelope: Envelope): Promise<Sequences> {
     const byShard = new Map<string, number[]>();
     for (const id of await this.#next(logged)) {
-      // Without a server it is unseen again as soon as it has one.
+      // A collection without a server becomes unseen again as soon as it has one.
       const shard = this.members.serverOf(id)?.shard;
       if (shard !== undefined) byShard.set(shard, [...(byShard.get(shard) ?? []), id]);
     }

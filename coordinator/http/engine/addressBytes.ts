@@ -2,7 +2,7 @@
 
 const V6_GROUPS = 8;
 
-/** 4 bytes of an IPv4 address, also where it is mapped into IPv6; 16 of another; none of what is no address. */
+/** 4 bytes for an IPv4 address, also for one mapped into IPv6; 16 for IPv6; 0 for anything else. */
 export function addressBytes(address: string): ArrayBuffer {
   const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return Uint8Array.from(mapped.split('.'), Number).buffer;

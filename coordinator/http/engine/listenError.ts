@@ -1,7 +1,7 @@
-/** Why a server cannot listen on an address. */
+/** Finds out why a server cannot listen on an address. */
 import { createServer } from 'node:net';
 
-/** Returns an Error of one line, from what Node says of the same attempt. */
+/** Repeats the attempt in Node, and returns its reason as an Error of one line. */
 export function whyNotListening(host: string, port: number): Promise<Error> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -7,8 +7,8 @@ import { nodeEngine } from './nodeEngine.js';
 import { loadUws } from './uwsEngine.js';
 
 /**
- * Returns the engine that the settings name, or the fastest that runs here; logs one line where that is Node's own. Throws an
- * Error of one line where uWebSockets.js is wanted and not there.
+ * Returns the engine that the settings name, or the fastest that runs here; logs one line if that is Node's own. Throws an Error
+ * of one line if the settings name uWebSockets.js and it does not load.
  */
 export async function loadEngine(
   wanted: Config['http']['engine'],

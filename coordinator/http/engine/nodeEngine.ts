@@ -1,6 +1,6 @@
 /**
- * HTTP by Node itself, where uWebSockets.js has no binary. Its objects behave as those of uWebSockets.js do, as
- * far as the server depends on it.
+ * HTTP by Node itself, where uWebSockets.js has no binary. Its objects behave like those of uWebSockets.js wherever the server
+ * depends on it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
@@ -18,14 +18,14 @@ import {
 import { listenError } from './listenError.js';
 
 const HEAD_MS = 10_000;
-/** Longer than the answers say, so that no client sends into a connection that is being closed. */
+/** Longer than `KEEP_ALIVE` announces, so that no client sends into a connection that is being closed. */
 const IDLE_MS = 9_000;
 const CHECK_MS = 1_000;
-/** How long a connection takes in what its client still sends after the last answer. */
+/** Time for which a connection still reads after its last answer. */
 const LINGER_MS = 2_000;
 /** A body must bring so much within IDLE_MS, as with uWebSockets.js. */
 const PROGRESS_BYTES = 16 * 1024;
-/** Of a large answer, so that it is seen how it goes on. */
+/** Piece of a large answer: small enough to see whether the client still reads. */
 const PIECE_BYTES = 64 * 1024;
 
 const TLS = { minVersion: 'TLSv1.2' } as const;
@@ -43,7 +43,7 @@ export const nodeEngine: HttpEngine = {
   listen: async (take, address, tls) => {
     const server =
       tls === undefined ? createServer(SETTINGS) : createTlsServer({ ...SETTINGS, ...TLS, ...tls.current });
-    // With an expectation too, which Node would meet by itself before the request handler runs, or refuse.
+    // The two other events: Node would answer an expectation itself, before the request handler runs.
     for (const event of ['request', 'checkContinue', 'checkExpectation'])
       server.on(event, (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
     server.on('clientError', (error, socket) => answerUnread(error, socket as Socket));
@@ -61,7 +61,7 @@ export const nodeEngine: HttpEngine = {
 async function listenOn(server: Server, { host, port, sharePort = false }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(host, port, error)));
-    // Versions of Node that cannot share a port ignore the wish, and the second process is told that the port is in use.
+    // Versions of Node that cannot share a port ignore the option, and the second process fails: the port is in use.
     server.listen({ host, port, exclusive: true, reusePort: sharePort } as Parameters<Server['listen']>[0], resolve);
   });
   server.removeAllListeners('error');
@@ -76,7 +76,7 @@ const listening = (server: Server): Listening => ({
   close: () => server.closeAllConnections(),
 });
 
-/** Connections that had their last answer, behind which nothing may be read. */
+/** Connections after their last answer: nothing further may be read as a request. */
 const answeredLast = new WeakSet<Socket>();
 
 /** The newest request of a connection. */
@@ -85,7 +85,7 @@ const newest = new WeakMap<
   { readonly req: IncomingMessage; readonly res: ServerResponse; readonly isLast: boolean }
 >();
 
-/** HTTP/1.1, and HTTP/1.0 as proxies and their health checks speak it. */
+/** Serves HTTP/1.1, and HTTP/1.0 for proxies and their health checks. */
 function serve(take: TakeRequest, req: IncomingMessage, res: ServerResponse): void {
   const { socket, httpVersion } = req;
   if (answeredLast.has(socket) || newest.get(socket)?.isLast) return;
@@ -110,7 +110,7 @@ class NodeRequest implements EngineRequest {
   readonly #queryAt: number;
 
   constructor(private readonly req: IncomingMessage) {
-    // A proxy may send the whole address.
+    // The target may be a whole URL, from a proxy.
     this.#url = (req.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
     this.#queryAt = this.#url.indexOf('?');
   }
@@ -129,7 +129,7 @@ class NodeRequest implements EngineRequest {
 
   forEach(visit: (name: string, value: string) => void): void {
     const { rawHeaders, httpVersion } = this.req;
-    // The first counts.
+    // First, since the first of repeated headers counts.
     if (httpVersion === '1.0') visit('connection', 'close');
     for (let i = 0; i < rawHeaders.length; i += 2) visit(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
   }
@@ -140,9 +140,9 @@ class NodeResponse implements EngineResponse {
   #status = '200 OK';
   /** Names and values in turn. */
   readonly #headers: string[] = [];
-  /** Of an answer in pieces. */
+  /** Bytes sent so far of an answer in pieces. */
   #sentBytes = 0;
-  /** Ends the connection of a body that comes too slowly; runs while one is being read. */
+  /** Ends the connection of a body that arrives too slowly; runs while one is being read. */
   #slow: NodeJS.Timeout | undefined;
   #hasReader = false;
 
@@ -159,7 +159,7 @@ class NodeResponse implements EngineResponse {
     };
   }
 
-  /** A body that nobody listens to is dropped. */
+  /** Drops a body without a listener. */
   handlerReturned(): void {
     if (!this.#hasReader) this.req.resume();
   }
@@ -176,7 +176,7 @@ class NodeResponse implements EngineResponse {
     let left = req.headers['content-length'] === undefined ? undefined : Number(req.headers['content-length']);
     let received = 0;
     let hasBegun = false;
-    // uWebSockets.js tells what came with the head right after the request handler, though it be nothing.
+    // uWebSockets.js calls the listener right after the request handler, even if no byte came with the head.
     setImmediate(() => {
       if (!hasBegun && !req.destroyed) listener(new ArrayBuffer(0), false);
     });
@@ -201,7 +201,7 @@ class NodeResponse implements EngineResponse {
     });
   }
 
-  /** While it is paused, the client is not the one who is slow. */
+  /** Stops the clock for slow clients too: during a pause this process is the slow one. */
   pause(): void {
     clearTimeout(this.#slow);
     this.req.pause();
@@ -263,7 +263,7 @@ class NodeResponse implements EngineResponse {
     return this.#sentBytes;
   }
 
-  /** A client that takes nothing for a while is cut off. */
+  /** Also closes the connection of a client that takes nothing for a while. */
   onWritable(listener: (offset: number) => boolean): void {
     const { res, req } = this;
     const stalled = setTimeout(() => req.socket.destroy(), IDLE_MS).unref();
@@ -282,7 +282,7 @@ class NodeResponse implements EngineResponse {
   #writeHead(bodyBytes: number | undefined): void {
     const headers = this.#headers;
     if (bodyBytes !== undefined) headers.push('content-length', String(bodyBytes));
-    // Otherwise Node adds its own, and a time that is not ours.
+    // Otherwise Node adds its own header, with another time-out.
     if (!headers.includes('connection')) headers.push('connection', 'keep-alive');
     const space = this.#status.indexOf(' ');
     this.res.writeHead(Number(this.#status.slice(0, space)), this.#status.slice(space + 1), headers);
@@ -295,8 +295,8 @@ const memoryOf = ({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer =>
     : (buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
 
 /**
- * Sends what is left and closes when the client has, or a while later. Closed at once, with bytes unread, the connection would be
- * reset, and the client might lose its answer.
+ * Sends the remaining bytes and closes after the client, or after a while. Closing at once, with bytes unread, would reset the
+ * connection, and the client might lose its answer.
  */
 function lingerThenClose(socket: Socket): void {
   socket.end();
@@ -306,12 +306,12 @@ function lingerThenClose(socket: Socket): void {
 
 const UNREAD: Readonly<Record<string, readonly [status: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the head is larger than ${HEAD_BYTES_MAX} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the head did not come to its end in time'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the head did not arrive in time'],
 };
 
-const NO_REQUEST = ['400 Bad Request', 'this is no request of HTTP/1.1'] as const;
+const NO_REQUEST = ['400 Bad Request', 'this is not a request of HTTP/1.1'] as const;
 
-/** Answers what the parser could not read, and closes the connection. */
+/** Answers a request that the parser could not read, and closes the connection. */
 function answerUnread(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -320,7 +320,7 @@ function answerUnread(
   if (answeredLast.has(socket)) return;
   const before = newest.get(socket);
   if (before?.req.complete && !before.res.writableFinished) {
-    // The request before it is not answered yet: its client would take this answer for its own.
+    // An earlier request of the connection is unanswered: this answer would be taken for that one's.
     if (!before.isLast) before.res.once('finish', () => socket.destroySoon());
     newest.set(socket, { ...before, isLast: true });
     return;

@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/errors/errors.js';
 import { type Address, type EngineResponse, HEAD_BYTES_MAX, type HttpEngine, type TakeRequest } from './engine.js';
 import { whyNotListening } from './listenError.js';
 
-/** What is used of the native module; the types of the packages lack the constant and the calls below. */
+/** The used part of the native module; the types of the packages lack the constant and the calls below. */
 interface UwsModule extends Pick<typeof Uws, 'us_listen_socket_close' | 'us_socket_local_port'> {
   readonly App: () => UwsApp;
   readonly SSLApp: (files: { readonly cert_file_name: string; readonly key_file_name: string }) => UwsApp;
@@ -14,28 +14,28 @@ interface UwsModule extends Pick<typeof Uws, 'us_listen_socket_close' | 'us_sock
 interface UwsApp extends Omit<Uws.TemplatedApp, 'listen' | 'any'> {
   any(pattern: string, take: TakeRequest): void;
   listen(host: string, port: number, options: number, cb: (socket: Uws.us_listen_socket | false) => void): void;
-  /** Hands connections that are made from now on to other apps of this process, in turns. */
+  /** Hands new connections to other apps of this process, in turns. */
   addChildAppDescriptor(app: Descriptor): void;
   removeChildAppDescriptor(app: Descriptor): void;
   getDescriptor(): Descriptor;
 }
 
-/** An app, as other apps are told of it. */
+/** Reference to an app, for other apps. */
 type Descriptor = number;
 
-/** The default: SO_REUSEPORT. */
+/** SO_REUSEPORT, the library's default. */
 const SHARED_PORT = 0;
 
-/** The first has binaries for Node 20 and 22 and any glibc, the second for Node 24 and 25 and glibc from 2.38 on. */
+/** Packages with binaries: the first for Node 20 and 22 and any glibc, the second for Node 24 and 25 and glibc from 2.38 on. */
 const PACKAGES: readonly (() => Promise<unknown>)[] = [
   () => import('uWebSockets.js'),
   () => import('@btc-vision/uwebsockets.js'),
 ];
 
-/** Throws an Error of one line where neither package has a binary that loads here. */
+/** Throws an Error of one line if neither package has a binary that loads here. */
 export async function loadUws(): Promise<HttpEngine> {
   const reasons: string[] = [];
-  // The library reads it while it is loaded: its own bound of 4 KiB is less than browsers and proxies send.
+  // Read by the library while it loads: browsers and proxies send more than its own bound of 4 KiB.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
   for (const load of PACKAGES)
     try {
@@ -46,7 +46,7 @@ export async function loadUws(): Promise<HttpEngine> {
   throw new Error(reasons.join('; '));
 }
 
-/** The packages put the line of the loader behind an explanation of theirs. */
+/** The loader's line, which the packages put behind their own explanation. */
 function reasonOf(error: unknown): string {
   const message = messageOf(error);
   return /^Error: (.*)$/m.exec(message)?.[1] ?? message;
@@ -64,12 +64,12 @@ function engineOf(uws: UwsModule): HttpEngine {
       };
       const app = newApp();
       const socket = await listen(uws, app, address);
-      /** An app reads its certificate once: after a renewal the first one listens, and the newest one serves. */
+      /** Apps with renewed certificates. An app reads its certificate once: the first app listens, and the newest one serves. */
       const renewed: UwsApp[] = [];
       tls?.onRenewed(() => {
         const next = newApp();
         app.addChildAppDescriptor(next.getDescriptor());
-        // Those before keep their connections.
+        // Earlier apps keep their connections.
         const before = renewed.at(-1);
         if (before !== undefined) app.removeChildAppDescriptor(before.getDescriptor());
         renewed.push(next);
@@ -85,12 +85,12 @@ function engineOf(uws: UwsModule): HttpEngine {
   };
 }
 
-/** The only spelling that the library knows; it asks for the body before the request handler runs. */
+/** The only spelling that the library knows. It then asks for the body before the request handler runs. */
 const ASKED_BY_LIBRARY = '100-continue';
 
 /**
- * The library has no call for an interim answer, and writes one status line a request. That line is the interim one here, and
- * the final one is put before the first header. Every answer has a header.
+ * Sends an interim answer, for which the library has no call: it writes one status line a request. Here that line is the
+ * interim one, and the final one precedes the first header. Every answer has a header.
  */
 function awaitContinue(res: EngineResponse, expectation: string): void {
   if (expectation === ASKED_BY_LIBRARY) return;
@@ -120,7 +120,7 @@ async function listen(
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     app.listen(host, port, options, resolve);
   });
-  // uWebSockets.js gives no reason: the same attempt in Node does.
+  // uWebSockets.js gives no reason; Node does.
   if (socket === false) throw await whyNotListening(host, port);
   return socket;
 }

@@ -1,4 +1,4 @@
-/** Plans the followers of each collection: as many as wanted, or as there are shards for. Pure. */
+/** Plans the followers of each collection: the wanted number, or as many as shards allow. Pure. */
 import type { Config } from '../../../../config/config.js';
 import { followedLoads, type Loads, scatter } from './loads.js';
 import { type PlacedCollection, type PlacementView, stayingShards } from './view.js';
@@ -16,7 +16,7 @@ export const followersWanted = (
   { project, name }: { readonly project: string; readonly name: string },
 ): number => (namesAny(collections) ? collections![`${project}/${name}`] : undefined) ?? projects?.[project] ?? count;
 
-/** Spares thousands of collections their full names twice a second, which would be most of a placement round. */
+/** A check that saves building the full names of thousands of collections, which would be most of a placement round. */
 function namesAny(counts: FollowerCounts['collections']): boolean {
   for (const _ in counts) return true;
   return false;
@@ -48,7 +48,7 @@ const isAsWanted = (
     (shard) => shard !== owner && view.live.get(shard)?.leaving === false && !view.isMistrusted(shard, id),
   );
 
-/** Undefined if nothing changes. */
+/** The new followers of the collection; undefined if nothing changes. */
 function followersOf(
   collection: PlacedCollection,
   staying: readonly string[],
@@ -73,6 +73,6 @@ function followersOf(
   return wanted;
 }
 
-/** A follower that is away and expected back: its copy on disk is worth waiting for. */
+/** Whether the follower is away and expected back: its copy on disk is worth the wait. */
 const isAwaited = (shard: string, { id, owner }: PlacedCollection, view: PlacementView): boolean =>
   shard !== owner && !view.live.has(shard) && !view.isGone(shard) && !view.isMistrusted(shard, id);

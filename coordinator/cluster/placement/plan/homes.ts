@@ -7,7 +7,7 @@ export interface Home {
   readonly shard: string;
 }
 
-/** The least loaded live follower, which takes over without a replay; else the least loaded shard. */
+/** Each new owner is the least loaded live follower, which takes over without a replay; else the least loaded shard. */
 export function planHomes(view: PlacementView): Home[] {
   const staying = stayingShards(view).map(({ name }) => name);
   if (staying.length === 0) return [];

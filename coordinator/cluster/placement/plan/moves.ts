@@ -1,4 +1,4 @@
-/** Plans moves between live shards: away from leaving shards, and from more to less loaded shards. Pure. */
+/** Plans moves between live shards: away from leaving shards, and from more loaded to less loaded ones. Pure. */
 import { type Loads, ownedLoads, scatter } from './loads.js';
 import { type PlacedCollection, type PlacementView, stayingShards } from './view.js';
 
@@ -32,7 +32,7 @@ function planDrains(view: PlacementView, loads: Loads, most: number): Move[] {
   return moves;
 }
 
-/** A follower that has at most one collection more than the least loaded shard, since it is warm; else that shard. */
+/** The new owner: a follower, which is warm, if it has at most one collection more than the least loaded shard; else that shard. */
 function successorOf(
   { id, followers }: PlacedCollection,
   staying: readonly string[],
@@ -60,7 +60,7 @@ function planBalance(view: PlacementView, loads: Loads, most: number): Move[] {
     if (!movable.has(from)) movable.set(from, movableOf(view, from));
     const collection = movable.get(from)!.pop();
     if (collection === undefined) {
-      // None of its collections can move now.
+      // No collection of this shard can move now.
       givers = givers.filter((shard) => shard !== from);
       continue;
     }
@@ -77,7 +77,7 @@ const fullest = (shards: readonly string[], loads: Loads): string | undefined =>
     undefined,
   );
 
-/** The last of them goes first. */
+/** Collections of the owner that can move; the last one moves first. */
 const movableOf = ({ collections, moving }: PlacementView, owner: string): PlacedCollection[] =>
   collections
     .filter((one) => one.owner === owner && !one.resting && !moving.has(one.id))

@@ -61,7 +61,7 @@ describe('the query of a request', () => {
     expect(await refusal(client.get('/v1/namespaces?a=1&a=2'))).to.deep.equal([400, 'query parameter a is repeated']);
     expect(await refusal(client.delete('/v1/namespaces/c?x=%zz'))).to.deep.equal([
       400,
-      'the query holds a broken percent-encoding',
+      'the query has a broken percent-encoding',
     ]);
     for (const path of ['delete', 'soft-delete', 'records', 'search', 'graph/node'])
       expect(await refusal(client.post(`/v1/${path}?collection=c`, {})), path).to.deep.equal([

@@ -152,7 +152,7 @@ overEngines('HTTPS', (name) => {
       await eventually('a certificate of another key is told too', async () => errors.length > 1);
       expect(await get(url, newAgent())).to.include({ status: 200, name: 'two' });
       expect(new Set(errors)).to.deep.equal(
-        new Set(['the new certificate of HTTPS cannot be used; the one before is served on']),
+        new Set(['the new certificate of HTTPS cannot be used; the previous one is still served']),
       );
       await install('one');
       await eventually('a good one is taken again', async () => (await get(url, newAgent())).name === 'one');

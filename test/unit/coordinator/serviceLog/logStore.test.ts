@@ -134,7 +134,7 @@ describe('the service log', () => {
         (logs: ScriptedLogs) => logs.tamper(SERVICE_LOG_ID, 1, logs.frames(SERVICE_LOG_ID)[1]!.with(30, 99)),
         'checksum',
       ],
-      [(logs: ScriptedLogs) => logs.tamper(SERVICE_LOG_ID, 1, Uint8Array.of(1, 2)), 'no frame of version 1'],
+      [(logs: ScriptedLogs) => logs.tamper(SERVICE_LOG_ID, 1, Uint8Array.of(1, 2)), 'not a frame of version 1'],
     ] as const) {
       const logs = new ScriptedLogs();
       const store = await storeOver(logs);
