@@ -20,10 +20,10 @@ import {
 } from './messages.js';
 import { searchState } from './searchState.js';
 
-/** Searches that run at once, in all and of one project, as `CallAdmission` bounds them in the owner's thread. */
+/** Concurrent searches, in all and per project, like the bounds of `CallAdmission` in the owner's thread. */
 const SEARCHES = { atOnce: 16, ofProject: 4 };
 
-/** `calls`: those of the shard. */
+/** `calls`: the count of the shard's calls. */
 type AsOfServerOptions = Omit<HistoricalStateCacheOptions, 'measured' | 'setAside'> & { readonly calls: CallCount };
 
 /** The worker's side of the thread of past states: executes requests and answers them. */
@@ -31,7 +31,7 @@ export class AsOfServer {
   readonly #openings = new Map<number, Opening>();
   readonly #states: HistoricalStateCache;
   readonly #searches: FairSemaphore;
-  /** The last check of each opening's log; it resolves when the log is not read any more. */
+  /** Last check of each opening's log. It resolves when the log is no longer read. */
   readonly #checks = new Map<Opening, Promise<unknown>>();
 
   constructor(
@@ -82,7 +82,7 @@ export class AsOfServer {
     const search = async (past: HistoricalState): Promise<AsOfAnswer> => {
       const { state, timeMs } = past;
       const slice = new Slice(clock, deadlineMs);
-      // Throws where the deadline has passed during the wait.
+      // Throws if the deadline has passed during the wait.
       await slice.next();
       const stateHash = toHex(past.hash());
       const found = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));

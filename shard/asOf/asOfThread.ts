@@ -1,10 +1,10 @@
 /**
- * The owner's side of the thread of past states: one a shard process, started when it is first needed.
+ * The owner's side of the thread of past states: one thread per shard process, started on first use.
  *
- *   none ──asked──▶ running ──nothing open for a while, or closed──▶ none
- *     ▲                └── dies: its callers are told to retry ──┘
+ *   None ──first request──▶ running ──no opening for a while, or closed──▶ none.
+ *     ▲                        └── dies: its callers must retry ──┘
  *
- * States live and are searched in the other thread; the logs are read in this one, which has their connections.
+ * States are kept and searched in the other thread. Logs are read in this one, which has their connections.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/clock.js';
@@ -40,7 +40,7 @@ interface Request {
   reject(error: unknown): void;
 }
 
-/** A worker, the openings it was told of, its requests, and the logs that are read for it, until `done`. */
+/** A worker with its openings, its requests, and the logs that are read for it. `done` resolves at its end. */
 interface Running {
   readonly worker: Worker;
   readonly openings: Map<number, Opening>;
@@ -50,20 +50,20 @@ interface Running {
 
 export class AsOfThread {
   #running: Running | undefined;
-  /** The calls of the shard. */
+  /** Count of the shard's calls. */
   readonly calls = newCallCount();
   #idle: NodeJS.Timeout | undefined;
   #openings = 0;
   #requests = 0;
   #closed = false;
 
-  /** `program`: what the thread runs. */
+  /** `program`: the program of the thread. */
   constructor(
     private readonly options: AsOfThreadOptions,
     private readonly program = new URL('./asOfWorker.js', import.meta.url),
   ) {}
 
-  /** Counts a call of the shard: background work gives way to it. */
+  /** Counts a call of the shard, to which background work yields. */
   called(): void {
     Atomics.add(this.calls, 0, 1);
   }
@@ -74,8 +74,8 @@ export class AsOfThread {
   }
 
   /**
-   * Makes a request about a collection. Throws what the work throws, and `unavailable` where the collection closes or the
-   * thread dies. `onReached`: told how far a check has come.
+   * Makes a request about a collection. Throws errors of the work, and `unavailable` if the collection closes or the
+   * thread dies. `onReached`: receives the progress of a check.
    */
   async ask<Op extends keyof AsOfAnswers>(
     opening: Opening,
@@ -96,8 +96,8 @@ export class AsOfThread {
   }
 
   /**
-   * Rejects the requests of the opening with the reason, and gives up its states. Resolves when its log is not read, and
-   * none of its snapshots written, any more.
+   * Rejects the requests of the opening with `reason`, and drops its states. Resolves when its log is no longer read
+   * and none of its snapshots is being written.
    */
   async close(opening: Opening, reason: Error): Promise<void> {
     opening.close(reason);
@@ -112,7 +112,7 @@ export class AsOfThread {
     await Promise.all([closed, ...readings.map(([, { done }]) => done)]);
   }
 
-  /** Ends the thread, when all openings are closed. */
+  /** Ends the thread. All openings must be closed. */
   async end(): Promise<void> {
     this.#closed = true;
     await this.#stop();
@@ -211,5 +211,5 @@ export class AsOfThread {
   }
 }
 
-/** The log of a collection that is closed. */
+/** The log of a closed collection. */
 const NO_FRAMES = { read: async function* () {} };

@@ -9,11 +9,11 @@ import { AsOfServer } from './asOfServer.js';
 import type { ToWorker } from './messages.js';
 
 export interface AsOfWorkerData {
-  /** The bytes of the states that are kept. */
+  /** Most bytes of the states that are kept. */
   readonly boundBytes: number;
-  /** The bytes of the vectors of all states at once; undefined: as much as the system has. */
+  /** Most bytes of the vectors of all states together; undefined for no bound. */
   readonly memoryBytes: number | undefined;
-  /** The calls of the shard. */
+  /** Count of the shard's calls. */
   readonly calls: CallCount;
 }
 

@@ -1,4 +1,4 @@
-/** Searches of past states of one collection: finds the state that is meant, and where it is. */
+/** Searches past states of one collection: finds the requested state, and chooses where to search it. */
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -24,7 +24,7 @@ import { InMemoryView } from './inMemoryView.js';
 import type { AsOfAnswer, AsOfOptions } from './messages.js';
 import { searchState } from './searchState.js';
 
-/** The most changes since an event that its state hash is computed from; each costs a look. */
+/** Most changes since an event for which its state hash is computed in memory. Each costs a look. */
 const HASHED_BEHIND_MAX = 100_000;
 
 interface AsOfServices {
@@ -38,11 +38,11 @@ interface AsOfServices {
 interface AsOfSearch {
   readonly call: SearchOptions;
   readonly asOf: AsOf;
-  /** Components; undefined: the vector of the record `like`. */
+  /** Components; undefined for the vector of the record `like`. */
   readonly query: Int32Array | undefined;
   readonly deadlineMs: number;
   readonly slice: () => Slice;
-  /** Whether the call already has its turn among the reads of the shard. */
+  /** Whether the call already has its turn among the shard's reads. */
   readonly hasTurn: boolean;
 }
 
@@ -68,39 +68,41 @@ export class CollectionAsOf {
     this.#memoryView = new InMemoryView(state, journal.history);
   }
 
-  /** Always exact. Throws `validation_error` where the log is shorter, and what the cache of states throws. */
+  /**
+   * Searches a past state exactly. Throws `validation_error` if the log is shorter, and errors of the cache of states.
+   */
   async search(wanted: AsOfSearch): Promise<AsOfFound> {
     const logIndex = this.sequenceOf(wanted.asOf);
     const { found, timeMs, stateHash } = await this.#search(logIndex, wanted);
     return { found, asOf: { logIndex, timeMs, stateHash } };
   }
 
-  /** The state hash after event `sequence`; undefined where memory does not tell it, or it costs much. */
+  /** Returns the state hash after event `sequence`; undefined if memory does not have it, or if it would cost much. */
   async hashAt(sequence: number, slice: Slice): Promise<string | undefined> {
     const { journal, state } = this;
     const behind = journal.sequence - sequence;
     if (sequence === 0 || behind < 0 || behind > HASHED_BEHIND_MAX) return undefined;
     if (journal.isAt(sequence)) return toHex(journal.stateHash());
-    return state.versions.tellsHash(sequence) ? this.#memoryView.hashOf(sequence, slice) : undefined;
+    return state.versions.knowsHash(sequence) ? this.#memoryView.hashOf(sequence, slice) : undefined;
   }
 
-  /** Writes a snapshot, see `HistoricalStateCache.snapshot`. The collection was opened with a place for snapshots. */
+  /** Writes a snapshot; see `HistoricalStateCache.snapshot`. The collection must have a place for snapshots. */
   snapshot(upTo: number): Promise<SavedSnapshot | undefined> {
     return this.services.pasts.ask(this.#opening, { op: 'snapshot', upTo });
   }
 
-  /** Checks the log, see `checkLog`, at a pace that gives way to calls. */
+  /** Checks the log; see `checkLog`. Yields to calls. */
   check(from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void): Promise<boolean> {
     return this.services.pasts.ask(this.#opening, { op: 'check', from, upTo }, onReached);
   }
 
-  /** Ends what waits, before the collection is closed. Resolves when its log is not read any more. */
+  /** Ends waiting requests, before the collection is closed. Resolves when its log is no longer read. */
   close(): Promise<void> {
     this.#closing ??= this.services.pasts.close(this.#opening, moved());
     return this.#closing;
   }
 
-  /** The number of events of the state. Throws `validation_error` where the log is shorter. */
+  /** Returns the number of events of the state. Throws `validation_error` if the log is shorter. */
   sequenceOf(asOf: AsOf): number {
     if ('timeMs' in asOf) return this.journal.sequenceAt(asOf.timeMs);
     const { sequence } = this.journal;
@@ -114,7 +116,7 @@ export class CollectionAsOf {
 
   async #search(sequence: number, wanted: AsOfSearch): Promise<AsOfAnswer> {
     const { query, deadlineMs, slice, asOf } = wanted;
-    // Named one by one: the call may hold the bytes of its message.
+    // Copy field by field, since the call may reference the bytes of its message.
     const { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes } = wanted.call;
     const named = { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes };
     const options = { ...named, agedToMs: 'timeMs' in asOf ? asOf.timeMs : undefined };
@@ -123,11 +125,11 @@ export class CollectionAsOf {
     const found = await (wanted.hasTurn ? here() : admission.inTurn(this.#opening.config, here));
     if (found !== undefined) return found;
     const remainingMs = deadlineMs - clock.nowMs();
-    // A copy: a view would take the bytes of its whole message to the other thread.
+    // Copy the query: a view would send the bytes of its whole message to the other thread.
     return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query: query?.slice(), options });
   }
 
-  /** Searches in this thread. Undefined if memory does not hold the state. */
+  /** Searches in this thread. Returns undefined if the state is not in memory. */
   async #searchHere(
     sequence: number,
     query: Int32Array | undefined,
@@ -153,8 +155,8 @@ export class CollectionAsOf {
   }
 
   /**
-   * Searches the present state. Undefined where another state is meant, and where a write came in while the search gave
-   * way. A plain scan sees its rows as they were at the call, so no write can matter to it.
+   * Searches the present state. Returns undefined if another state is requested, or if a write happened during a pause
+   * of the search. A plain scan sees its rows as of the call, so writes do not matter to it.
    */
   async #searchCurrent(
     sequence: number,

@@ -1,6 +1,6 @@
 /**
- * The state of a collection after a number of events, rebuilt from a snapshot and the log by the code that applies a
- * commit. It is destroyed when it is neither kept nor held.
+ * The state of a collection after a number of events. It is rebuilt from a snapshot and the log, by the code that
+ * applies commits. It is destroyed once it is neither kept nor in use.
  */
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
@@ -17,15 +17,15 @@ import { CollectionState } from '../state/collectionState.js';
 import { LogHistory } from '../state/logHistory.js';
 import { assertLiveRecords, configHashIn, emptyHashes, verifiedFrame } from '../state/replay.js';
 
-/** The bytes of the empty maps and lists of a state. */
+/** Bytes of the empty maps and lists of a state. */
 const EMPTY_STATE_BYTES = 16 << 10;
 
-/** The bytes of an event in the log's tree and among the times. */
+/** Bytes of an event in the log's tree and among the times. */
 const EVENT_BYTES = 80;
 
 /**
- * The bytes that a state grows by with an event, without vector, metadata and text: records as measured over replays of
- * 100,000, rounded up; the others by what lists and trees hold of them. Deletions take nothing off, as most of it stays.
+ * Bytes that an event adds to a state, without vector, metadata and text. Inserts were measured over replays of 100,000
+ * and rounded up. The others are sums over lists and trees. Deletions subtract nothing, since most of it stays.
  */
 const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   genesis: 0,
@@ -43,25 +43,25 @@ const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   addNode: 192,
   addEdge: 160,
 };
-/** The bytes of a metadata or a text, and of each of its bytes, which is kept as it is and in an index. */
+/** Fixed bytes of a metadata or a text, and bytes per byte: it is stored once as it is, and in an index. */
 const DESCRIPTION_BYTES = 200;
 const BYTES_PER_BYTE = 3;
 
-/** The length of the list of request ids of a state that is never asked for one. */
+/** Length of the list of request ids of a state that receives no requests. */
 export const NO_REQUESTS = 0;
 
-/** `whole`: only frames that end at or before the event; else the frame that goes beyond it is cut there. */
+/** `whole`: only frames that end at or before the event; `exactly`: the last frame is cut at the event. */
 type UpTo = 'exactly' | 'whole';
 
 export class HistoricalState {
   readonly state: CollectionState;
-  /** Ends with the last frame that was applied whole; its tree also has the applied events of a frame that was cut. */
+  /** Ends with the last whole frame. Its tree also has the applied events of a frame that was cut. */
   readonly history: LogHistory;
   #describedBytes: number;
-  #holders = 0;
+  #users = 0;
   #isKept = false;
 
-  /** Must be held before anything else. */
+  /** Makes a state without users. Call `retain` first. */
   constructor(
     readonly opening: Opening,
     { state, history, describedBytes }: SnapshotState,
@@ -72,33 +72,33 @@ export class HistoricalState {
     this.#describedBytes = describedBytes;
   }
 
-  /** The number of events that are applied. */
+  /** Number of applied events. */
   get sequence(): number {
     return Math.max(this.history.tree.size - 1, 0);
   }
 
-  /** The time of the last event; null before the first. */
+  /** Time of the last event; null before the first. */
   get timeMs(): number | null {
     return this.sequence === 0 ? null : this.state.versions.timeAt(this.sequence);
   }
 
-  /** The estimated bytes of all that it holds. */
+  /** Estimated bytes of the whole state. */
   get sizeBytes(): number {
     return EMPTY_STATE_BYTES + this.state.vectors.bytes + this.#describedBytes;
   }
 
-  get isHeld(): boolean {
-    return this.#holders > 0;
+  get isInUse(): boolean {
+    return this.#users > 0;
   }
 
-  /** The state as a snapshot is written from it. It must stand at a frame end. */
+  /** The state for a snapshot. It must be at the end of a frame. */
   get made(): SnapshotState {
     return { state: this.state, history: this.history, describedBytes: this.#describedBytes };
   }
 
   /**
-   * The state hash, as in the receipt of event `sequence`. Before the first event: over the empty roots, the chain with the
-   * genesis alone, sequence 0 and the time of the creation.
+   * Returns the state hash, equal to that in the receipt of event `sequence`. Before the first event it covers the
+   * empty roots, the chain with only the genesis, sequence 0 and the time of the creation.
    */
   hash(): Uint8Array {
     const { config } = this.opening;
@@ -110,9 +110,9 @@ export class HistoricalState {
   }
 
   /**
-   * Reads on in the log, and applies the events up to `sequence`, which has been committed. Holds the thread for a
-   * slice at a time; `assertWanted` is called after each, and ends it by throwing. Throws Damaged, `capacity_exceeded`,
-   * `unavailable`; then it can only be dropped.
+   * Continues to read the log, and applies the events up to `sequence`, which must be committed. Blocks the thread for
+   * a slice at a time. Calls `assertWanted` after each slice, which ends it by throwing. Throws Damaged,
+   * `capacity_exceeded` and `unavailable`; then the state can only be dropped.
    */
   advance(sequence: number, upTo: UpTo, assertWanted: () => void): Promise<void> {
     return noticingDamage(async () => {
@@ -131,18 +131,18 @@ export class HistoricalState {
     });
   }
 
-  /** Keeps it from being destroyed before as many calls of `release`. */
-  hold(): this {
-    this.#holders++;
+  /** Adds a user. The state is not destroyed before an equal number of calls of `release`. */
+  retain(): this {
+    this.#users++;
     return this;
   }
 
   release(): void {
-    this.#holders--;
+    this.#users--;
     this.#destroyIfUnused();
   }
 
-  /** Keeps it for later holders, until `drop`. */
+  /** Keeps the state for later users, until `drop`. */
   keep(): void {
     this.#isKept = true;
   }
@@ -152,7 +152,7 @@ export class HistoricalState {
     this.#destroyIfUnused();
   }
 
-  /** Cuts a frame that goes beyond `until` there; it is read again when the state advances further. */
+  /** Applies a frame up to event `until`. A cut frame is read again when the state advances further. */
   async #apply({ bytes, position }: StoredFrame, until: number, rest: () => Promise<void> | undefined): Promise<void> {
     const frame = await verifiedFrame(bytes, this.history.end, position);
     if (frame.header.firstSequence === 0) this.history.begin(configHashIn(frame, this.opening.config));
@@ -173,17 +173,17 @@ export class HistoricalState {
   }
 
   #destroyIfUnused(): void {
-    if (!this.#isKept && !this.isHeld) this.state.vectors.destroy();
+    if (!this.#isKept && !this.isInUse) this.state.vectors.destroy();
   }
 }
 
-/** The state of a collection without records. Takes no vector memory. */
+/** Makes the state of a collection without records. Takes no vector memory. */
 export function emptyState({ config }: Opening, memory: VectorMemory, dedupWindow: number): SnapshotState {
   const state = new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
   return { state, history: new LogHistory(), describedBytes: 0 };
 }
 
-/** About the bytes that a state grows by when it takes in the event, without its vector. */
+/** Returns the approximate bytes that an event adds to a state, without its vector. */
 function describedBytes(event: Event): number {
   const growth = GROWTH_BYTES[event.type];
   if (event.type === 'insert' || event.type === 'replace')
@@ -199,7 +199,7 @@ function describedBytes(event: Event): number {
 const descriptionBytes = (description: Uint8Array | null): number =>
   description === null ? 0 : DESCRIPTION_BYTES + BYTES_PER_BYTE * description.length;
 
-/** As the frame's header says; the frame is verified when it is applied. */
+/** Reads the frame's header. The frame is verified when it is applied. */
 function lastSequenceOf({ bytes }: StoredFrame): number {
   const { firstSequence, events } = readFrameHeader(bytes);
   return firstSequence + events - 1;

@@ -1,13 +1,12 @@
 /**
- * The past states of all collections of a shard, in the thread for past states: rebuilt when a search asks for one, kept
- * for the next that does, the least recently used given up first.
+ * The past states of all collections of a shard, in the thread of past states. A state is rebuilt for a search and kept
+ * for later ones. The least recently used is dropped first.
  *
- *   asked for ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed, once no search uses it
- *                     └── nobody waits any more, closed, or failed ──▶ destroyed
+ *   Requested ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed after the last search.
+ *                     └── no longer wanted, closed, or failed ──▶ destroyed.
  *
- * The bound counts the states that are kept. States in use come on top: those of searches, at most two in rebuilds (one of a
- * project), and one that is written as a snapshot. A state larger than the bound serves the searches that wait for it and is
- * not kept.
+ * The bound counts kept states. States in use come on top: one per search, at most two rebuilds (one per project), and
+ * one being saved as a snapshot. A state larger than the bound serves the waiting searches and is not kept.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.js';
@@ -22,7 +21,7 @@ import type { SavedSnapshot, SetAside } from '../snapshot/savedSnapshots.js';
 import { emptyState, HistoricalState, NO_REQUESTS } from './historicalState.js';
 import type { Measured } from './measured.js';
 
-/** Rebuilds that run, each with the memory of a state, or wait. No project has both places. */
+/** Rebuilds that run, each with the memory of a state, or wait. No project gets both places. */
 const REBUILDS = {
   ...{ atOnce: 2, ofProject: 1, waiting: 32 },
   refusal: () => unavailable('too many past states are being rebuilt; retry shortly'),
@@ -38,14 +37,14 @@ export interface HistoricalStateCacheOptions {
 
 interface Rebuild {
   readonly opening: Opening;
-  /** The searches that wait for it. */
+  /** Searches that wait for the rebuild. */
   readonly waiting: { count: number; latestDeadlineMs: number };
-  /** The state, held once for each search that waits. */
+  /** The state, retained once per waiting search. */
   readonly made: Promise<HistoricalState>;
 }
 
 export class HistoricalStateCache {
-  // Both by `keyOf`.
+  // Both are keyed by `keyOf`.
   readonly #kept: LRUCache<string, HistoricalState>;
   readonly #rebuilds = new Map<string, Rebuild>();
   /** Snapshots that are being written. */
@@ -61,14 +60,14 @@ export class HistoricalStateCache {
     });
   }
 
-  /** Estimated. */
+  /** Estimated bytes of kept states. */
   get keptBytes(): number {
     return this.#kept.calculatedSize;
   }
 
   /**
-   * Runs `work` with the state after `sequence` events, which have been committed; it stays until `work` is done. Throws
-   * what a rebuild throws, and `unavailable` where too many wait, the deadline passes or the collection closes.
+   * Runs `work` with the state after `sequence` events, which must be committed. The state exists until `work` is done.
+   * Throws errors of a rebuild, and `unavailable` if too many wait, the deadline passes or the collection closes.
    */
   async use<T>(
     opening: Opening,
@@ -77,7 +76,7 @@ export class HistoricalStateCache {
     work: (past: HistoricalState) => Promise<T>,
   ): Promise<T> {
     opening.closing.throwIfAborted();
-    const past = await this.#held(opening, sequence, deadlineMs);
+    const past = await this.#retained(opening, sequence, deadlineMs);
     try {
       if (this.options.clock.nowMs() > deadlineMs)
         throw unavailable('the deadline passed before the past state could be searched; retry');
@@ -88,9 +87,8 @@ export class HistoricalStateCache {
   }
 
   /**
-   * Writes a snapshot of the newest frame end at or before event `upTo`, which has been committed. Undefined where there
-   * is one already. One at a time for each collection: a call meanwhile gets the one that is being written. The caller
-   * bounds how many are written at once.
+   * Writes a snapshot of the newest frame end at or before event `upTo`, which must be committed. Returns undefined if
+   * it exists. Concurrent calls for a collection share one snapshot. The caller bounds how many are written at once.
    */
   async snapshot(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {
     opening.closing.throwIfAborted();
@@ -101,23 +99,23 @@ export class HistoricalStateCache {
     return snapshot;
   }
 
-  /** Ends the rebuilds of an opening with `reason`, and gives up its states. Resolves when its log is not read any more. */
+  /** Ends the rebuilds of an opening with `reason`, and drops its states. Resolves when its log is no longer read. */
   async close(opening: Opening, reason: Error): Promise<void> {
     opening.close(reason);
     const rebuilds = [...this.#rebuilds.values()].filter((rebuild) => rebuild.opening === opening);
     await Promise.allSettled([...rebuilds.map(({ made }) => made), this.#snapshots.get(opening)]);
     for (const past of [...this.#keptOf(opening)]) this.#kept.delete(keyOf(opening, past.sequence));
-    this.#tellKept();
+    this.#measureKept();
   }
 
-  /** The state after `sequence` events, held for the caller. */
-  #held(opening: Opening, sequence: number, deadlineMs: number): Promise<HistoricalState> {
-    // The empty state costs nothing to make and is not kept.
+  /** Returns the state after `sequence` events, retained for the caller. */
+  #retained(opening: Opening, sequence: number, deadlineMs: number): Promise<HistoricalState> {
+    // Making the empty state costs nothing, so it is not kept.
     if (sequence === 0) return Promise.resolve(this.#empty(opening, NO_REQUESTS));
     const key = keyOf(opening, sequence);
     const kept = this.#kept.get(key);
     this.options.measured({ what: 'searched', from: kept === undefined ? 'rebuilt' : 'kept' });
-    if (kept !== undefined) return Promise.resolve(kept.hold());
+    if (kept !== undefined) return Promise.resolve(kept.retain());
     const rebuild = this.#rebuilds.get(key);
     if (rebuild === undefined) return this.#rebuild(opening, sequence, deadlineMs);
     rebuild.waiting.count++;
@@ -143,7 +141,7 @@ export class HistoricalStateCache {
       .run(opening.config, () => this.#make(opening, sequence, assertWanted), opening.closing)
       .then(
         (past) => {
-          for (let holds = 1; holds < waiting.count; holds++) past.hold();
+          for (let users = 1; users < waiting.count; users++) past.retain();
           ended('done');
           this.#keep(past);
           return past;
@@ -157,7 +155,7 @@ export class HistoricalStateCache {
     return made;
   }
 
-  /** Returns the state held once. */
+  /** Makes the state, retained once. */
   async #make(opening: Opening, sequence: number, assertWanted: () => void): Promise<HistoricalState> {
     assertWanted();
     const after = this.#nearestBefore(opening, sequence)?.sequence ?? 0;
@@ -183,7 +181,7 @@ export class HistoricalStateCache {
     }
   }
 
-  /** Returns the state held once; undefined where no snapshot is nearer than `after`. */
+  /** Restores the state from a snapshot, retained once. Returns undefined if no snapshot is newer than `after`. */
   async #restored(
     opening: Opening,
     wanted: Pick<Restore, 'upTo' | 'after' | 'dedupWindow'>,
@@ -195,26 +193,28 @@ export class HistoricalStateCache {
     const onSetAside = (snapshot: SetAside): void => setAside(opening, snapshot);
     const rest = resting(assertWanted);
     const restored = await restoreNewest(config, place, { ...wanted, memory, onSetAside, rest });
-    return restored && new HistoricalState(opening, restored, clock).hold();
+    return restored && new HistoricalState(opening, restored, clock).retain();
   }
 
-  /** Returns the state held once. */
+  /** Makes an empty state, retained once. */
   #empty(opening: Opening, dedupWindow: number): HistoricalState {
     const { memory, clock } = this.options;
-    return new HistoricalState(opening, emptyState(opening, memory, dedupWindow), clock).hold();
+    return new HistoricalState(opening, emptyState(opening, memory, dedupWindow), clock).retain();
   }
 
-  /** The nearest earlier state that no search uses: going on from there costs less than beginning. */
+  /**
+   * Returns the nearest earlier state that no search uses, since continuing from there costs less than starting over.
+   */
   #nearestBefore(opening: Opening, sequence: number): HistoricalState | undefined {
     let nearest: HistoricalState | undefined;
     for (const past of this.#keptOf(opening))
-      if (past.sequence < sequence && past.sequence > (nearest?.sequence ?? 0) && !past.isHeld) nearest = past;
+      if (past.sequence < sequence && past.sequence > (nearest?.sequence ?? 0) && !past.isInUse) nearest = past;
     return nearest;
   }
 
-  /** Returns the state held once, and not kept any more. */
+  /** Takes the nearest earlier state out of the cache, retained once. */
   #takeBefore(opening: Opening, sequence: number): HistoricalState | undefined {
-    const nearest = this.#nearestBefore(opening, sequence)?.hold();
+    const nearest = this.#nearestBefore(opening, sequence)?.retain();
     if (nearest !== undefined) this.#kept.delete(keyOf(opening, nearest.sequence));
     return nearest;
   }
@@ -225,10 +225,10 @@ export class HistoricalStateCache {
     past.keep();
     this.#kept.set(key, past);
     if (this.#kept.peek(key) !== past) past.drop();
-    this.#tellKept();
+    this.#measureKept();
   }
 
-  #tellKept(): void {
+  #measureKept(): void {
     this.options.measured({ what: 'kept', bytes: this.keptBytes });
   }
 
@@ -237,7 +237,7 @@ export class HistoricalStateCache {
   }
 }
 
-/** Returns the state once the work is done; releases it where the work fails. */
+/** Returns the state once the work is done; releases it if the work fails. */
 async function orRelease(past: HistoricalState, work: () => Promise<void>): Promise<HistoricalState> {
   try {
     await work();

@@ -1,6 +1,6 @@
 /**
- * Past states that the present structures still hold: each slot knows when it was born and died, and no part of the state
- * that the search names has been lost since. Always exact, and the same to the last bit as in the state rebuilt.
+ * Past states that are still in memory. Each slot knows its birth and death, and no part of the state that the search
+ * needs has been lost. Results are exact, and bit for bit those of the rebuilt state.
  */
 import { LRUCache } from 'lru-cache';
 import { toHex } from '../../shared/hashing/hash.js';
@@ -16,13 +16,13 @@ import type { SearchedParts } from '../state/versionVisibility.js';
 import type { AsOfAnswer, AsOfOptions } from './messages.js';
 import { searchAsOf } from './searchState.js';
 
-/** State hashes that are remembered, for requests that are repeated. */
+/** State hashes that are cached for repeated requests. */
 const HASHES_KEPT = 64;
 /** Tombstones between two looks at the clock, if no metadata is read. */
 const TOMBSTONES_PER_LOOK = 64;
 
 export class InMemoryView {
-  /** By sequence. */
+  /** State hash by sequence. */
   readonly #hashes = new LRUCache<number, string>({ max: HASHES_KEPT });
 
   constructor(
@@ -31,8 +31,8 @@ export class InMemoryView {
   ) {}
 
   /**
-   * Searches the state after `sequence` events, 1 or more, which are applied. Undefined where memory does not hold it, or
-   * lost it meanwhile.
+   * Searches the state after `sequence` events. They are applied, and at least 1. Returns undefined if the state is not
+   * in memory, or was lost during the search.
    */
   async search(
     sequence: number,
@@ -42,14 +42,14 @@ export class InMemoryView {
   ): Promise<AsOfAnswer | undefined> {
     const { vectors, versions } = this.state;
     const named = namedIn(options);
-    if (!versions.holds(sequence, named) || !this.#mayTell(options.like, sequence)) return undefined;
+    if (!versions.holds(sequence, named) || !this.#mayKnow(options.like, sequence)) return undefined;
     const scan = vectors.beginScan();
     try {
       const resting = slice();
       const stateHash = await this.hashOf(sequence, resting);
       const rows = await this.#rowsAt(sequence, options.filter, resting);
-      // From here on no row is lost, since the scan holds them, and texts are those of the call. The graph may change, and
-      // so may the metadata that groups and fields are read from, and a record that is deleted has no external id.
+      // From here on no row is lost, since the scan keeps them, and texts are those of the call. The graph may change,
+      // and so may metadata that groups and fields are read from. A deleted record has no external id.
       if (!versions.holds(sequence, named)) return undefined;
       const timeMs = versions.timeAt(sequence);
       const found = await searchAsOf(searchedAmong(this.state, rows), timeMs, query, options, slice);
@@ -63,8 +63,8 @@ export class InMemoryView {
   }
 
   /**
-   * The hash of the state after `sequence` events, 1 or more, which are applied; `versions` must tell it. Costs a look at
-   * each record that was changed or deleted since, once.
+   * Returns the hash of the state after `sequence` events. They are applied, and at least 1; `versions` must still have
+   * the hash. Looks once at each record that was changed or deleted since.
    */
   async hashOf(sequence: number, slice: Slice): Promise<string> {
     const hash = this.#hashes.get(sequence) ?? toHex(stateHash(await this.#summaryOf(sequence, slice)));
@@ -72,8 +72,8 @@ export class InMemoryView {
     return hash;
   }
 
-  /** Whether the record, if one is named, certainly lived then: it does now, and was inserted before. */
-  #mayTell(recordId: number | undefined, sequence: number): boolean {
+  /** Whether the named record, if any, certainly lived at that time: it is live now, and was inserted before. */
+  #mayKnow(recordId: number | undefined, sequence: number): boolean {
     const { versions } = this.state;
     if (recordId === undefined) return true;
     return this.state.liveSlotOf(recordId) !== undefined && recordId <= versions.recordsAt(sequence);
@@ -82,7 +82,7 @@ export class InMemoryView {
   async #summaryOf(sequence: number, slice: Slice): Promise<StateSummary> {
     const { tree, graph, versions } = this.state;
     const { configHash } = this.history;
-    // Before a rest: a write of the graph may make it a root that is not kept.
+    // Read the root before a pause: a write of the graph may drop it.
     const graphRoot = graph.rootAt(sequence);
     const stateRoot = await inSlices(tree.pastRoot(versions.recordsAt(sequence), sequence), slice);
     const chainHead = this.history.tree.chainHead(sequence);
@@ -90,12 +90,12 @@ export class InMemoryView {
   }
 
   /**
-   * The rows of the records that lived after `sequence` events, and matched the filter: those that live now and had been
-   * inserted then, and those that were tombstoned since.
+   * Returns the rows of the records that lived after `sequence` events and match the filter. These are live rows that
+   * had been inserted then, and rows that were tombstoned since.
    *
-   * Writes may come in meanwhile. A row that is inserted is too young; one that is tombstoned is found at the end, where
-   * tombstones are looked at; one that is freed and lived then makes the state one that memory does not hold any more, which
-   * the caller must check. A scan must be running, so that no slot passes to another record.
+   * Writes may happen in a pause. A row that is inserted is too young. One that is tombstoned is found in the last
+   * step. One that lived then and is freed removes the state from memory, which the caller must check. A scan must be
+   * running, so that no slot is reused.
    */
   async #rowsAt(sequence: number, filter: Filter | undefined, slice: Slice): Promise<SlotSet> {
     const { vectors, versions, metadata } = this.state;
@@ -125,31 +125,31 @@ const namedIn = ({ filter, text, graph, group, fields }: AsOfOptions): SearchedP
   graph: graph !== undefined,
 });
 
-/** A collection that has these rows alone, to which a filter has been applied. */
-function searchedAmong(state: CollectionState, held: SlotSet): Searched {
+/** A collection with only these rows, to which a filter has been applied. */
+function searchedAmong(state: CollectionState, only: SlotSet): Searched {
   const { vectors, metadata, texts, graph, insertions } = state;
   return {
     vectors: {
       shape: vectors.shape,
       blocks: vectors.blocks,
-      liveCount: held.count,
+      liveCount: only.count,
       idOf: vectors.idOf,
       beginScan: () => vectors.beginScan(),
       endScan: (scan) => vectors.endScan(scan),
-      search: (query, k, pause) => vectors.search(query, k, pause, { held }),
+      search: (query, k, pause) => vectors.search(query, k, pause, { only }),
       rank: (query, k, slots, pause) => vectors.rank(query, k, slots, pause),
       searchWeighted: (query, k, weights, pause, _, bounds) =>
-        vectors.searchWeighted(query, k, weights, pause, { held }, bounds),
+        vectors.searchWeighted(query, k, weights, pause, { only }, bounds),
       gather: (query, collector, weights, pause, among, bounds) =>
-        vectors.gather(query, collector, weights, pause, { held: among?.held?.intersection(held) ?? held }, bounds),
+        vectors.gather(query, collector, weights, pause, { only: among?.only?.intersection(only) ?? only }, bounds),
       vectorBytes: (slot) => vectors.vectorBytes(slot),
     },
-    index: { serving: 'brute', search: (query, k) => vectors.search(query, k, sliceTurns(), { held }) },
+    index: { serving: 'brute', search: (query, k) => vectors.search(query, k, sliceTurns(), { only }) },
     metadata: {
-      select: async () => () => held,
+      select: async () => () => only,
       values: async (path, _, slice) => {
-        const valuesNow = await metadata.values(path, undefined, slice, held);
-        return () => ({ ...valuesNow(), matching: held });
+        const valuesNow = await metadata.values(path, undefined, slice, only);
+        return () => ({ ...valuesNow(), matching: only });
       },
       longValue: (...of) => metadata.longValue(...of),
     },

@@ -1,8 +1,8 @@
 /**
- * The reading of a log for the thread of past states. The owner's thread reads, as it has the connections; each reading has
- * a port of its own, which either side closes to end it.
+ * The reading of a log for the thread of past states. The owner's thread reads, since it has the connections. Each
+ * reading has its own port, which either side closes to end it.
  *
- *   owner ──frames, at last the outcome──▶ thread of past states ──bytes that are taken: as many more may come──▶ owner
+ *   Owner ──frames, then the outcome──▶ thread of past states ──bytes taken: so many more may come──▶ owner
  */
 import { on } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
@@ -14,12 +14,12 @@ import { Slice } from '../../shared/scheduling/slice.js';
 import type { FrameSource } from '../snapshot/opening.js';
 import { asOfOutcome, type LogRequest, unwrapAsOf } from './messages.js';
 
-/** Frames are packed until they are so many bytes: a message costs as much as copying some 50 KiB. */
+/** Frames are packed up to this many bytes: a message costs as much as copying some 50 KiB. */
 const PACK_BYTES = 256 << 10;
-/** Bytes that may be in flight at once, unless the reader says otherwise; one frame goes however large it is. */
+/** Most bytes in flight, unless the reader requests another bound. A single larger frame is sent too. */
 const IN_FLIGHT_BYTES = 4 << 20;
 
-/** Frames one after another, in memory that is transferred between the threads. */
+/** Consecutive frames, in memory that is transferred between the threads. */
 export interface PackedFrames {
   readonly positions: Float64Array;
   readonly lengths: Uint32Array;
@@ -28,9 +28,9 @@ export interface PackedFrames {
 
 export type FeedMessage = PackedFrames | ThreadOutcome<null>;
 
-/** The log that the other thread reads; `request` passes a request to it. */
+/** Reads a log through the other thread; `request` sends a request there. */
 export const fedLog = (request: (request: LogRequest) => void): FrameSource => ({
-  /** Throws what the reading of the log threw. */
+  /** Throws the error of the reading in the other thread. */
   async *read(after, upTo, inFlightBytes) {
     const { port1, port2 } = new MessageChannel();
     const messages = on(port1, 'message', { close: ['close'] }) as AsyncIterable<[FeedMessage]>;
@@ -51,7 +51,10 @@ export const fedLog = (request: (request: LogRequest) => void): FrameSource => (
   },
 });
 
-/** Reads a log for the other thread; resolves when it is not read any more. Copies each frame once, as the log owns it. */
+/**
+ * Reads a log for the other thread. Resolves when the log is no longer read. Copies each frame once, since the log owns
+ * it.
+ */
 export async function feedLog(
   log: FrameSource,
   clock: Clock,
@@ -118,7 +121,9 @@ function* unpacked({ positions, lengths, bytes }: PackedFrames): Generator<Store
   }
 }
 
-/** Whether the frame has event `upTo`. Bytes that are no frame end the reading; the other thread finds the damage. */
+/**
+ * Whether the frame has event `upTo`. Bytes that are not a frame end the reading; the other thread finds the damage.
+ */
 function reaches({ bytes }: StoredFrame, upTo: number): boolean {
   try {
     const { firstSequence, events } = readFrameHeader(bytes);

@@ -1,14 +1,14 @@
-/** What is measured of searches of the past. */
+/** Measurements of searches of past states. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 
-/** Passes between threads. */
+/** A measurement, as it is sent between threads. */
 export type Measured =
   | { readonly what: 'searched'; readonly from: 'kept' | 'rebuilt' }
   | { readonly what: 'rebuilt'; readonly outcome: 'done' | 'failed'; readonly seconds: number }
-  /** Memory of the states that are kept, estimated. */
+  /** Estimated memory of kept states. */
   | { readonly what: 'kept'; readonly bytes: number }
-  /** The thread died, and what waited for it failed. */
+  /** The thread died, and its requests failed. */
   | { readonly what: 'died' };
 
 export function countMeasured(metrics: Metrics, measured: Measured): void {

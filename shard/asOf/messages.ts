@@ -1,4 +1,4 @@
-/** The messages between the owner's thread and the thread of past states. All of them can be cloned. */
+/** The messages between the owner's thread and the thread of past states. All can be cloned. */
 import type { MessagePort } from 'node:worker_threads';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import type { Position } from '../../shared/log/eventLog.js';
@@ -16,7 +16,7 @@ export type ToWorker =
   | AskSearch
   | (AsOfRequest & { op: 'snapshot'; upTo: number })
   | (AsOfRequest & { op: 'check'; from: LogPlace; upTo: LogPlace })
-  /** Answered when no work for the opening goes on. */
+  /** Answered when no work for the opening continues. */
   | (AsOfRequest & { op: 'close' });
 
 /** `id`: that of the answer. */
@@ -28,19 +28,19 @@ interface AsOfRequest {
 export interface AskSearch extends AsOfRequest {
   readonly op: 'search';
   readonly sequence: number;
-  /** The time until the caller's deadline. */
+  /** Time until the caller's deadline. */
   readonly remainingMs: number;
-  /** Components; undefined: the vector of the record `like`. */
+  /** Components; undefined for the vector of the record `like`. */
   readonly query: Int32Array | undefined;
   readonly options: AsOfOptions;
 }
 
 export interface AsOfOptions extends SearchOptions {
-  /** The instant to which ages are counted; undefined: the time of the state's last event. */
+  /** Instant for ages; undefined for the time of the state's last event. */
   readonly agedToMs: number | undefined;
 }
 
-/** What is read, as `FrameSource.read`, and where the frames go. */
+/** Arguments of `FrameSource.read`, and the port for the frames. */
 export interface LogRequest {
   readonly after: Position;
   readonly upTo: number;
@@ -50,13 +50,13 @@ export interface LogRequest {
 
 export interface AsOfAnswer {
   readonly found: FoundFields;
-  /** The time of the state's last event; null before the first. */
+  /** Time of the state's last event; null before the first. */
   readonly timeMs: number | null;
-  /** Hex. */
+  /** Hex digits. */
   readonly stateHash: string;
 }
 
-/** The answers, by the `op` of the request. */
+/** Answers, by the `op` of the request. */
 export interface AsOfAnswers {
   readonly search: AsOfAnswer;
   readonly snapshot: SavedSnapshot | undefined;
@@ -68,7 +68,7 @@ export type AsOfReply = AsOfAnswers[keyof AsOfAnswers];
 export type FromWorker =
   | { op: 'answer'; id: number; outcome: ThreadOutcome<AsOfReply> }
   | ({ op: 'read'; opening: number } & LogRequest)
-  /** Tells how far the check of a log has come; `id`: that of its answer. */
+  /** Reports the progress of a check. `id`: that of its answer. */
   | { op: 'checked'; id: number; reached: LogPlace }
   | { op: 'measured'; measured: Measured }
   | { op: 'setAside'; opening: number; snapshot: SetAside };

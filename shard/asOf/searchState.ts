@@ -5,7 +5,7 @@ import { type Searched, searchCollection } from '../search/search.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { AsOfOptions } from './messages.js';
 
-/** Searches a state exactly. `timeMs`: the time of its last event; null before the first. */
+/** Searches a state exactly. `timeMs`: time of its last event; null before the first. */
 export function searchState(
   state: CollectionState,
   timeMs: number | null,
@@ -18,7 +18,7 @@ export function searchState(
   return searchAsOf(searched, timeMs, query, options, slice);
 }
 
-/** Searches with ages counted to the instant in the options, or to the state's last event. */
+/** Searches with ages relative to the instant in the options, by default to the state's last event. */
 export function searchAsOf(
   searched: Searched,
   timeMs: number | null,

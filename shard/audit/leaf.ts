@@ -49,7 +49,7 @@ const encryptedView = new DataView(encryptedMessage.buffer);
  * message.
  *
  *   0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms.
- *   U32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id.
+ *   u32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id.
  */
 export function leafHash(record: LeafRecord): Uint8Array {
   const { vector, metadata, text, externalId } = record;

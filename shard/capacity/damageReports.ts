@@ -20,7 +20,7 @@ export class DamageReports {
   }
 
   /** The reports for the heartbeat, which holds a bounded number, by collection. */
-  told(): Damage[] {
+  reported(): Damage[] {
     const all = [...this.#found.values()].sort((one, other) => (one.collectionId ?? 0) - (other.collectionId ?? 0));
     return all.slice(0, DAMAGES_TOLD_MAX);
   }

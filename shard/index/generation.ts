@@ -169,7 +169,7 @@ export class Generation {
     // A record that was replaced during the search was looked up at two rows, or at none. Repeat exactly. `eligible`
     // has the rows of the time of the call.
     if (this.#replaced !== replacedBefore)
-      return vectors.search(query, k, pause, eligible === undefined ? {} : { held: eligible });
+      return vectors.search(query, k, pause, eligible === undefined ? {} : { only: eligible });
     // An index that finds too few rows may have missed some, which rows of the tail do not replace.
     const available = eligible === undefined ? vectors.liveCount : eligible.count;
     const isShort = (): boolean =>

@@ -121,11 +121,11 @@ export class Column {
   /** Rebuilds a chunk with room for `at` and a width for `value`, and writes the value. */
   #make(number: number, at: number, value: number): void {
     const chunk = this.#chunks[number];
-    const held = chunk?.distances.length ?? 0;
-    const grown = number > 0 ? CHUNK : Math.min(CHUNK, Math.max(FIRST_CHUNK, at + 1, 2 * held));
-    const count = at < held ? held : grown;
+    const before = chunk?.distances.length ?? 0;
+    const grown = number > 0 ? CHUNK : Math.min(CHUNK, Math.max(FIRST_CHUNK, at + 1, 2 * before));
+    const count = at < before ? before : grown;
     const numbers = new Float64Array(count).fill(this.fill);
-    for (let i = 0; i < held; i++) numbers[i] = this.#read(chunk!, i);
+    for (let i = 0; i < before; i++) numbers[i] = this.#read(chunk!, i);
     numbers[at] = value;
     while (this.#chunks.length < number) this.#chunks.push(undefined);
     this.#chunks[number] = packed(numbers, this.fill, chunk !== undefined && value < chunk.base);

@@ -17,7 +17,7 @@ export interface ScannedRows {
   endScan(scan: number): void;
 }
 
-/** The rows that a scan considers: the live rows that are in each given set, or exactly those of `held`. */
+/** The rows that a scan considers: the live rows that are in each given set, or exactly those of `only`. */
 export interface Among {
   readonly eligible?: SlotSet | undefined;
   /** Live rows to leave out. */
@@ -25,7 +25,7 @@ export interface Among {
   /** Eligible rows that are known to be live. */
   readonly within?: SlotSet | undefined;
   /** Exactly these rows, live or retired. The set must not change during the scan. */
-  readonly held?: SlotSet | undefined;
+  readonly only?: SlotSet | undefined;
 }
 
 /**
@@ -45,8 +45,8 @@ export class RowChoice {
 
   /** Upper bound of the number of rows. */
   get most(): number {
-    const { eligible, except, within, held } = this.among;
-    if (held !== undefined) return held.count;
+    const { eligible, except, within, only } = this.among;
+    if (only !== undefined) return only.count;
     const left = (within?.count ?? this.vectors.liveCount) - (except?.count ?? 0);
     return Math.min(left, eligible?.count ?? left);
   }
@@ -59,8 +59,8 @@ export class RowChoice {
   /** Returns true if block `index` holds no row to consider; false if it may hold one. */
   isEmpty(index: number): boolean {
     if (this.#frozen !== undefined) return this.#frozen.rows[index] === undefined;
-    const { eligible, except, within, held } = this.among;
-    if (held !== undefined) return held.countIn(index) === 0;
+    const { eligible, except, within, only } = this.among;
+    if (only !== undefined) return only.countIn(index) === 0;
     if (this.vectors.blocks[index]!.live.count === (except?.countIn(index) ?? 0)) return true;
     return eligible?.countIn(index) === 0 || within?.countIn(index) === 0;
   }
@@ -71,16 +71,16 @@ export class RowChoice {
    */
   rows(index: number): BitSet {
     if (this.#frozen !== undefined) return this.#frozen.rows[index]!;
-    const { held, eligible, within, except } = this.among;
-    if (held !== undefined) return held.bitmap(index)!;
+    const { only, eligible, within, except } = this.among;
+    if (only !== undefined) return only.bitmap(index)!;
     const { live } = this.vectors.blocks[index]!;
-    const only = eligible?.bitmap(index);
+    const chosen = eligible?.bitmap(index);
     const without = except?.bitmap(index);
-    if (only === undefined && without === undefined && (within?.countIn(index) ?? live.count) === live.count)
+    if (chosen === undefined && without === undefined && (within?.countIn(index) ?? live.count) === live.count)
       return live;
     this.#rows = this.#rows?.copy(live) ?? live.clone();
     const rows = this.#rows;
-    if (only !== undefined) rows.intersect(only);
+    if (chosen !== undefined) rows.intersect(chosen);
     if (within !== undefined) rows.intersect(within.bitmap(index)!);
     if (without !== undefined) rows.subtract(without);
     return rows;

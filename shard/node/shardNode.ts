@@ -157,7 +157,7 @@ export class ShardNode {
     }
     const { damages, memoryGuard, storeGuard } = this.#services.context;
     const full = [...(memoryGuard.isFull ? ['memory' as const] : []), ...(storeGuard.isFull ? ['store' as const] : [])];
-    return { collections, records, damages: damages.told(), full, leaving: this.#isLeaving };
+    return { collections, records, damages: damages.reported(), full, leaving: this.#isLeaving };
   }
 
   gauges(): Readings {

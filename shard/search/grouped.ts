@@ -63,7 +63,7 @@ export async function groupedSearch(
     ...(scoreMost === undefined ? {} : { scoreMost }),
   };
   const firsts = new FirstOfGroups(k, values, vectors.idOf);
-  await vectors.gather(query, firsts, weights, () => firsts.rest(slice), { held: rows }, bounds);
+  await vectors.gather(query, firsts, weights, () => firsts.rest(slice), { only: rows }, bounds);
   await firsts.settle(slice);
   const groups = await firsts.sorted(slice);
   const answer = ({ slots, scores, of }: GroupHits): GroupedFound => {
@@ -73,7 +73,7 @@ export async function groupedSearch(
   if (size === 1) return answer({ ...groups, of: Int32Array.from(groups.slots.keys()) });
   const members = new MembersOfGroups(groups.ordinals, size, values, vectors.idOf);
   const theirs = await rowsOf(members, values, rows, slice);
-  await vectors.gather(query, members, weights, () => members.rest(slice), { held: theirs }, bounds);
+  await vectors.gather(query, members, weights, () => members.rest(slice), { only: theirs }, bounds);
   await members.settle(slice);
   return answer(await members.sorted(slice));
 }
@@ -217,9 +217,9 @@ class FirstOfGroups extends GroupCollector {
   }
 
   protected meet(ordinal: number): void {
-    const held = this.#places[ordinal]!;
-    if (held > 0) {
-      if (this.#compare(held - 1) < 0) this.#sink(held - 1, ordinal);
+    const place = this.#places[ordinal]!;
+    if (place > 0) {
+      if (this.#compare(place - 1) < 0) this.#sink(place - 1, ordinal);
     } else if (this.#count < this.k) this.#rise(ordinal);
     else if (this.#precedes(ordinal, 0)) {
       // If the forgotten group returns, then by a row that is better than all its earlier ones.

@@ -1,6 +1,6 @@
 /**
- * Verifies the part of a log that a snapshot replaces, frame by frame, chained from the genesis to the snapshot's place.
- * Applies no event, and holds only a few frames.
+ * Verifies the part of a log that a snapshot replaces, frame by frame, chained from the genesis to the snapshot's
+ * place. Applies no event, and keeps only a few frames in memory.
  */
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -9,7 +9,7 @@ import { type CheckPace, PIECE_BYTES } from '../../shared/scheduling/checkPace.j
 import { configHashIn, verifiedFrame } from '../state/replay.js';
 import type { Opening } from './opening.js';
 
-/** The end of a frame of a log. Passes between threads. */
+/** The end of a frame of a log. It can be sent between threads. */
 export interface LogPlace {
   readonly position: Position;
   readonly end: LogEnd;
@@ -17,9 +17,9 @@ export interface LogPlace {
 
 export const LOG_BEGIN: LogPlace = { position: LOG_START, end: EMPTY_LOG };
 
-/** Bytes that the owner's thread may have in flight to this one: it reads no faster than they are verified. */
+/** Most bytes in flight from the owner's thread, which reads no faster than they are verified. */
 const IN_FLIGHT_BYTES = 128 << 10;
-/** The fixed cost of reading a frame, in bytes read in the same time. */
+/** Fixed cost of reading a frame, in bytes that are read in that time. */
 const FRAME_COST_BYTES = 8 << 10;
 
 interface LogCheck {
@@ -30,8 +30,8 @@ interface LogCheck {
 }
 
 /**
- * Verifies from one place to the other. Calls `onReached` now and then and at the end: a check that failed may go on from
- * there. False where the log ended before. Throws Damaged, and the reason where the opening is closed.
+ * Verifies from one place to the other. Calls `onReached` now and then and at the end: a failed check may continue from
+ * there. Returns false if the log ended too early. Throws Damaged, and the reason of a closed opening.
  */
 export async function checkLog(
   { log, config, closing }: Opening,
@@ -56,7 +56,7 @@ export async function checkLog(
   return false;
 }
 
-/** Copies the head: a view would take its whole buffer along between threads. */
+/** Copies the head: a view would send its whole buffer between threads. */
 export const placeAt = (position: Position, end: LogEnd): LogPlace => ({
   position,
   end: { ...end, chainHead: new Uint8Array(end.chainHead) },
@@ -69,5 +69,5 @@ function assertSame({ position, end }: LogPlace, upTo: LogPlace): void {
     end.logBytes === upTo.end.logBytes &&
     end.lastTimeMs === upTo.end.lastTimeMs &&
     Buffer.compare(end.chainHead, upTo.end.chainHead) === 0;
-  if (!isSame) throw new Damaged(`frame at ${position}: it does not end as the log did when the snapshot was made`);
+  if (!isSame) throw new Damaged(`frame at ${position}: it does not end with the chain head of the snapshot`);
 }

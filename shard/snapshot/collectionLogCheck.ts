@@ -1,9 +1,9 @@
 /**
- * The background check of the log before a collection's snapshot, which opening the collection did not read: it finds
- * damage there that no request would meet.
+ * The background check of the log before a collection's snapshot. Opening the collection did not read that part, so the
+ * check finds damage that no request would meet.
  *
- *   waits ──its turn──▶ is read ──▶ whole
- *     ▲                  │    └──▶ damaged: reported once
+ *   Waits ──its turn──▶ is read ──▶ whole.
+ *     ▲                  │    └──▶ damaged: reported once.
  *     └──after a while───┘ could not be read
  */
 import { messageOf } from '../../shared/errors/errors.js';
@@ -12,10 +12,10 @@ import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { LOG_BEGIN, type LogPlace } from './checkLog.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
-/** A log that ends too early this often, with nothing read in between, has lost its end. */
+/** A log that ends too early this often, with no progress in between, has lost its end. */
 const ENDS_EARLY_MAX = 3;
 
-/** As `CollectionAsOf.check`. */
+/** Signature of `CollectionAsOf.check`. */
 export type CheckLog = (from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void) => Promise<boolean>;
 
 export class CollectionLogCheck {
@@ -37,7 +37,7 @@ export class CollectionLogCheck {
     this.#takeTurn();
   }
 
-  /** Ends reports, and further tries. */
+  /** Stops reports and further tries. */
   stop(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -45,7 +45,7 @@ export class CollectionLogCheck {
     this.services.unchecked.delete(this.collection.id);
   }
 
-  /** Resolves when it has ended; its reading has been told to end. Does not wait for its turn. */
+  /** Resolves when the check has ended. The caller must end its reading. Does not wait for its turn. */
   async close(): Promise<void> {
     this.stop();
     await this.#checking;
@@ -94,10 +94,10 @@ export class CollectionLogCheck {
     this.#endedEarly = 0;
   }
 
-  /** A replica that lags, or the owner's connection, may cause this once; events that were there do not stay away. */
+  /** A stale replica or the owner's connection may cause this once. Events that were stored do not stay away. */
   #endsEarly(): Error {
     const last = this.upTo.end.nextSequence - 1;
-    const reason = `it ends before event ${last}, which was there when the snapshot was made`;
+    const reason = `it ends before event ${last}, which the snapshot has`;
     return ++this.#endedEarly >= ENDS_EARLY_MAX ? new Damaged(reason) : new Error(reason);
   }
 }

@@ -1,4 +1,4 @@
-/** Decides when a collection gets its next snapshot. The thread of historical states makes it. */
+/** Decides when a collection gets its next snapshot. The thread of past states makes it. */
 import { messageOf } from '../../shared/errors/errors.js';
 import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import type { SavedSnapshot } from './savedSnapshots.js';
@@ -6,24 +6,24 @@ import type { SnapshotServices } from './snapshotServices.js';
 
 export interface SnapshotMark {
   readonly sizeBytes: number;
-  /** Of the log that it replaces. */
+  /** Bytes of the log that the snapshot replaces. */
   readonly logBytes: number;
   readonly madeAtMs: number;
 }
 
-/** After a failure the next try comes after this part of the usual growth of the log. */
+/** After a failure the next try is due after this part of the usual growth of the log. */
 const RETRY_PART = 4;
 
 export class CollectionSnapshots {
   #last: SnapshotMark | undefined;
-  /** Log bytes at which the next one is due. */
+  /** Log bytes at which the next snapshot is due. */
   #dueAtBytes: number;
-  /** One waits for its turn, or is being made. */
+  /** Whether a snapshot waits for its turn, or is being made. */
   #isWanted = false;
   #making: Promise<void> | undefined;
   #closed = false;
 
-  /** `make`: makes one of the newest frame end at or before that event; undefined where nothing is new. */
+  /** `make` makes a snapshot of the newest frame end at or before that event; undefined if nothing is new. */
   constructor(
     private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
@@ -35,7 +35,7 @@ export class CollectionSnapshots {
     this.#dueAtBytes = (last?.logBytes ?? 0) + this.#stepBytes;
   }
 
-  /** Called when the log may have grown. Mostly costs a comparison. */
+  /** Call it when the log may have grown. Usually costs a comparison. */
   consider(): void {
     if (this.#closed || this.#isWanted || this.now().logBytes < this.#dueAtBytes) return;
     this.#isWanted = true;
@@ -46,14 +46,17 @@ export class CollectionSnapshots {
     });
   }
 
-  /** Resolves when none is being made; its maker has been told to end. Does not wait for one that waits its turn. */
+  /** Resolves when no snapshot is being made. The caller must end the maker. Does not wait for a snapshot's turn. */
   async close(): Promise<void> {
     this.#closed = true;
     this.services.madeAtMs.delete(this.collection.id);
     await this.#making;
   }
 
-  /** The log grows by at least half the size of the last snapshot, so that snapshots cost less than the log. */
+  /**
+   * Growth of the log between snapshots: at least half the size of the last one, so that snapshots cost less than the
+   * log.
+   */
   get #stepBytes(): number {
     return Math.max(this.services.everyBytes, (this.#last?.sizeBytes ?? 0) / 2);
   }

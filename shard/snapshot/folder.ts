@@ -1,4 +1,4 @@
-/** The snapshots of one collection: `<sequence>.snapshot`, and `….damaged` for those that did not verify, in a folder. */
+/** The folder of one collection's snapshots: `<sequence>.snapshot`, and `….damaged` for those that did not verify. */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, fileBytes, move } from '../../shared/files/durable.js';
@@ -11,11 +11,11 @@ export interface SnapshotName {
   readonly sizeBytes: number;
 }
 
-/** Zero padded, so that the names sort as the sequences do. */
+/** The path of a snapshot. Numbers are zero padded, so that names sort by sequence. */
 export const snapshotPath = (folder: string, sequence: number): string =>
   join(folder, `${String(sequence).padStart(16, '0')}.snapshot`);
 
-/** Newest first; none where there is no folder. Opens no file. */
+/** Returns the snapshots, newest first; empty without a folder. Opens no file. */
 export async function snapshotsIn(folder: string): Promise<SnapshotName[]> {
   const found: SnapshotName[] = [];
   for (const name of await namesIn(folder)) {
@@ -28,7 +28,7 @@ export async function snapshotsIn(folder: string): Promise<SnapshotName[]> {
   return found.sort((one, other) => other.sequence - one.sequence);
 }
 
-/** Renames a damaged snapshot, for inspection, to a name that is not taken. Returns that name. */
+/** Renames a damaged snapshot, for inspection, to a free name. Returns that name. */
 export async function setAside(path: string): Promise<string> {
   const taken = new Set(await namesIn(join(path, '..')));
   let aside = `${path}.damaged`;

@@ -1,4 +1,4 @@
-/** Snapshots as the thread of historical states writes and restores them. */
+/** Writes and restores snapshots in the thread of past states. */
 import { systemClock } from '../../shared/clock.js';
 import { isOfSystem, makeDirectory } from '../../shared/files/durable.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -13,21 +13,22 @@ import { assertOfCollection } from './snapshotIdentity.js';
 import { writeSnapshot } from './writeSnapshot.js';
 
 export interface Restore {
-  /** No event after it is in the state. */
+  /** The state has no event after this one. */
   readonly upTo: number;
-  /** A snapshot at or before this event is of no use: a cached state is as near. */
+  /** A snapshot at or before this event is of no use, since a cached state is as near. */
   readonly after: number;
   readonly dedupWindow: number;
   readonly memory: VectorMemory;
   /** Called for each snapshot that did not verify. */
   readonly onSetAside: (snapshot: SetAside) => void;
-  /** Called after each slice of work; ends it by throwing. */
+  /** Called after each slice of work; may throw to end it. */
   readonly rest: () => Promise<void>;
 }
 
 /**
- * The newest snapshot with `after` < sequence <= `upTo` that can be read and verifies; undefined where there is none. The caller destroys
- * its vectors; where this throws they are destroyed. That it belongs to the log was checked at the collection's opening.
+ * Restores the newest snapshot with `after` < sequence <= `upTo` that can be read and verifies; undefined if none can.
+ * The caller destroys its vectors; on an error they are destroyed here. That it belongs to the log was checked at the
+ * opening.
  */
 export async function restoreNewest(
   config: CollectionConfig,
@@ -48,22 +49,22 @@ export async function restoreNewest(
   return undefined;
 }
 
-/** The log has everything that a snapshot has, so a disk that fails is no reason to fail. */
+/** Ignores a disk that fails, since the log has everything that a snapshot has. */
 function noneIfUnreadable(error: unknown): [] {
   if (!isOfSystem(error)) throw error;
   return [];
 }
 
-/** One that cannot be renamed is found damaged again the next time. */
-async function tryToSetAside(path: string, { message: reason }: Error, tell: Restore['onSetAside']): Promise<void> {
+/** Tries to rename a damaged snapshot. If it cannot be renamed, it is found damaged again the next time. */
+async function tryToSetAside(path: string, { message: reason }: Error, report: Restore['onSetAside']): Promise<void> {
   try {
-    tell({ name: await setAside(path), reason });
+    report({ name: await setAside(path), reason });
   } catch (error) {
     if (!isOfSystem(error)) throw error;
   }
 }
 
-/** Durable when it resolves. Throws where it cannot be written; then nothing of it is left. */
+/** Writes a snapshot, durable when this resolves. Throws if it cannot be written, and then leaves no file. */
 export async function saveSnapshot(
   config: CollectionConfig,
   { folder }: SnapshotPlace,

@@ -1,49 +1,53 @@
 /**
- * The bytes of a snapshot: the state of a collection after the last event of a frame, from which it is opened without
- * reading its log up to there. All integers and floats are little-endian; u64 are below 2^53.
+ * The bytes of a snapshot: the state of a collection after the last event of a frame. A collection is opened from it
+ * without reading the log up to there. Integers and floats are little-endian; u64 are below 2^53.
  *
- *   header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before
- *   chunks   16  one after another, without a gap: see below
- *   facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes | u64 position of the
- *                last frame | u64 record ids ever given | u64 live records | u64 request ids the window takes | u64 sequence
- *                of the last write that changed the graph | u64 1 where that was one of a record, else 0 | u64 bytes the
- *                state takes beside its vectors | u64 made at, unix ms | config hash | chain head | state hash (32 each)
- *   table        one entry a chunk, in the order of the file: u32 kind | u32 rows stored | u64 first row | u64 rows |
- *                u64 offset | u64 length | seal (32)
- *   trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32)
+ *   Header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before.
+ *   Chunks   16  one after another, without a gap: see below.
+ *   Facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes.
+ *                u64 position of the last frame | u64 record ids ever given | u64 live records.
+ *                u64 request ids the window takes | u64 sequence of the last write that changed the graph.
+ *                u64 1 if that was a record's, else 0 | u64 bytes of the state besides its vectors.
+ *                u64 made at, unix ms | config hash | chain head | state hash (32 each).
+ *   Table        per chunk, in the order of the file: u32 kind | u32 rows stored | u64 first row.
+ *                u64 rows | u64 offset | u64 length | seal (32).
+ *   Trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32).
  *
- * A chunk holds rows of one kind, about a MiB of them: writer and reader hold no more than that of the file at a time.
- * Its seal is H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes); the seal of a chunk of
- * records is taken over the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table holds
- * the seals and is under the file's checksum, which so covers every byte of the file.
+ * A chunk has rows of one kind, about a MiB of them. Writer and reader have one chunk in memory at a time. Its seal is
+ * H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes). The seal of a chunk of records covers
+ * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains the seals and is
+ * under the file's checksum. So the checksum covers every byte of the file.
  *
- *   frames       f64 first sequence | f64 time of its first event | f64 position
- *   chain heads  32, by sequence: the leaves of the log tree
- *   records      by id, see `recordChunk.ts`; rows: ids, rows stored: those not deleted for good
- *   encrypted    f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence | f64 state (1 live, 2 tombstoned) | f64 bytes
- *                of the ciphertext | key id (16) | content hash (32), by id
- *   shredded     key id (16)
- *   leaf changes f64 sequence | f64 index of the leaf | f64 leaves there were | the leaf before (32)
- *   requests     request id (16) | f64 record id | f64 sequence, oldest first
- *   nodes        f64 kind, −1: deleted | f64 record id, 0: none
- *   edges        f64 kind, −1: deleted | f64 from | f64 to
- *   graph roots  f64 sequence | root (32): those that the graph once had
- *   lifetimes    f64: how many lists `VersionVisibility.save` gives, the length of each, and all their numbers
+ *   Frames       f64 first sequence | f64 time of its first event | f64 position.
+ *   Chain heads  32, by sequence: the leaves of the log tree.
+ *   Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.
+ *   Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
+ *                f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
+ *   Shredded     key id (16).
+ *   Leaf changes f64 sequence | f64 index of the leaf | f64 leaves at that time | the leaf before (32).
+ *   Requests     request id (16) | f64 record id | f64 sequence, oldest first.
+ *   Nodes        f64 kind, −1: deleted | f64 record id, 0: none.
+ *   Edges        f64 kind, −1: deleted | f64 from | f64 to.
+ *   Graph roots  f64 sequence | root (32): the graph's former roots.
+ *   Lifetimes    f64: number of lists of `VersionVisibility.save`, the length of each, all their numbers.
  *
  * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
- * state holds no plaintext of an encrypted record and no data key, wrapped or not; so neither does a snapshot.
+ * state has no plaintext of an encrypted record and no data key, wrapped or not. So neither has a snapshot.
  */
 import { Malformed } from '../../shared/errors/malformed.js';
 import { hash } from '../../shared/hashing/hash.js';
 import { readU64, writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 
-/** A snapshot that does not verify. It is set aside: an older one or the log has all that it was made of. */
+/** Thrown for a snapshot that does not verify. It is set aside: an older one, or the log, has all of its data. */
 export class DamagedSnapshot extends Error {
   override name = 'DamagedSnapshot';
 }
 
-/** A snapshot that verifies and cannot be used: written by another version, or under other settings. It is left alone. */
+/**
+ * Thrown for a snapshot that verifies but cannot be used: another version or other settings wrote it. It is left as it
+ * is.
+ */
 export class UnusableSnapshot extends Error {
   override name = 'UnusableSnapshot';
 }
@@ -51,7 +55,7 @@ export class UnusableSnapshot extends Error {
 const SNAPSHOT_VERSION = 3;
 export const HEADER_BYTES = 16;
 export const TRAILER_BYTES = 40;
-/** The size that a chunk is filled up to; a larger record has a chunk of its own. */
+/** Size up to which a chunk is filled. A larger record has its own chunk. */
 export const CHUNK_BYTES = 1 << 20;
 /** Larger chunks and footers are damage, whatever the checksums say: this program writes none. */
 const SIZE_MAX_BYTES = 1 << 26;
@@ -76,7 +80,7 @@ const KIND = {
 export type ChunkKind = keyof typeof KIND;
 export type RowKind = Exclude<ChunkKind, 'records'>;
 
-/** The numbers among the facts, in the order of the file; the comments at the top of this file say what they are. */
+/** The numbers among the facts, in the order of the file; see the top of this file. */
 const FACT_NUMBERS = [
   'collectionId',
   'sequence',
@@ -103,10 +107,10 @@ const ENTRY_BYTES = 40 + HASH_BYTES;
 
 export interface ChunkHead {
   readonly kind: ChunkKind;
-  /** Number of its first row; for records, the first id. */
+  /** Number of the chunk's first row; for records, the first id. */
   readonly first: number;
   readonly rows: number;
-  /** Equal to `rows`; for records, the number of those not deleted for good. */
+  /** Equal to `rows`; for records, the number of those not permanently deleted. */
   readonly stored: number;
 }
 
@@ -130,7 +134,7 @@ export function encodeHeader(): Uint8Array {
   return bytes;
 }
 
-/** Throws DamagedSnapshot, and UnusableSnapshot where another version has written it. */
+/** Throws DamagedSnapshot, and UnusableSnapshot if another version wrote it. */
 export function checkHeader(bytes: Uint8Array): void {
   if (!isSame(headerChecksum(bytes), bytes.subarray(8, HEADER_BYTES)) || !isSame(MAGIC, bytes.subarray(0, 4)))
     throw new DamagedSnapshot('its header does not verify');
@@ -141,7 +145,7 @@ export function checkHeader(bytes: Uint8Array): void {
     );
 }
 
-/** The bytes that the seal of a chunk covers before those of the chunk. */
+/** Returns the bytes that the seal of a chunk covers before those of the chunk. */
 export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
   const bytes = new Uint8Array(SEAL_HEAD_BYTES);
   const view = viewOf(bytes);
@@ -153,7 +157,7 @@ export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
   return bytes;
 }
 
-/** Facts, table and trailer of a file whose chunks end at `offset`. */
+/** Returns facts, table and trailer of a file whose chunks end at `offset`. */
 export function encodeFooter(facts: SnapshotFacts, chunks: readonly ChunkEntry[], offset: number): Uint8Array {
   const end = FACTS_BYTES + chunks.length * ENTRY_BYTES;
   const bytes = new Uint8Array(end + TRAILER_BYTES);
@@ -175,7 +179,7 @@ export function encodeFooter(facts: SnapshotFacts, chunks: readonly ChunkEntry[]
   return bytes;
 }
 
-/** The offset of the facts, from the trailer of a file. Throws DamagedSnapshot. */
+/** Reads the offset of the facts from the trailer of a file. Throws DamagedSnapshot. */
 export function footerOffset(trailer: Uint8Array, fileBytes: number): number {
   const offset = numberAt(viewOf(trailer), 0);
   const sizeBytes = fileBytes - TRAILER_BYTES - offset;

@@ -1,12 +1,12 @@
 /**
- * Opens a collection's state: from the newest snapshot that verifies and the log beyond it, else from the log alone. Both
- * give the same state, and the same code applies what is read from the log.
+ * Opens a collection's state: from the newest snapshot that verifies and the rest of the log, else from the log alone.
+ * Both ways give one state, and one piece of code applies the log.
  *
- *   of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
- *        └───────────┴────────────┴────────────────┴─▶ set aside: an older one, and after all of them the log
+ *   Of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
+ *        └───────────┴────────────┴────────────────┴─▶ set aside: use an older one, at last the log alone.
  *
- * A snapshot that does not belong to the log, or that the log contradicts, is set aside once the log is known to be whole:
- * until then the log may be what is damaged.
+ * A snapshot that does not belong to the log, or that the log contradicts, is set aside once the log is known to be
+ * whole. Until then the log may be what is damaged.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
@@ -31,16 +31,16 @@ import { assertOfCollection, isOfLog } from './snapshotIdentity.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
 /** Time between two log lines about an opening. */
-const TELL_EVERY_MS = 1_000;
+const LOG_EVERY_MS = 1_000;
 
-/** A snapshot up to this size is read by this thread, in a few milliseconds: to start others takes longer. */
+/** A snapshot up to this size is read by this thread, in a few milliseconds. Starting others takes longer. */
 const SMALL_BYTES = 256 << 10;
 
 export interface OpenState {
   readonly state: CollectionState;
   readonly journal: Journal;
   readonly snapshot: SnapshotMark | undefined;
-  /** The end of the part of the log that the snapshot replaces, which was not read. */
+  /** End of the part of the log that the snapshot replaces, which was not read. */
   readonly unread: LogPlace | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Suspect {
   readonly reason: string;
 }
 
-/** Throws Damaged where the log does not verify, `capacity_exceeded`, `unavailable`. */
+/** Opens the state. Throws Damaged if the log does not verify, `capacity_exceeded`, and `unavailable`. */
 export function openState(config: CollectionConfig, log: EventLog, options: OpeningOptions): Promise<OpenState> {
   const { snapshots } = options;
   return snapshots === undefined
@@ -72,7 +72,7 @@ interface Restored {
   readonly mark: SnapshotMark;
 }
 
-/** Reads the log from where the snapshot ends. Where it throws, the memory is given back. `onBegin` gets the journal first. */
+/** Reads the log from the end of the snapshot. On an error the memory is freed. `onBegin` gets the journal first. */
 async function readLog(
   config: CollectionConfig,
   log: EventLog,
@@ -103,10 +103,10 @@ class StateOpening {
   readonly #startedMs: number;
   #records = { read: 0, of: 0 };
   #journal: Journal | undefined;
-  /** The sequence of the last event in the log; undefined where it is not known. */
+  /** Sequence of the last event in the log; undefined if it is not known. */
   #lastSequence: Promise<number | undefined> | undefined;
-  /** It took so long that it was logged. */
-  #isTold = false;
+  /** Whether the opening took so long that it was logged. */
+  #isLogged = false;
   #isEnded = false;
 
   constructor(
@@ -119,18 +119,18 @@ class StateOpening {
   }
 
   async run(): Promise<OpenState> {
-    const telling = setInterval(() => this.#tell(), TELL_EVERY_MS).unref();
+    const logging = setInterval(() => this.#logProgress(), LOG_EVERY_MS).unref();
     try {
       const opened = await this.#open();
       const from = opened.snapshot === undefined ? 'log' : 'snapshot';
       this.services.metrics.observe('vouch_open_seconds', { from }, this.#seconds);
-      this.#tellEnd('opened a collection');
+      this.#logEnd('opened a collection');
       return opened;
     } catch (error) {
-      this.#tellEnd('opening a collection: given up');
+      this.#logEnd('opening a collection: failed');
       throw error;
     } finally {
-      clearInterval(telling);
+      clearInterval(logging);
       this.#isEnded = true;
       this.services.progress.delete(this.config.id);
     }
@@ -144,7 +144,7 @@ class StateOpening {
     return opened;
   }
 
-  /** Undefined where there is no snapshot to use. Adds those that do not agree with the log to `suspects`. */
+  /** Returns undefined if no snapshot can be used. Adds those that contradict the log to `suspects`. */
   async #fromSnapshot(suspects: Suspect[]): Promise<OpenState | undefined> {
     for (const snapshot of await this.#usable(suspects)) {
       const from = await this.#restored(snapshot);
@@ -161,7 +161,10 @@ class StateOpening {
     return undefined;
   }
 
-  /** Newest first. All are checked, so that historical states too begin only from those that belong to the log. */
+  /**
+   * Returns the usable snapshots, newest first. All are checked, since past states too begin from those of this log
+   * only.
+   */
   async #usable(suspects: Suspect[]): Promise<OpenedSnapshot[]> {
     const usable: OpenedSnapshot[] = [];
     for (const { path } of await this.#newestFirst()) {
@@ -176,7 +179,7 @@ class StateOpening {
     return usable;
   }
 
-  /** None where the disk cannot be read: the log has everything that a snapshot has. */
+  /** Returns no snapshot if the disk cannot be read, since the log has everything that a snapshot has. */
   async #newestFirst(): Promise<readonly SnapshotName[]> {
     try {
       return await this.services.store.newestFirst(this.config.id);
@@ -205,7 +208,7 @@ class StateOpening {
     );
   }
 
-  /** Undefined where the snapshot cannot be used; the log says why. Throws Damaged where the log is damaged. */
+  /** Returns undefined if the snapshot cannot be used; a log line says why. Throws Damaged if the log is damaged. */
   async #orUndefined<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
     const { metrics, logger } = this.services;
     try {
@@ -239,16 +242,16 @@ class StateOpening {
     });
   }
 
-  #tell(): void {
+  #logProgress(): void {
     const { read, of } = this.#records;
-    this.#isTold = true;
+    this.#isLogged = true;
     const about = { collection: this.config.id, seconds: this.#seconds };
-    if (this.#journal !== undefined) void this.#tellOfLog(this.#journal.sequence);
+    if (this.#journal !== undefined) void this.#logLogSize(this.#journal.sequence);
     else this.services.logger.info({ ...about, records: read, of }, 'opening a collection: reading its snapshot');
   }
 
-  /** Asks once how much there is to read; nothing waits for the answer. */
-  async #tellOfLog(sequence: number): Promise<void> {
+  /** Asks once how much there is to read. No step waits for the answer. */
+  async #logLogSize(sequence: number): Promise<void> {
     const { logger, progress } = this.services;
     this.#lastSequence ??= this.log
       .head()
@@ -261,10 +264,10 @@ class StateOpening {
     logger.info({ ...about, of }, 'opening a collection: reading its log');
   }
 
-  /** The reason of a failure is not logged here: the caller gets it. */
-  #tellEnd(text: string): void {
+  /** Logs the end. The reason of a failure is not logged here, since the caller receives it. */
+  #logEnd(text: string): void {
     const about = { collection: this.config.id, seconds: this.#seconds, sequence: this.#journal?.sequence };
-    if (this.#isTold) this.services.logger.info(about, text);
+    if (this.#isLogged) this.services.logger.info(about, text);
   }
 
   get #seconds(): number {

@@ -5,15 +5,15 @@ import type { SnapshotPlace } from './savedSnapshots.js';
 
 export interface FrameSource {
   /**
-   * The frames after `after` in order, up to the one that holds event `upTo`, or a few more. From another thread, about
-   * `inFlightBytes` of them may be in flight.
+   * Yields the frames after `after` in order, up to the one with event `upTo`, or a few more. From another thread,
+   * about `inFlightBytes` of them may be in flight.
    */
   read(after: Position, upTo: number, inFlightBytes?: number): AsyncIterable<StoredFrame>;
 }
 
 /**
- * A collection from its opening to its close. Opened again it is another one, since its log may be another. The owner's
- * thread and the thread of historical states each have one, with the same number.
+ * A collection from its opening to its close. Each opening is a new one, since the log may be another. The owner's
+ * thread and the thread of past states each have an object, with one number.
  */
 export class Opening {
   readonly #closing = new AbortController();
@@ -29,7 +29,7 @@ export class Opening {
     setMaxListeners(0, this.closing);
   }
 
-  /** Aborted, with the error for callers, when the collection is about to be closed. */
+  /** Aborted when the collection is about to be closed, with the error for callers. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }

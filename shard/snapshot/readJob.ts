@@ -1,6 +1,6 @@
 /**
- * The parts of reading a snapshot that cost time by the byte: read, verify, hash. They do not touch the state, so any
- * thread can do them; their results go back to the thread that owns it.
+ * The parts of reading a snapshot whose cost grows with its bytes: read, verify, hash. They do not touch the state, so
+ * any thread can do them. Their results are sent to the thread that owns it.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -17,7 +17,7 @@ import { leavesOf, type RecordRows, rowsOf, sealOfRecords } from './recordChunk.
 import { EDGES, NODES, type RowCodec, rowsIn } from './rows.js';
 import { assertSeal, readChunk, verifiedChunk } from './snapshotFile.js';
 
-/** Leaves that are hashed between two pauses: about 1 ms. */
+/** Bytes of leaves that are hashed between two pauses: about 1 ms. */
 const STEP_BYTES = 2_048 * HASH_BYTES;
 
 /** Verifies a chunk of records, writes vectors and ids to `places`, and the leaves of all its ids to `leaves`. */
@@ -27,7 +27,7 @@ interface RecordsJob {
   readonly chunk: ChunkEntry;
   readonly dimension: number;
   readonly places: readonly RowPlaces[];
-  /** The leaves of the whole tree, 32 bytes an id. */
+  /** Leaves of the whole tree, 32 bytes an id. */
   readonly leaves: SharedArrayBuffer;
 }
 
@@ -44,7 +44,7 @@ interface StateTreeJob {
 
 export type ReadJob = RecordsJob | TreeJob | StateTreeJob;
 
-/** The parts of a chunk of records that the owner of the state reads. */
+/** Parts of a chunk of records that the owner of the state reads. */
 export interface ReadRecords {
   readonly head: ArrayBuffer;
   readonly descriptions: ArrayBuffer;
@@ -58,14 +58,14 @@ export interface ReadResults {
   stateTree: TreeHashes;
 }
 
-/** Does a job, here or in another thread. Throws DamagedSnapshot. */
+/** Executes a job, here or in another thread. Throws DamagedSnapshot. */
 export type JobReader = <J extends ReadJob>(job: J) => Promise<ReadResults[J['op']]>;
 
-/** Does a job in the calling thread, some milliseconds at a time. */
+/** Executes a job in the calling thread, some milliseconds at a time. */
 export const readHere: JobReader = async (job) =>
   (await carryOut(job, sliceTurns())) as ReadResults[(typeof job)['op']];
 
-/** `pause` is awaited between steps of some milliseconds. */
+/** Executes a job. Awaits `pause` between steps of some milliseconds. */
 export async function carryOut(job: ReadJob, pause: Pause): Promise<ReadResults[ReadJob['op']]> {
   switch (job.op) {
     case 'records':
@@ -90,7 +90,7 @@ export async function carryOut(job: ReadJob, pause: Pause): Promise<ReadResults[
   }
 }
 
-/** The buffers of an answer that pass to the other thread rather than being copied. */
+/** Returns the buffers of an answer that are transferred to the other thread, not copied. */
 export function transferable(answer: ReadResults[ReadJob['op']]): ArrayBuffer[] {
   if ('head' in answer) return [answer.head, answer.descriptions];
   return answer.levels.flatMap((chunks) => chunks.map(({ buffer }) => buffer as ArrayBuffer));
@@ -139,7 +139,7 @@ async function appendAll(tree: MerkleTree, leaves: Uint8Array, pause: Pause): Pr
   }
 }
 
-/** The leaves of a chunk of nodes or edges; the empty leaf for a deleted one. */
+/** Returns the leaves of a chunk of nodes or edges; the empty leaf for a deleted one. */
 function leavesOfRows<T>(
   { first, rows: count }: ChunkEntry,
   codec: RowCodec<T | null>,

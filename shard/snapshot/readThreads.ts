@@ -1,11 +1,11 @@
-/** Threads that read large snapshots at the speed of the disk. They are started on demand and end after some idle time. */
+/** Threads that read large snapshots at the speed of the disk. They start on demand and end after some idle time. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DamagedSnapshot } from './format.js';
 import type { JobReader } from './readJob.js';
 import type { ReadOrder, ReadOutcome } from './readWorker.js';
 
-/** Each reads some 150 MB/s; the thread that builds the maps keeps up with four. */
+/** Most threads. Each reads some 150 MB/s; the thread that builds the maps keeps up with four. */
 const THREADS_MAX = 4;
 const IDLE_MS = 10_000;
 
@@ -23,7 +23,7 @@ export class ReadThreads {
   #jobs = 0;
   #idle: NodeJS.Timeout | undefined;
 
-  /** Throws DamagedSnapshot, and Error where the thread could not do it. */
+  /** Executes a job. Throws DamagedSnapshot, and an Error if the thread failed. */
   readonly read: JobReader = async (job) => {
     clearTimeout(this.#idle);
     const worker = this.#leastBusy();

@@ -1,13 +1,14 @@
 /**
  * Records in a chunk, ascending by id. With n records of d components each:
  *
- *   head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n, −1: none | i32 text length
- *                × n, −1: none | i32 external id length × n, −1: none | u8 state × n (1 live, 2 tombstoned), zeros up to a multiple of 4
- *   vectors      i32 × d × n, Q16.16
- *   descriptions metadata, text and external id of each record that has them, UTF-8
+ *   Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.
+ *                i32 text length × n | i32 external id length × n; −1 in all three: none.
+ *                u8 state × n (1 live, 2 tombstoned), padded with zeros to a multiple of 4.
+ *   Vectors      i32 × d × n, Q16.16.
+ *   Descriptions metadata, text and external id of each record that has them, UTF-8.
  *
- * The seal is taken over the head and, for every id of the chunk, its leaf in the state tree: a reader computes these from
- * the records, and so hashes each byte once, both to verify the file and to build the tree.
+ * The seal covers the head and, for every id of the chunk, its leaf in the state tree. A reader computes these from the
+ * records. So it hashes each byte once, both to verify the file and to build the tree.
  */
 import { hashStream } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -15,7 +16,7 @@ import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
 import { type ChunkHead, DamagedSnapshot, sealHead } from './format.js';
 
 const HEAD_ROW_BYTES = 37;
-/** The length of a description that a record does not have. */
+/** Length of a description that a record does not have. */
 export const NONE = -1;
 
 export const recordBytes = (dimension: number, describedBytes: number): number =>
@@ -54,11 +55,11 @@ export function columnsAt(buffer: ArrayBuffer, at: number, stored: number): Reco
   };
 }
 
-/** A chunk to be filled in. */
+/** Makes an empty chunk to fill in. */
 export const emptyRows = (stored: number, dimension: number, descriptionBytes: number): RecordRows =>
   rowsOf(new ArrayBuffer(headBytes(stored) + 4 * dimension * stored + descriptionBytes), stored, dimension);
 
-/** Throws DamagedSnapshot where the chunk cannot have so many records. */
+/** Throws DamagedSnapshot if the chunk cannot have so many records. */
 export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): RecordRows {
   const vectorsAt = headBytes(stored);
   const vectorBytes = 4 * dimension * stored;
@@ -70,7 +71,7 @@ export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): 
   };
 }
 
-/** `leaves`: those of all ids of the chunk, one after another. */
+/** Returns the seal. `leaves`: those of all ids of the chunk, one after another. */
 export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
@@ -79,7 +80,10 @@ export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: U
   return stream.digest();
 }
 
-/** The leaves of all ids of the chunk, one after another. Throws DamagedSnapshot where the records do not fit the chunk. */
+/**
+ * Returns the leaves of all ids of the chunk, one after another. Throws DamagedSnapshot if the records do not fit the
+ * chunk.
+ */
 export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dimension: number): Uint8Array {
   assertFits(first, ids, rows);
   const leaves = new Uint8Array(ids * HASH_BYTES);
@@ -108,7 +112,7 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
   return leaves;
 }
 
-/** A view of the bytes at `at`; null where the length is `NONE`. */
+/** Returns a view of the bytes at `at`; null if the length is `NONE`. */
 export const taken = (descriptions: Uint8Array, at: number, length: number): Uint8Array | null =>
   length === NONE ? null : descriptions.subarray(at, at + length);
 

@@ -1,8 +1,8 @@
 /**
- * Restores the state and the history that a snapshot was written from. A reader, in other threads where there are some,
- * does the work that costs time by the byte; this file builds maps and indexes, in slices.
+ * Restores the state and the history that a snapshot was written from. A reader, if possible in other threads, does the
+ * work whose cost grows with the bytes. This file builds maps and indexes, in slices.
  *
- *   facts fit the log ─▶ chunks of records, by several readers ─▶ both large trees, side by side ─▶ all else ─▶ state hash
+ *   Facts fit the log ─▶ chunks of records, by several readers ─▶ both large trees ─▶ all else ─▶ state hash
  */
 import { systemClock } from '../../shared/clock.js';
 import { HASH_BYTES } from '../../shared/limits.js';
@@ -26,7 +26,7 @@ interface RestoreOptions {
   readonly memory: VectorMemory;
   readonly dedupWindow: number;
   readonly read: JobReader;
-  /** Jobs that the reader does at once. */
+  /** Jobs that the reader executes at once. */
   readonly readers: number;
   /** Awaited after each slice of some milliseconds; may throw. */
   readonly rest?: () => Promise<void>;
@@ -41,8 +41,8 @@ const AHEAD = 2;
 const ROWS_PER_LOOK = 32;
 
 /**
- * Verifies every chunk by its seal, and the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and what
- * `rest` throws; then the memory is given back.
+ * Verifies every chunk by its seal, and the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and
+ * errors of `rest`; then the memory is freed.
  */
 export async function restoreSnapshot(snapshot: OpenedSnapshot, options: RestoreOptions): Promise<SnapshotState> {
   const { config, memory, dedupWindow } = options;
@@ -53,7 +53,7 @@ export async function restoreSnapshot(snapshot: OpenedSnapshot, options: Restore
     await restore.all();
     return { state, history: restore.history, describedBytes: snapshot.facts.describedBytes };
   } catch (error) {
-    // Other threads may still write to the memory until they are done.
+    // Other threads may write to the memory until they are done.
     await restore.ended();
     vectors.destroy();
     throw error;
@@ -189,7 +189,7 @@ class Restore {
     await this.#rows(rows.SHREDDED, (keyId) => encrypted.shred(keyId));
   }
 
-  /** Hashes both large trees at once; no record has changed since the leaves were computed. */
+  /** Hashes both large trees at once. No record has changed since the leaves were computed. */
   async #trees(): Promise<void> {
     const [records, events] = await this.#track(
       Promise.all([this.options.read({ op: 'stateTree', leaves: this.#leaves }), this.#tree('chainHeads')]),
@@ -238,7 +238,7 @@ class Restore {
     await this.#slice.next();
   }
 
-  /** Notes work in flight. Its failure is handled where it is awaited, which may be later. */
+  /** Tracks work in flight. Its failure is handled where it is awaited, which may be later. */
   #track<T>(work: Promise<T>): Promise<T> {
     this.#pending.add(work);
     void work.then(
@@ -249,7 +249,7 @@ class Restore {
   }
 }
 
-/** The lists of numbers that `listed` of `writeSnapshot.ts` puts together. */
+/** Splits the lists of numbers that `listed` of `writeSnapshot.ts` joins. */
 class NumberLists {
   readonly lists: Float64Array[] = [];
   #wanted: number | undefined;

@@ -1,4 +1,4 @@
-/** The rows of all kinds of chunks but records, to bytes and back: see `format.ts`. */
+/** Encodes and decodes the rows of all kinds of chunks except records; see `format.ts`. */
 import { toHex } from '../../shared/hashing/hash.js';
 import { HASH_BYTES, KEY_ID_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import type { GraphEdge, GraphNode } from '../../shared/model/graph.js';
@@ -22,7 +22,7 @@ export class Row {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Writes f64 one after another, from byte `from` of the row on. */
+  /** Writes f64 numbers one after another, from byte `from` of the row on. */
   put(from: number, ...numbers: number[]): void {
     for (let i = 0; i < numbers.length; i++) this.#view.setFloat64(this.at + from + 8 * i, numbers[i]!, true);
   }
@@ -35,7 +35,7 @@ export class Row {
     this.bytes.set(bytes, this.at + from);
   }
 
-  /** A copy. */
+  /** Returns a copy. */
   getBytes(from: number, length: number): Uint8Array {
     return this.bytes.slice(this.at + from, this.at + from + length);
   }
@@ -48,7 +48,7 @@ export interface RowCodec<T> {
   get(row: Row): T;
 }
 
-/** A node or edge with its id left out: the number of its row. Null where it was deleted. */
+/** A node or edge without its id, which is the number of its row. Null if it was deleted. */
 type Unnumbered<T> = Omit<T, 'id'> | null;
 
 export const FRAMES: RowCodec<FramePlace> = {
@@ -155,7 +155,7 @@ export const LIFETIMES: RowCodec<number> = {
   get: (row) => row.get(0),
 };
 
-/** The rows of a chunk, one at a time: all at once would hold the thread. */
+/** Yields the rows of a chunk, one at a time: all at once would block the thread. */
 export function* rowsIn<T>({ rowBytes, get }: RowCodec<T>, bytes: Uint8Array): Generator<T> {
   const row = new Row(bytes);
   for (; row.at < bytes.length; row.at += rowBytes) yield get(row);

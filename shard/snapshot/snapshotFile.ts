@@ -23,7 +23,10 @@ export interface OpenedSnapshot {
   readonly chunks: readonly ChunkEntry[];
 }
 
-/** Verifies all but the chunks. Throws DamagedSnapshot, UnusableSnapshot, and the system's error where there is no file. */
+/**
+ * Verifies the file except its chunks. Throws DamagedSnapshot, UnusableSnapshot, and the system's error if the file is
+ * missing.
+ */
 export async function openSnapshot(path: string): Promise<OpenedSnapshot> {
   const file = await open(path, 'r');
   const read = async (from: number, count: number): Promise<Uint8Array> => {
@@ -52,8 +55,8 @@ export const chunksOf = ({ chunks }: OpenedSnapshot, kind: ChunkKind): readonly 
 export const countRows = (chunks: readonly ChunkHead[]): number => chunks.reduce((sum, { rows }) => sum + rows, 0);
 
 /**
- * The bytes of a chunk, not verified, in a buffer of their own. Blocks the thread while the disk is read: for chunks of a
- * MiB. Throws DamagedSnapshot where the file ends before.
+ * Returns the bytes of a chunk, not verified, in a new buffer. Blocks the thread during the read of about a MiB. Throws
+ * DamagedSnapshot if the file ends too early.
  */
 export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBuffer {
   const bytes = new Uint8Array(length);
@@ -70,7 +73,7 @@ export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBu
   return bytes.buffer;
 }
 
-/** The seal of a chunk of any kind but records. */
+/** Returns the seal of a chunk of any kind except records. */
 export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
@@ -78,13 +81,13 @@ export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
   return stream.digest();
 }
 
-/** Throws DamagedSnapshot. */
+/** Throws DamagedSnapshot if the seals differ. */
 export function assertSeal({ kind, first, seal }: ChunkEntry, found: Uint8Array): void {
   if (Buffer.compare(seal, found) !== 0)
     throw new DamagedSnapshot(`its chunk of ${kind} from ${first} on does not verify`);
 }
 
-/** The bytes of a chunk of any kind but records. Throws DamagedSnapshot. */
+/** Returns the bytes of a chunk of any kind except records. Throws DamagedSnapshot. */
 export function verifiedChunk(path: string, chunk: ChunkEntry): Uint8Array {
   const bytes = new Uint8Array(readChunk(path, chunk));
   assertSeal(chunk, sealOf(chunk, bytes));

@@ -1,4 +1,4 @@
-/** Checks from its facts alone whether a snapshot belongs to a collection and to its log. */
+/** Checks by its facts whether a snapshot belongs to a collection and to its log. */
 import type { Clock } from '../../shared/clock.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { type EventLog, LogDamaged } from '../../shared/log/eventLog.js';
@@ -9,11 +9,11 @@ import { assertReaches, readStored } from '../state/truncatedLog.js';
 import { DamagedSnapshot, type SnapshotFacts, UnusableSnapshot } from './format.js';
 import { chunksOf, countRows, type OpenedSnapshot } from './snapshotFile.js';
 
-/** Throws DamagedSnapshot where it is of another collection, and UnusableSnapshot where it holds too few request ids. */
+/** Throws DamagedSnapshot if it belongs to another collection, and UnusableSnapshot if it has too few request ids. */
 export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionConfig, dedupWindow: number): void {
   const { facts } = snapshot;
   if (facts.collectionId !== config.id || Buffer.compare(facts.configHash, configHashOf(config)) !== 0)
-    throw new DamagedSnapshot('it is of another collection');
+    throw new DamagedSnapshot('it belongs to another collection');
   // A window that was never full has all request ids.
   const requests = countRows(chunksOf(snapshot, 'requests'));
   if (facts.dedupWindow < dedupWindow && requests >= facts.dedupWindow)
@@ -21,14 +21,14 @@ export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionC
 }
 
 /**
- * Whether the frame at its position ends with its chain head; false too where that frame is damaged. Throws Damaged where
- * the log ends before it, since a snapshot holds only committed events.
+ * Whether the frame at the snapshot's position ends with its chain head; false too if that frame is damaged. Throws
+ * Damaged if the log ends too early, since a snapshot has only committed events.
  */
 export async function isOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<boolean> {
   if (await endsWith(facts, () => log.readAt(facts.position))) return true;
   const { collectionId, sequence } = facts;
   await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
-  // A server may have answered that did not know it.
+  // A stale replica may have answered.
   return endsWith(facts, () => readStored(log, facts.position, clock));
 }
 

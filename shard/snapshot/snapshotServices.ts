@@ -11,9 +11,9 @@ interface SnapshotParts {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The least growth of a log from one snapshot to the next. */
+  /** Least growth of a log from one snapshot to the next. */
   readonly everyBytes: number;
-  /** Time after a failed check of a log until the next try. */
+  /** Time from a failed check of a log until the next try. */
   readonly checkAgainMs?: number | undefined;
 }
 
@@ -21,21 +21,21 @@ const CHECK_AGAIN_MS = 10_000;
 
 export type SnapshotServices = ReturnType<typeof snapshotServices>;
 
-/** What the collections of one shard share to make snapshots and to open from them. */
+/** Services that the collections of one shard share to make snapshots and to open from them. */
 export function snapshotServices({ checkAgainMs = CHECK_AGAIN_MS, ...parts }: SnapshotParts) {
   const { metrics, store, clock } = parts;
   const services = {
     ...parts,
     checkAgainMs,
-    /** One is made at a time: each takes the memory of a state, and a core. */
+    /** One snapshot is made at a time, since each takes the memory of a state, and a core. */
     turns: new FairSemaphore({ atOnce: 1 }, clock),
-    /** One log is checked at a time: each takes a share of the thread that reads it. */
+    /** One log is checked at a time, since each takes a share of the thread that reads it. */
     checkTurns: new FairSemaphore({ atOnce: 1 }, clock),
     /** Open collections whose log before their snapshot is not verified yet. */
     unchecked: new Set<number>(),
-    /** When the newest snapshot of each open collection was made; unix milliseconds. */
+    /** Time at which the newest snapshot of each open collection was made, unix milliseconds. */
     madeAtMs: new Map<number, number>(),
-    /** How far the collections are that are being opened: from 0 to 1. */
+    /** Progress of the collections that are being opened: from 0 to 1. */
     progress: new Map<number, number>(),
   } as const;
   const { madeAtMs, progress, unchecked } = services;

@@ -1,10 +1,10 @@
 /**
- * The snapshots of a shard: `<folder>/<collection id>/`, see `folder.ts`. Any of them can be made again from the log, so
- * a doubtful one is set aside rather than repaired.
+ * The snapshots of a shard: `<folder>/<collection id>/`; see `folder.ts`. Any of them can be made again from the log,
+ * so a doubtful one is set aside and not repaired.
  *
- *   being written ──(process ends)──▶ removed at the next start
- *   complete ──▶ more than `keep` newer ones, collection deleted or another shard's ──▶ removed
- *      └──▶ does not verify ──▶ ….damaged, kept until the collection goes
+ *   Being written ──(process ends)──▶ removed at the next start.
+ *   Complete ──▶ more than `keep` newer ones, collection deleted or moved ──▶ removed.
+ *      └──▶ does not verify ──▶ ….damaged, kept until the collection is removed.
  */
 import { basename, join } from 'node:path';
 import {
@@ -25,7 +25,7 @@ const FOLDERS_AT_ONCE = 16;
 type OnDamagedSnapshot = (damage: { readonly collectionId: number; readonly reason: string }) => void;
 
 export class SnapshotStore {
-  /** Bytes of each collection's snapshots without those set aside. */
+  /** Bytes of each collection's snapshots, except those set aside. */
   readonly #sizes = new Map<number, number>();
 
   private constructor(
@@ -35,7 +35,7 @@ export class SnapshotStore {
     private readonly onDamage: OnDamagedSnapshot,
   ) {}
 
-  /** Makes the folder where it is missing, and removes files that a process left half written. */
+  /** Makes the folder if it is missing, and removes partly written files. */
   static async open(
     folder: string,
     keep: number,
@@ -55,14 +55,14 @@ export class SnapshotStore {
     return join(this.folder, String(collectionId));
   }
 
-  /** The snapshots in the folder; none is verified. */
+  /** Returns the snapshots in the folder, not verified. */
   async newestFirst(collectionId: number): Promise<SnapshotName[]> {
     const found = await snapshotsIn(this.folderOf(collectionId));
     this.#sizes.set(collectionId, sum(found.map(({ sizeBytes }) => sizeBytes)));
     return found;
   }
 
-  /** As of the last look at the folder. */
+  /** Bytes as of the last look at the folder. */
   bytesOf(collectionId: number): number {
     return this.#sizes.get(collectionId) ?? 0;
   }
@@ -87,20 +87,23 @@ export class SnapshotStore {
     this.logger.warn({ collection: collectionId, ...about }, 'a snapshot is damaged, and was set aside');
   }
 
-  /** Removes the snapshots of a collection that has left the shard. None may be in the making. */
+  /** Removes the snapshots of a collection that has left the shard. None may be being made. */
   async removeAll(collectionId: number): Promise<void> {
     this.#sizes.delete(collectionId);
     const folder = this.folderOf(collectionId);
     if ((await namesIn(folder)).length > 0) await deleteTree(folder);
-    // One that was being made may have been given up before it had a file.
+    // A snapshot in progress may have been cancelled before it had a file.
     else await deleteEmptyDirectory(folder);
   }
 
-  /** Removes the snapshots of collections that are not this shard's. */
+  /** Removes the snapshots of collections that this shard does not own. */
   async sweep(isOurs: (collectionId: number) => boolean): Promise<void> {
     for (const collectionId of await this.#collections()) {
       if (isOurs(collectionId)) continue;
-      this.logger.info({ collection: collectionId }, 'removing the snapshots of a collection that is not here');
+      this.logger.info(
+        { collection: collectionId },
+        'removing the snapshots of a collection that this shard does not own',
+      );
       await this.removeAll(collectionId);
     }
   }

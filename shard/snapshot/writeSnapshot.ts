@@ -20,8 +20,8 @@ import type { SnapshotState } from './savedSnapshots.js';
 import { sealOf } from './snapshotFile.js';
 
 /**
- * Durable when it resolves, with its size in bytes; where it throws nothing of it is left. The state must be at a frame
- * end and not change meanwhile. Works for some milliseconds at a time and awaits `rest` in between, which may throw.
+ * Returns the size in bytes; the file is durable then. On an error no file is left. The state must be at a frame end
+ * and must not change until then. Works some milliseconds at a time and awaits `rest` in between, which may throw.
  */
 export async function writeSnapshot(
   path: string,
@@ -153,7 +153,7 @@ class Writer {
       count = 0;
     };
     for (const item of items) {
-      // A short list takes no chunk of a MiB; a long one is written in full chunks.
+      // A short list takes less than a chunk of a MiB; a long one is written in full chunks.
       if (count * rowBytes === row.bytes.length) row = grown(row, Math.min(rowsMax, 2 * count + 4) * rowBytes);
       row.at = count * rowBytes;
       put(row, item);
@@ -212,7 +212,7 @@ function* each<T>(from: number, end: number, at: (index: number) => T): Generato
   for (let index = from; index < end; index++) yield at(index);
 }
 
-/** The number of lists, the length of each, and all their numbers: `NumberLists` of `restore.ts` takes them apart. */
+/** Yields the number of lists, the length of each, and all their numbers. `NumberLists` of `restore.ts` splits them. */
 function* listed(lists: readonly SavedNumbers[]): Generator<number> {
   yield lists.length;
   for (const { length } of lists) yield length;

@@ -95,13 +95,13 @@ export class VersionVisibility {
 
   /** Whether the present structures can search the state after `sequence` events, and return its hash. */
   holds(sequence: number, { filter, text, graph }: SearchedParts): boolean {
-    if (this.#lost.records.has(sequence) || !this.tellsHash(sequence)) return false;
+    if (this.#lost.records.has(sequence) || !this.knowsHash(sequence)) return false;
     if (filter && this.#lost.metadata.has(sequence)) return false;
     return !(text && sequence < this.#textsChangedAt) && !(graph && sequence < this.#graphChangedAt);
   }
 
   /** Whether the hash of the state after `sequence` events is known. */
-  tellsHash(sequence: number): boolean {
+  knowsHash(sequence: number): boolean {
     return !this.#lost.graphRoots.has(sequence);
   }
 

@@ -2,18 +2,18 @@ import { PagedList } from '../kernel/pagedList.js';
 import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';
 
-/** The stored length of a text with this many tokens or more. A search reads many lengths, and few of these. */
+/** Stored length of a text with at least this many tokens. A search reads many lengths, and few of these. */
 export const LONG = 255;
 const LONG_BYTES = 8;
 
-/** The different terms of a document, ascending, each with its count there and the position of the document in its postings. */
+/** The distinct terms of a document, ascending, each with its count and the document's position in its postings. */
 export class Occurrences {
   terms = new Uint32Array(0);
   counts = new Uint32Array(0);
   positions = new Uint32Array(0);
   size = 0;
 
-  /** Takes the terms of a text, each as often as it occurs there. */
+  /** Takes the terms of a text, each as often as it occurs. */
   take(terms: Iterable<number> & { readonly length: number }): void {
     if (terms.length > this.terms.length) {
       this.terms = new Uint32Array(terms.length);
@@ -31,14 +31,14 @@ export class Occurrences {
 }
 
 /**
- * The terms of the records' texts, by slot:
+ * The terms of the records' texts, by slot, as words. A term with a count of `MANY` or more is in both lists.
  *
- *   n | n × (term, count) by term | n × position in the term's postings
- *   m | m × (term, count) by term | m × count              of the m terms with a count of `MANY` and more, if there are any
+ *   First n, then n × (term, count) by term, then n × position in the term's postings.
+ *   Then m, m × (term, count) by term, m × count: only if there are such terms.
  */
 export class Documents {
   readonly #store = new WordStore();
-  // Keyed by slot.
+  // Both are keyed by slot.
   #addresses = new Uint32Array(0);
   #lengths = new Uint8Array(0);
   readonly #longLengths = new PagedList<number>();
@@ -51,18 +51,18 @@ export class Documents {
     return (this.#addresses[slot] ?? 0) !== 0;
   }
 
-  /** By slot, the tokens of its text, or `LONG`. Another array after an `add`; its length is a capacity. */
+  /** Number of tokens of each slot's text, or `LONG`. The length is a capacity. An `add` may replace the array. */
   get lengths(): Uint8Array {
     return this.#lengths;
   }
 
-  /** Returns the tokens of the text of the slot; 0 where it has none. */
+  /** Returns the tokens of the text of the slot; 0 without a text. */
   lengthOf(slot: number): number {
     const length = this.#lengths[slot] ?? 0;
     return length < LONG ? length : this.#longLengths.get(slot)!;
   }
 
-  /** `length`: tokens. */
+  /** Adds a text of `length` tokens. */
   add(slot: number, { size, terms, counts, positions }: Occurrences, length: number): void {
     this.#addresses = grown(this.#addresses, slot);
     this.#lengths = grown(this.#lengths, slot);
@@ -102,13 +102,13 @@ export class Documents {
     this.#longLengths.delete(slot);
   }
 
-  /** Returns the number of distinct terms in the text of the slot. */
+  /** Returns the number of distinct terms in the slot's text. */
   termsIn(slot: number): number {
     const address = this.#addresses[slot]!;
     return this.#store.pageOf(address)[offsetOf(address)]!;
   }
 
-  /** Calls `visitor` for each term of the text of the slot, with the text's position in the term's postings. */
+  /** Calls `visitor` for each term of the slot's text, with the text's position in the term's postings. */
   visit(slot: number, visitor: (term: number, position: number) => void): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
@@ -117,7 +117,7 @@ export class Documents {
     for (let i = first; i < first + terms; i++) visitor(numberOf(page[i]!), page[i + terms]!);
   }
 
-  /** Returns the count of the term in the text of the slot; 0 where it has none. */
+  /** Returns the count of the term in the slot's text; 0 without the term. */
   countIn(slot: number, term: number): number {
     const address = this.#addresses[slot] ?? 0;
     if (address === 0) return 0;
@@ -131,7 +131,7 @@ export class Documents {
     return count < MANY ? count : besideTerm(page, manyBehind(page, at), term);
   }
 
-  /** Sets the position of the document in the postings of `term`, one of its own. */
+  /** Sets the document's position in the postings of `term`, which must be one of its terms. */
   setPosition(slot: number, term: number, position: number): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
@@ -140,7 +140,7 @@ export class Documents {
   }
 }
 
-/** Returns the first place whose term is not below `term`; one beyond the terms where there is none. */
+/** Returns the first place whose term is at least `term`; the end if all are smaller. */
 function placeOf(page: Uint32Array, at: number, term: number): number {
   let low = at + 1;
   let high = low + page[at]!;
@@ -152,10 +152,10 @@ function placeOf(page: Uint32Array, at: number, term: number): number {
   return low;
 }
 
-/** Returns the number beside a term, which must be there. */
+/** Returns the number stored beside a term, which must exist. */
 const besideTerm = (page: Uint32Array, at: number, term: number): number => page[placeOf(page, at, term) + page[at]!]!;
 
-/** Returns where the terms with many occurrences begin, behind the terms that begin at `at`. */
+/** Returns the start of the terms with high counts, behind the terms that begin at `at`. */
 const manyBehind = (page: Uint32Array, at: number): number => at + 1 + 2 * page[at]!;
 
 const wordsOf = (terms: number, many: number): number => 1 + 2 * terms + (many === 0 ? 0 : 1 + 2 * many);

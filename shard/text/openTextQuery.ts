@@ -1,3 +1,7 @@
+/**
+ * BM25 (`bm25.ts`) over an inverted index, term at a time into an accumulator. A form of MaxScore (Turtle and Flood,
+ * 1995) skips common terms. Costs a read per posting: 130,000 postings take less than a millisecond.
+ */
 import { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
@@ -10,22 +14,24 @@ import type { ScoreAccumulator } from './scoreAccumulator.js';
 import { TermSum } from './termSum.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** With no more terms, all are looked up in a text; with more, the terms of a short text are looked up in the query. */
+/**
+ * Up to this many terms are all looked up in a text. With more, the terms of a short text are looked up in the query.
+ */
 const FEW_TERMS = 64;
-/** In a query with more terms, the rare ones do not decide alone. */
+/** Most terms of a query in which rare terms may decide alone. */
 const DECIDED_TERMS_MAX = 64;
-/** Postings of rare terms that are read for each result, before common terms are. */
+/** Postings of rare terms to read per result, before common terms are read. */
 const RARE_PER_RESULT = 2;
-/** More than the rounding of a sum of terms. */
+/** More than the rounding error of a sum of terms. */
 const ROUNDING = 1 + 1e-9;
-/** The cost of looking up a score by its slot, in postings that are added: memory access takes most of it. */
+/** Cost of looking up a score by its slot, in postings that are added. Memory access takes most of it. */
 const POSTINGS_PER_LOOKUP = 32;
-/** The same in postings of slots that are not marked, which are skipped. */
+/** Cost of that look-up in postings that are skipped, since their slots are not marked. */
 const SKIPPED_PER_LOOKUP = 256;
 
-/** The amount of work that is done at once. */
+/** Amounts of work. */
 export interface Slicing {
-  /** Postings that are read without a pause. */
+  /** Most postings read without a pause. */
   readonly atOnce: number;
   /** Postings between two looks at the clock. */
   readonly chunk: number;
@@ -34,21 +40,21 @@ export interface Slicing {
 /** Less than a millisecond, and at most 0.1 ms. */
 export const SLICING: Slicing = { atOnce: 1 << 17, chunk: 1 << 12 };
 
-/** The parts of a text index that a query reads. */
+/** Parts of a text index that a query reads. */
 export interface TextStores {
   readonly postings: Postings;
   readonly documents: Documents;
   readonly vocabulary: Vocabulary;
-  /** For work without a pause. */
+  /** Accumulator for work without a pause. */
   readonly accumulator: ScoreAccumulator;
-  /** For work in slices, by one query at a time. */
+  /** Accumulator for work in slices, by one query at a time. */
   readonly slicedAccumulator: ScoreAccumulator;
   readonly mutex: Mutex;
   readonly idOf: (slot: number) => number;
   readonly slicing: Slicing;
 }
 
-/** The best `n` are wanted, of all records or of those in `eligible`. */
+/** Request for the best `n` of all records, or of those in `eligible`. */
 interface Wanted {
   readonly n: number;
   readonly eligible: SlotSet | undefined;
@@ -57,29 +63,29 @@ interface Wanted {
 interface BestMatches {
   /** The best `n` slots, best first, and their scores. */
   readonly best: { readonly slots: Uint32Array; readonly scores: Float64Array };
-  /** The scores of the slots asked for. */
+  /** Scores of the requested slots. */
   readonly scores: Float64Array;
 }
 
 /**
- * A query and its BM25 scores of the texts as they were when it was opened, to the bit, whatever is written until it is
- * closed: terms and statistics are of that moment, and the score of a text is noted before the text is removed. No slot
- * may pass to another record meanwhile.
+ * A query and its BM25 scores, exactly as of its opening, whatever is written until it is closed. Terms and statistics
+ * are fixed at the opening. The score of a text is stored before the text is removed. No slot may be reused until the
+ * close.
  */
 export class OpenTextQuery {
   /** The query's terms that occur, in its order. */
   readonly #terms: number[] = [];
   readonly #idfs: number[] = [];
-  /** The places of the terms, as their ordinals; made when a long text is looked up. */
+  /** Term → its place in the query; made when a long text is looked up. */
   #places: NumberTable | undefined;
-  /** The postings of all its terms. */
+  /** Number of postings of all its terms. */
   #postings = 0;
-  /** The noted scores of slots whose text has changed; 0 where there was none. */
+  /** Stored scores of slots whose text has changed; 0 if there was no text. */
   readonly #noted = new Map<number, number>();
-  /** The terms that are being added up. */
+  /** Sum in progress. */
   #sum: TermSum | undefined;
 
-  /** `documents`, `averageLength`: the statistics at this moment. `tokens`: distinct. `close`: to be called in the end. */
+  /** `documents`, `averageLength`: the current statistics. `tokens` are distinct. Call `close` at the end. */
   constructor(
     private readonly stores: TextStores,
     documents: number,
@@ -102,7 +108,9 @@ export class OpenTextQuery {
     return this.#terms.length === 0;
   }
 
-  /** Returns 0 where the record has no text, or none of the query's words. Costs the shorter of both in look-ups. */
+  /**
+   * Returns 0 if the record has no text, or none of the query's words. Costs a look-up per term of the shorter of both.
+   */
   scoreOf(slot: number): number {
     return this.#noted.get(slot) ?? this.#computeScore(slot);
   }
@@ -118,8 +126,8 @@ export class OpenTextQuery {
   }
 
   /**
-   * Returns the best `n` scores above 0 of all records, or of those in `eligible`, equal ones by record id; and the scores
-   * of `slots`. Reads the postings of all terms, except of common words where the others decide.
+   * Returns the best `n` scores above 0, of all records or of those in `eligible`; equal ones by record id. Also
+   * returns the scores of `slots`. Reads the postings of all terms, except of common words if the others decide.
    */
   async best(n: number, eligible: SlotSet | undefined, slots: Uint32Array, slice: () => Slice): Promise<BestMatches> {
     const { accumulator, slicedAccumulator, mutex, slicing } = this.stores;
@@ -129,17 +137,17 @@ export class OpenTextQuery {
     return mutex.run(() => inSlices(steps(slicedAccumulator), slice()));
   }
 
-  /** The slot has a text from now on. */
+  /** Call it when the slot has got a text. */
   added(slot: number): void {
     if (!this.#noted.has(slot)) this.#noted.set(slot, 0);
   }
 
-  /** The text of the slot is about to be removed. */
+  /** Call it before the slot's text is removed. */
   removing(slot: number): void {
     if (!this.#noted.has(slot)) this.#noted.set(slot, this.#computeScore(slot));
   }
 
-  /** A posting of the term is about to be removed, and replaced by the last one. */
+  /** Call it before a posting of the term is removed, and replaced by the last one. */
   removingPosting(term: number, position: number): void {
     const skipped = this.#sum?.skippedByRemoval(term, position);
     if (skipped !== undefined) this.removing(skipped);
@@ -160,7 +168,7 @@ export class OpenTextQuery {
     return score;
   }
 
-  /** Returns the places of the query's terms that the text has, ascending. */
+  /** Returns the places of the query's terms in the text, ascending. */
   #placesIn(slot: number): number[] {
     this.#places ??= NumberTable.of(this.#terms);
     const known = this.#places;
@@ -188,7 +196,7 @@ export class OpenTextQuery {
     return scores;
   }
 
-  /** Takes steps that add to an accumulator, which is empty again in the end. */
+  /** Runs steps that add to an accumulator, and empties it at the end. */
   *#using<Result>(accumulator: ScoreAccumulator, steps: Steps<Result>): Steps<Result> {
     accumulator.reserve(this.stores.documents.lengths.length);
     try {
@@ -199,7 +207,7 @@ export class OpenTextQuery {
     }
   }
 
-  /** Adds up the scores of these slots alone. */
+  /** Adds up the scores of these slots only. */
   *#markedScores(accumulator: ScoreAccumulator, slots: Uint32Array): Steps<Float64Array> {
     accumulator.mark(slots);
     try {
@@ -219,16 +227,17 @@ export class OpenTextQuery {
   }
 
   /**
-   * A term adds less than idf · (k1 + 1) to a score. Where the n-th best score by the rarest terms alone is above the sum of
-   * that for all other terms, a text with none of the rarest is not among the best n (Turtle and Flood's MaxScore).
-   * Returns undefined, with an empty accumulator, where that does not help.
+   * Finds the best by the rarest terms, after MaxScore (Turtle and Flood). A term adds less than idf · (k1 + 1) to a
+   * score. Let `others` be the sum of that over the common terms. If the n-th best score by rare terms is above it, a
+   * text without rare terms is not among the best n. Returns undefined, with an empty accumulator, if that does not
+   * help.
    */
   *#bestByRareTerms(accumulator: ScoreAccumulator, wanted: Wanted): Steps<BestMatches['best'] | undefined> {
     if (this.#terms.length > DECIDED_TERMS_MAX || this.#postings <= POSTINGS_PER_LOOKUP * wanted.n) return undefined;
     const { rare, common } = this.#split(RARE_PER_RESULT * wanted.n);
     if (common.length === 0 || rare.length === 0) return undefined;
     const others = common.reduce((sum, place) => sum + maxTermScore(this.#idfs[place]!), 0) * ROUNDING;
-    // About the score of one occurrence of the rarest term: where the others can add more, they most likely do.
+    // The limit is about the score of one occurrence of the rarest term. If the others can add more, they usually do.
     if (others > this.#idfs[rare[0]!]!) return undefined;
     yield* this.#addUp(accumulator, rare, false);
     const least = -(yield* this.#top(accumulator, wanted)).worst;
@@ -237,7 +246,7 @@ export class OpenTextQuery {
     return undefined;
   }
 
-  /** Returns the best `n` by their full scores, of the slots whose accumulated score is within `others` of `least`. */
+  /** Returns the best `n` by full scores, of the slots whose accumulated score is within `others` of `least`. */
   *#topWith(others: number, least: number, accumulator: ScoreAccumulator, { n, eligible }: Wanted): Steps<TopK> {
     const { idOf, slicing } = this.stores;
     const top = new TopK(n);
@@ -254,7 +263,7 @@ export class OpenTextQuery {
     return top;
   }
 
-  /** Returns the best `n` by their accumulated scores. */
+  /** Returns the best `n` by accumulated scores. */
   *#top(accumulator: ScoreAccumulator, { n, eligible }: Wanted): Steps<TopK> {
     const { idOf, slicing } = this.stores;
     const top = new TopK(n);
@@ -284,7 +293,7 @@ export class OpenTextQuery {
     for (const [slot, score] of this.#noted) accumulator.set(slot, score);
   }
 
-  /** Splits the places of the terms: the rarest terms, with `wanted` postings or more where there are, and the others. */
+  /** Splits the places of the terms: the rarest, with at least `wanted` postings if possible, and the others. */
   #split(wanted: number): { readonly rare: number[]; readonly common: number[] } {
     const frequencyOf = (place: number): number => this.stores.postings.lengthOf(this.#terms[place]!);
     const common = [...this.#terms.keys()].sort((a, b) => frequencyOf(a) - frequencyOf(b));

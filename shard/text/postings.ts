@@ -2,16 +2,16 @@ import { PagedInts } from '../kernel/pagedInts.js';
 import { numberOf, wordOf } from './termWord.js';
 import { capacityOf, offsetOf, WordStore } from './wordStore.js';
 
-/** A list that fills less than this share of its memory moves to less. */
+/** A list that fills less than this share of its memory moves to a smaller block. */
 const SPARSE = 1 / 4;
 
 /**
- * By term, the slots of the records that contain it, each with its count, in no order: a removed posting is replaced by
- * the last, so that no posting is dead.
+ * The slots of the records that contain each term, with their counts, in no order. A removed posting is replaced by the
+ * last, so that no posting is dead.
  */
 export class Postings {
   readonly #store = new WordStore();
-  // By term.
+  // Both are keyed by term.
   readonly #addresses = new PagedInts();
   readonly #lengths = new PagedInts();
   readonly #capacities = new PagedInts();
@@ -25,7 +25,7 @@ export class Postings {
     return this.#lengths.get(term);
   }
 
-  /** Returns the page in which the term's list begins at `startOf(term)`. Valid until the list changes. */
+  /** Returns the page with the term's list, which begins at `startOf(term)`. Valid until the list changes. */
   pageOf(term: number): Uint32Array {
     return this.#store.pageOf(this.#addressOf(term));
   }
@@ -39,7 +39,7 @@ export class Postings {
     return numberOf(this.pageOf(term)[this.startOf(term) + position]!);
   }
 
-  /** Returns the position in the list. */
+  /** Adds a posting, and returns its position in the list. */
   add(term: number, slot: number, count: number): number {
     const position = this.#lengths.get(term);
     if (position === this.#capacities.get(term)) this.#move(term, position + 1);
@@ -48,7 +48,7 @@ export class Postings {
     return position;
   }
 
-  /** Returns the slot whose posting is now at `position`; undefined where none had to move. */
+  /** Removes a posting. Returns the slot whose posting is now at `position`; undefined if none moved. */
   remove(term: number, position: number): number | undefined {
     const last = this.#lengths.get(term) - 1;
     const page = this.pageOf(term);
@@ -60,7 +60,7 @@ export class Postings {
     return position === last ? undefined : numberOf(moved);
   }
 
-  /** Moves the list to memory for `words`; frees its memory where that is 0. */
+  /** Moves the list to a block of `words`; frees its memory if that is 0. */
   #move(term: number, words: number): void {
     const length = this.#lengths.get(term);
     const before = this.#addressOf(term);

@@ -2,24 +2,26 @@ import { BitSet } from '../kernel/bitSet.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { TopK } from '../kernel/topK.js';
 
-/** Where more than this share of all slots is written, all scores are cleared at once. */
+/** If more than this share of all slots is written, all scores are cleared at once. */
 const FILLED = 1 / 16;
 
-/** Sums of scores by slot, while the postings of a query are read. Between two uses all are 0, and no slot is marked. */
+/**
+ * Sums of scores by slot, while the postings of a query are read. Between two uses all are 0, and no slot is marked.
+ */
 export class ScoreAccumulator {
-  /** By slot; slots beyond its length have none. */
+  /** Score of each slot; slots beyond its length have none. */
   scores = new Float64Array(0);
-  /** The first `written` are the slots whose score may not be 0, each once; there is capacity for all. */
+  /** The first `written` entries are the slots whose score may not be 0, each once. There is capacity for all slots. */
   slots = new Uint32Array(0);
   written = 0;
-  /** A bit a slot: few are marked, in memory so small that skipping a long list of others is fast. */
+  /** Marked slots, one bit each: few, in memory so small that skipping a long list of others is fast. */
   marks = BitSet.ofSize(0);
 
   get bytes(): number {
     return this.scores.byteLength + this.slots.byteLength + this.marks.words.byteLength;
   }
 
-  /** To be called between two uses. */
+  /** Makes room. Call it between two uses. */
   reserve(slots: number): void {
     if (slots <= this.slots.length) return;
     this.scores = new Float64Array(slots);
@@ -47,7 +49,10 @@ export class ScoreAccumulator {
     return scores;
   }
 
-  /** Offers the written slots from `from` to `to` with a score above 0, their ids as ties; only those of `eligible`. */
+  /**
+   * Offers the written slots from `from` to `to` with a score above 0, with ids as ties, optionally only those of
+   * `eligible`.
+   */
   offer(top: TopK, from: number, to: number, idOf: (slot: number) => number, eligible?: SlotSet): void {
     const { scores, slots } = this;
     let { worst, worstTie } = top;
@@ -57,7 +62,7 @@ export class ScoreAccumulator {
       const score = scores[slot]!;
       if (-score > worst || score === 0) continue;
       const id = idOf(slot);
-      // Thousands of short texts have equal scores: only the smallest ids come further.
+      // Thousands of short texts have equal scores: only the smallest ids pass.
       if ((-score === worst && id > worstTie) || eligible?.has(slot) === false) continue;
       top.offer(slot, -score, id);
       worst = top.worst;

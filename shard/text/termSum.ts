@@ -5,14 +5,14 @@ import type { ScoreAccumulator } from './scoreAccumulator.js';
 import { countOf, MANY, numberOf } from './termWord.js';
 
 /**
- * Adds the scores of one term after another to an accumulator, of all slots or of marked ones, a few postings at a time.
- * The list may change in between: new postings are added too, removed ones may be, and `skippedByRemoval` tells of a
- * posting that moves to a position which has been read.
+ * Adds the scores of one term after another to an accumulator, of all slots or of marked ones, a few postings at a
+ * time. Postings may be added and removed in between. New ones are added too; removed ones may be. `skippedByRemoval`
+ * finds a posting that moves to a position that has already been read.
  */
 export class TermSum {
   #term = -1;
   #idf = 0;
-  /** The position of the next posting. */
+  /** Position of the next posting. */
   #at = 0;
 
   constructor(
@@ -61,8 +61,8 @@ export class TermSum {
   }
 
   /**
-   * A posting of the term is about to be removed, and replaced by the last one. Returns the slot of the last one, where it
-   * would move from the part still to be read to the part already read.
+   * Call it before a posting of the term is removed, and replaced by the last one. Returns the last one's slot if it
+   * would move from the unread part to the part that has been read.
    */
   skippedByRemoval(term: number, position: number): number | undefined {
     if (term !== this.#term || position >= this.#at) return undefined;

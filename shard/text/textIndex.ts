@@ -9,12 +9,12 @@ import { Vocabulary } from './vocabulary.js';
 /** More terms than this are sorted by the engine's sort. */
 const INSERTED_MAX = 40;
 
-/** The terms of the text that is being added. */
+/** Terms of the text that is being added. */
 const OCCURRENCES = new Occurrences();
 
 /**
- * The texts of a collection's live records by their words: an inverted index, and the terms of each text, for its removal
- * and its score. All statistics are exact at every moment. A text without words is a document too. The public face of
+ * The texts of a collection's live records by their words: an inverted index, and the terms of each text, for its
+ * removal and its score. All statistics are always exact. A text without words is a document too. The public face of
  * this folder.
  */
 export class TextIndex {
@@ -34,23 +34,23 @@ export class TextIndex {
     };
   }
 
-  /** Live records that have a text: N of the formula. */
+  /** Number of live records with a text: N of the formula. */
   get documents(): number {
     return this.#documents;
   }
 
-  /** The average number of tokens of a document. */
+  /** Average number of tokens of a document. */
   get averageLength(): number {
     return this.#tokens / this.#documents;
   }
 
-  /** The approximate memory. */
+  /** Approximate memory. */
   get bytes(): number {
     const { vocabulary, postings, documents, accumulator, slicedAccumulator } = this.#stores;
     return [vocabulary, postings, documents, accumulator, slicedAccumulator].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Adds the text of the record at `slot`, which has none yet. */
+  /** Adds the text of the record at `slot`, which must not have one. */
   add(slot: number, utf8: Uint8Array): void {
     const { postings, documents, vocabulary } = this.#stores;
     if (documents.has(slot)) throw new Error(`slot ${slot} has a text`);
@@ -64,7 +64,7 @@ export class TextIndex {
     for (const query of this.#openQueries) query.added(slot);
   }
 
-  /** Removes the text of the slot, where it has one. */
+  /** Removes the slot's text, if it has one. */
   remove(slot: number): void {
     const { postings, documents, vocabulary } = this.#stores;
     if (!documents.has(slot)) return;
@@ -81,8 +81,8 @@ export class TextIndex {
   }
 
   /**
-   * Opens a query, of each of its words once, over the texts as they are now. To be closed; until then no slot may pass to
-   * another record, and each write costs a little more.
+   * Opens a query of the distinct words of `text` over the current texts. Close it; until then no slot may be reused,
+   * and each write costs a little more.
    */
   openQuery(text: string): OpenTextQuery {
     const tokens = new Set(tokensOf(text));

@@ -4,7 +4,7 @@ import { textHash } from '../../shared/hashing/textHash.js';
 import { PagedInts } from '../kernel/pagedInts.js';
 import { offsetOf, WordStore } from './wordStore.js';
 
-/** A longer token is known by its hash. */
+/** A longer token is identified by its hash. */
 const PLAIN_CHARS_MAX = 128;
 /** Memory of a token besides its characters: its address, its hash and its places in the table. */
 const TOKEN_BYTES = 20;
@@ -12,20 +12,21 @@ const UNIT_BITS = 16;
 const UNIT_MASK = 0xffff;
 
 /**
- * The tokens that occur, each with a small number, its term. The term of a deleted token is given to another.
+ * The tokens that occur. Each has a small number, its term. The term of a deleted token is reused.
  *
- * They lie in flat memory. Millions of strings in maps would be visited in every full garbage collection, in turns of 0.1 s.
+ * Tokens are in flat memory. Millions of strings in maps would be visited in every full garbage collection, which
+ * pauses for 0.1 s at a time.
  */
 export class Vocabulary extends HashPlaces {
-  /** A block for each token: its number of UTF-16 units, then two units in each word. */
+  /** A block per token: its number of UTF-16 units, then two units per word. */
   readonly #store = new WordStore();
-  // Keyed by term.
+  // Both are keyed by term.
   readonly #addresses = new PagedInts();
   readonly #hashes = new PagedInts();
   readonly #unused = new PagedInts();
   #unusedCount = 0;
 
-  /** The approximate memory. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#store.bytes + (this.#addresses.length - this.#unusedCount) * TOKEN_BYTES;
   }
@@ -63,7 +64,7 @@ export class Vocabulary extends HashPlaces {
     return this.#hashes.get(term) >>> 0;
   }
 
-  /** The place of a key, or the free one where it belongs. */
+  /** Returns the place of a key, or the free place for it. */
   #placeOf(key: string, hash: number, places: Uint32Array): number {
     const last = places.length - 1;
     for (let place = hash & last; ; place = (place + 1) & last) {
@@ -72,7 +73,7 @@ export class Vocabulary extends HashPlaces {
     }
   }
 
-  /** Whether the term is that of the key. */
+  /** Whether the term belongs to the key. */
   #is(term: number, key: string): boolean {
     const address = this.#addresses.get(term) >>> 0;
     const page = this.#store.pageOf(address);
@@ -95,7 +96,7 @@ export class Vocabulary extends HashPlaces {
   }
 }
 
-/** Returns the token, or its hash with a beginning that no token has. */
+/** Returns the token, or its hash with a prefix that no token has. */
 const keyOf = (token: string): string => (token.length > PLAIN_CHARS_MAX ? hashedKey(token) : token);
 
 const wordsFor = (units: number): number => 1 + ((units + 1) >> 1);

@@ -1,20 +1,20 @@
 /**
- * An allocator for very many short lists: blocks of 32-bit words, cut from pages. A block of up to eight words has the
- * requested length, a longer one up to a quarter more (four lengths to the octave), so that freed blocks fit again. An
- * address names the page and the place in it; 0 is none. Free blocks of one length are chained through their first word;
- * the pages are freed when all blocks are.
+ * An allocator for very many short lists: blocks of 32-bit words in pages. A block of up to eight words has the
+ * requested length. A longer one has up to a quarter more (four lengths to the octave), so that freed blocks fit again.
+ * An address is a page and a place in it; 0 means none. Free blocks of one length are chained through their first word.
+ * The pages are freed when all blocks are.
  */
 
 const PAGE_BITS = 12;
 const PAGE_WORDS = 1 << PAGE_BITS;
-/** The first page that is cut is shorter: most stores are small. */
+/** Words of the first page, which is shorter since most stores are small. */
 const FIRST_PAGE_WORDS = PAGE_WORDS / 4;
-/** Longer blocks have pages of their own, which are freed with them. */
+/** Longer blocks have their own pages, which are freed with them. */
 const SHARED_MAX_WORDS = PAGE_WORDS / 8;
 const EXACT_MAX_WORDS = 8;
 const NOTHING = new Uint32Array(0);
 
-/** Returns the length of a block for `words`, one or more. */
+/** Returns the length of a block for `words`, at least 1. */
 export function capacityOf(words: number): number {
   if (words <= EXACT_MAX_WORDS) return words;
   const step = 2 ** (29 - Math.clz32(words - 1));
@@ -23,15 +23,15 @@ export function capacityOf(words: number): number {
 
 export class WordStore {
   readonly #pages: Uint32Array[] = [];
-  /** The numbers of freed pages. */
+  /** Numbers of freed pages. */
   readonly #unused: number[] = [];
-  /** By capacity, the first free block; empty until a block is freed. */
+  /** First free block of each capacity; empty until a block is freed. */
   #free = NOTHING;
-  /** The part of the current page that is not yet cut. */
+  /** Part of the current page that is not yet cut into blocks. */
   #next = 0;
   #end = 0;
   #bytes = 0;
-  /** Words of blocks that are not free. */
+  /** Words of blocks in use. */
   #taken = 0;
 
   get bytes(): number {
@@ -54,7 +54,7 @@ export class WordStore {
     return free;
   }
 
-  /** `words`: as allocated, or the block's capacity. */
+  /** Frees a block. `words`: as allocated, or the block's capacity. */
   free(address: number, words: number): void {
     const capacity = capacityOf(words);
     this.#taken -= capacity;
@@ -81,7 +81,8 @@ export class WordStore {
   }
 
   #addPage(words: number): number {
-    // Only a page that is cut may be page 0. A block with a page of its own would have address 0 there, which means none.
+    // Only a page with cut blocks may be page 0. A block with its own page would have address 0 there, which means
+    // none.
     if (this.#pages.length === 0 && words !== FIRST_PAGE_WORDS) this.#pages.push(NOTHING);
     const number = this.#unused.pop() ?? this.#pages.length;
     this.#pages[number] = new Uint32Array(words);

@@ -73,7 +73,7 @@ export class DataKeys {
 
   /** Throws VouchError `record_shredded` where the entry's key is shredded, `internal_error` where it cannot be opened. */
   async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Sealed> {
-    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#wrapAnew(found, masterId));
+    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
     if (settled === undefined) throw shreddedKey(stored);
     try {
       return await this.#withKey(settled, (dataKey) => encrypt(plaintext, dataKey, aad, this.entropy));
@@ -126,7 +126,7 @@ export class DataKeys {
 
   /** Wraps the entry's key under another master key of this machine. False where the entry was changed meanwhile. */
   async rewrap(stored: StoredVaultEntry, masterId: string): Promise<boolean> {
-    const wrapped = await this.#wrapAnew(stored, masterId);
+    const wrapped = await this.#rewrapped(stored, masterId);
     try {
       return (await this.vault.replace(stored, { ...stored.entry, wrapped })) !== undefined;
     } finally {
@@ -157,7 +157,7 @@ export class DataKeys {
     }
   }
 
-  async #wrapAnew(stored: StoredVaultEntry, masterId: string): Promise<Uint8Array> {
+  async #rewrapped(stored: StoredVaultEntry, masterId: string): Promise<Uint8Array> {
     const dataKey = await this.#withKey(stored, (key) => Uint8Array.from(key));
     try {
       return await this.#wrap(stored, dataKey, masterId);

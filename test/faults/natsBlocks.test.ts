@@ -69,7 +69,7 @@ describe('damaged files of nats-server', () => {
       expect(found.sort()).to.deep.equal(Array.from({ length: WRITES }, (_, i) => i + 1));
       outcomes.push(await takesNext(collection));
     }
-    const told = shard.context.damages.told().map(({ collectionId, part }) => `${collectionId} ${part}`);
+    const told = shard.context.damages.reported().map(({ collectionId, part }) => `${collectionId} ${part}`);
     expect(told).to.deep.equal(IDS.filter((_, i) => outcomes[i] === 'told').map((id) => `${id} log`));
     await close(shard);
     return outcomes;

@@ -7,14 +7,14 @@ import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';
 
 const data = workerData as LinkWorkerData;
 
-const tell = (stage: LinkStage): void => parentPort?.postMessage(stage);
+const report = (stage: LinkStage): void => parentPort?.postMessage(stage);
 
 giveWay({ isHelper: true });
 const kernel = openKernel(data.memory, data.module);
-tell('begun');
+report('begun');
 try {
   linkAll(kernel, data, new BuildProgress(data.progress));
-  tell('linked');
+  report('linked');
 } catch (error) {
   if (!(error instanceof Cancelled)) throw error;
 }

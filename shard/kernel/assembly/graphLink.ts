@@ -88,8 +88,8 @@ function choose(graph: Graph, entries: usize, count: u32, most: u32, list: usize
 
 /** Adds a neighbour to a node's list. If the list is full, chooses among the old and the new one. */
 function connect(graph: Graph, walk: Walk, node: u32, neighbour: u32, level: u32): void {
-  const held = lockOf(graph, node);
-  lock(held);
+  const lockAt = lockOf(graph, node);
+  lock(lockAt);
   const list = listOf(graph, node, level);
   const count = load<u32>(list);
   const most = neighboursOn(graph, level);
@@ -111,5 +111,5 @@ function connect(graph: Graph, walk: Walk, node: u32, neighbour: u32, level: u32
     }
     choose(graph, sorted, count + 1, most, list);
   }
-  unlock(held);
+  unlock(lockAt);
 }

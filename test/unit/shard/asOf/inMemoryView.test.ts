@@ -134,7 +134,7 @@ describe('past states in memory', () => {
   });
 
   const newState = (): HistoricalState =>
-    new HistoricalState(opening, emptyState(opening, memory, NO_REQUESTS), clock).hold();
+    new HistoricalState(opening, emptyState(opening, memory, NO_REQUESTS), clock).retain();
   async function replayed(sequence: number): Promise<HistoricalState> {
     const state = newState();
     await state.advance(sequence, 'exactly', () => undefined);

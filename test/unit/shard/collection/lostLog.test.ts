@@ -98,7 +98,7 @@ describe('a collection whose log is written to', () => {
     expect(message).to.contain(`collection "${lost.hosted.config.name}" is quarantined`).and.to.contain(reason);
     await expectCode(lost.insert([9, 9]), 'internal_error');
     expect(lost.hosted.quarantined).to.equal(true);
-    expect(engine.context.damages.told().map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([
+    expect(engine.context.damages.reported().map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([
       [lost.hosted.config.id, 'log'],
     ]);
   };
@@ -181,7 +181,7 @@ describe('a collection whose log is written to', () => {
       await expectCode(later.found(), 'unavailable');
       reached.isAway = false;
       expect(await later.found()).to.deep.equal(found);
-      expect(engine.context.damages.told()).to.deep.equal([]);
+      expect(engine.context.damages.reported()).to.deep.equal([]);
     }
     // Counting asks nobody.
     const asked = reached.gets;

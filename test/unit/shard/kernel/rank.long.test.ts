@@ -190,7 +190,7 @@ describe('choosing among rows', () => {
         pauses++;
         for (const slot of some(collection.rows, 0.1)) collection.release(slot);
       };
-      const hits = await collection.vectors.search(query, 40, release, { held: setOf(collection, held) });
+      const hits = await collection.vectors.search(query, 40, release, { only: setOf(collection, held) });
       collection.vectors.endScan(scan);
       expect(pauses).to.be.above(0);
       expect(listed(hits)).to.deep.equal(nearest(then, query, 40, held));

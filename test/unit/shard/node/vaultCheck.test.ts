@@ -50,14 +50,14 @@ describe('the check of vault entries', () => {
   it('closes who has records under a damaged one, tells of it, and no other', async () => {
     rig.vault.damaged.add(`${PROJECT}.${KEY}`);
     await check.round();
-    expect(rig.context.damages.told()).to.have.length(1);
-    expect(rig.context.damages.told()[0]).to.include({ collectionId: ID, part: 'vault' });
+    expect(rig.context.damages.reported()).to.have.length(1);
+    expect(rig.context.damages.reported()[0]).to.include({ collectionId: ID, part: 'vault' });
     expect((await expectCode(rig.collection(ID).insert([0, 0]), 'internal_error')).message).to.include(KEY);
     expect(await rig.payload(OTHER, 1)).to.equal('c');
     await rig.shred(KEY);
     await check.round();
     expect(await rig.payload(ID, 2)).to.equal('b');
-    expect(rig.context.damages.told()).to.deep.equal([]);
+    expect(rig.context.damages.reported()).to.deep.equal([]);
   });
 
   it('of a vault that is looked through at the start finds all, though a collection of the project is closed already', async () => {
@@ -66,7 +66,7 @@ describe('the check of vault entries', () => {
     for (const key of [KEY, other]) rig.vault.damaged.add(`${PROJECT}.${key}`);
     await rig.restart();
     await check.inspect();
-    expect(rig.context.damages.told().map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([
+    expect(rig.context.damages.reported().map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([
       [ID, 'vault'],
       [OTHER, 'vault'],
     ]);
@@ -78,10 +78,10 @@ describe('the check of vault entries', () => {
       throw unavailable('away');
     };
     await check.round();
-    expect(rig.context.damages.told()).to.deep.equal([]);
+    expect(rig.context.damages.reported()).to.deep.equal([]);
     rig.vault.before = () => undefined;
     await check.round();
-    expect(rig.context.damages.told()).to.have.length(1);
+    expect(rig.context.damages.reported()).to.have.length(1);
   });
 
   it('takes neither for damage: an entry that is missing, and one that no live record needs', async () => {
@@ -92,7 +92,7 @@ describe('the check of vault entries', () => {
     rig.vault.lose(PROJECT, KEY);
     await check.round();
     await check.inspect();
-    expect(rig.context.damages.told()).to.deep.equal([]);
+    expect(rig.context.damages.reported()).to.deep.equal([]);
     expect(rig.collection(ID).hosted.quarantined).to.equal(false);
   });
 
@@ -135,7 +135,7 @@ describe('the check of the master key', () => {
       const check = checkOf(vault, () => [], keys, damages);
       await check.round();
       await check.stop();
-      return damages.told();
+      return damages.reported();
     };
     expect(await told()).to.deep.equal([]);
     for (const path of [entry, masterKeyFile]) {
@@ -189,7 +189,7 @@ describe('the check of a vault in a folder', () => {
         await writeFile(path, Object.assign(Buffer.from(whole), { [at]: byte ^ (1 << int(8)) }));
         await (how === 'open' ? check.round() : check.inspect());
         expect(collection.hosted.quarantined, `byte ${at}, ${how}`).to.equal(true);
-        expect(engine.context.damages.told().map(({ part }) => part)).to.deep.equal(['vault']);
+        expect(engine.context.damages.reported().map(({ part }) => part)).to.deep.equal(['vault']);
         await check.stop();
         await collection.hosted.close({ keep: true });
         await writeFile(path, whole);

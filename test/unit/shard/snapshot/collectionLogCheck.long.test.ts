@@ -125,7 +125,7 @@ describe('the log before a snapshot', () => {
     const error = await expectCode(describeIt(collection), 'internal_error');
     expect(error.message, what).to.contain('"c7" is quarantined, its stored log does not verify');
     expect(
-      engine.context.damages.told().map(({ part }) => part),
+      engine.context.damages.reported().map(({ part }) => part),
       what,
     ).to.include('log');
     engine.context.damages.forget(ID);
@@ -345,7 +345,7 @@ describe('the log before a snapshot', () => {
       });
       await eventually('it has ended', () => damages.length > 0);
       expect(times).to.equal(3);
-      expect(damages).to.deep.equal(['it ends before event 9, which was there when the snapshot was made']);
+      expect(damages).to.deep.equal(['it ends before event 9, which the snapshot has']);
     });
 
     it('tells of nothing once it is stopped', async () => {

@@ -155,7 +155,7 @@ describe('a damaged snapshot', () => {
     await rig.close();
     for (const [kept, end] of [
       [1, 'ends with event 1'],
-      [0, 'holds nothing'],
+      [0, 'is empty'],
     ] as const) {
       await rig.logs.remove(config.id);
       if (kept === 1) await rig.replayed().insert([1, 1]);

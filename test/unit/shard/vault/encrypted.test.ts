@@ -219,8 +219,8 @@ describe('the vault entry of an encrypted record', () => {
       .to.match(/quarantined, its stored vault does not verify/)
       .and.include(keyId);
     await expectCode(rig.collection(ID).insert([0, 0]), 'internal_error');
-    expect(rig.context.damages.told()).to.have.length(1);
-    expect(rig.context.damages.told()[0]).to.include({ collectionId: ID, part: 'vault' });
+    expect(rig.context.damages.reported()).to.have.length(1);
+    expect(rig.context.damages.reported()[0]).to.include({ collectionId: ID, part: 'vault' });
     expect(await rig.payload(OTHER, 1)).to.equal('b');
   });
 
@@ -246,7 +246,7 @@ describe('the vault entry of an encrypted record', () => {
     await rig.collection(ID).insert([0, 0]);
     expect(await rig.payload(OTHER, 1)).to.equal('b');
     await expectCode(rig.insert(OTHER, 'c', { keyId }), 'validation_error');
-    expect(rig.context.damages.told()).to.deep.equal([]);
+    expect(rig.context.damages.reported()).to.deep.equal([]);
     await rig.shred(keyId);
   });
 

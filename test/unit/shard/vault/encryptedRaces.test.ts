@@ -223,7 +223,7 @@ describe('a shred that is cut short', () => {
     await expectCode(rig.payload(OTHER, 2), 'internal_error');
     await expectCode(rig.payload(ID, 1), 'record_shredded');
     expect(await rig.collection(ID).records()).to.equal(1);
-    expect(rig.context.damages.told()).to.have.length(1);
+    expect(rig.context.damages.reported()).to.have.length(1);
     // Once it is mended all is as it was.
     rig.vault.damaged.clear();
     await rig.restart();

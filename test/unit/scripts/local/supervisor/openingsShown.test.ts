@@ -62,7 +62,7 @@ describe('openings that take long', () => {
     const output = await shown(
       [
         ['s1', log(7, 250_000)],
-        ['s1', { collection: 7, seconds: 3, msg: 'opening a collection: given up' }],
+        ['s1', { collection: 7, seconds: 3, msg: 'opening a collection: failed' }],
       ],
       true,
     );
