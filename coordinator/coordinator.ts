@@ -28,7 +28,7 @@ export interface CoordinatorOptions {
   readonly logger: Logger;
   /** Its name in the cluster. */
   readonly name?: string;
-  /** Undefined: the one that the settings name. */
+  /** Undefined: the engine in the settings. */
   readonly engine?: HttpEngine;
 }
 
@@ -40,7 +40,7 @@ export interface RunningCoordinator {
 
 export async function runCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { config, platform, logger, name = `c${process.pid}`, engine } = options;
-  // Another process of the same name holds other leases.
+  // Unique, so that another process of this name cannot renew these leases.
   const holder = `${name}.${systemId()}`;
   const metrics = new Metrics('coordinator');
   const backend = await ClusterBackend.start(config, platform, metrics, clock, logger, holder);
@@ -77,7 +77,7 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
     },
   };
 
-  /** Undefined where no project is limited: there is nothing to count. */
+  /** Undefined if no project is limited. */
   function sharedLimiter(): SharedLimiter | undefined {
     if (config.rateLimits === 'off') return undefined;
     const leadership = new Leadership(leases, 'limits', holder, LEASE_MS, clock);

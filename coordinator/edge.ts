@@ -32,13 +32,13 @@ export interface EdgeOptions {
   readonly backend: Backend;
   readonly limiter: Limiter;
   readonly serviceLog: ServedLog;
-  /** For the buckets of keys. */
+  /** Source of the buckets with keys. */
   readonly platform: Pick<Platform, 'bucket'>;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly version: string;
-  /** Undefined: the one that the settings name. */
+  /** Undefined: the engine in the settings. */
   readonly engine?: HttpEngine | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** The memory for bodies: enough for so many of the largest size, and at least so much. */
+/** Memory for bodies: room for so many of the largest size, and at least so many bytes. */
 const LARGEST_BODIES = 4;
 const BODY_MEMORY_BYTES = 256 * 1024 * 1024;
 
@@ -115,7 +115,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   }
 }
 
-/** A host that a client on this machine can connect to: a wildcard is not one. */
+/** A host that a client on this machine can connect to, in place of a wildcard. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

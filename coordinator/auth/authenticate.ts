@@ -18,7 +18,7 @@ export class Authenticator {
     private readonly attempts: FailedAttempts,
   ) {}
 
-  /** The holder of a key that this process knows. A failure is not counted. */
+  /** The caller, if this process knows the key already. A failure is not counted. */
   known(authorization: string): Caller | undefined {
     const hashHex = hashOf(authorization);
     if (hashHex === undefined) return undefined;
@@ -28,7 +28,7 @@ export class Authenticator {
 
   /**
    * Returns a promise only if the store must be asked. Throws `unauthorized`, or `rate_limited` if the client's address has
-   * failed too often; a valid key is accepted from any address. `address` is called at most once, before any wait.
+   * failed too often. A valid key is accepted from any address. This calls `address` at most once, before any wait.
    */
   authenticate(authorization: string, address: () => ArrayBuffer): Caller | Promise<Caller> {
     if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
@@ -48,7 +48,7 @@ export class Authenticator {
 
   async #read(hashHex: string, client: ArrayBuffer, refusal: VouchError): Promise<Caller> {
     const read = await this.keyring.read(hashHex).catch((error: unknown) => {
-      // Nobody knows whether the key is valid.
+      // Without the store's answer the key may be valid.
       this.attempts.giveBack(client);
       throw error;
     });
@@ -64,7 +64,7 @@ export class Authenticator {
   }
 }
 
-/** Undefined if the header holds no key. */
+/** The hash of the key in the header; undefined without a key. */
 function hashOf(authorization: string): string | undefined {
   const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
   return isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;

@@ -1,8 +1,8 @@
 /**
  * All API keys by their hash: a copy of the key store, kept by watching it.
  *
- * An expired key stays expired even if the clock is set back: in this process at once, elsewhere and after a restart by a note
- * in its entry. All keys are checked every second, so that an unused key is noted in time too.
+ * An expired key stays expired even if the clock is set back. This process remembers it, and a note in the key's entry informs
+ * other processes and later ones. All keys are checked every second, so that an unused key is noted in time too.
  */
 import { LRUCache } from 'lru-cache';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
@@ -15,10 +15,10 @@ import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
-/** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
+/** Most hashes remembered as unknown. Bounds the memory and the reads of the store that a flood of wrong keys can cause. */
 const ABSENT_MAX = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** Steps of a sweep for one expired key: to log and note it costs as much as to check so many other keys. */
+/** Steps of a sweep that one expired key counts as: logging and noting it costs as much as checking so many other keys. */
 const STEPS_OF_EXPIRED = 128;
 
 export class Keyring {
@@ -26,9 +26,9 @@ export class Keyring {
   /** The number of key records of each project. */
   readonly #kept = new Counts<string>();
   readonly #absent = new LRUCache<string, true>({ max: ABSENT_MAX });
-  /** Keys that were found expired here, with the time, until the store has the note. */
+  /** Keys found expired here, with the time, until the store has the note. */
   readonly #expired = new Map<string, number>();
-  /** Keys by project that this process makes, or has made before the watch reports them. */
+  /** Project → its new keys from this process that the watch has not reported yet. */
   readonly #unreported = new Map<string, number>();
   readonly #rounds = new PeriodicTask(() => this.#checkAll(), CHECK_EVERY_MS);
   #watch: Watch | undefined;
@@ -68,7 +68,7 @@ export class Keyring {
     return this.#absent.has(hashHex);
   }
 
-  /** The key as of this call: it may have been created elsewhere a moment ago. */
+  /** Reads the key from the store: it may have been created elsewhere a moment ago. */
   async read(hashHex: string): Promise<KeyRecord | undefined> {
     const entry = await this.#watch?.read(hashHex);
     if (entry !== undefined) return keyRecord(entry);
@@ -77,8 +77,8 @@ export class Keyring {
   }
 
   /**
-   * Makes a key of the project. Throws `capacity_exceeded` where it has KEYS_PER_PROJECT_MAX; of several coordinators each counts
-   * what the others make once the watch reports it.
+   * Makes a key of the project. Throws `capacity_exceeded` at KEYS_PER_PROJECT_MAX. New keys of other coordinators count once the
+   * watch reports them.
    */
   async make<T>(project: string, make: () => Promise<T>): Promise<T> {
     const unreported = this.#unreported.get(project) ?? 0;
@@ -90,7 +90,7 @@ export class Keyring {
     this.#unreported.set(project, unreported + 1);
     try {
       const made = await make();
-      // The watch reports it by then. Where it cannot, the key is there all the same.
+      // Waits until the watch reports the key. If the watch fails, the key exists all the same.
       await this.#watch?.caughtUp().catch(() => undefined);
       return made;
     } finally {

@@ -23,14 +23,14 @@ export interface PreparedBatch {
   readonly texts: readonly (string | null)[] | null;
   readonly requestIds: PackedBytes | null;
   readonly tags: readonly number[] | undefined;
-  /** Of upserts. */
+  /** Present for upserts. */
   readonly externalIds: readonly string[] | undefined;
 }
 
 /** The length before each event in its frame. */
 const EVENT_LENGTH_BYTES = 4;
 
-/** Throws `validation_error`, and `payload_too_large` if one commit cannot hold it. */
+/** Throws `validation_error`, and `payload_too_large` if it does not fit one commit. */
 export function prepareBatch(
   request: BatchInsertRequest | BatchUpsertRequest,
   bounds: BodyBounds,
@@ -45,7 +45,7 @@ export function prepareBatch(
   const tags = positional(request.tags, count, 'tags');
   const named = 'external_ids' in request ? request.external_ids : undefined;
   const externalIds = positional(named, count, 'external_ids');
-  // Of several upserts under one request id only one would be written.
+  // Under one request id only one of several upserts would be written.
   if (externalIds !== undefined) assertDifferent(requestIds?.map((id) => id?.toLowerCase()) ?? [], 'request_ids');
 
   let sizeBytes = count * (EVENT_LENGTH_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
@@ -58,7 +58,7 @@ export function prepareBatch(
   const stored = metadata?.map((item, i) => {
     const bytes = item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`, budget);
     sizeBytes += bytes?.length ?? 0;
-    // Within the loop, since all of them would take seconds to write and to parse.
+    // Within the loop, since writing and parsing all of them would take seconds.
     assertFitsCommit(sizeBytes, bounds);
     return bytes;
   });
@@ -77,7 +77,7 @@ export function prepareBatch(
   };
 }
 
-/** Returns their size in UTF-8. Throws `validation_error`, also if two are the same. */
+/** Returns the size of the ids in UTF-8. Throws `validation_error`, also for a repeated id. */
 export function assertedExternalIdBytes(externalIds: readonly string[]): number {
   let sizeBytes = 0;
   for (const [i, externalId] of externalIds.entries())

@@ -16,14 +16,14 @@ import type { BodyBounds } from './bounds.js';
 import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
 const WORKERS_MAX = 2;
-/** Small bodies of one turn of the event loop: some ten milliseconds. More of them wait for the next turn, in order. */
+/** Most bytes of small bodies in one turn of the event loop: some ten milliseconds. Further bodies wait for the next turn, in order. */
 const INLINE_BYTES_A_TURN = 512 << 10;
-/** The most large bodies that wait for a worker. A project may have up to three times as many as there are free places. */
+/** Most large bodies that wait for a worker. A project may have up to three times as many as free places are left. */
 const QUEUE_MAX = 64;
 const TIMES_FREE = 3;
 /** Enough for the objects of 32 MiB of JSON. */
 const WORKER_HEAP_MB = 1_024;
-/** An idle worker holds the code and the garbage of its bodies; the next large body waits until another has started. */
+/** Life of an idle worker, which keeps garbage in memory. Without a worker the next large body waits until one has started. */
 const IDLE_MS = 10_000;
 
 interface Job extends BodyJob {
@@ -34,7 +34,7 @@ interface Job extends BodyJob {
 
 interface RunningJob {
   readonly project: string;
-  /** The bytes themselves were transferred to the worker. */
+  /** Stored here, since the bytes were transferred to the worker. */
   readonly sizeBytes: number;
   readonly job: Job;
 }
@@ -51,7 +51,7 @@ export class BodyPool {
   #turnBytes = 0;
   #closed = false;
 
-  /** `maxQueueWaitMs`: the longest that a body waits for a worker. `idleMs`: the time after which idle workers end. */
+  /** `maxQueueWaitMs`: longest wait of a body for a worker. `idleMs`: time after which idle workers end. */
   constructor(
     private readonly bounds: BodyBounds,
     maxQueueWaitMs: number,
@@ -67,7 +67,7 @@ export class BodyPool {
     return this.#queue.length;
   }
 
-  /** Throws Overloaded if a body of this size would be refused: it need not be read then. */
+  /** Throws Overloaded if `prepare` would refuse a body of this size, so that it is not read. */
   assertCapacity(kind: BodyKind, sizeBytes: number, project: string): void {
     if (sizeBytes <= inlineBytesMax(kind)) return;
     const free = QUEUE_MAX - this.#queue.length;

@@ -13,10 +13,10 @@ export interface BodyBounds {
   readonly commitBytes: number;
 }
 
-/** What the records or hits of one answer may carry. */
+/** Most bytes of fields in the records or hits of one answer. */
 const FIELD_BYTES_MAX = 8 << 20;
 
-/** The same, no more than fits a message. */
+/** Most bytes of fields in one answer that also fit a message. */
 export const fieldBytesMax = ({ commitBytes }: Pick<BodyBounds, 'commitBytes'>): number =>
   Math.min(FIELD_BYTES_MAX, Math.floor(commitBytes / 2));
 
@@ -25,11 +25,11 @@ export function assertMetadataSize(sizeBytes: number, bounds: BodyBounds, path: 
     throw invalid(`${path} takes ${sizeBytes} bytes: at most ${bounds.metadataBytes} are allowed`);
 }
 
-/** Returns the size of the text in UTF-8. Throws `validation_error`, also for what UTF-8 cannot hold as it is. */
+/** Returns the size of the text in UTF-8. Throws `validation_error`, also for text that UTF-8 cannot represent. */
 export function assertedUtf8Bytes(text: string, maxBytes: number, path: string): number {
   const sizeBytes = Buffer.byteLength(text, 'utf8');
   if (sizeBytes > maxBytes) throw invalid(`${path} takes ${sizeBytes} bytes: at most ${maxBytes} are allowed`);
-  if (!text.isWellFormed()) throw invalid(`${path} holds half of a surrogate pair, which is no character`);
+  if (!text.isWellFormed()) throw invalid(`${path} holds half of a surrogate pair, which is not a character`);
   return sizeBytes;
 }
 
@@ -39,6 +39,6 @@ export function assertFitsCommit(sizeBytes: number, bounds: BodyBounds): void {
   throw new VouchError('payload_too_large', message);
 }
 
-/** A request id of hex or of bytes; its type is checked. */
+/** The bytes of a request id, given as hex or bytes; its type was checked. */
 export const requestIdBytes = (id: string | readonly number[]): Uint8Array =>
   typeof id === 'string' ? Uint8Array.from(Buffer.from(id, 'hex')) : Uint8Array.from(id.slice(0, REQUEST_ID_BYTES));

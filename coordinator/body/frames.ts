@@ -10,7 +10,7 @@ export function checkedFrames(bytes: Buffer): Buffer {
     const left = bytes.length - at - LENGTH_BYTES;
     const sizeBytes = left < 0 ? 0 : bytes.readUInt32LE(at);
     if (sizeBytes < FRAME_OVERHEAD_BYTES || sizeBytes > left)
-      throw invalid(`at byte ${at} of the body there is no whole frame`);
+      throw invalid(`no whole frame begins at byte ${at} of the body`);
     at += LENGTH_BYTES + sizeBytes;
   }
   return bytes;

@@ -2,7 +2,7 @@
 import { invalid } from '../contract/refusal.js';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
-/** Hours and minutes; seconds, and with them a fraction, may follow. */
+/** Hours and minutes, optionally with seconds and a fraction. */
 const TIME = /^((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d(?:\.\d+)?))?$/;
 /** `Z`, or an offset with or without colon and minutes. */
 const ZONE = /(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/;
@@ -10,9 +10,8 @@ const ZONE = /(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/;
 const BEYOND_MS = /(\.\d{3})\d+$/;
 
 /**
- * Unix milliseconds of the instant; letters may be small. Finer digits are cut off: the times of events are whole
- * milliseconds, and .123 is not at or before .1229. Hour 24 and second 60 are refused. Throws `validation_error`; `path`
- * names the instant in it.
+ * Unix milliseconds of the instant; letters may be in lower case. Finer digits are cut off, since the times of events are whole
+ * milliseconds. Hour 24 and second 60 are refused. Throws `validation_error`, which names `path`.
  */
 export function instantMs(text: string, path: string): number {
   const instant = text.toUpperCase();
@@ -28,5 +27,5 @@ export function instantMs(text: string, path: string): number {
   return Date.parse(`${date}T${minutes}:${seconds.replace(BEYOND_MS, '$1')}${offset}`);
 }
 
-/** A `Date` reads the 30th of February as the 1st or 2nd of March. */
+/** Whether the day exists: `Date` reads the 30th of February as the 1st or 2nd of March. */
 const isDay = (date: string): boolean => new Date(`${date}T00:00:00Z`).getUTCDate() === Number(date.slice(8));

@@ -1,4 +1,4 @@
-/** Parses the JSON of bodies and of metadata, and refuses early what would be costly. */
+/** Parses the JSON of bodies and of metadata, and refuses costly texts early. */
 import { isUtf8 } from 'node:buffer';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { assertNesting, type JsonBudget } from '../../shared/json/nesting.js';
@@ -7,7 +7,7 @@ import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertKept, type JsonText } from './keptJson.js';
 
-/** Throws `validation_error`; if `isSecret`, the message repeats nothing of the body. */
+/** Throws `validation_error`; if `isSecret`, its message repeats no part of the body. */
 export function parseJson(bytes: Buffer, depthMax: number, isSecret = false): JsonText {
   if (bytes.length === 0) throw invalid('the body is empty: expected JSON');
   if (!isUtf8(bytes)) throw invalid('the body is not UTF-8');
@@ -34,7 +34,7 @@ function jsonText(
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object in a text of JSON, which must be kept as it is written. Throws `validation_error` naming `path`. */
+/** The object in a JSON text, which must be kept as it is written (`keptJson.ts`). Throws `validation_error` naming `path`. */
 export function jsonObjectOf(bytes: Buffer, path: string, budget?: JsonBudget): JsonObject {
   let json: JsonText;
   try {
@@ -64,7 +64,7 @@ export function assertShownAsWritten({ buffer, byteOffset, length }: Uint8Array,
   if (isJsonObject(json.value)) assertKept(json, path);
 }
 
-/** Whether the bytes begin and end as JSON of an object does. */
+/** Whether the bytes begin and end like a JSON object. */
 function isBraced(bytes: Buffer): boolean {
   const text = bytes.toString('latin1').trim();
   return text.startsWith('{') && text.endsWith('}');
@@ -74,7 +74,7 @@ function isBraced(bytes: Buffer): boolean {
 export const shownMetadata = (stored: Uint8Array | null): JsonObject | null =>
   stored === null ? null : ((objectText(stored)?.value ?? null) as JsonObject | null);
 
-/** Null if the bytes are not JSON of an object, or too costly to parse or print: such metadata is opaque. */
+/** Null if the bytes are not a JSON object, or too costly to parse or print: such metadata is opaque. */
 function objectText({ buffer, byteOffset, length }: Uint8Array): JsonText | null {
   try {
     const json = jsonText(Buffer.from(buffer, byteOffset, length), JSON_DEPTH_MAX);

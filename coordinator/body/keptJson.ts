@@ -1,10 +1,10 @@
 /**
- * Refuses metadata and filters that would not be kept as they are written. Numbers are kept as doubles: an integer must be
- * within ±2^53, no number may become an infinity, and only 0 may become 0; fractions are rounded to the nearest double. An
- * object keeps one value for each key.
+ * Refuses metadata and filters that parsing would change. Numbers become doubles. So an integer must be within ±2^53, no number
+ * may become an infinity, and only 0 may become 0. Fractions may be rounded to the nearest double. An object keeps one value
+ * for each key.
  *
  * For almost all JSON the parsed value shows that nothing is lost. In case of doubt the text of the field is read again, in
- * about the time of the parser. Other fields are skipped, and only numbers that may be lost are parsed.
+ * about the time of the parser. Other fields are skipped, and only doubtful numbers are parsed.
  */
 import { below, invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -16,14 +16,14 @@ export interface JsonText {
   readonly members: number;
 }
 
-/** Fields of up to a million numbers. An unknown field of such a name only costs a second reading. */
+/** Fields of up to a million numbers, which are skipped. An unknown field of such a name only costs a second reading. */
 const VECTORS = ['batch', 'query'];
 const INTEGER_MAX = 2 ** 53;
-/** A number that is read as 0 and is not 0 has a negative exponent of three digits, or this many zeros. */
+/** Signs of a number that is read as 0 and is not 0: it has a negative exponent of three digits, or this many zeros. */
 const MINUSES = ['e-', 'E-'];
 const THREE_DIGITS = /^\d{3}$/;
 const MANY_ZEROS = '0'.repeat(200);
-/** A shorter number without an exponent is never lost: it is below 2^53, and too far from 0 to be read as 0. */
+/** Least length of a lossy number without an exponent: a shorter one is below 2^53, and is not read as 0. */
 const LOSSY_CHARS = 16;
 const ONLY_DIGITS = /^-?\d+$/;
 
@@ -42,7 +42,7 @@ export function assertKept({ value, text, members }: JsonText, path: string, fie
     assertTextKept({ text, open: [], path, field, hasTwins });
 }
 
-/** The runtime's search for two letters passes over vectors many times faster than a pattern. */
+/** Whether the text has `e-` or `E-`. Over vectors this search is many times faster than a pattern. */
 function mayHaveTiny(text: string): boolean {
   for (const minus of MINUSES)
     for (let at = text.indexOf(minus); at >= 0; at = text.indexOf(minus, at + 2))
@@ -103,7 +103,7 @@ interface Reading {
   readonly text: string;
   readonly open: Level[];
   readonly path: string;
-  /** The only field of the outermost object to be checked; undefined: all. */
+  /** The only field of the outermost object to check; undefined: all. */
   readonly field: string | undefined;
   readonly hasTwins: boolean;
 }
@@ -119,7 +119,7 @@ const BACKSLASH = 0x5c;
 const ARRAY_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
-/** Small letters and capitals differ in this bit. */
+/** The bit in which lower case differs from upper case. */
 const CASE_BIT = 0x20;
 const EXPONENT = 0x65;
 
@@ -203,7 +203,7 @@ function endOfString(text: string, at: number): number {
   return end + 1;
 }
 
-/** Whether a colon follows the string that ends there: only a key is followed by one. */
+/** Whether the string that ends at `end` is a key: a colon follows. */
 function isKey(text: string, end: number): boolean {
   let at = end;
   while (text.charCodeAt(at) <= 0x20) at += 1;

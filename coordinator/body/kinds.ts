@@ -1,6 +1,6 @@
 /**
- * The kinds of bodies: how each is validated, and what a handler gets of it. This runs in the coordinator's thread or, for
- * large bodies, in a worker: it is pure, and its results can be cloned.
+ * The kinds of bodies: how each is validated, and its prepared form for the handler. This runs in the coordinator's thread or,
+ * for large bodies, in a worker: it is pure, and its results can be cloned.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { assertNesting } from '../../shared/json/nesting.js';
@@ -40,11 +40,11 @@ import { rowOf, type TakenVectors } from './vectors.js';
 
 interface Kind<T> {
   readonly schema: SchemaName;
-  /** Levels of nesting: those of the JSON that a caller chooses, and of what is around it. Absent: JSON_DEPTH_MAX. */
+  /** Most levels of nesting: those of the caller's JSON, plus those around it. Absent: JSON_DEPTH_MAX. */
   readonly depthMax?: number;
-  /** No message repeats a value of the body. */
+  /** Present if no message may repeat a value of the body. */
   readonly isSecret?: true;
-  /** The field that is kept as it is written, or refused; `$`: the whole body. */
+  /** The field that must be kept as it is written (`keptJson.ts`); `$`: the whole body. */
   readonly kept?: '$' | 'metadata' | 'metadata_filter' | 'searches';
   /** The value of an empty body; absent: an empty body is refused. */
   readonly whenEmpty?: T;
@@ -61,23 +61,23 @@ interface RawKind<T> {
   prepare(bytes: Buffer): T;
 }
 
-/** Larger bodies are prepared in a worker: to take the vectors out of this many bytes takes half a millisecond. */
+/** Larger bodies are prepared in a worker: reading the vectors of this many bytes takes half a millisecond. */
 const INLINE_BYTES = 256 * 1024;
-/** The same for the JSON of a batch, which holds values of every kind: it would take a millisecond. */
+/** A batch with a longer rest, its JSON without vectors, is prepared in a worker: it would take a millisecond. */
 const BATCH_JSON_BYTES = 64 * 1024;
 /**
- * The same bound in arrays, objects and strings, of which each takes a microsecond. A short body is parsed without a count; it
- * cannot go to a worker either, since its bytes may be in memory that other bodies share.
+ * A body with more arrays, objects and strings is prepared in a worker: each takes a microsecond. A short body is not counted,
+ * and never goes to a worker, since its bytes may be in memory that other bodies share.
  */
 const INLINE_PIECES = 2_000;
 const SHORT_BYTES = 4 * 1024;
 
-/** A body with a filter beside other fields. */
+/** Properties of a body with a filter among its fields. */
 const OF_FILTER = { depthMax: JSON_DEPTH_MAX + 1, kept: 'metadata_filter' } as const;
 
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
-/** A body that a handler gets as it was validated. */
+/** A body that its handler gets unchanged. */
 const plain = <T>(schema: SchemaName, assert: (value: unknown) => T, more: Partial<Kind<T>> = {}): Kind<T> => ({
   schema,
   prepare: (value) => assert(value),
@@ -166,19 +166,19 @@ export type Prepared<K extends BodyKind> = ReturnType<(typeof BODY_KINDS)[K]['pr
 /** Whether the body may be empty. */
 export const mayBeEmpty = (name: BodyKind): boolean => name === 'frames' || 'whenEmpty' in BODY_KINDS[name];
 
-/** A larger body is prepared in a worker. */
+/** The largest body that is prepared in the coordinator's thread. */
 export const inlineBytesMax = (name: BodyKind): number =>
   BODY_KINDS[name].schema === 'bytes' ? Number.POSITIVE_INFINITY : INLINE_BYTES;
 
-/** How a body is encoded. */
+/** The encoding of a body. */
 export type BodyForm = 'json' | 'msgpack';
 
 /** Whether the body may be msgpack: those with vectors. */
 export const mayBePacked = (name: BodyKind): boolean => 'vectors' in BODY_KINDS[name];
 
 /**
- * Prepares the body in the coordinator's thread, where that takes two milliseconds at most; undefined: a worker prepares it.
- * Throws as `prepareBody` does.
+ * Prepares the body in the coordinator's thread if that takes at most two milliseconds; undefined: a worker must prepare it.
+ * Throws like `prepareBody`.
  */
 export function prepareInline<K extends BodyKind>(
   name: K,
@@ -220,7 +220,7 @@ export function prepareBody<K extends BodyKind>(
   return prepareTaken(kind, bytes, bounds) ?? prepareJson(kind, bytes, bounds, null);
 }
 
-/** Undefined if there are more than `valuesMax` values beside the components of vectors. */
+/** Undefined if the body has more than `valuesMax` values beside the components of vectors. */
 function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, valuesMax?: number): T | undefined {
   const limits = {
     depthMax: depthOf(definition),
@@ -231,12 +231,12 @@ function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds
   return parts && prepareJson(definition, parts.json, bounds, parts.vectors);
 }
 
-/** The longest rest of a body that is parsed twice. */
+/** Longest rest of a body that may be parsed twice. */
 const TWICE_BYTES = 1024 * 1024;
 
 /**
- * Prepares a body whose vectors are plain. Undefined where they are not, where the rest is not cheap, or where a short rest is
- * refused. The whole body as JSON decides then, and its error names what was sent.
+ * Prepares a body with plain vectors. Undefined if they are not plain, if the rest is costly, or if a short rest is refused.
+ * Then the whole body is parsed as JSON, so that its error shows the sent values.
  */
 function prepareTaken<T>(
   definition: Kind<T>,
@@ -258,7 +258,7 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
   const { schema, isSecret, kept, whenEmpty, prepare } = definition;
   if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
   const json = parseJson(bytes, depthOf(definition), isSecret);
-  // First: a misspelt field explains why one is missing.
+  // Before `prepare`: a misspelt field explains a missing one.
   assertKnownFields(schema, json.value);
   const prepared = prepare(json.value, bounds, taken);
   if (kept !== undefined) assertKept(json, '$', kept === '$' ? undefined : kept);
@@ -266,7 +266,7 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
 }
 
 function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) {
-  // Checked first: validation looks at each of millions of bytes.
+  // Before validation, which looks at each of millions of bytes.
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
@@ -304,12 +304,12 @@ function prepareInsertEncrypted(value: unknown, { payloadBytes }: BodyBounds) {
 }
 
 /**
- * Accepts only base64 that encoding gives again: the standard alphabet, padded, without unused bits. Throws `validation_error`
- * also for a payload that is too large, as for metadata and text. No message repeats any of it.
+ * Accepts only canonical base64: the standard alphabet, padded, without unused bits. Throws `validation_error`, also for a
+ * payload that is too large. No message repeats a part of it.
  */
 function decodedPayload(base64: string, bytesMax: number): Uint8Array {
   const tooLarge = `$.payload: at most ${bytesMax} bytes are allowed`;
-  // Before anything is decoded. Up to two characters of padding count as bytes here.
+  // Before decoding. Up to two characters of padding count as bytes here.
   if (Math.floor((base64.length / 4) * 3) > bytesMax + 2) throw invalid(tooLarge);
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.toString('base64') !== base64) throw invalid('$.payload is not base64');

@@ -1,9 +1,9 @@
 /**
- * Reads a body of msgpack: its vectors straight to Q16.16, and the rest as the JSON that says the same, which is checked as any
- * JSON is: depth, types, numbers that cannot be kept, misspelt names.
+ * Reads a body of msgpack: its vectors straight to Q16.16, and the rest as equivalent JSON. That is checked like any JSON: depth,
+ * types, numbers that cannot be kept, misspelt names.
  *
  * A vector is a byte string of little-endian float32, or under `<field>_q16` of little-endian int32 in Q16.16, or an array of
- * numbers. Any other byte string stands for an array of bytes. Extension types are refused: JSON has nothing of the kind.
+ * numbers. Any other byte string represents an array of bytes. Extension types are refused: JSON has no counterpart.
  */
 import { isUtf8 } from 'node:buffer';
 import { VouchError } from '../../shared/errors/errors.js';
@@ -15,22 +15,22 @@ import { type PackedHead, PackedReader } from './packedReader.js';
 import type { BodyParts, VectorField } from './takenVectors.js';
 import { type Rows, rowsIn } from './vectors.js';
 
-/** The same field with components in Q16.16. */
+/** Ending of a field's name if its components are in Q16.16. */
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
 /**
- * The most values beside the components of vectors: members of objects, and four for each record of a batch. To write one as
- * JSON and parse it takes a microsecond.
+ * Most values beside the components of vectors: members of objects, and four for each record of a batch. Writing one as JSON
+ * and parsing it takes a microsecond.
  */
 const VALUES_MAX = JSON_MEMBERS_MAX + 4 * BATCH_MAX;
-/** A character of one byte may become six in JSON. */
+/** Longest JSON: a character of one byte may become six. */
 const JSON_CHARS_MAX = 64 * 1024 * 1024;
 
 export interface PackedLimits {
   readonly depthMax: number;
-  /** Of all byte strings beside vectors. */
+  /** Most bytes of all byte strings beside vectors. */
   readonly otherBytes: number;
-  /** Values beside components; more: undefined is returned. */
+  /** Most values beside components; for a body with more, undefined is returned. */
   readonly valuesMax?: number;
 }
 
@@ -75,7 +75,7 @@ class BodyUnpacker {
     this.#texts.push(text);
   }
 
-  /** `role`: what the value is, of those around a vector. */
+  /** `role`: set if the value contains the vectors. */
   #value(path: string, depth: number, role?: Role): void {
     this.#count();
     const head = this.#reader.next();
@@ -173,7 +173,7 @@ class BodyUnpacker {
       const length = this.#lengthOf(head, path, isFixed, i);
       if (i === 0) {
         dimension = length;
-        // Each component takes a byte at least: with fewer bytes left another vector is shorter.
+        // Each component takes at least a byte: with fewer bytes left, another vector is shorter.
         if (count * dimension <= this.#reader.left) components = new Int32Array(count * dimension);
       } else if (length !== dimension && unevenAt < 0) unevenAt = i;
       const target = length === dimension && components.length > 0 ? components : new Int32Array(length);
@@ -182,10 +182,10 @@ class BodyUnpacker {
     return rowsIn(unevenAt < 0 ? components : NO_COMPONENTS, dimension, count, unevenAt);
   }
 
-  /** The components of a vector; `row`: its place in a batch. */
+  /** The number of components of a vector; `row`: its place in a batch. */
   #lengthOf(head: PackedHead, path: string, isFixed: boolean, row?: number): number {
     if (head.type === 'array' && !isFixed) {
-      // Each takes a byte at least.
+      // Each component takes at least a byte.
       this.#reader.assertLeft(head.length);
       return head.length;
     }
@@ -199,7 +199,7 @@ class BodyUnpacker {
     return head.length / COMPONENT_BYTES;
   }
 
-  /** Writes them to `target`, from `offset` on. */
+  /** Writes the components to `target`, from `offset` on. */
   #components(
     head: PackedHead,
     target: Int32Array,

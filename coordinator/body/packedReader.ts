@@ -1,4 +1,4 @@
-/** Reads msgpack value by value, as the specification of the format lays it out; extension types are refused. */
+/** Reads msgpack value by value (specification: msgpack/spec.md); extension types are refused. */
 import { invalid } from '../contract/refusal.js';
 
 /** A value, or the head of one whose bytes or items follow. */
@@ -11,7 +11,7 @@ export type PackedHead =
 
 type Sized = 'map' | 'array' | 'string' | 'bytes';
 
-/** The types whose length follows in so many bytes. */
+/** Types whose length follows in so many bytes. */
 const SIZED: Readonly<Record<number, readonly [Sized, bytes: number]>> = {
   196: ['bytes', 1],
   197: ['bytes', 2],
@@ -27,7 +27,7 @@ const SIZED: Readonly<Record<number, readonly [Sized, bytes: number]>> = {
 const NIL = 0xc0;
 const FALSE = 0xc2;
 const TRUE = 0xc3;
-/** The first and the last type of numbers whose bytes follow. */
+/** First and last type of numbers whose bytes follow. */
 const FLOAT_32 = 0xca;
 const INT_64 = 0xd3;
 
@@ -36,12 +36,12 @@ export class PackedReader {
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** The bytes that are not read. */
+  /** The number of unread bytes. */
   get left(): number {
     return this.bytes.length - this.#at;
   }
 
-  /** Throws `validation_error` at a wrong end, and at what JSON has no counterpart of. */
+  /** Throws `validation_error` at a wrong end, and at a type without a counterpart in JSON. */
   next(): PackedHead {
     const first = this.bytes[this.#skip(1)]!;
     if (first < 0x80) return { type: 'number', value: first };
@@ -57,8 +57,8 @@ export class PackedReader {
   }
 
   /**
-   * Reads a number as `next` does, but makes no object. Undefined if the next value is not a number; it is then not
-   * read.
+   * Reads a number like `next`, without making an object. Undefined if the next value is not a number, which then stays
+   * unread.
    */
   number(): number | undefined {
     const first = this.bytes[this.#at];

@@ -1,4 +1,4 @@
-/** Prepares requests about many records: those that are named in one of several ways, and those that match a filter. */
+/** Prepares requests about many records, which are named by ids or match a filter. */
 import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
 import type { Filter } from '../../shared/model/filter.js';
 import type { DeleteManyCall } from '../../shared/protocol/calls.js';
@@ -22,7 +22,7 @@ import { jsonObjectOf } from './json.js';
 const PAGE_RECORDS = 100;
 const FACETS = 10;
 
-/** How messages name the fields of a body, or of a query. */
+/** Prefix of a field's name in messages: of a body, or of a query. */
 type Place = '$.' | 'query parameter ';
 
 /** Throws `validation_error`. */
@@ -39,7 +39,7 @@ export function prepareFacets(request: FacetsRequest | FacetsQuery, place: Place
   return { ...prepareCount(request, place), key, limit: limit ?? FACETS };
 }
 
-/** The collection, and the filter where there is one. Throws `validation_error`. */
+/** The collection, and the filter if the request has one. Throws `validation_error`. */
 export function prepareCount(
   { collection, metadata_filter }: CountRecordsRequest | CountRecordsQuery,
   place: Place = '$.',

@@ -30,7 +30,7 @@ import { instantMs } from './instant.js';
 import { dimensionOf, rowOf, type TakenVectors } from './vectors.js';
 
 interface Prepared {
-  /** Of the query; null: the query is the vector of a record. */
+  /** The query's dimension; null: the query is the vector of a record. */
   readonly dimension: number | null;
   /** Null: no decay. */
   readonly halfLifeSecs: number | null;
@@ -54,8 +54,8 @@ export interface PreparedSearchBatch {
 }
 
 /**
- * A call that is being made: fields are set only if they are asked for, as most searches have no options, and objects are not
- * spread, which would cost a search more than all else here.
+ * A call under construction. Only requested fields are set, since most searches have no options. Objects are not spread: that
+ * would cost a search more than all other work here.
  */
 type Draft = { -readonly [Key in keyof SearchCall]: SearchCall[Key] };
 
@@ -65,7 +65,7 @@ export function prepareSearch(request: SearchRequest, bounds: BodyBounds, taken:
   const asOf = asOfOf(request);
   if (asOf !== undefined) call.asOf = asOf;
   if (call.fields !== undefined || call.group !== undefined) call.maxBytes = fieldBytesMax(bounds);
-  // An eventual search is told the sequence of the searched state.
+  // The answer of an eventual search contains the sequence of the searched state.
   if (isEventual(request)) call.tellSequence = true;
   return {
     dimension: dimensionIn(call),
@@ -107,7 +107,7 @@ interface BatchSums extends Spent {
   textBytes: number;
 }
 
-/** Throws `validation_error` once the searches so far hold too much together. */
+/** Throws `validation_error` once the searches so far exceed a bound of the batch. */
 function addToBatch(sums: BatchSums, { k, group, text }: Draft, spent: Spent, { textBytes }: BodyBounds): void {
   sums.hits += hitsOf({ k, group });
   sums.textBytes += text === undefined ? 0 : Buffer.byteLength(text.query, 'utf8');

@@ -1,13 +1,13 @@
 /**
- * Takes the vectors out of the JSON of a body. The rest, which is short, is parsed and validated as any JSON; where it is
- * refused, or anything about the body is unusual, the whole body is, so that its errors name what was sent.
+ * Takes the vectors out of the JSON of a body. The rest, which is short, is parsed and validated like any JSON. If it is
+ * refused, or the body is unusual, the whole body is parsed instead, so that its errors show the sent values.
  */
 import { endOfString } from '../../shared/json/nesting.js';
 import { BATCHED_SEARCHES_MAX } from '../../shared/limits.js';
 import type { Rows } from './vectors.js';
 import { afterBlanks, readVector, readVectors } from './vectorText.js';
 
-/** Where a kind of body has its vectors. */
+/** The place of the vectors in a kind of body. */
 export interface VectorField {
   readonly name: 'values' | 'batch' | 'query';
   /** The array of objects that have the field; absent: the body itself has it. */
@@ -34,7 +34,7 @@ const INNER_LEVEL = 3;
 
 /** Takes the vectors out of a body. Undefined if it has no vector, too many, or a list that may not be a vector. */
 export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
-  // The end of the object ends every reading: no position passes it.
+  // The closing brace ends every reading: no position goes beyond it.
   if (body[lastOf(body)] !== OBJECT_END) return undefined;
   const level = within === undefined ? BODY_LEVEL : INNER_LEVEL;
   const read = name === 'batch' ? readVectors : readVector;
@@ -54,13 +54,13 @@ export function takeVectors(body: Buffer, { name, within }: VectorField): BodyPa
     if ((depth !== BODY_LEVEL && depth !== level) || i >= body.length) continue;
     const colon = afterBlanks(body, i + 1);
     if (body[colon] !== COLON) continue;
-    // The same name could be written in another way.
+    // A name with an escape has several spellings.
     if (hasEscape(body, key, i)) return undefined;
     if (depth === BODY_LEVEL && within !== undefined) isWithin = isName(body, key, i, within);
     if (depth !== level || !isWithin || !isName(body, key, i, name)) continue;
     const at = afterBlanks(body, colon + 1);
     if (body[at] !== ARRAY) continue;
-    // Each reading begins with a copy of 64 KiB.
+    // A bound, since each reading begins with a copy of 64 KiB.
     if (vectors.length === most) return undefined;
     const found = read(body, at);
     if (found === undefined) return undefined;

@@ -1,13 +1,14 @@
 /**
- * Reads vectors from the bytes of JSON straight to Q16.16, without a double for each number. `assembly/index.ts` reads the
- * plain numbers, a window of the body at a time, and leaves the others to this file.
+ * Reads vectors from the bytes of JSON straight to Q16.16, without a double for each number. WebAssembly (`assembly/index.ts`)
+ * reads the plain numbers, a window of the body at a time, and this file the others.
  *
- * The result is the same to the bit: the number as the nearest double, times 65536, rounded half to even. Eight digits of the
- * fraction tell the result unless they lie close to the middle of two steps: the digits left out are worth at most
- * 65536 / 10^8 = 0.0007 steps, and all roundings together, that of the number to a double included, less than 0.000001. Within 2^-10
- * of the middle the double decides.
+ * The result equals the usual one to the bit: the number as the nearest double, times 65536, rounded half to even. Eight digits
+ * of the fraction determine it, unless they lie close to the middle of two steps. The digits left out are worth at most
+ * 65536 / 10^8 = 0.0007 steps. All roundings together, also that to a double, are worth less than 0.000001. Within 2^-10 of the
+ * middle, which is more than both, the double decides.
  *
- * What is not a plain vector of numbers in range, or becomes 0 and is not, is not read here: the validation of the parsed JSON says what is wrong.
+ * Only plain vectors of numbers in range are read here, without numbers that a double rounds to 0. For others the validation of the
+ * parsed JSON reports the error.
  */
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { BATCH_MAX, DIMENSION_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
@@ -19,22 +20,22 @@ const COMMA = 0x2c;
 const ARRAY = 0x5b;
 const ARRAY_END = 0x5d;
 
-/** A number as JSON writes it, and its digits. */
+/** A number of JSON, and its part before the exponent. */
 const NUMBER = /(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:[eE][+-]?\d+)?/y;
 const NOT_ZERO = /[1-9]/;
-/** Most numbers are shorter: a longer one takes a second look. */
+/** Bytes that are searched first for the end of a number; few numbers are longer. */
 const LITERAL_CHARS = 64;
-/** The most numbers of one body that are read as doubles, in some 0.1 s. The parser of JSON reads more of them faster. */
+/** Most numbers of one body that are read as doubles, in some 0.1 s. The JSON parser is faster for more. */
 const LITERALS_MAX = 250_000;
 
-/** Why a call of the reader has ended: see `assembly/index.ts`. */
+/** Reasons why a call of the reader ended: see `assembly/index.ts`. */
 const ENDED = 0;
 const LITERAL = 2;
 const MORE = 3;
 
-/** What a number may take behind the last position at which it may begin. */
+/** Bytes after the last position at which a number may begin. */
 const MARGIN_BYTES = 64;
-/** What the WebAssembly reads lies behind what it writes: the results of a call, then the components. */
+/** Layout of the memory: the results of a call, the components, then the window of the body. */
 const COMPONENTS_AT = 64;
 const WINDOW_AT = COMPONENTS_AT + Int32Array.BYTES_PER_ELEMENT * DIMENSION_MAX;
 const WINDOW_BYTES = PAGE_BYTES;
@@ -48,7 +49,7 @@ interface Reader {
 const memory = openOwnMemory(PAGES);
 const { readNumbers } = instantiate<Reader>(compileFile(new URL('./vectorText.wasm', import.meta.url)), memory);
 const results = new Uint32Array(memory.buffer, 0, 2);
-/** Of the vector that was read last. */
+/** The components of the last vector read. */
 const components = new Int32Array(memory.buffer, COMPONENTS_AT, DIMENSION_MAX);
 const window = new Uint8Array(memory.buffer, WINDOW_AT, WINDOW_BYTES + MARGIN_BYTES);
 
@@ -59,8 +60,8 @@ export interface ReadRows {
 }
 
 /**
- * Reads the array of numbers that begins at `at`. Undefined if it is none, is empty, is longer than DIMENSION_MAX, or a number
- * is out of range or too close to 0 for a double. The last byte of `bytes` must not be part of a number.
+ * Reads the array of numbers that begins at `at`. Undefined for anything else, an empty array, more than DIMENSION_MAX numbers,
+ * or a number out of range or too close to 0. The last byte of `bytes` must not be part of a number.
  */
 export function readVector(bytes: Buffer, at: number): ReadRows | undefined {
   const reader = new RowReader(bytes);
@@ -68,7 +69,7 @@ export function readVector(bytes: Buffer, at: number): ReadRows | undefined {
   return end < 0 ? undefined : { rows: rowsIn(components.slice(0, reader.count), reader.count, 1), end };
 }
 
-/** The same for an array of vectors of one length, at most BATCH_MAX. */
+/** Reads an array of vectors of one length, at most BATCH_MAX; undefined like `readVector`. */
 export function readVectors(bytes: Buffer, at: number): ReadRows | undefined {
   const reader = new RowReader(bytes);
   const begin = afterBlanks(bytes, at + 1);
@@ -76,7 +77,7 @@ export function readVectors(bytes: Buffer, at: number): ReadRows | undefined {
   if (end < 0) return undefined;
   const dimension = reader.count;
   let count = 1;
-  // As many as there can be if the others take as many bytes, which is grown as needed.
+  // Room for as many vectors as fit the body if all take the bytes of the first; grown as needed.
   let target = new Int32Array(dimension * Math.min(BATCH_MAX, 1 + Math.ceil((bytes.length - begin) / (end - begin))));
   const row = components.subarray(0, dimension);
   target.set(row);
@@ -133,7 +134,7 @@ class RowReader {
       this.count += results[0]!;
       const why = results[1]!;
       if (why === ENDED) return at;
-      // A number whose window ends with blanks is read here, too.
+      // Also a number whose window ends with blanks.
       if (why === LITERAL || (why === MORE && at === this.#from)) {
         at = this.#literal(at);
         if (at < 0) return -1;
@@ -146,7 +147,7 @@ class RowReader {
     }
   }
 
-  /** No number begins there or after it. */
+  /** The position from which on no number may begin. */
   get #limit(): number {
     return this.#end === this.bytes.length ? this.#end : this.#end - MARGIN_BYTES;
   }
@@ -170,7 +171,7 @@ class RowReader {
       if (literal.length === text.length) continue;
       const value = Number(literal);
       if (!(value >= VALUE_MIN && value <= VALUE_MAX)) return -1;
-      // Some bodies keep numbers as they are written.
+      // Zero only by rounding: some kinds of body refuse that.
       if (value === 0 && NOT_ZERO.test(mantissa)) return -1;
       components[this.count++] = fixedOf(value);
       return from + literal.length;

@@ -17,8 +17,8 @@ export interface Rows {
 }
 
 /**
- * The vectors that were read from the bytes of a body. In the value of the rest, the only number of a vector, or of the only
- * vector of a batch, is a place in this list. Null: the vectors are in the value itself.
+ * Vectors that were read from the bytes of a body. In the rest of the body, each vector or batch has a single number in its
+ * place: an index into this list. Null: the vectors are in the body's value itself.
  */
 export type TakenVectors = readonly Rows[] | null;
 

@@ -1,19 +1,18 @@
-/** Fields of bodies that are not in the types of the contract: those that are accepted nevertheless, and those that need advice. */
+/** Fields of bodies outside of the contract's types: accepted ones, and refused ones whose error gives advice. */
 import type { SchemaName } from './schemas.js';
 
 type ByField = Readonly<Record<string, string>>;
 type ByRequest = Partial<Record<SchemaName, ByField>>;
 
-/** Accepted, each with the reason. Nothing reads them, except where the reason says so. */
+/** Accepted fields, each with the reason. They are not read, unless the reason says so. */
 export const ACCEPTED_FIELDS: ByRequest = {
   RecordReference: {
     request_id: 'valoricore sends it with every deletion. A deletion that is repeated finds no record: 404.',
   },
   CreateKeyRequest: {
-    description:
-      'valoricore sends it. It is the label of the key where there is no `label`, and it is no longer than one.',
+    description: 'valoricore sends it. It is the label of a key without a `label`, and has the same bound.',
   },
-  // The answer of `GET /v1/export` is announced as it is.
+  // A client may announce the unchanged answer of `GET /v1/export`.
   BeginImportRequest: {
     collection: 'The name in the exporting service; `origin` has it too.',
     log_bytes: 'The size of the exported log.',
@@ -22,7 +21,7 @@ export const ACCEPTED_FIELDS: ByRequest = {
   },
 };
 
-/** Unknown fields that no known field replaces, each with what is said of it. */
+/** Unknown fields that no known field replaces, each with the advice in its error. */
 export const REFUSED_FIELDS: ByRequest = {
   InsertRequest: {
     external_id: 'POST /v1/vectors/batch-upsert takes external ids',

@@ -1,16 +1,16 @@
-/** The answer of `GET /v1/cluster`. It names the collections of the caller's project alone. */
+/** The answer of `GET /v1/cluster`. It names only collections of the caller's project. */
 import type { Damage } from './service.js';
 import type { Whole } from './values.js';
 
 export interface ShardStatus {
   name: string;
-  /** `leaving`: it moves its collections to others. `away`: it owns or follows collections, and gives no sign of life. */
+  /** `leaving`: it moves its collections to others. `away`: it owns or follows collections, and has no heartbeat. */
   state: 'serving' | 'leaving' | 'away';
   /** Collections of all projects that it owns. */
   collections: Whole;
   /** Live records of the collections that were used since it started. */
   records: Whole;
-  /** What is nearly full: writes are refused. Present if anything is. */
+  /** The nearly full resources; writes are refused meanwhile. Present if any is nearly full. */
   full?: ('memory' | 'store')[];
   /** This and the next five are absent if the shard does not answer. */
   version?: string;
@@ -18,7 +18,7 @@ export interface ShardStatus {
   host?: string;
   uptime_secs?: Whole;
   memory_bytes?: Whole;
-  /** The memory from which on it would refuse writes is a part of this. */
+  /** The limit of its memory; it refuses writes when a part of this is used. */
   memory_limit_bytes?: Whole;
   /** Calls in flight. */
   calls?: Whole;
@@ -30,12 +30,12 @@ export interface PlacedCollection {
   /** The shard that owns it; null: none yet. */
   owner: string | null;
   followers: string[];
-  /** The number of owners that it has had. */
+  /** The number of its owners so far. */
   epoch: Whole;
   /** The number of committed events. */
   sequence: Whole;
   records: Whole;
-  /** The shard that it is being moved to. Told by the coordinator that places collections, and by no other. */
+  /** The shard that it is being moved to. Only the placement leader reports this. */
   moving?: string;
   /** Present if any part is damaged. */
   damaged?: Damage[];

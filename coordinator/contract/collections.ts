@@ -44,7 +44,7 @@ type CandidateCount = number & WholeBetween<1, 4096>;
 type ListCount = number & WholeBetween<1, 65536>;
 type RescoredCount = number & WholeBetween<1, 65536>;
 
-/** Unknown keys are ignored. Parameters of another kind of index are kept for a later build of that kind. */
+/** Unknown keys are ignored. Parameters of another index type are kept for a later build of that type. */
 export interface IndexParameters {
   m?: Links | null;
   ef_construction?: CandidateCount | null;
@@ -72,9 +72,9 @@ export interface IndexState {
   desired_type?: string;
   active_generation?: Whole | null;
   building_generation?: Whole | null;
-  /** Unix seconds; present while a generation is being built, or waits for its turn: when the build was ordered. */
+  /** When the build was ordered, in unix seconds; present while a generation is being built or waits for its turn. */
   build_started_at?: Whole;
-  /** The share of the build that is done; present while a generation is being built. */
+  /** The finished share of the build; present while a generation is being built. */
   build_progress?: number & tags.Minimum<0> & tags.Maximum<1>;
   /** The number of committed events when the build was ordered. */
   base_lsn?: Whole;

@@ -6,9 +6,9 @@
  *   {"author.name": "Ann"}               a key inside an object
  *   {"$or": [{…}, {…}]}                  also `$and`, and `$not` with one object
  *
- * If any key of an object is an operator, all must be. An object without operators is compared whole, unless a key looks like
- * an operator: it begins with `$`, is an operator of other systems, or is one letter off. Such a filter is refused, since a
- * comparison would silently find nothing. `{"eq": {"in": 3}}` compares with any object.
+ * If any key of an object is an operator, all must be. An object without operators is compared whole, unless a key looks like an
+ * operator. Such a key begins with `$`, is an operator of other systems, or is one letter off. The filter is then refused, since
+ * a comparison would silently find nothing. To compare with any object, write `{"eq": {"in": 3}}`.
  */
 
 import { FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX, JSON_DEPTH_MAX } from '../../shared/limits.js';
@@ -20,7 +20,7 @@ import type { JsonObject } from './values.js';
 
 type Operator = Test['kind'];
 
-/** Counts over the whole filter; `bytes`: UTF-8 of all keys and strings. */
+/** Counts over a whole filter; `bytes`: UTF-8 of all keys and strings. */
 export interface Spent {
   conditions: number;
   values: number;
@@ -56,9 +56,9 @@ const FOREIGN_OPERATORS = [
 const WORDS = ['en', 'get', 'let', 'inn', 'gate', 'late', 'lite', 'nine'];
 
 /**
- * All misspellings by one letter of a long operator. For a short one only those that are hardly words, since `id`, `lat` and
- * `min` are keys: with three letters one letter more or two neighbours swapped, with two letters one doubled or both
- * swapped. Capitals count from three letters on: `IN` and `LT` are countries.
+ * The misspellings of an operator. A long one: all with one wrong letter. A short one only some, since `id`, `lat` and `min` are
+ * keys. Three letters: one letter more, or two neighbours swapped. Two letters: one doubled, or both swapped. Capitals count from
+ * three letters on: `IN` and `LT` are countries.
  */
 function misspellings(operator: string): string[] {
   if (operator.length === 2) return [...doubled(operator), ...swapped(operator)];
@@ -71,7 +71,7 @@ const LOOKALIKES: ReadonlySet<string> = new Set(
 );
 
 /**
- * `path` names the filter in errors. `spent` begins at zero, and counts what the filter holds. The caller has bounded the
+ * `path` names the filter in errors. `spent` begins at zero, and counts the parts of the filter. The caller has bounded the
  * nesting. Throws `validation_error`.
  */
 export const filterOf = (json: JsonObject, path = '$.metadata_filter', spent = nothingSpent()): Filter =>
@@ -79,7 +79,7 @@ export const filterOf = (json: JsonObject, path = '$.metadata_filter', spent = n
 
 function objectFilter(json: JsonObject, path: string, spent: Spent): Filter {
   const keys = Object.keys(json);
-  // An empty filter costs a set of records too, as a condition does.
+  // An empty filter also costs a set of records, like a condition.
   if (keys.length === 0) spendConditions(1, path, spent);
   return allOf(keys.map((key) => memberFilter(key, json[key], below(path, key), spent)));
 }
@@ -121,7 +121,7 @@ function isOfOperators(value: JsonObject, path: string): boolean {
   if (stranger === undefined) return false;
   const names = Object.keys(OPERATORS).join(', ');
   throw invalid(
-    `${below(path, stranger)} is no operator: expected one of ${names}; {"eq": {…}} compares with an object whole`,
+    `${below(path, stranger)} is not an operator: expected one of ${names}; {"eq": {…}} compares with an object whole`,
   );
 }
 
@@ -162,7 +162,7 @@ function values(operand: unknown, path: string, spent: Spent): Json[] {
   return operand.map((each, i) => comparable(each, `${path}[${i}]`, spent));
 }
 
-/** Returns the value. Throws `validation_error` for JSON that would arrive changed at the shard. */
+/** Returns the value. Throws `validation_error` for JSON that would change on its way to the shard. */
 function comparable(value: unknown, path: string, spent: Spent): Json {
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalid(`${path}: the number is too large`);
   if (typeof value === 'string') spendBytes(value, path, spent);

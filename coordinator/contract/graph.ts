@@ -14,7 +14,7 @@ type PageLimit = number & WholeBetween<0, typeof GRAPH_PAGE_MAX>;
 export interface CreateNodeRequest {
   /** 0 Record, 1 Concept, 2 Agent, 3 User, 4 Tool, 5 Document, 6 Chunk. */
   kind: NodeKind;
-  /** The record that the node stands for. A hard delete of the record deletes the node. */
+  /** The record that the node represents. A hard delete of the record deletes the node. */
   record_id?: Whole | null;
   collection?: string | null;
 }
@@ -103,7 +103,7 @@ export interface GraphQuery {
 }
 
 export interface GraphQueryResponse {
-  /** By depth, then by id. The start is a hit at depth 0. */
+  /** Hits in the order of depth, then id. The start is a hit at depth 0. */
   hits: { node_id: Whole; kind: Whole; record_id: Whole | null; depth: Whole }[];
   /** The number of hits, including those beyond the limit. */
   count: Whole;

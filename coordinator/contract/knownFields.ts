@@ -1,6 +1,6 @@
 /**
- * Refuses fields and parameters that a request does not have: a misspelt condition would vanish without a word. Which fields it
- * has is read from the schemas, also of the objects in it. Values with keys of the caller are not looked into.
+ * Refuses unknown fields and parameters of a request: otherwise a misspelt condition would silently have no effect. The known
+ * fields come from the schemas, also of nested objects. Values with keys of the caller's choice are not checked.
  */
 import { ACCEPTED_FIELDS, REFUSED_FIELDS } from './acceptedFields.js';
 import { below, invalid, notAnObject } from './refusal.js';
@@ -10,7 +10,7 @@ import { meantBy } from './spelling.js';
 /** Objects whose unknown fields are ignored: the parameters of an index. */
 const EXTENSIBLE = ['IndexParameters'];
 
-/** The form of an object, or of a list. */
+/** The known fields of an object, or of a list's items. */
 interface Shape {
   readonly isList: boolean;
   /** The fields of the object, or of each item. Undefined: they are not checked. */
@@ -22,7 +22,7 @@ type Fields = ReadonlyMap<string, Shape | undefined>;
 
 const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** Follows a reference; any other schema is returned as it is. */
+/** Follows a reference; returns any other schema unchanged. */
 export const resolved = (schema: Schema): Schema =>
   schema.$ref === undefined ? schema : schemas[nameIn(schema.$ref)]!;
 
@@ -48,8 +48,8 @@ function oneShapeOf(alternatives: readonly Schema[]): Shape | undefined {
 export const namesOf = (request: SchemaName): readonly string[] => Object.keys(schemas[request]!.properties ?? {});
 
 /**
- * Throws `validation_error` naming the first unknown field of a body, or the first array in place of an object. An array has
- * functions under the names of fields, such as `values` and `filter`. All else is left to the validators.
+ * Throws `validation_error` naming the first unknown field of a body, or the first array in place of an object. The validators
+ * would take such an array's functions, such as `values` and `filter`, for fields; they check everything else.
  */
 export function assertKnownFields(request: SchemaName, body: unknown): void {
   const unknown = unknownIn(body, bodyShape(request), '$');

@@ -11,7 +11,7 @@ export interface RouteAnswer {
   readonly description: string;
   /** A type of the contract, plain text, any JSON object, bytes, or no body at all. */
   readonly body: SchemaName | 'text' | 'json' | 'bytes' | null;
-  /** Names of further headers; each holds a whole number. */
+  /** Names of further headers, whose values are whole numbers. */
   readonly headers?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface RouteDoc {
   /** Whether request and answer may be msgpack too. */
   readonly isPackable: boolean;
   readonly query: SchemaName | null;
-  /** Whether the route heeds an `Idempotency-Key`. */
+  /** Whether the route uses an `Idempotency-Key`. */
   readonly isIdempotent: boolean;
   /** All answers except errors. */
   readonly answers: readonly RouteAnswer[];
@@ -39,7 +39,7 @@ type Json = Readonly<Record<string, unknown>>;
 const ref = (name: SchemaName | 'Hex32'): Json => ({ $ref: `#/components/schemas/${name}` });
 const jsonContent = (name: SchemaName): Json => ({ 'application/json': { schema: ref(name) } });
 
-/** What msgpack has in place of arrays of numbers. */
+/** Descriptions of bodies in msgpack, which has byte strings in place of arrays of numbers. */
 const PACKED_REQUEST =
   'The same as msgpack. A vector may be a byte string: little-endian float32, or int32 in Q16.16 in a field whose name ends in `_q16` instead (`values_q16`, `query_q16`, `batch_q16`). Other arrays of bytes may be byte strings too.';
 const PACKED_ANSWER =
@@ -89,7 +89,7 @@ const ALLOW: Json = { allow: header('string') };
 const COUNT: Json = { schema: { type: 'integer', minimum: 0 } };
 const RATE_LIMIT: Json = { 'ratelimit-limit': COUNT, 'ratelimit-remaining': COUNT, 'ratelimit-reset': COUNT };
 
-/** Errors that come before the rate limit. */
+/** Errors of checks before the rate limit. */
 const UNLIMITED: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'unsupported_media_type'];
 
 export function openApi(routes: readonly RouteDoc[], version: string): Json {

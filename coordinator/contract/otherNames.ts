@@ -1,6 +1,6 @@
 /**
- * The names that fields of this API have in other systems, or that callers expect: in small letters, without `_` and `-`. Only
- * messages use them.
+ * Names of this API's fields in other systems, or that callers expect: in lower case, without `_` and `-`. Only messages use
+ * them.
  */
 export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   metadata_filter: ['filter', 'filters', 'where', 'expr', 'condition', 'conditions', 'queryfilter', 'metadata', 'must'],

@@ -46,7 +46,7 @@ export interface ReceiptQuery {
 }
 
 export interface PastReceipt extends Receipt {
-  /** Present if the write has one: it is part of the event that the receipt is of. */
+  /** Present if the write has one, which is part of the receipt's event. */
   request_id?: Hex32;
 }
 
@@ -104,13 +104,13 @@ export interface CheckpointQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
   /**
-   * `true`: the newest checkpoint of the collection that is in the service log, with the proof. What has changed since is logged
-   * first, unless a witness that is needed does not answer.
+   * `true`: the collection's newest checkpoint in the service log, with the proof. Newer changes are logged first, unless a
+   * required witness does not answer.
    */
   logged?: 'true' | 'false';
 }
 
-/** That a checkpoint is in the service log, see `docs/formats.md`. */
+/** Proves that a checkpoint is in the service log; see `docs/formats.md`. */
 export interface ServiceLogProof {
   /** The entry of the service log. */
   entry: Base64Url;
@@ -124,18 +124,18 @@ export interface ServiceLogProof {
 /** The present log and state, signed by the shard that owns the collection. */
 export interface CheckpointResponse {
   /**
-   * The bytes that are signed, in UTF-8; seven lines, each ended by a line feed: `vouch checkpoint v1` / origin
-   * `<project>/<name>/<id>/<config hash>` of the collection as it is served here / size / root / chain head (zeros for size 0) /
+   * The signed bytes in UTF-8: seven lines, each ended by a line feed. `vouch checkpoint v1` / origin
+   * `<project>/<name>/<id>/<config hash>` of the collection in this service / size / root / chain head (zeros for size 0) /
    * state hash / unix time in ms of the signature.
    */
   checkpoint: string;
   /** Ed25519 over these bytes: 128 lowercase hex. */
   signature: Signature;
-  /** The raw 32 bytes: 64 lowercase hex. Compare it with a key you know, such as the service prints at its start. */
+  /** The raw 32 bytes: 64 lowercase hex. Compare it with a trusted key: the service prints its key at its start. */
   public_key: Hash;
   /** The first 16 digits of the public key. */
   key_id: SigningKeyId;
-  /** With `logged`. */
+  /** Present with `logged`. */
   service_log?: ServiceLogProof;
 }
 
@@ -155,7 +155,7 @@ export interface SigningKeysResponse {
 
 export interface TimelineQuery {
   collection?: string;
-  /** Events at or after this instant: ISO 8601 with a zone as in `as_of` of a search, or unix seconds. */
+  /** Events at or after this instant: ISO 8601 with a zone, like `as_of` of a search, or unix seconds. */
   from?: string;
   /** Events at or before this instant; with unix seconds, until the end of that second. */
   to?: string;

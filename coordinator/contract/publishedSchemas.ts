@@ -1,6 +1,6 @@
 /**
- * The schemas as the OpenAPI document shows them: what they allow is the same, in the forms that generators of clients read.
- * Constants are enumerations with a type, and an integer of 64 bits, such as an id, says so.
+ * The schemas of the OpenAPI document, in forms that generators of clients read; they allow the same values as the validators.
+ * Constants become enumerations with a type, and integers of 64 bits, such as ids, get their format.
  */
 import { type Schema, schemas } from './schemas.js';
 

@@ -1,6 +1,6 @@
 /**
- * Reads query parameters. They are text, also `null`, `true` and the empty text; `+` is a space. Only a parameter of a whole
- * number is read as a number, from digits alone.
+ * Reads query parameters. All are text, even `null`, `true` and the empty text; `+` is a space. Only a parameter with a schema
+ * of whole numbers is read as a number, from digits.
  */
 import type { VouchError } from '../../shared/errors/errors.js';
 import { hint, namesOf, resolved } from './knownFields.js';

@@ -71,8 +71,8 @@ export interface BatchInsertResponse {
 
 export interface BatchUpsertRequest extends BatchInsertRequest {
   /**
-   * One for each vector, no two the same. A live record of the collection that has it is replaced, and keeps its `id`; where
-   * there is none, one is inserted.
+   * One for each vector, all different. The live record with this external id is replaced, and keeps its `id`; without such a
+   * record, a new one is inserted.
    */
   external_ids: ExternalId[];
 }
@@ -80,9 +80,9 @@ export interface BatchUpsertRequest extends BatchInsertRequest {
 export interface BatchUpsertResponse {
   /** One for each vector, in the order of `batch`. */
   ids: Whole[];
-  /** The records that are new. */
+  /** The number of new records. */
   created: Whole;
-  /** The records that were replaced. */
+  /** The number of replaced records. */
   replaced: Whole;
 }
 
@@ -93,7 +93,7 @@ export interface DeleteRecordsRequest {
   request_id?: Hex32 | RequestIdBytes | null;
   ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
   external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
-  /** As the `metadata_filter` of a search, but not empty: drop the collection to delete all of its records. */
+  /** A `metadata_filter` like a search's, but not empty: drop the collection to delete all of its records. */
   metadata_filter?: JsonObject | null;
 }
 
@@ -103,7 +103,7 @@ export interface DeleteRecordsResponse {
   log_index?: Whole;
   /** The `ids` or `external_ids` of records that were not there; absent with `metadata_filter`, and in a repeat. */
   missing?: (Whole | string)[];
-  /** Present if the request repeats an earlier one, which it is answered as. */
+  /** Present if the request repeats an earlier one; this is the earlier answer. */
   deduplicated?: true;
 }
 
@@ -122,11 +122,11 @@ export interface ListRecordsQuery {
   collection?: string;
   /** Default 100. */
   limit?: PageSize;
-  /** Only records with greater ids: the `next` of the page before. */
+  /** Only records with greater ids: the `next` of the previous page. */
   after?: Whole;
-  /** JSON, as the `metadata_filter` of a search. */
+  /** A filter like a search's `metadata_filter`, as JSON text. */
   metadata_filter?: string;
-  /** Fields that each record has besides, separated by commas: `vector`, `text`. */
+  /** Additional fields of each record, separated by commas: `vector`, `text`. */
   with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
 }
 
@@ -136,11 +136,11 @@ export interface ListRecordsRequest {
   collection?: string | null;
   /** Default 100. */
   limit?: PageSize | null;
-  /** Only records with greater ids: the `next` of the page before. */
+  /** Only records with greater ids: the `next` of the previous page. */
   after?: Whole | null;
-  /** A filter, as in a search. */
+  /** A filter like a search's `metadata_filter`. */
   metadata_filter?: JsonObject | null;
-  /** Fields that each record has besides. */
+  /** Additional fields of each record. */
   with?: ('vector' | 'text')[] | null;
 }
 
@@ -157,7 +157,7 @@ export interface ListedRecord {
 }
 
 export interface ListRecordsResponse {
-  /** At most `limit`, and as many as fit 8 MiB, but at least one if there is one. */
+  /** At most `limit`, and as many as fit 8 MiB; at least one, unless no record is left. */
   records: ListedRecord[];
   /** The `after` of the next page; null at the end. */
   next: Whole | null;
@@ -168,12 +168,12 @@ export interface GetRecordsRequest {
   /** Exactly one of `ids` and `external_ids` is given. */
   ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
   external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
-  /** Fields that each record has besides. */
+  /** Additional fields of each record. */
   with?: ('vector' | 'text')[] | null;
 }
 
 export interface GetRecordsResponse {
-  /** In the order of the request, without those that are missing. */
+  /** In the order of the request, without missing ones. */
   records: ListedRecord[];
   /** The `ids` or `external_ids` that no live record has. */
   missing: (Whole | string)[];
@@ -222,11 +222,11 @@ export interface FacetsRequest {
 }
 
 export interface FacetsResponse {
-  /** The most frequent first; equally frequent ones as null, false, true, numbers, strings, each in their order. */
+  /** The most frequent first; equally frequent ones in the order null, false, true, numbers, strings. */
   values: { value: Scalar; count: Whole }[];
-  /** All different values, also those that are not listed. */
+  /** The number of different values, including unlisted ones. */
   distinct: Whole;
-  /** The records that have the key. */
+  /** The number of records that have the key. */
   records: Whole;
 }
 

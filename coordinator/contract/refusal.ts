@@ -2,9 +2,9 @@
 import { VouchError } from '../../shared/errors/errors.js';
 import { inWords } from './validationMessages.js';
 
-/** A longer string is not repeated in a message. */
+/** Longest string that a message repeats. */
 const SHOWN_CHARS = 40;
-/** The same for a key. */
+/** Longest part of a key that a message repeats. */
 const SHOWN_KEY_CHARS = 64;
 
 export interface Mismatch {
@@ -22,7 +22,7 @@ const dotted = (path: string): string => path.replaceAll(/\["([a-z]+)"\]/g, '.$1
 export const refuseBody = ({ path, expected, value }: Mismatch): VouchError =>
   invalid(describe(dotted(path ?? '$input').replace('$input', '$'), expected, value));
 
-/** The same for a body whose `property` names an index: its refusal has a code of its own. */
+/** typia's error factory for a body whose `property` names an index: its refusal has a code of its own. */
 export const refuseIndexAt =
   (property: string) =>
   (mismatch: Mismatch): VouchError => {
@@ -30,14 +30,14 @@ export const refuseIndexAt =
     return new VouchError(mismatch.path === `$input.${property}` ? 'invalid_index' : 'validation_error', message);
   };
 
-/** The same for query parameters. */
+/** typia's error factory for query parameters. */
 export const refuseQuery = ({ path, expected, value }: Mismatch): VouchError =>
   invalid(describe(`query parameter ${dotted(path ?? '').replace(/^\$input\.?/, '')}`, expected, value));
 
 /** The path of a member. */
 export const below = (path: string, key: string): string => `${path}.${shortened(key)}`;
 
-/** A name as a message shows it. */
+/** The form of a name in messages. */
 export const shortened = (name: string): string =>
   name.length <= SHOWN_KEY_CHARS ? name : `${name.slice(0, SHOWN_KEY_CHARS)}…`;
 

@@ -123,5 +123,5 @@ export interface Schema {
 
 const { Named: _, ...components } = typia.json.schemas<[Named], '3.1'>().components.schemas as Record<string, Schema>;
 
-/** By type name. */
+/** Schemas by type name. */
 export const schemas: Readonly<Record<string, Schema>> = components;

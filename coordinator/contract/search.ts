@@ -21,7 +21,7 @@ export interface GraphRerankOptions {
 /** `linearizable` is `strong`, and `local` is `eventual`. */
 export type Consistency = 'strong' | 'eventual' | 'linearizable' | 'local';
 
-/** A part of a record that hits carry if it is asked for. */
+/** A part of a record that hits carry on request. */
 type HitField = 'metadata' | 'text' | 'vector';
 
 /** Squared Euclidean distance; 0 is an exact match. */
@@ -67,10 +67,9 @@ export interface SearchOptions {
   /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
   with?: (HitField[] & tags.MaxItems<3>) | null;
   /**
-   * A metadata key, dotted as in a filter. The answer then has the best hits of each of its values; `k` counts the values,
-   * which are ordered by their best hits. A record is in the group of each value that it has at the key, of an array of each
-   * element; without a string, number, boolean or null there it is in none. Always exact. Refused beside a `query_text` to
-   * rerank by and `graph_rerank`.
+   * A metadata key, dotted like a filter's. The answer then has the best hits of each of its values; `k` counts the values,
+   * which are ordered by their best hits. A record is in the group of its value at the key, or of each element of an array. Only
+   * strings, numbers, booleans and null form groups. Always exact. Refused beside a `query_text` to rerank by and `graph_rerank`.
    */
   group_by?: string | null;
   /** The most hits of a group. Default 3. Refused without `group_by`; k × group_size is at most 20,000. */
@@ -96,8 +95,8 @@ interface SearchedState {
   as_of_log_index?: Whole | null;
   /**
    * `strong`, the default: every answered write is found. `eventual`: any copy of the collection may answer. It may lack the
-   * latest writes, within a bound that the operator sets; the answer tells the searched state. `linearizable` and `local` are
-   * other names of the two.
+   * latest writes, within a bound that the operator sets; the answer names the searched state. Other names of the two are
+   * `linearizable` and `local`.
    */
   consistency?: Consistency | null;
 }
@@ -106,8 +105,8 @@ export interface SearchRequest extends SearchOptions, SearchedState {}
 
 export interface SearchBatchRequest extends SearchedState {
   /**
-   * All of them see one state. Together their k (with groups k × group_size) is at most 20,000. Their filters have at most 1,024
-   * conditions, 16,384 values and 1 MiB of keys and strings in all. Their query texts take at most 1 MiB in all.
+   * The searches, all of one state. Together their k (with groups k × group_size) is at most 20,000. Their filters have at most
+   * 1,024 conditions, 16,384 values and 1 MiB of keys and strings in all. Their query texts take at most 1 MiB in all.
    */
   searches: SearchOptions[] & tags.MinItems<1> & tags.MaxItems<typeof BATCHED_SEARCHES_MAX>;
 }
@@ -116,7 +115,7 @@ type DecayFactor = number & tags.Minimum<0> & tags.Maximum<1>;
 
 export interface SearchHit {
   id: Whole;
-  /** Squared Euclidean distance, whatever the order is by; 0 is an exact match. */
+  /** Squared Euclidean distance, in any order of hits; 0 is an exact match. */
   score: Score;
   /** Above 0, at most 1. Present with decay. */
   decay_factor?: DecayFactor;
@@ -170,15 +169,15 @@ export interface MultiSearchRequest {
   k: ResultCount;
   /** Collections of the same dimension. A repeated name is searched once. */
   collections: string[] & tags.MinItems<1> & tags.MaxItems<32>;
-  /** As in the search of one collection. Ages are counted to the same instant in all collections. */
+  /** See the search of one collection. Ages are counted to one instant in all collections. */
   decay_half_life_secs?: Whole | null;
-  /** As in the search of one collection. Each collection gives its k best matches to the merge. */
+  /** See the search of one collection. Each collection gives its k best matches to the merge. */
   metadata_filter?: JsonObject | null;
-  /** As in the search of one collection, for each collection. */
+  /** See the search of one collection; applies to each collection. */
   consistency?: Consistency | null;
-  /** As in the search of one collection. */
+  /** See the search of one collection. */
   score_threshold?: Score | null;
-  /** As in the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
+  /** See the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
   with?: (HitField[] & tags.MaxItems<3>) | null;
 }
 
@@ -208,7 +207,7 @@ export interface PartialFailure {
 }
 
 export interface MultiSearchResponse {
-  /** By score; with decay by score / decay_factor, then score. Equal hits by collection, then id. */
+  /** Hits in the order of score; with decay, of score / decay_factor, then score. Equal hits by collection, then id. */
   results: MultiSearchHit[];
   /** The collections that answered. */
   collections_searched: string[];

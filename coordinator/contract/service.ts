@@ -76,8 +76,8 @@ export interface UsageResponse {
   collections: Whole;
   storage: { event_log_bytes: Whole; snapshot_bytes: Whole; total_bytes: Whole };
   /**
-   * What the quota of bytes counts. A soft-deleted record holds its bytes until it is deleted; those of the log go with the
-   * collection.
+   * The bytes that the quota counts. A soft-deleted record counts until it is deleted; the log counts until its collection is
+   * deleted.
    */
   bytes: {
     vectors: Whole;

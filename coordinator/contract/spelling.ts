@@ -1,4 +1,4 @@
-/** Finds names that are like another name. */
+/** Finds names that are similar to another name. */
 import { OTHER_NAMES } from './otherNames.js';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz_'];
@@ -31,9 +31,9 @@ export const oneLetterOff = (name: string): string[] =>
 const letterwise = (name: string, slips: (head: string, tail: string) => string[]): string[] =>
   Array.from({ length: name.length + 1 }, (_, i) => slips(name.slice(0, i), name.slice(i))).flat();
 
-/** A longer name is like no other: the time to compare it is bounded. */
+/** Longest name that is compared, which bounds the time. */
 const COMPARED_CHARS = 64;
-/** Names are alike if one letter in so many differs. */
+/** Names are similar if at most one letter in so many differs. */
 const CHARS_PER_SLIP = 3;
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');

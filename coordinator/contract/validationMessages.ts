@@ -5,7 +5,7 @@ const WHOLE = /^(?:Integer|WholeBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;
 
-/** The alternatives of a type. `undefined` is left out: another message tells what is missing. */
+/** The alternatives of a type, without `undefined`: missing values have another message. */
 export function inWords(expected: string): string {
   const alternatives = split(unwrapped(expected), ' | ').filter((part) => part !== 'undefined');
   if (alternatives.length > 1) return alternatives.map(inWords).join(' or ');

@@ -1,4 +1,4 @@
-/** The value types of requests and answers. Their tags are validated, and shown by OpenAPI. */
+/** The value types of requests and answers. Their tags are validated, and appear in the OpenAPI document. */
 import typia, { type tags } from 'typia';
 import type {
   DIMENSION_MAX,
@@ -39,7 +39,7 @@ export type Dimension = number & WholeBetween<1, typeof DIMENSION_MAX>;
 // The OpenAPI document has only the lower bound of `k`.
 export type ResultCount = number & WholeBetween<1, typeof K_MAX, { minimum: 1 }>;
 
-/** Bounds of UTF-8 bytes. A text of more characters has more bytes; the bytes of others are counted where they are encoded. */
+/** Bounds of UTF-8 bytes. Validation bounds the characters, of which a text never has more than bytes; encoding counts the bytes. */
 export type Utf8Bytes<Least extends number, Most extends number> = tags.TagBase<{
   target: 'string';
   kind: 'utf8Bytes';
@@ -52,7 +52,7 @@ export type Utf8Bytes<Least extends number, Most extends number> = tags.TagBase<
 /** The id that a caller gives a record: 1 to 256 bytes of UTF-8. */
 export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 
-/** How many records or values one answer may hold. */
+/** Most records or values in one answer. */
 export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;
 
 /** A JSON value that is neither an array nor an object. */

@@ -1,4 +1,4 @@
-/** The files of the console, as they were built. They hold no data: what a page shows it asks of the API, with a key. */
+/** Serves the built files of the console. They contain no data: a page gets its data from the API, with a key. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -25,7 +25,7 @@ const guards = (styles: string): readonly Header[] => [
   ['referrer-policy', 'no-referrer'],
   ['cross-origin-resource-policy', 'same-origin'],
 ];
-/** The name of every other file changes with its content. */
+/** Every file except the page may be cached for ever: its name changes with its content. */
 const KEPT: Header = ['cache-control', 'public, max-age=31536000, immutable'];
 const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
 
@@ -40,13 +40,13 @@ export async function consoleRoutes(): Promise<ServiceRoute[]> {
       return fileRoute(name === PAGE ? '/console/' : `/console/${name}`, () => reply);
     }),
   );
-  // Relative: a proxy may serve all of this under a prefix.
+  // Relative, since a proxy may serve everything under a prefix.
   const headers = [['location', 'console/'] as const];
   const leads = (path: string, status: number) => fileRoute(path, () => ({ ...text(''), status, headers }));
   return [...files, leads('/console', 308), leads('/', 307)];
 }
 
-/** The source of the styles that the page itself holds. */
+/** The policy's source for the page's inline styles. */
 function stylesIn(page: Buffer): string {
   const styles = /<style>(.*?)<\/style>/s.exec(page.toString('utf8'))?.[1];
   return styles === undefined ? "'none'" : `'sha256-${createHash('sha256').update(styles).digest('base64')}'`;

@@ -1,4 +1,4 @@
-/** The endpoints of an export: a collection's log as it is stored, in pieces, while it is written to. */
+/** The endpoints of an export: a collection's stored log, in pieces, also during writes. */
 import { toHex } from '../../shared/hashing/hash.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
 import { namedParameters } from '../../shared/registry/catalogEntry.js';

@@ -5,18 +5,18 @@ import type { Steps } from '../../shared/scheduling/slice.js';
 import type { JsonWriter } from '../http/jsonWriter.js';
 import { fieldsJson } from './recordJson.js';
 
-/** About a tenth of a millisecond. */
+/** Hits written in one step: about a tenth of a millisecond. */
 const HITS_PER_STEP = 64;
 
-/** Best first: arrays of one length. */
+/** The hits of an answer, best first, in arrays of one length. */
 export interface DecodedHits {
   readonly ids: Float64Array;
   readonly scores: Float64Array;
-  /** With decay. */
+  /** Present with decay. */
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
-  /** With the graph; −1: no seed is within reach. */
+  /** Present with a graph rerank; −1: no seed is within reach. */
   readonly hops?: Int32Array;
-  /** With groups: for each hit the place of its value in `values`, which are JSON. */
+  /** Present with groups. `of`: for each hit, the place of its group's value in `values`; these are JSON. */
   readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };
   readonly fields?: RecordFields;
 }
@@ -37,10 +37,10 @@ export function decodeHits(result: SearchResult): DecodedHits {
   };
 }
 
-/** The float64 numbers of a result; little-endian, as every CPU that the kernel runs on. */
+/** The float64 numbers of a result; little-endian, like every CPU that the kernel runs on. */
 export const float64sOf = (bytes: Uint8Array): Float64Array => new Float64Array(aligned(bytes));
 
-/** A copy: the bytes of a message may begin at any offset. */
+/** An aligned copy: the bytes of a message may begin at any offset. */
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
 /** Writes `SearchHit`s, separated by commas. */
@@ -51,11 +51,11 @@ export function* writeHits(writer: JsonWriter, hits: DecodedHits): Steps<void> {
   }
 }
 
-/** Whether hit `i` is the last of its step. One with fields may take a step by itself. */
+/** Whether hit `i` is the last of its step. A hit with fields takes a step by itself. */
 export const isStepEnd = ({ fields }: DecodedHits, i: number): boolean =>
   fields !== undefined || i % HITS_PER_STEP === HITS_PER_STEP - 1;
 
-/** The members of hit `i`. Numbers print in JSON as they do in a string. */
+/** The JSON members of hit `i`. A number in a template string is valid JSON. */
 export function hitFields({ ids, scores, aged, hops, groups, fields }: DecodedHits, i: number): string {
   const ages = aged === undefined ? '' : `,"decay_factor":${aged.factors[i]},"age_secs":${aged.agesSecs[i]}`;
   const distance = hops === undefined ? '' : `,"graph_distance":${hops[i]! < 0 ? null : hops[i]}`;

@@ -22,7 +22,7 @@ export function bodyRequestId(header: string | undefined, inBody: Uint8Array | n
 }
 
 /**
- * The request ids of a batch of `count` items: from the body, or derived from the header: the id of item i is the first 16
+ * The request ids of a batch of `count` items: from the body, or derived from the header. The id of item i is then the first 16
  * bytes of H(0x20 ‖ key ‖ u64 i). Throws `validation_error`.
  */
 export function batchRequestIds(

@@ -12,7 +12,7 @@ import { collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json } from '../http/reply.js';
 import { type Route, writeRoute } from '../http/route.js';
 
-/** The most frames of one message: to pack and to unpack them takes some milliseconds. */
+/** Most frames of one message: packing and unpacking them takes some milliseconds. */
 const FRAMES_MAX = 8_192;
 
 /** The bound of a name in the genesis of a log. */
@@ -32,7 +32,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const { origin, dimension, created_at_ms: createdAtMs, index, sequence, chain_head, state_hash } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
-      // Exact search finds the same on a node without indexes.
+      // A node without indexes uses exact search, which finds at least as much.
       const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : EXACT;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
       const wanted = { name: nameOf(request.body), origin, dimension, createdAtMs, spec, end };
@@ -91,7 +91,7 @@ function assertInGenesis(text: string, path: string): void {
     throw invalid(`${path}: expected a text of at most ${GENESIS_NAME_BYTES_MAX} bytes of UTF-8`);
 }
 
-/** The end of the log as it is; of a finished import the announced end, whatever was written since. */
+/** The current end of the log; for a finished import the announced end, even after later writes. */
 async function logEnd(request: HandlerRequest, collection: ImportedCollection): Promise<LogEnd> {
   const { finished, sequence, chainHead, stateHash } = collection.imported;
   return finished ? { sequence, chain_head: chainHead, state_hash: stateHash } : send(request, collection, []);

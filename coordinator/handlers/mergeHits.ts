@@ -15,9 +15,9 @@ interface Cursor {
 }
 
 /**
- * Writes the `k` best hits of all lists as `MultiSearchHit`s, separated by commas: by score, or with decay by score /
- * factor and then score; equal ones by collection, then id. Each list is in this order already. A k-way merge over a heap
- * of cursors: O(k log n) for n lists of any length. 5,000 hits take 5 to 10 ms, in steps.
+ * Writes the `k` best hits of all lists as `MultiSearchHit`s, separated by commas. The order is by score; with decay, by score /
+ * factor and then score. Equal hits are ordered by collection, then id. Each list must be in this order already. This is a k-way
+ * merge over a heap of cursors: O(k log n) for n lists of any length. 5,000 hits take 5 to 10 ms, in steps.
  */
 export function* writeMerged(writer: JsonWriter, lists: readonly CollectionHits[], k: number): Steps<void> {
   const heap: Cursor[] = lists.filter(({ ids }) => ids.length > 0).map((hits) => ({ hits, next: 0 }));
@@ -37,7 +37,7 @@ export function* writeMerged(writer: JsonWriter, lists: readonly CollectionHits[
   }
 }
 
-/** Two lists are never of the same collection, so ids need no comparison. */
+/** Compares no ids, since each list is of another collection. */
 function isBefore(a: Cursor, b: Cursor): boolean {
   const difference = decayedScoreAt(a) - decayedScoreAt(b) || scoreAt(a) - scoreAt(b);
   return difference < 0 || (difference === 0 && a.hits.collection < b.hits.collection);
@@ -45,7 +45,7 @@ function isBefore(a: Cursor, b: Cursor): boolean {
 
 const scoreAt = ({ hits, next }: Cursor): number => hits.scores[next]!;
 
-/** Shards order by the same division. */
+/** The division by which shards order too. */
 const decayedScoreAt = (cursor: Cursor): number => {
   const { hits, next } = cursor;
   return hits.aged === undefined ? scoreAt(cursor) : scoreAt(cursor) / hits.aged.factors[next]!;

@@ -1,7 +1,7 @@
 /**
- * The write lock of a project: while it is held, the owner of every collection lets writes wait.
+ * The write lock of a project: while it is taken, the owner of every collection makes writes wait.
  *
- *   free ──take()──▶ held (renewed on a timer) ──release()──▶ free
+ *   free ──take()──▶ taken (renewed on a timer) ──release()──▶ free
  *
  * It consists of a hold for each collection, all with one token. If the coordinator dies, each hold ends by itself after
  * `holdMs`.
@@ -16,7 +16,7 @@ import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 
 export interface HoldTimes {
-  /** How long a hold lasts without a renewal. */
+  /** Life of a hold without a renewal. */
   readonly holdMs: number;
   /** Several times within `holdMs`: a single lost renewal must not end the hold. */
   readonly renewEveryMs: number;
@@ -27,9 +27,9 @@ export const HOLD_TIMES: HoldTimes = { holdMs: 6_000, renewEveryMs: 1_500 };
 const CONCURRENT_CALLS = 64;
 
 export class ProjectHold {
-  /** Every collection that may be held, also if the outcome is unknown. */
+  /** Every collection that may have the hold, also if the outcome is unknown. */
   readonly #asked: Collection[] = [];
-  readonly #held: Collection[] = [];
+  readonly #onHold: Collection[] = [];
   readonly #renewal: PeriodicTask;
 
   constructor(
@@ -44,17 +44,17 @@ export class ProjectHold {
   }
 
   /**
-   * Once. Resolves to the held collections: all except those that were deleted meanwhile. Throws `conflict` if the project
-   * is held already, and what else the owners throw. `release` must follow in any case.
+   * Takes the hold of every collection; may be called once. Resolves to these collections, without those deleted meanwhile.
+   * Throws `conflict` if another hold has the project, and other errors of owners. `release` must follow in any case.
    */
   async take(collections: readonly Collection[], envelope: Envelope): Promise<readonly Collection[]> {
     const [oldest, ...others] = [...collections].sort((a, b) => a.id - b.id);
     if (oldest === undefined) return [];
     this.#renewal.start();
-    // The oldest first: of two holds that begin at the same time, only one gets it, and the other gets nothing.
+    // The oldest collection first: of two concurrent holds only one gets it, and the other stops there.
     await this.#hold(oldest, envelope);
     await mapConcurrent(others, CONCURRENT_CALLS, (collection) => this.#hold(collection, envelope));
-    return this.#held;
+    return this.#onHold;
   }
 
   /** Never throws: a hold that cannot be released ends by itself. */
@@ -65,25 +65,23 @@ export class ProjectHold {
     const envelope = this.#within(this.times.holdMs);
     await mapConcurrent(this.#asked, CONCURRENT_CALLS, (collection) =>
       this.backend.call(collection, { op: 'release', token }, envelope),
-    ).catch((error: unknown) =>
-      this.#warn(error, 'a collection could not be released; its writes go on by themselves'),
-    );
+    ).catch((error: unknown) => this.#warn(error, 'a hold was not released; it ends by itself'));
   }
 
   async #hold(collection: Collection, envelope: Envelope): Promise<void> {
     this.#asked.push(collection);
     try {
       await this.#ask(collection, envelope);
-      this.#held.push(collection);
+      this.#onHold.push(collection);
     } catch (error) {
       if (!isCollectionNotFound(error)) throw error;
     }
   }
 
-  /** A write after a lapsed hold does no harm: an index takes in what is written while it is built. */
+  /** Renews all holds. A lapsed hold does no harm: an index also takes in records written during its build. */
   async #renew(): Promise<void> {
     const envelope = this.#within(this.times.renewEveryMs);
-    await mapConcurrent(this.#held, CONCURRENT_CALLS, (collection) => this.#ask(collection, envelope)).catch(
+    await mapConcurrent(this.#onHold, CONCURRENT_CALLS, (collection) => this.#ask(collection, envelope)).catch(
       (error: unknown) => this.#warn(error, 'a hold was not renewed; the next renewal tries again'),
     );
   }

@@ -1,4 +1,4 @@
-/** The endpoints of proofs and of the timeline. All of them only read. */
+/** The endpoints of proofs and of the timeline, all read-only. */
 import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
@@ -32,13 +32,13 @@ import { json } from '../http/reply.js';
 import { inCollection, queryType, type Route, readRoute } from '../http/route.js';
 import { checkpointText, publicKeyIn, signatureIn } from '../serviceLog/entry.js';
 
-/** Enough digits of a public key to tell one from another at a glance. */
+/** Digits of a public key that distinguish it at a glance. */
 const KEY_ID_DIGITS = 16;
 const TIMELINE_LIMIT = 100;
 /** Up to the year 5138. */
 const WHOLE_SECONDS = /^\d{1,11}$/;
 const SECOND_MS = 1_000;
-/** Digits after the milliseconds, of which one is not 0. */
+/** Digits after the milliseconds, at least one of them not 0. */
 const BEYOND_MS = /\.\d{3}\d*[1-9]/;
 
 export const PROOF_ROUTES: readonly Route[] = [
@@ -141,12 +141,12 @@ export const PROOF_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The newest checkpoint of the collection in the service log; what has changed since is logged first. */
+/** The newest checkpoint of the collection in the service log; newer changes are logged first. */
 async function loggedCheckpoint(request: HandlerRequest, collection: Collection): Promise<CheckpointResponse> {
   const { serviceLog } = request.services;
   const { log } = await request.call(collection, { op: 'proofState' });
   if (log.size === 0)
-    throw new VouchError('conflict', 'nothing was written to the collection yet, so the service log does not have it');
+    throw new VouchError('conflict', 'the collection has no write yet, so the service log does not have it');
   await request.wait(serviceLog.untilLogged(collection.id, log.size, request.envelope));
   const proved = await serviceLog.proveNewest(collection.id);
   if (proved === undefined)

@@ -1,6 +1,6 @@
 /**
- * The rebuild of all indexes of a project: hold the writes of every collection, rebuild each, release all. It goes on if
- * the client goes away.
+ * The rebuild of all indexes of a project: take a hold on the writes of every collection, rebuild each, release all. It
+ * continues if the client goes away.
  */
 import { systemId } from '../../shared/clock.js';
 import { isCollectionNotFound } from '../../shared/errors/errors.js';
@@ -15,7 +15,7 @@ import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
 import { ProjectHold } from './projectHold.js';
 
-/** A shard runs one build at a time, in turns between projects: more calls only save small collections the round trip. */
+/** Most rebuild calls in flight. A shard runs one build at a time, projects in turns: further calls only hide the round trip. */
 const REBUILDS_AT_ONCE = 8;
 
 const KINDS: Readonly<Record<NonNullable<RebuildRequest['index']>, DesiredKind>> = {
@@ -66,7 +66,7 @@ async function rebuildOne(
   try {
     return (await backend.call(collection, { op: 'rebuild', kind }, envelope)).records;
   } catch (error) {
-    // Its owner may know of a deletion before this process does.
+    // The owner may learn of a deletion before this process.
     if (isCollectionNotFound(error) || (await isDeleted(backend, collection))) return 0;
     throw error;
   }

@@ -1,9 +1,9 @@
-/** The JSON of the fields that records and hits carry: the only place where it is written. */
+/** Writes the JSON of the fields of records and hits, for all endpoints. */
 import { dequantise } from '../../shared/fixedPoint.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
 import { shownMetadata } from '../body/json.js';
 
-/** The members of record `i` that were asked for, and its external id if it has one, each after a comma. */
+/** The requested members of record `i`, and its external id if it has one, each after a comma. */
 export function fieldsJson({ externalIds, metadata, texts, vectors }: RecordFields, i: number): string {
   let members = '';
   if (externalIds?.[i] != null) members += `,"external_id":${JSON.stringify(externalIds[i])}`;

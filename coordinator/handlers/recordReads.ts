@@ -20,9 +20,9 @@ import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { fieldsJson } from './recordJson.js';
 
-/** Records by id come in messages; all of one answer take at most so many of the largest. */
+/** Most messages of the largest size for one answer of records by id. */
 const ANSWER_MESSAGES_MAX = 4;
-/** Begins the names of parameters in messages. */
+/** Prefix of parameters' names in messages. */
 const IN_QUERY = 'query parameter ';
 
 export const RECORD_READ_ROUTES: readonly Route[] = [
@@ -104,7 +104,7 @@ async function countFacets(
   return writer.reply();
 }
 
-/** Throws `validation_error` if the records take too much: what has come so far is then dropped. */
+/** Throws `validation_error` if the records take too many bytes; records read so far are dropped. */
 async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Promise<Reply> {
   const { ids, externalIds } = request.body;
   const named = (ids ?? externalIds)!;

@@ -1,6 +1,6 @@
 /**
  * Every route of the API, in the order of its documentation. The server, the rate limiter, the metrics and the OpenAPI
- * document read this table. `/metrics` is beside it or at an address of its own, as configured.
+ * document read this table. The route of `/metrics` is separate: the settings decide its address.
  */
 import type { Route } from '../http/route.js';
 import { CLUSTER_ROUTES } from './cluster.js';

@@ -46,7 +46,7 @@ export const SEARCH_ROUTES: readonly Route[] = [
     summary: 'Search several collections and merge their results',
     body: 'multiSearch',
     answers: 'MultiSearchResponse',
-    // A collection that is being imported is a partial failure, but for that of `like`.
+    // A collection that is being imported is a partial failure, except the collection of `like`.
     errors: ['dimension_mismatch', ...COLLECTION_ERRORS, 'record_not_found'],
     handle: multiSearch,
   }),
@@ -58,7 +58,7 @@ interface Undated<C> {
   readonly halfLifeSecs: number | null;
 }
 
-/** Ages are counted to now, the same instant in all collections; in a past state the shard knows the instant. */
+/** The call with its decay. Ages count to now, one instant for all collections; for a past state the shard knows the instant. */
 const searchCall = <C extends object>({ call, halfLifeSecs }: Undated<C>, clock: Clock): C & { decay?: Decay } =>
   halfLifeSecs === null ? call : { ...call, decay: { halfLifeSecs, nowMs: clock.nowMs() } };
 
@@ -80,7 +80,7 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
   return writer.reply();
 }
 
-/** Times are whole unix seconds, as everywhere in the contract. */
+/** The JSON members about a past state; times are whole unix seconds. */
 function asOfJson({ asOf }: SearchResult): string {
   if (asOf === undefined) return '';
   const { logIndex, timeMs, stateHash } = asOf;
@@ -142,7 +142,7 @@ async function recordOf(request: HandlerRequest, { collection: name, id }: Recor
   return { collection, id, vector };
 }
 
-/** The call for one of the collections: the record is left out of its own. */
+/** The call for one of the collections. The record of `like` is excluded in its own collection. */
 function likeIn(collection: Collection, like: LikedRecord | null, call: SearchCall): SearchCall {
   if (like === null) return call;
   const query = like.vector;
@@ -163,7 +163,7 @@ async function findUsable(
   }
 }
 
-/** Throws `validation_error`, `dimension_mismatch`. There is only one metric, so only dimensions can differ. */
+/** Throws `validation_error`, `dimension_mismatch`. Only dimensions can differ: all collections have one metric. */
 function assertComparable([first, ...others]: readonly Collection[], dimension: number, what: string): void {
   if (first === undefined) return;
   const other = others.find((one) => one.dimension !== first.dimension);
@@ -174,7 +174,7 @@ function assertComparable([first, ...others]: readonly Collection[], dimension: 
   assertDimension(first, dimension, what);
 }
 
-/** The failure of one collection becomes part of the answer. */
+/** Searches one collection; its failure becomes part of the answer. */
 async function searchOne(
   request: HandlerRequest<PreparedMultiSearch>,
   collection: Collection,

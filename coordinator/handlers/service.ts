@@ -17,11 +17,11 @@ const UNAVAILABLE = 503;
 const DAMAGE = 'stored bytes are damaged or lost; `damaged` lists them, and everything else is served';
 const RETRY_AFTER = ['retry-after', '1'] as const;
 
-/** Health reads all members and asks a store. */
+/** Reuse of a health answer, which reads all members and asks a store. */
 const HEALTH_KEPT_MS = 250;
-/** Metrics ask every shard and render some hundred kilobytes. */
+/** Reuse of the metrics, which ask every shard and render some hundred kilobytes. */
 const METRICS_KEPT_MS = 1_000;
-/** Every request that waits gets the whole text in the same turn of the event loop. */
+/** Most requests that wait for the metrics: each gets the whole text in one turn of the event loop. */
 const METRICS_WAITING_MAX = 16;
 
 export const SERVICE_ROUTES: readonly Route[] = [
@@ -76,7 +76,7 @@ async function usageReply({ caller: { project }, services, envelope }: HandlerRe
   });
 }
 
-/** The same without a key: at an address of its own, or on loopback if configured so. */
+/** Metrics without a key: at an address of its own, or on loopback if configured so. */
 export const OPEN_METRICS_ROUTE = serviceRoute({ ...METRICS_ROUTE, scope: null });
 
 export const openAnswers = (
@@ -105,7 +105,7 @@ async function healthReply(backend: Backend, version: string): Promise<Reply> {
     ...(reason === undefined ? {} : { reason }),
     ...(damaged.length === 0 ? {} : { damaged }),
   };
-  // An impaired service still serves: a load balancer should keep it.
+  // 200 for an impaired service, which still serves: a load balancer should keep it.
   return problem === undefined ? json(state) : { ...json(state, UNAVAILABLE), headers: [RETRY_AFTER] };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The service log as static files, for the tools of transparency logs (c2sp.org/tlog-tiles). They need no key, and are no part
- * of the API.
+ * The service log as static files, for the tools of transparency logs (c2sp.org/tlog-tiles). They need no key, and do not
+ * belong to the API.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { parseTilePath } from '../../verifier/index.js';
@@ -9,7 +9,7 @@ import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/
 
 const KEPT: Header = ['cache-control', 'public, max-age=31536000, immutable'];
 const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
-/** Path elements of an index, with the width of a partial tile: a thousand million entries have three. */
+/** Most path elements of an index, with the width of a partial tile: a thousand million entries have three. */
 const ELEMENTS_MAX = 4;
 
 const noSuchFile = (): VouchError =>

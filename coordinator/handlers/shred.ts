@@ -3,16 +3,16 @@
  *
  *   active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
  *
- *   1  one replacement in the vault, after which nobody uses the key: the point of no return. A mark comes before it, by which
- *      shards find an interrupted shred
- *   2  every collection that may hold records under the key commits the shred; if this is interrupted, the shards do it
- *   3  no byte of the key is left on any server that holds the vault. The shards wait for a server that is away
- *   4  the answer comes only when the key is destroyed everywhere
+ *   1  one replacement in the vault, after which no process uses the key: the point of no return. A mark is written before it, by
+ *      which shards find an interrupted shred
+ *   2  every collection that may have records under the key commits the shred; after an interruption the shards do it
+ *   3  every server of the vault has erased the key. The shards wait for a server that is away
+ *   4  the answer is sent only when the key is destroyed everywhere
  *
  * A shred that is interrupted before 1 has done nothing; after 1, a repetition or the shards finish it.
  *
- * A key that the vault never knew is created as a shredded one, in a single step. No collection has anything to commit, so
- * it needs no mark; the number of such keys in a project is bounded.
+ * A key that the vault never knew is created as a shredded one, in a single step. It needs no mark, since no collection has
+ * records under it; the number of such keys in a project is bounded.
  */
 import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -54,8 +54,8 @@ export async function shredKey(
 }
 
 /**
- * Replaces the key's entry in the vault by a shredded one. A damaged entry does not list the collections with records under
- * the key any more: each collection of the project may have some.
+ * Replaces the key's entry in the vault with a shredded one. A damaged entry no longer lists the collections with records under
+ * the key: each collection of the project may have some.
  */
 async function destroyKey(
   backend: ShredBackend,
@@ -81,8 +81,8 @@ async function destroyKey(
 }
 
 /**
- * False while the collection is being imported: nothing can read it yet, only the import may extend its log, and its shard
- * commits pending shreds at the end. A deleted collection has nothing to commit.
+ * Commits the shred in one collection. False while the collection is being imported: it cannot be read yet, and its shard
+ * commits pending shreds at the end of the import. A deleted collection has nothing to commit.
  */
 async function commitShred(
   backend: ShredBackend,

@@ -59,11 +59,11 @@ export class Exchange {
     readonly requestId: string,
     private readonly cors: readonly Header[],
     private readonly isHead: boolean,
-    private readonly inFlight: Pick<InFlight, 'nobody' | 'reserve' | 'release'>,
+    private readonly inFlight: Pick<InFlight, 'anonymous' | 'reserve' | 'release'>,
     private readonly metrics: Pick<EdgeMetrics, 'refused'>,
     private readonly onEnd: (status: number) => void,
   ) {
-    this.share = inFlight.nobody;
+    this.share = inFlight.anonymous;
     res.onAborted(() => {
       for (const listener of this.#onAbort) listener();
       if (this.#open) this.#end(0);

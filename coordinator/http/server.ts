@@ -341,8 +341,8 @@ function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head
 }
 
 /** Shows the state of the rate limit in the answer. Throws `rate_limited`. */
-function assertWithinLimit({ standing, retryAfterSecs }: Decision, exchange: Exchange): void {
-  exchange.rateLimit = standing;
+function assertWithinLimit({ state, retryAfterSecs }: Decision, exchange: Exchange): void {
+  exchange.rateLimit = state;
   if (retryAfterSecs === 0) return;
   const message = `the project's rate limit is exceeded; retry in ${retryAfterSecs} s (VOUCH_RATE_LIMITS sets it)`;
   throw new VouchError('rate_limited', message, { retryAfterSecs });

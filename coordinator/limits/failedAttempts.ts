@@ -5,7 +5,7 @@ import { fullBucket, retryAfterSecs, type TokenBucket, take, waitMs } from './to
 
 const ADDRESSES_MAX = 10_000;
 const RATE = { perMinute: 60, burst: 120 };
-/** A subscriber owns at least an IPv6 /64, so the rest of the address is not a client's identity. */
+/** Length of an IPv6 address, and of the prefix that identifies a client: a subscriber has at least a /64. */
 const IPV6_BYTES = 16;
 const IPV6_PREFIX_BYTES = 8;
 /** `::ffff:a.b.c.d`: an IPv4 client at a dual-stack socket. */
@@ -31,7 +31,7 @@ export class FailedAttempts {
     return 0;
   }
 
-  /** Takes back a failure that turned out to be none. */
+  /** Uncounts an attempt whose key may be valid. */
   giveBack(address: ArrayBuffer): void {
     const bucket = this.#buckets.get(clientOf(address));
     if (bucket !== undefined) bucket.fullAtMs -= bucket.tokenMs;

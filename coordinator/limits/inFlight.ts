@@ -1,6 +1,6 @@
 /**
- * Bounds the requests in flight, and the bytes of their bodies and of answers that clients read slowly. A project may have
- * at most three times what is free: a single project may take three quarters, and the rest is there for others.
+ * Bounds the requests in flight, and the bytes of their bodies and of slowly read answers. A project may have at most three
+ * times the free capacity: a single project gets at most three quarters, and the rest stays for others.
  *
  * After A. K. Choudhury, E. L. Hahne: Dynamic Queue Length Thresholds (IEEE/ACM Transactions on Networking, 1998).
  */
@@ -9,7 +9,7 @@ import { assertWhole } from '../../shared/model/whole.js';
 
 const TIMES_FREE = 3;
 
-/** The part of one project. */
+/** The capacity that one project uses. */
 export interface Share {
   readonly project: string;
   requests: number;
@@ -17,10 +17,10 @@ export interface Share {
 }
 
 export class InFlight {
-  /** Every project that was ever seen; projects have keys, so there are not many. */
+  /** Every project ever seen. Only projects with keys appear, so the map is small. */
   readonly #shares = new Map<string, Share>();
   /** The share of requests without a key. */
-  readonly nobody: Share = { project: '', requests: 0, bodyBytes: 0 };
+  readonly anonymous: Share = { project: '', requests: 0, bodyBytes: 0 };
   #requests = 0;
   #bodyBytes = 0;
 
@@ -37,12 +37,12 @@ export class InFlight {
     return this.#bodyBytes;
   }
 
-  /** The reason why `enter` would refuse the project; undefined: it would not. */
+  /** Why `enter` would refuse the project; undefined if it would not. */
   refusal(project: string): RefusalReason | undefined {
     return this.#refusal(this.#shareOf(project));
   }
 
-  /** Returns the share, which needs one `leave`, or the reason of a refusal: an exception would cost more than the rest. */
+  /** Returns the share, which needs one `leave`, or the reason of a refusal: an exception would be costly. */
   enter(project: string): Share | RefusalReason {
     const share = this.#shareOf(project);
     const reason = this.#refusal(share);
@@ -57,7 +57,7 @@ export class InFlight {
     this.#requests -= 1;
   }
 
-  /** False if there is no capacity; otherwise the bytes need one `release`. */
+  /** False without capacity; otherwise the bytes need one `release`. */
   reserve(share: Share, sizeBytes: number): boolean {
     assertWhole(sizeBytes);
     const freeAfter = this.bodyBytesMax - this.#bodyBytes - sizeBytes;

@@ -1,4 +1,4 @@
-/** The rate limit of projects: a request takes a token of its category's bucket and one of the total, or none of either. */
+/** The rate limit of projects: a request takes a token of its category and one of the total, or neither. */
 import { LRUCache } from 'lru-cache';
 import type { ProjectRates, RateLimits } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';
@@ -26,24 +26,24 @@ export interface RateLimitState {
 
 export interface Decision {
   /** Undefined if the project is not limited. */
-  readonly standing: RateLimitState | undefined;
-  /** Whole seconds; 0: the request may go on. */
+  readonly state: RateLimitState | undefined;
+  /** Whole seconds; 0: the request is admitted. */
   readonly retryAfterSecs: number;
 }
 
 /** Milliseconds until each bucket of a project is full again. */
 export type UntilFull = readonly [total: number, read: number, write: number];
 
-/** The decision is a promise if another coordinator is asked. */
+/** Decides about requests. The decision is a promise if another coordinator is asked. */
 export interface Limiter {
   take(project: string, category: Category): Decision | Promise<Decision>;
 }
 
-/** A project that is evicted starts again with full buckets. */
+/** Most projects with buckets in memory; an evicted project starts again with full buckets. */
 const PROJECTS_MAX = 100_000;
-const UNLIMITED: Decision = { standing: undefined, retryAfterSecs: 0 };
+const UNLIMITED: Decision = { state: undefined, retryAfterSecs: 0 };
 
-/** Where no project is limited. */
+/** The limiter if no project is limited. */
 export const NO_LIMITER: Limiter = { take: () => UNLIMITED };
 
 interface Buckets {
@@ -76,7 +76,7 @@ export class LocalLimiter implements Limiter {
       take(total, nowMs);
       take(own, nowMs);
     }
-    return { standing: stateOf(total, own, nowMs), retryAfterSecs: wait === 0 ? 0 : retryAfterSecs(wait) };
+    return { state: stateOf(total, own, nowMs), retryAfterSecs: wait === 0 ? 0 : retryAfterSecs(wait) };
   }
 
   /** Takes the tokens of requests that another coordinator has admitted. */

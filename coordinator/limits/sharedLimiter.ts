@@ -3,9 +3,9 @@
  *
  *   asking ──takes the lease──▶ counting ──loses it──▶ asking
  *
- * While no coordinator holds the lease, each counts for itself. Each tells all others of the requests it has admitted, its
- * grants: both these counts and those of the next holder go on from them. A grant is handed to the connection before the
- * answer of its request: a coordinator that is killed loses only the grants of its last instant.
+ * Without a holder, each coordinator counts for itself. Each publishes the requests that it has admitted, its grants, to all
+ * others. Local counts and the next holder's count continue from these. A grant is passed to the connection before its request
+ * is answered, so a killed coordinator loses only the grants of its last instant.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
@@ -18,11 +18,11 @@ import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type Leadership, RENEW_EVERY_MS } from '../cluster/members/leadership.js';
 import type { Category, Decision, Limiter, LocalLimiter, UntilFull } from './limiter.js';
 
-/** An answer takes a tenth of a millisecond. A request whose answer comes later than this is counted twice. */
+/** Longest wait for an answer, which usually takes 0.1 ms. A request whose answer arrives later is counted twice. */
 const ASK_MS = 1_000;
-/** A counter that does not answer is not asked for so long: only the first requests wait for it. */
+/** Pause after a counter does not answer, so that only the first requests wait for it. */
 const AVOID_MS = 1_000;
-/** Far below the size of a message. */
+/** Most projects in a message, far below its size limit. */
 const PROJECTS_PER_MESSAGE = 4_096;
 
 type Grants = [project: string, reads: number, writes: number];
@@ -57,7 +57,7 @@ export class SharedLimiter implements Limiter {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     await this.#counting?.stop();
-    // Before another coordinator takes the lease.
+    // Before the lease is released to another coordinator.
     await Promise.all(this.#sharing.map((serving) => serving.stop()));
     await this.leadership.release().catch(() => undefined);
   }
@@ -118,10 +118,10 @@ export class SharedLimiter implements Limiter {
     try {
       this.local.learn((await this.#ask(GRANTS_KNOWN_SUBJECT, null)) as [string, UntilFull][]);
     } catch (error) {
-      // The first coordinator has nobody to ask.
+      // This is the first coordinator.
       if (error instanceof NobodyServes) return;
       const failure = { error: messageOf(error) };
-      this.logger.warn(failure, 'no coordinator tells which requests were admitted; the counts begin anew');
+      this.logger.warn(failure, 'no coordinator reports the admitted requests; the counts restart');
     }
   }
 
@@ -130,7 +130,7 @@ export class SharedLimiter implements Limiter {
       if (await this.leadership.hold()) {
         this.#counting ??= await this.transport.serve(LIMITS_SUBJECT, async ({ body }) => {
           // After a pause this process may not have noticed the end of its lease yet.
-          if (!this.leadership.held) throw unavailable('this coordinator counts no longer');
+          if (!this.leadership.held) throw unavailable('this coordinator no longer counts requests');
           const [project, category] = unpack(body) as [string, Category];
           return pack(this.#count(project, category));
         });

@@ -2,14 +2,14 @@
 import type { BucketRate } from '../../config/config.js';
 
 export interface TokenBucket {
-  /** Milliseconds until one more token is there. */
+  /** Milliseconds per token. */
   readonly tokenMs: number;
   readonly burst: number;
-  /** Monotonic milliseconds. At or before now: full. */
+  /** Monotonic milliseconds when the bucket is full again; a time in the past means full. */
   fullAtMs: number;
 }
 
-/** The precision of doubles in the billions: a due token is not refused for less. */
+/** Tolerated rounding, the precision of doubles in the billions: a due token must not be refused for it. */
 const ROUNDING_MS = 0.001;
 
 export const fullBucket = ({ perMinute, burst }: BucketRate): TokenBucket => ({
@@ -31,13 +31,13 @@ export function take(bucket: TokenBucket, nowMs: number): void {
   bucket.fullAtMs = nowMs + untilFullMs(bucket, nowMs) + bucket.tokenMs;
 }
 
-/** Takes tokens that another coordinator has given away; an empty bucket stays empty. */
+/** Takes tokens for requests that another coordinator has admitted; an empty bucket stays empty. */
 export function spend(bucket: TokenBucket, nowMs: number, tokens: number): void {
   const untilFull = untilFullMs(bucket, nowMs) + tokens * bucket.tokenMs;
   bucket.fullAtMs = nowMs + Math.min(untilFull, bucket.burst * bucket.tokenMs);
 }
 
-/** Merges another copy of the bucket: the emptier of the two is right. */
+/** Merges another copy of the bucket: the emptier copy counts. */
 export function learn(bucket: TokenBucket, nowMs: number, thereUntilFullMs: number): void {
   const untilFull = Math.max(untilFullMs(bucket, nowMs), thereUntilFullMs);
   bucket.fullAtMs = nowMs + Math.min(untilFull, bucket.burst * bucket.tokenMs);

@@ -1,24 +1,24 @@
 /**
  * Bounds the requests that a turn of the event loop accepts. Requests that arrive faster than they are parsed wait unseen in
- * the sockets: a request that is read late in a long turn has waited about as long as the turn, and is refused unread.
+ * the sockets. A request that is read late in a long turn has waited about as long as the turn, and is refused unread.
  */
 
-/** A turn may be long because of a single large answer. */
+/** Requests that any turn accepts: a single large answer can make a turn long. */
 const REQUESTS_MIN = 64;
-/** The share of the longest wait; parsing, shards and answers take the rest. */
+/** The turn's share of the longest wait; parsing, shards and answers get the rest. */
 const TURN_SHARE = 1 / 5;
 
 export class TurnBudget {
   readonly #turnMs: number;
   #startedMs = 0;
-  /** The requests of this turn. */
+  /** Number of requests in this turn. */
   #taken = 0;
 
   constructor(maxQueueWaitMs: number) {
     this.#turnMs = maxQueueWaitMs * TURN_SHARE;
   }
 
-  /** Called with every request. False: this turn has accepted enough. */
+  /** Called with every request. False if this turn has accepted enough. */
   admits(nowMs: number): boolean {
     if (this.#taken++ === 0) {
       this.#startedMs = nowMs;

@@ -1,8 +1,8 @@
 /**
- * Reads the numbers of a JSON array straight to Q16.16, eight digits at a time. Numbers that need more than the first eight digits of
- * their fraction, or anything unusual, are left to the host: see `vectorText.ts`, which also says why the results are right.
+ * Reads the numbers of a JSON array straight to Q16.16, eight digits at a time. The host reads unusual numbers, and those that need
+ * more than eight digits of their fraction: see `vectorText.ts`, which also proves the results right.
  *
- * Memory: the results of a call (two u32), then what the host lays out.
+ * Memory: the results of a call (two u32), then the host's layout.
  */
 const SPACE: u32 = 0x20;
 const COMMA: u32 = 0x2c;
@@ -10,11 +10,11 @@ const MINUS: u32 = 0x2d;
 const DOT: u32 = 0x2e;
 const ZERO: u32 = 0x30;
 const ARRAY_END: u32 = 0x5d;
-/** Lower case, with the bit that tells it from upper case. */
+/** The letter of an exponent in lower case, and the bit that differs in upper case. */
 const EXPONENT: u32 = 0x65;
 const CASE_BIT: u32 = 0x20;
 
-/** Why a call has ended: the array has; it holds more than asked for; the next number is left to the host; too few bytes; not an array of numbers. */
+/** Why a call ended: end of the array; more numbers than requested; a number for the host; too few bytes; not an array of numbers. */
 const ENDED: u32 = 0;
 const FULL: u32 = 1;
 const LITERAL: u32 = 2;
@@ -25,31 +25,31 @@ const COUNT_AT: usize = 0;
 const WHY_AT: usize = 4;
 
 const WORD_DIGITS: u32 = 8;
-/** Of a whole part in range. */
+/** Most digits of a whole part in range. */
 const WHOLE_DIGITS: u32 = 5;
-/** With a sign and a point; a longer number is left to the host. */
+/** Most characters of a number, with sign and point; the host reads longer ones. */
 const CHARS_MAX: usize = 32;
 const FIXED_ONE: u32 = 65536;
 /** FIXED_ONE / 10^8. */
 const STEP: f64 = 0.00065536;
 /** 2^-10: see `vectorText.ts`. */
 const DOUBT: f64 = 0.0009765625;
-/** Whole parts below this are in range with any fraction. */
+/** A smaller whole part is in range with any fraction. */
 const WHOLE_SAFE: u32 = 32767;
 
-/** The bytes of a word as digits: 0 to 9 where they are. */
+/** Eight bytes, with each digit as its value 0 to 9. */
 @inline function unitsAt(at: usize): u64 {
   return load<u64>(at) ^ 0x3030303030303030;
 }
 
-/** How many of the bytes are digits before the first that is none. */
+/** The number of digits before the first other byte. */
 @inline function digitsIn(units: u64): u32 {
   const others = ((units + 0x7676767676767676) | units) & 0x8080808080808080;
-  // All eight where no bit is set: `ctz` gives 64.
+  // Without a bit set, `ctz` is 64: all eight are digits.
   return u32(ctz(others)) >> 3;
 }
 
-/** The number that eight digits write, the first of them in the lowest byte: of pairs, then of fours, then of all. */
+/** The number of eight digits, the first in the lowest byte: first pairs are joined, then fours, then all. */
 @inline function numberOf(units: u64): u32 {
   const pairs = units * 10 + (units >> 8);
   const hundreds = (pairs & 0x000000ff000000ff) * 0x000f424000000064;
@@ -68,8 +68,8 @@ const WHOLE_SAFE: u32 = 32767;
 }
 
 /**
- * Reads numbers from `at` on, which stands behind `[` or a comma, and writes at most `most` components from `out` on. No number is begun
- * at or behind `limit`, behind which 64 bytes can be read. Returns the position behind the array, or of the number that was not read.
+ * Reads numbers from `at`, the position after `[` or a comma, and writes at most `most` components from `out`. Begins no number at
+ * or after `limit`; 64 bytes after it must be readable. Returns the position after the array, or of the first unread number.
  */
 export function readNumbers(at: usize, limit: usize, out: usize, most: u32): usize {
   let count: u32 = 0;
@@ -78,11 +78,11 @@ export function readNumbers(at: usize, limit: usize, out: usize, most: u32): usi
     while (isBlank(byte) && at < limit) byte = load<u8>(++at);
     if (at >= limit) return ended(at, count, MORE);
     if (count == most) return ended(at, count, FULL);
-    // Without a branch: signs cannot be predicted.
+    // No branch: signs cannot be predicted.
     const sign = i32(byte == MINUS);
     let next = at + usize(sign);
     let whole: u32 = load<u8>(next) - ZERO;
-    // Most are one digit and a fraction: where that begins is known at once.
+    // Most numbers have one digit before the point: the fraction's position is then known at once.
     let hasFraction = whole < 10 && load<u8>(next, 1) == DOT;
     if (hasFraction) next++;
     else {
@@ -100,7 +100,7 @@ export function readNumbers(at: usize, limit: usize, out: usize, most: u32): usi
       const units = unitsAt(++next);
       let digits = digitsIn(units);
       if (digits == 0) return ended(at, count, BAD);
-      // What is behind the fraction counts as 0.
+      // Bytes after the fraction count as 0.
       fraction = numberOf(digits == WORD_DIGITS ? units : units & ((u64(1) << (8 * u64(digits))) - 1));
       next += usize(digits);
       while (digits == WORD_DIGITS && next - at < CHARS_MAX) {

@@ -8,10 +8,10 @@
  *              └──after a short delay, or as soon as another owner is known─────────────────┘
  *
  * A call is sent again only if the first attempt certainly had no effect, or can have none. After any other failure the
- * outcome is unknown, and only the caller can decide. For control calls:
- * - `configureIndex`, `rebuild` are not sent again. The state of the index shows whether they took effect. A repeated
- *   `configureIndex` would conflict with its own build, and a repeated `rebuild` would build twice.
- * - `hold`, `release`: the holder itself repeats them with one token until it is done.
+ * outcome is unknown, and only the caller can decide. Control calls are not sent again:
+ * - After `configureIndex` and `rebuild` the state of the index shows whether they took effect. A repeated `configureIndex` would
+ *   conflict with its own build. A repeated `rebuild` would build twice.
+ * - The sender of `hold` and `release` itself repeats them with one token until it is done.
  *
  * A search may go to a follower (see `followerRoutes.ts`), and goes to the owner if no follower answers it well and soon.
  */

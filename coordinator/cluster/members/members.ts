@@ -177,7 +177,7 @@ export class Members {
 
   /**
    * Makes `shard` the owner of a collection, in place of the owner known here. Returns the owner afterwards: another
-   * coordinator may have been first. `isListed` is called before a collection gets its first owner: a deleted collection
+   * coordinator may have been first. Before a collection gets its first owner, `isListed` must be true: a deleted collection
    * gets no owner, see `disown`.
    */
   async assign(

@@ -20,9 +20,9 @@ describe('the frames of an import', () => {
   it('are refused where one is cut, or is smaller than a frame can be', () => {
     const two = frames(2);
     for (const length of [1, 3, 4, FRAME_BYTES, two.length - 1])
-      expect(() => checkedFrames(two.subarray(0, length))).to.throw('there is no whole frame');
+      expect(() => checkedFrames(two.subarray(0, length))).to.throw('no whole frame begins');
     const small = Buffer.concat([frames(1), joinFrames([new Uint8Array(FRAME_BYTES - 1)])]);
-    expect(() => checkedFrames(small)).to.throw(`at byte ${FRAME_BYTES + 4} of the body there is no whole frame`);
+    expect(() => checkedFrames(small)).to.throw(`no whole frame begins at byte ${FRAME_BYTES + 4} of the body`);
   });
 
   describe('in one request', () => {

@@ -86,7 +86,9 @@ describe('metadata filters, as they are written', () => {
       [{ city: 'Paris', eq: 1 }, 'city'],
       [{ city: 'Paris', $where: 1 }, 'city'],
     ] as const)
-      expect(refusalOf({ a: operand })).to.equal(`$.metadata_filter.a.${key} is no operator: expected one of ${known}`);
+      expect(refusalOf({ a: operand })).to.equal(
+        `$.metadata_filter.a.${key} is not an operator: expected one of ${known}`,
+      );
   });
 
   it('refuses what looks like an operator and is none, whatever stands beside it', () => {
@@ -102,9 +104,9 @@ describe('metadata filters, as they are written', () => {
     for (const key of Object.values(slips).flat())
       for (const value of [{ [key]: 3 }, { unit: 'km', [key]: 3 }])
         expect(refusalOf({ a: value })).to.match(
-          /^\$\.metadata_filter\.a\.\S+ is no operator: expected one of eq, .*\{"eq": \{…\}\} compares with an object whole$/,
+          /^\$\.metadata_filter\.a\.\S+ is not an operator: expected one of eq, .*\{"eq": \{…\}\} compares with an object whole$/,
         );
-    expect(refusalOf({ a: { unit: 'km', gtee: 3 } })).to.include('$.metadata_filter.a.gtee is no operator');
+    expect(refusalOf({ a: { unit: 'km', gtee: 3 } })).to.include('$.metadata_filter.a.gtee is not an operator');
   });
 
   it('compares with an object whose keys are words near an operator', () => {

@@ -71,7 +71,7 @@ overEngines('HTTP edge', (engine) => {
     expect(await ask('POST', '/v1/records', reader)).to.deep.equal([403, 'forbidden']);
   });
 
-  it('a 429 has Retry-After, the standing, and a body of one field', async () => {
+  it('a 429 has Retry-After, the state of the limit, and a body of one field', async () => {
     const rate = { perMinute: 6, burst: 1 };
     const edge = await start({ rateLimits: { default: { total: rate, read: rate, write: rate } } });
     const one = await edge.client('read_only');

@@ -47,7 +47,7 @@ describe('rate limiter', () => {
     limiter = new LocalLimiter({ default: { ...SPEC, total: { perMinute: 60, burst: 3 } } }, clock);
     expect(allowed('read', 5)).to.equal(3);
     expect(take('write').retryAfterSecs).to.equal(1);
-    expect(take('write').standing).to.deep.equal({ limit: 3, remaining: 0, resetSecs: 3 });
+    expect(take('write').state).to.deep.equal({ limit: 3, remaining: 0, resetSecs: 3 });
   });
 
   it('takes nothing where it refuses, of either bucket', () => {
@@ -58,10 +58,10 @@ describe('rate limiter', () => {
   });
 
   it('shows the tighter bucket', () => {
-    expect(take('read').standing).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
+    expect(take('read').state).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
     allowed('read', 9);
-    expect(take('read').standing).to.deep.equal({ limit: 10, remaining: 0, resetSecs: 12 });
-    expect(take('write').standing).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
+    expect(take('read').state).to.deep.equal({ limit: 10, remaining: 0, resetSecs: 12 });
+    expect(take('write').state).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
   });
 
   it('does not mix projects, and takes other figures or none for one of them', () => {
@@ -72,7 +72,7 @@ describe('rate limiter', () => {
     expect(allowed('write', 30, 'small')).to.equal(1);
     expect(take('write', 'small').retryAfterSecs).to.equal(60);
     expect(allowed('write', 100, 'free')).to.equal(100);
-    expect(take('write', 'free').standing).to.equal(undefined);
+    expect(take('write', 'free').state).to.equal(undefined);
     limiter = new LocalLimiter('off', clock);
     expect(allowed('read', 100)).to.equal(100);
   });

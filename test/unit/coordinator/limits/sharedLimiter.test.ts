@@ -67,14 +67,14 @@ describe('the limiter that coordinators share', () => {
     expect(await granted([...takes(third, 6, 'read'), ...takes(second, 6, 'read')])).to.equal(10);
     const refused = await second.take('p', 'read');
     expect(refused.retryAfterSecs).to.be.above(0);
-    expect(refused.standing).to.include({ remaining: 0 });
+    expect(refused.state).to.include({ remaining: 0 });
     expect((await third.take('other', 'read')).retryAfterSecs).to.equal(0);
   });
 
   it('asks nobody about a project without limits', async () => {
     await start('a', 'off');
     const second = await start('b', 'off');
-    expect(second.take('p', 'write')).to.deep.equal({ standing: undefined, retryAfterSecs: 0 });
+    expect(second.take('p', 'write')).to.deep.equal({ state: undefined, retryAfterSecs: 0 });
   });
 
   it('goes on from what was let through when the counter stops, whoever counts then', async () => {
