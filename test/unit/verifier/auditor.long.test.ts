@@ -1,4 +1,6 @@
-/** What an auditor is told by somebody who can write anything anew, but what the auditor holds, and cannot find a hash. */
+/**
+ * Forgeries by an attacker who can rewrite everything except the auditor's own files, and cannot find a hash collision.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -42,10 +44,10 @@ async function exampleReceipt(title: string): Promise<WriteReceipt> {
   return JSON.parse(found!.text) as WriteReceipt;
 }
 
-/** Who signs is known. */
+/** Arguments with the known signer. */
 const KEY = ['--key', PUBLIC_KEY];
 
-/** Writes each as a file of JSON and gives the paths. */
+/** Writes each value as a JSON file and returns the paths. */
 const saved = (folder: string, files: Record<string, unknown>): Promise<Record<string, string>> =>
   Promise.all(
     Object.entries(files).map(async ([name, json]) => {
@@ -56,7 +58,7 @@ const saved = (folder: string, files: Record<string, unknown>): Promise<Record<s
   ).then(Object.fromEntries);
 
 describe('a receipt under an inclusion proof', () => {
-  it('of a made-up record, with the event of a real one, is refused where the record is given, and never said to hold', () =>
+  it('with a made-up record and the event of a real one is refused if the record is given', () =>
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 2');
       const invented = { values: [999, 999], tag: 20, text: 'I owe you a million' };
@@ -94,7 +96,7 @@ describe('a receipt under an inclusion proof', () => {
       expect(honest.code, honest.text).to.equal(0);
     }));
 
-  it('of another collection, or with another state than was signed right after it, is refused', () =>
+  it('with another collection, or another state than the one signed after it, is refused', () =>
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 2');
       const files = await saved(folder, {
@@ -119,7 +121,7 @@ describe('a receipt under an inclusion proof', () => {
       expect(code, text).to.equal(0);
     }));
 
-  it('of a deletion needs no record: its event is made anew from the receipt', () =>
+  it('for a deletion needs no record: its event is computed from the receipt', () =>
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 5');
       const files = await saved(folder, { receipt, inclusion: writeInclusion(log, 5, SIZE) });
@@ -128,7 +130,7 @@ describe('a receipt under an inclusion proof', () => {
       expect(code).to.equal(0);
     }));
 
-  it('of a change does not show what the insert made of the record, unless its state was signed right then', () =>
+  it('for a change does not prove the inserted values, unless the state right after it is signed', () =>
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 5');
       const invented = { values: [999, 999], state: 'tombstoned', inserted_ms: 0 };
@@ -159,7 +161,7 @@ describe('a receipt under an inclusion proof', () => {
       expect(shown.code, shown.text).to.equal(0);
     }));
 
-  it('every event of a record in the open is made anew from what is told of it, and from nothing else', () => {
+  it('yields the event of a plaintext record from exactly the given fields', () => {
     const told: [number, 'insert' | 'change', bigint, object, string][] = [
       [
         1,
@@ -193,8 +195,8 @@ describe('a receipt under an inclusion proof', () => {
   });
 });
 
-describe('what is read for an auditor', () => {
-  it('is refused where two readers would see two things', () => {
+describe('input of an auditor', () => {
+  it('is refused if two JSON readers could read it differently', () => {
     const read = (text: string): unknown => parseJson(Buffer.from(text), 'it');
     expect(() => read('{"a":1,"b":{"a":2},"a":1}')).to.throw('it says "a" twice');
     expect(() => read('[{"x":"{\\"a\\":"},{"a":1,"\\u0061" : 2}]')).to.throw('it says "a" twice');
@@ -204,7 +206,7 @@ describe('what is read for an auditor', () => {
     expect(read(fine)).to.deep.equal(JSON.parse(fine));
   });
 
-  it('is refused where the answer names another record than its receipt', async () => {
+  it('is refused if the answer names another record than its receipt', async () => {
     const receipt = await exampleReceipt('receipt of event 2');
     const { code, text } = await verify(['receipt', '-'], JSON.stringify({ id: 3, deduplicated: false, receipt }));
     expect(text).to.match(/the answer is about another record than the receipt in it/);
@@ -212,7 +214,7 @@ describe('what is read for an auditor', () => {
     expect((await verify(['receipt', '-'], JSON.stringify({ id: 2, receipt }))).code).to.equal(0);
   });
 
-  it('is refused where a record could not have been sent so', async () => {
+  it('is refused if a record could not have been sent like this', async () => {
     const proof = readProof((await exampleReceipt('receipt of event 2')).proof);
     for (const [change, problem] of [
       [{ metadata: [256] }, 'metadata is not an array of bytes'],
@@ -228,7 +230,7 @@ describe('what is read for an auditor', () => {
   });
 });
 
-/** The log's last frames, another in each: all that is in it fits. */
+/** The written log with other last frames, one for each tag, consistent in all hashes. */
 const ending = (...tags: number[]): WrittenLog =>
   writeLogAnd(...tags.map((tag, i) => [3 + i, [2, insert(9 + i, [tag, 0])]] as const));
 
@@ -255,8 +257,8 @@ async function exportOf(of: WrittenLog): Promise<{ bytes: Buffer; framesAt: numb
   });
 }
 
-describe('a log that was written anew with all of its hashes', () => {
-  it('is refused by what is held about it, which tells from which event, byte and time on it is another', () =>
+describe('a rewritten log with consistent hashes', () => {
+  it('is refused by an older checkpoint, with the first event, byte and time that can differ', () =>
     withFolder(async (folder) => {
       const [was, is] = [ending(1, 2, 3), ending(1, 9, 3)];
       const { bytes, framesAt } = await exportOf(is);
@@ -287,7 +289,7 @@ describe('a log that was written anew with all of its hashes', () => {
       expect(vague.code).to.equal(1);
     }));
 
-  it('whose events cannot be read is refused with the time that they tell', async () => {
+  it('is refused with the time of the first event that cannot be read', async () => {
     const frames = log.frames.map(({ bytes }) => bytes);
     const time = BigInt(CREATED_MS + 250 * 3);
     const patched = (at: number, ...values: number[]) => {
@@ -310,7 +312,7 @@ describe('a log that was written anew with all of its hashes', () => {
     expect(late.refusal?.what).to.match(/has a time that no date can be/);
   });
 
-  it('of which a frame as a whole is refused says how far it verifies before that', () =>
+  it('is refused at the first bad frame, with the events before it that verify', () =>
     withFolder(async (folder) => {
       const { bytes } = await exportOf(writeLogAnd([9, [3, id(5)]]));
       const path = join(folder, 'notes.vouchlog');
@@ -321,7 +323,7 @@ describe('a log that was written anew with all of its hashes', () => {
       expect(code).to.equal(1);
     }));
 
-  it('is refused by its version where that is unknown', () =>
+  it('is refused by its version if that is unknown', () =>
     withFolder(async (folder) => {
       const { bytes } = await exportOf(ending(1));
       bytes.write('2', 8, 'latin1');

@@ -25,7 +25,7 @@ inBothModes('npm run verify', (service) => {
     return path;
   };
   const asked = async (name: string, path: string): Promise<string> => saved(name, (await rw.get(path)).body);
-  /** The whole log of the collection, where this service keeps it. */
+  /** Arguments that name the collection's whole log, where this service stores it. */
   const source = (): string[] =>
     service.mode === 'standalone'
       ? ['folder', service.dataDir, '--collection', 'c', '--project', project.name]
@@ -48,7 +48,7 @@ inBothModes('npm run verify', (service) => {
     return receipt;
   }
 
-  it('checks a log where it is kept, and the receipts, proofs and checkpoints that the service hands out', async () => {
+  it('checks a stored log, and the receipts, proofs and checkpoints of the service', async () => {
     const receipt = await life();
     const state = (await rw.get('/v1/proof/state?collection=c')).body;
     const checkpoint = await asked('checkpoint.json', '/v1/proof/checkpoint?collection=c');
@@ -85,7 +85,7 @@ inBothModes('npm run verify', (service) => {
     expect((await verify(['checkpoint', '-', '--key', key], await readFile(checkpoint, 'utf8'))).code).to.equal(0);
   });
 
-  it('refuses what is of another log, or was changed, and says what it cannot find', async () => {
+  it('refuses a claim about another log or an altered one, and reports a missing collection', async () => {
     await rw.post('/v1/namespaces', { name: 'other', dimension: 1, metric: 'squared_l2' });
     const foreign = await saved(
       'foreign.json',
@@ -107,7 +107,7 @@ inBothModes('npm run verify', (service) => {
 });
 
 describe('npm run verify', () => {
-  it('takes an export apart, and names event, byte and time of what was altered', () =>
+  it('names event, byte and time of an altered place in an export', () =>
     withFolder(async (folder) => {
       const { bytes, framesAt } = await writeExport(writeLog());
       const path = join(folder, 'notes.vouchlog');
@@ -131,7 +131,7 @@ describe('npm run verify', () => {
       expect(bad.code).to.equal(1);
     }));
 
-  it('tells a log that is gone from one that nothing was ever written to', () =>
+  it('distinguishes a lost log from one that was never written to', () =>
     withFolder(async (folder) => {
       const catalog = join(folder, 'registry', 'vouch-catalog');
       await mkdir(catalog, { recursive: true });
@@ -153,7 +153,7 @@ describe('npm run verify', () => {
       expect(gone.code).to.equal(1);
     }));
 
-  it('does not let what it reads write over the terminal', () =>
+  it('replaces control characters of its input in its output', () =>
     withFolder(async (folder) => {
       const catalog = join(folder, 'registry', 'vouch-catalog');
       await mkdir(catalog, { recursive: true });
@@ -165,7 +165,7 @@ describe('npm run verify', () => {
       }
     }));
 
-  it('says in one line why it cannot check, and ends with 2', async () => {
+  it('exits with 2 and one line if it cannot check', async () => {
     for (const [args, problem] of [
       [['log', '/nowhere/x.vouchlog'], /there is no file \/nowhere\/x.vouchlog/],
       [['receipt', tmpdir()], /is a folder/],
@@ -182,7 +182,7 @@ describe('npm run verify', () => {
     }
   });
 
-  it('says how it is used, and ends with 2, where it is asked for what there is not', async () => {
+  it('exits with 2 and its usage for wrong arguments', async () => {
     for (const [args, problem] of [
       [['log'], /log takes a file/],
       [['log', 'a', 'b'], /log takes no argument b/],

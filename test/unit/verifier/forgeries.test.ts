@@ -1,4 +1,4 @@
-/** Logs whose checksums, chain and layout are all right, and which say what cannot be. */
+/** Logs with right checksums, chain and layout, and impossible content. */
 import { expect } from 'chai';
 import { verifyFrames } from '../../../verifier/log.js';
 import {
@@ -22,8 +22,9 @@ const NEXT = writeLog().events.length;
 const LAST_FRAME = writeLog().frames.length;
 
 /**
- * In the written log records 5 and 8 are live, 8 as `doc-7`, 2 and 7 are tombstoned, 3 is under a shredded key, 1, 4 and 6 are deleted;
- * node 3 is there and linked to record 5, nodes 1 and 2 are not; edge 1 is deleted, edge 2 went with its nodes.
+ * In the written log records 5 and 8 are live, 8 as `doc-7`; 2 and 7 are tombstoned; 3 is under a shredded key; 1, 4
+ * and 6 are deleted. Node 3 exists and is linked to record 5; nodes 1 and 2 do not. Edge 1 was deleted, edge 2 with its
+ * nodes.
  */
 const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
   ['a second genesis', [1, [1, genesis()]], /genesis out of place/],
@@ -62,7 +63,7 @@ const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
 
 const framesOf = (...frames: FramePayloads[]): Buffer[] => writeLogAnd(...frames).frames.map(({ bytes }) => bytes);
 
-describe('the verifier of logs, of what a forger could write', () => {
+describe('the verifier of logs, on forged logs', () => {
   for (const [what, frame, reason] of IMPOSSIBLE)
     it(`refuses ${what}, by its event`, async () => {
       const { refusal } = await verifyFrames(framesOf(frame));
@@ -78,7 +79,7 @@ describe('the verifier of logs, of what a forger could write', () => {
     expect(refusal?.place.byte).to.equal(68 + 24 + fine.length + 4);
   });
 
-  it('refuses an end of more deletions than are right before it in its frame', async () => {
+  it('refuses a deleteMany event after fewer deletions in its frame than it counts', async () => {
     const ends: FramePayloads[][] = [
       [[2, [4, id(2)], [13, deleteMany(2)]]],
       [
@@ -96,7 +97,7 @@ describe('the verifier of logs, of what a forger could write', () => {
     expect((await verifyFrames(fine)).refusal).to.equal(undefined);
   });
 
-  it('refuses a wrong count of live records, whatever makes it wrong', async () => {
+  it('refuses a wrong count of live records, for any cause', async () => {
     for (const live of [0, 2, 4]) {
       const { refusal } = await verifyFrames(framesOf([live, [2, insert(9, [0, 0])]]));
       expect(refusal?.what).to.equal(`the frame counts ${live} live records where there are 3`);
@@ -104,7 +105,7 @@ describe('the verifier of logs, of what a forger could write', () => {
     expect((await verifyFrames(framesOf([3, [2, insert(9, [0, 0])]]))).refusal).to.equal(undefined);
   });
 
-  /** The last frame with bytes set, its checksum made anew. */
+  /** The last frame with bytes replaced and its checksum recomputed. */
   async function patched(at: number, ...values: number[]): Promise<string | undefined> {
     const frames = framesOf([4, [2, insert(9, [0, 0])], [2, insert(10, [0, 0])]]);
     const bytes = Buffer.from(frames.at(-1)!.subarray(0, -16));
@@ -112,7 +113,7 @@ describe('the verifier of logs, of what a forger could write', () => {
     return (await verifyFrames([...frames.slice(0, -1), checksummed(bytes)])).refusal?.what;
   }
 
-  it('refuses what does not fit its place, or itself', async () => {
+  it('refuses a frame with a wrong header or content', async () => {
     const second = 64 + 4 + 80 + 4;
     expect(await patched(4, 1)).to.equal('the frame counts 1 events and holds 2');
     expect(await patched(4, 3)).to.equal('the frame counts 3 events and holds 2');

@@ -10,7 +10,7 @@ import { ROOT, readSources } from '../../support/sourceTree.js';
 
 const document = readFileSync(join(ROOT, 'docs', 'formats', 'examples.md'), 'utf8');
 
-/** Under `## title`, a block. */
+/** Block under `## title`. */
 function documented(title: string): string | undefined {
   const at = document.indexOf(`\n## ${title}\n\n\`\`\`\n`);
   if (at < 0) return undefined;
@@ -19,13 +19,13 @@ function documented(title: string): string | undefined {
 }
 
 describe('the formats', () => {
-  it('are documented with examples that are true', async () => {
+  it('are documented with examples that are current', async () => {
     const examples = await formatExamples();
     for (const { title, text } of examples) expect(documented(title), title).to.equal(text);
     expect([...document.matchAll(/^## /gm)]).to.have.length(examples.length);
   });
 
-  it('in the examples are those of the engine and of the verifier', async () => {
+  it('have examples that the engine and the verifier can read', async () => {
     for (const { title, text } of await formatExamples()) {
       if (title.startsWith('event ') && title.includes(',')) {
         const { sequence } = decodeEvent(Buffer.from(text, 'hex'));
@@ -40,7 +40,7 @@ describe('the formats', () => {
     }
   });
 
-  it('are read by the verifier with code of its own: it shares the hash with the engine, and nothing else', () => {
+  it('are read by the verifier with its own code, which shares only the hash function with the engine', () => {
     const foreign = (path: string, own: RegExp): string[] =>
       readSources()
         .filter((source) => source.path.startsWith(path))

@@ -1,4 +1,4 @@
-/** The verifier as a library: its core runs in a browser, with nothing of Node. */
+/** The verifier as a library: its core runs in a browser, without anything of Node. */
 import { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ function identifiersOf({ path, text }: Source): Set<string> {
   return found;
 }
 
-/** The file that a browser loads for an import: of a package the one that is not for Node. */
+/** The file that a browser loads for an import; for a package, its browser variant. */
 function browserFile(specifier: string, from: string): string {
   if (specifier.startsWith('.')) return join(dirname(from), specifier);
   const [, name, entry] = /^(@noble\/\w+)\/(.+)$/.exec(specifier) ?? [];
@@ -36,7 +36,7 @@ function browserFile(specifier: string, from: string): string {
   return join(dirname(description), exports[`./${entry}`]!);
 }
 
-/** The library in a realm of its own that has what the language and every browser have. */
+/** Loads the library in a realm that has only the language and the globals of every browser. */
 function loadAsBrowser(): { readonly library: typeof Verifier; readonly evaluate: (code: string) => unknown } {
   const context = createContext({ TextEncoder, TextDecoder, crypto: webcrypto });
   const loaded = new Map<string, object>();
@@ -65,7 +65,7 @@ function altered(json: Record<string, unknown>, field: string): Record<string, u
 }
 
 describe('the verifier as a library', () => {
-  it('names nothing in its core that only Node has, and imports only what browsers load', () => {
+  it('uses in its core no global of Node, and imports only what browsers load', () => {
     const sources = core();
     expect(sources.map(({ path }) => path)).to.include('verifier/index.ts');
     const named = sources.flatMap((source) => {
@@ -83,14 +83,14 @@ describe('the verifier as a library', () => {
     expect(imported).to.deep.equal([]);
   });
 
-  it('takes BLAKE3 from its caller, and nothing else for it', () => {
+  it('takes BLAKE3 from its caller, and refuses any other function', () => {
     const zeros = Object.assign(() => new Uint8Array(32), {
       create: () => ({ update: () => undefined, digest: () => new Uint8Array(32) }),
     });
     expect(() => useBlake3(zeros)).to.throw('this is not BLAKE3-256');
   });
 
-  describe('in a realm with nothing of Node', () => {
+  describe('in a realm without Node', () => {
     let library: typeof Verifier;
     let texts: ReadonlyMap<string, string>;
     const example = (start: string): string => [...texts].find(([title]) => title.startsWith(start))![1];
@@ -105,7 +105,7 @@ describe('the verifier as a library', () => {
       texts = new Map((await formatExamples()).map(({ title, text }) => [title, text]));
     });
 
-    it('checks the documented receipts, and refuses them with any field changed', () => {
+    it('accepts the documented receipts, and refuses them with any field changed', () => {
       for (const title of texts.keys()) {
         if (!title.startsWith('receipt')) continue;
         const receipt = json(title);
@@ -119,7 +119,7 @@ describe('the verifier as a library', () => {
       }
     });
 
-    it('checks the documented proofs and the checkpoint, and refuses them with a bit changed', () => {
+    it('accepts the documented proofs and the checkpoint, and refuses them with a bit changed', () => {
       const inclusion = json('inclusion');
       expect(library.toHex(library.verifyInclusion(inclusion).chainHead)).to.equal(example('chain head after 1'));
       expect(() => library.verifyInclusion(altered(inclusion, 'root'))).to.throw('does not lead to the root');
@@ -142,7 +142,7 @@ describe('the verifier as a library', () => {
       expect((await library.verifyFrames([frame])).refusal?.what).to.contain('its checksum does not match');
     });
 
-    it('checks the documented export, read through what the caller gives', async () => {
+    it('accepts the documented export, read by a function of the caller', async () => {
       const bytes = bytesOf(example('export'));
       const read = async (into: Uint8Array, offset: number, length: number, position: number) => {
         const part = bytes.subarray(position, position + length);

@@ -31,13 +31,13 @@ import {
 
 const log = writeLog();
 const frames = log.frames.map(({ bytes }) => bytes);
-/** Its first two commits: what holds frames is tried with these, for each of its bits. */
+/** The first two commits: small enough to test each bit. */
 const short: WrittenLog = { ...log, frames: log.frames.slice(0, 2), events: log.events.slice(0, 5) };
-/** Its first commit alone. */
+/** The first commit. */
 const first: WrittenLog = { ...log, frames: log.frames.slice(0, 1), events: log.events.slice(0, 3) };
 const logBytes = frames.reduce((sum, { length }) => sum + length, 0);
 
-/** With one bit of each byte, drawn from `random`. */
+/** Calls `check` with one bit of each byte flipped, drawn from `random`. */
 async function withFlips(
   bytes: Uint8Array,
   random: SeededRandom,
@@ -53,7 +53,7 @@ async function withFlips(
 
 type Named = Pick<Refusal, 'firstSequence' | 'lastSequence'>;
 
-/** Whatever is named as the bad event must be the one with the byte, or one of several with it among them. */
+/** Asserts that the named bad event contains the byte, or is one of several that include it. */
 function expectNamed({ firstSequence, lastSequence }: Named, frame: WrittenFrame, byte: number, what: string): void {
   const index = frame.events.findIndex(({ from, end }) => byte >= from && byte < end);
   if (index < 0) return;
@@ -63,7 +63,7 @@ function expectNamed({ firstSequence, lastSequence }: Named, frame: WrittenFrame
 }
 
 describe('the verifier of logs', () => {
-  // Tens of thousands of files and logs, on a machine that may have much else to do.
+  // Tens of thousands of files and logs, possibly on a busy machine.
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));
@@ -83,12 +83,12 @@ describe('the verifier of logs', () => {
     expect(report.logBytes).to.equal(BigInt(end.logBytes));
   });
 
-  it('refuses a log with a bit of any byte flipped, and names the event, or those of the frame', async () => {
+  it('refuses a log with a bit of any byte flipped, by the event or the frame', async () => {
     const random = seededRandom(testSeed());
     const source = new GivenFrames(frames);
     const replay = new Replay((place) => source.readAgain(place), new Map());
     for (const [index, frame] of log.frames.entries()) {
-      // What is refused by its checksum is not applied: the same replay goes on.
+      // A frame with a wrong checksum is not applied, so this replay can continue.
       await withFlips(frame.bytes, random, async (bit) => {
         const what = `bit ${bit} of frame ${index}`;
         const error = await replay.frame(frame.bytes, index).catch((thrown: unknown) => thrown);
@@ -138,7 +138,7 @@ describe('the verifier of logs', () => {
     }
   });
 
-  describe('of an export', () => {
+  describe('in an export', () => {
     async function check(file: ExportFile): Promise<LogReport & Partial<ExportClaims>> {
       try {
         const report = await verifyLog(file);
@@ -150,7 +150,7 @@ describe('the verifier of logs', () => {
     const inMemory = (bytes: Buffer): ExportFile =>
       new ExportFile('notes.vouchlog', { read: async (...to) => readFrom(bytes, ...to), close: noPause }, bytes.length);
 
-    it('accepts it as it was written', async () => {
+    it('accepts an unaltered file', async () => {
       const path = join(folder, 'notes.vouchlog');
       await writeFile(path, (await writeExport(log)).bytes);
       const { refusal, problems, checkpoint } = await check(await openExport(path));
@@ -159,7 +159,7 @@ describe('the verifier of logs', () => {
       expect(checkpoint?.publicKey).to.equal(PUBLIC_KEY);
     });
 
-    it('refuses it with a bit of any byte flipped, at the right byte and event', async () => {
+    it('refuses a file with a bit of any byte flipped, at the right byte and event', async () => {
       const random = seededRandom(testSeed());
       const { bytes, framesAt } = await writeExport(first);
       await withFlips(bytes, random, async (bit) => {
@@ -174,7 +174,7 @@ describe('the verifier of logs', () => {
       });
     });
 
-    it('says that it is not finished, wherever it is cut, and how far it verifies', async () => {
+    it('reports a cut export as not finished, with the events that verify', async () => {
       const { bytes, framesAt } = await writeExport(short);
       for (let length = bytes.length - 1; length >= 0; length--) {
         const { refusal } = await check(inMemory(bytes.subarray(0, length)));
@@ -185,7 +185,7 @@ describe('the verifier of logs', () => {
       }
     });
 
-    it('refuses a header or trailer that says another thing, though the file’s hash is made anew', async () => {
+    it('refuses an altered header or trailer although the hash of the file is recomputed', async () => {
       const { bytes } = await writeExport(short);
       for (const [field, change] of FORGERIES) {
         const { refusal, problems } = await check(inMemory(forgedExport(bytes, change)));
@@ -198,7 +198,7 @@ describe('the verifier of logs', () => {
       const { bytes } = await writeExport(short);
       const random = seededRandom(testSeed());
       for (let round = 0; round < 1000; round++) {
-        // The file goes on as it should up to some byte.
+        // The file is right up to some byte.
         const good = bytes.subarray(0, random.int(bytes.length));
         const garbage = Buffer.from(Array.from({ length: 1 + random.int(200) }, () => random.int(256)));
         const { refusal, problems = [] } = await check(inMemory(Buffer.concat([good, garbage])));
@@ -206,18 +206,18 @@ describe('the verifier of logs', () => {
       }
     });
 
-    it('of a collection that nothing was written to has no frame, and the state before the first', async () => {
+    it('accepts a file without events, and reports the empty state', async () => {
       const { bytes } = await writeExport({ frames: [], events: [], chainHeads: [] });
       const { refusal, problems, size } = await check(inMemory(bytes));
       expect([refusal, problems, size]).to.deep.equal([undefined, [], 0n]);
     });
   });
 
-  describe('of a data folder', () => {
+  describe('in a data folder', () => {
     const id = BigInt(ORIGIN.id);
     let data = '';
 
-    /** What the engine stores of these frames: each segment with its bytes. */
+    /** Stores the frames with the engine. Returns each segment with its bytes. */
     async function store({ frames: stored }: WrittenLog, segmentBytes: number): Promise<Map<string, Buffer>> {
       data = await mkdtemp(join(folder, 'data-'));
       const logs = await LocalLogs.open({ folder: join(data, 'collections'), segmentBytes });
@@ -241,7 +241,7 @@ describe('the verifier of logs', () => {
       }
     }
 
-    it('accepts what the engine has stored', async () => {
+    it('accepts the stored log', async () => {
       expect((await store(log, 1000)).size).to.be.greaterThan(2);
       const { refusal, logBytes: replayed, torn, state } = await check();
       expect(refusal).to.equal(undefined);
@@ -254,7 +254,7 @@ describe('the verifier of logs', () => {
       const segments = await store(short, 300);
       expect(segments.size).to.equal(2);
       for (const [path, bytes] of segments) {
-        // Of the frame itself, which has its own checksum, one bit of each byte.
+        // In the frame, which has its own checksum, one bit of each byte is enough.
         const bitsOf = (byte: number): readonly number[] => (byte < 64 + 16 + 64 ? ALL_BITS : [byte % 8]);
         await withFlipsOnDisk(path, bytes, bitsOf, async (_, what) => {
           expect((await check()).refusal?.place.name, `${what} of ${path}`).to.equal(basename(path));
@@ -274,7 +274,7 @@ describe('the verifier of logs', () => {
       }
     });
 
-    it('takes a segment that is not sealed only where a crash can have left it', async () => {
+    it('accepts an unsealed segment only where a crash can have left it', async () => {
       const [[older, sealed], [newer]] = [...(await store(short, 300))] as [[string, Buffer], [string, Buffer]];
       const end = Number(sealed.readBigUInt64LE(40));
       const watermark = encodeWatermark({ head: Number(sealed.readBigUInt64LE(32)), end, next: 0 });
@@ -288,7 +288,7 @@ describe('the verifier of logs', () => {
       expect((await check()).refusal).to.equal(undefined);
     });
 
-    it('leaves out what a crash has torn behind the last frame', async () => {
+    it('ignores torn bytes behind the last frame', async () => {
       const [path, bytes] = [...(await store(short, 300))].at(-1)!;
       await writeFile(path, Buffer.concat([bytes, Buffer.alloc(100, 7)]));
       const { refusal, torn, size } = await check();
@@ -299,7 +299,7 @@ describe('the verifier of logs', () => {
 
 const ALL_BITS = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/** Writes the file with one bit after another flipped, and leaves it as it was. */
+/** Writes the file with one bit after another flipped, and restores it. */
 async function withFlipsOnDisk(
   path: string,
   bytes: Buffer,
@@ -321,7 +321,7 @@ async function withFlipsOnDisk(
   }
 }
 
-/** Cuts the file shorter and shorter, and leaves it as it was. */
+/** Cuts the file shorter and shorter, and restores it. */
 async function withCuts(path: string, bytes: Buffer, check: (length: number) => Promise<void>): Promise<void> {
   await writeFile(path, bytes);
   const file = await open(path, 'r+');
@@ -344,7 +344,7 @@ type Change = (header: Json, trailer: Json) => void;
 type Json = Record<string, unknown> & { origin: Record<string, unknown>; checkpoint: Record<string, unknown> };
 const ZEROS = '0'.repeat(64);
 
-/** What the problem must name. */
+/** Forged field, which the problem must name, and its change. */
 const FORGERIES: readonly (readonly [string, Change])[] = [
   ['format', (header) => (header.format = 2)],
   ['metric', (header) => (header.metric = 'cosine')],
@@ -367,7 +367,7 @@ const FORGERIES: readonly (readonly [string, Change])[] = [
   ['signature', (_, trailer) => (trailer.checkpoint.note = String(trailer.checkpoint.note).replace('acme', 'acne'))],
 ];
 
-/** The same frames between another header and trailer, and a hash that fits. */
+/** The frames between another header and trailer, with a matching hash. */
 function forgedExport(bytes: Buffer, change: Change): Buffer {
   const headerEnd = 14 + bytes.readUInt32LE(10);
   const header = JSON.parse(bytes.subarray(14, headerEnd).toString()) as Json;

@@ -1,4 +1,4 @@
-/** Whatever is valid but belongs to another collection, log or service than expected is marked, and never exits with 0. */
+/** Valid input of another collection, log or service than expected: it is marked, and the exit code is not 0. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -23,7 +23,7 @@ const OTHER = 'default/copy/99';
 const OTHER_NAME = 'default/copy, id 99';
 const OWN_NAME = `${ORIGIN.project}/${ORIGIN.name}, id ${ORIGIN.id}`;
 
-/** The checkpoint as a node signs it that serves an import of the log as another collection. */
+/** The checkpoint that a node signs for an import of the log as another collection. */
 const asOther = ({ checkpoint }: WrittenCheckpoint): WrittenCheckpoint =>
   signed(checkpoint.replace(`${ORIGIN.project}/${ORIGIN.name}/${ORIGIN.id}`, OTHER));
 
@@ -57,15 +57,15 @@ const withFiles = (work: (files: Files, folder: string) => Promise<void>): Promi
     );
   });
 
-/** Verifies something that holds, and expects that its other name is printed. */
+/** Verifies valid input, and expects exit code 4 and its other name in the output. */
 async function expectOther(args: readonly string[], found: string, expected: string): Promise<void> {
   const { code, text } = await verify(args);
   expect(text).to.include(`of another collection: ${found}\n  expected      ${expected}`);
   expect(code, text).to.equal(4);
 }
 
-describe('something of another name', () => {
-  it('a checkpoint is marked where its collection, id or project is not the one asked for', () =>
+describe('the verifier, given another name than expected', () => {
+  it('marks a checkpoint whose collection, id or project is not the expected one', () =>
     withFiles(async ({ own }) => {
       for (const [asked, expected] of [
         [['--collection', 'copy'], 'copy'],
@@ -83,7 +83,7 @@ describe('something of another name', () => {
       }
     }));
 
-  it('a proof under a checkpoint of another collection than was asked for is marked', () =>
+  it('marks a proof under a checkpoint of another collection', () =>
     withFiles(async ({ inclusion, consistency, own }) => {
       for (const proof of [
         ['inclusion', inclusion],
@@ -92,7 +92,7 @@ describe('something of another name', () => {
         await expectOther([...proof, '--checkpoint', own, ...KEY, '--collection', 'copy'], OWN_NAME, 'copy');
     }));
 
-  it('checkpoints of a collection and of its import, which have one log, are marked together', () =>
+  it('marks checkpoints of a collection and of its import, although their logs are equal', () =>
     withFiles(async ({ inclusion, consistency, own, other, earlier }) => {
       for (const proof of [
         ['inclusion', inclusion, '--checkpoint', own],
@@ -107,7 +107,7 @@ describe('something of another name', () => {
       expect(both.code, both.text).to.equal(0);
     }));
 
-  it('a record whose body names another collection than the checkpoint is marked', () =>
+  it('marks a record whose body names another collection than the checkpoint', () =>
     withFiles(async ({ inclusion, own }, folder) => {
       const example = (await formatExamples()).find(({ title }) => title.startsWith('receipt of event 2'))!;
       const receipt = join(folder, 'receipt.json');
@@ -122,7 +122,7 @@ describe('something of another name', () => {
       expect(same.code, same.text).to.equal(0);
     }));
 
-  it('an export of another collection is marked, and so is a checkpoint with neither of its names', () =>
+  it('marks an export of another collection, and a checkpoint with neither of its names', () =>
     withFiles(async ({ export: file, other, own }) => {
       await expectOther(['log', file, ...KEY, '--collection', 'copy'], OWN_NAME, 'copy');
       await expectOther(
@@ -134,7 +134,7 @@ describe('something of another name', () => {
       expect(code, text).to.equal(0);
     }));
 
-  it('an entry of the catalog under the name of another collection is not checked as either', () =>
+  it('refuses a catalog entry under the name of another collection', () =>
     withFolder(async (folder) => {
       const catalog = join(folder, 'registry', 'vouch-catalog');
       await mkdir(catalog, { recursive: true });
@@ -145,7 +145,7 @@ describe('something of another name', () => {
       expect(code).to.equal(2);
     }));
 
-  it('a name can be asked of a proof under a checkpoint, and not of a receipt', async () => {
+  it('accepts an expected name for a proof only with a checkpoint, and not for a receipt', async () => {
     for (const [args, message] of [
       [['inclusion', 'x', '--collection', 'c'], 'a proof names no collection, and a checkpoint does'],
       [['consistency', 'x', '--project', 'p'], 'a proof names no collection, and a checkpoint does'],

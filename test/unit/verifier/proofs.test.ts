@@ -21,7 +21,7 @@ import {
 const log = writeLog();
 const SIZE = log.events.length;
 
-/** Every way to write the proof with one bit of it flipped. */
+/** The proof in every form with one bit flipped. */
 function* flipped(proof: string): Generator<string> {
   const bytes = Buffer.from(proof, 'base64url');
   for (let bit = 0; bit < 8 * bytes.length; bit++) {
@@ -31,7 +31,7 @@ function* flipped(proof: string): Generator<string> {
   }
 }
 
-/** The proof cut, lengthened, or written another way. */
+/** The proof cut, lengthened, or encoded otherwise. */
 function* misshapen(proof: string): Generator<string> {
   const bytes = Buffer.from(proof, 'base64url');
   for (let length = 0; length < bytes.length; length++) yield bytes.subarray(0, length).toString('base64url');
@@ -52,7 +52,7 @@ const otherNumbers = (value: number): unknown[] => [
 ];
 
 describe('the verifier of log proofs', () => {
-  it('takes an inclusion proof of every event in every log that has it', () => {
+  it('accepts an inclusion proof of every event in every log that has it', () => {
     for (let size = 1; size <= SIZE; size++)
       for (let sequence = 0; sequence < size; sequence++)
         expect(verifyInclusion(writeInclusion(log, sequence, size)).chainHead).to.deep.equal(log.chainHeads[sequence]);
@@ -76,7 +76,7 @@ describe('the verifier of log proofs', () => {
     }
   });
 
-  it('takes a consistency proof of every log and every later one', () => {
+  it('accepts a consistency proof of every log and every later one', () => {
     for (let to = 0; to <= SIZE; to++)
       for (let from = 0; from <= to; from++) {
         const { root } = verifyConsistency(writeConsistency(log, from, to)).to;
@@ -98,7 +98,7 @@ describe('the verifier of log proofs', () => {
         for (const sequence of otherNumbers(at.sequence)) wrong.push({ [end]: { ...at, sequence } });
         for (const size of otherNumbers(at.size)) wrong.push({ [end]: { ...at, size } });
         for (const root of otherHexes(at.root)) wrong.push({ [end]: { ...at, root } });
-        // Another log, told the right way.
+        // A well-formed claim about another log.
         for (const [size, root] of [
           [at.size + 1, rootAt(log, at.size)],
           [at.size - 1, rootAt(log, at.size)],
@@ -129,14 +129,14 @@ describe('the verifier of log proofs', () => {
 });
 
 describe('the verifier of checkpoints', () => {
-  it('takes one that is signed, and wants the key that is known', async () => {
+  it('accepts a signed checkpoint, under the known key only', async () => {
     const checkpoint = await writeCheckpoint(log, SIZE);
     expect(verifyCheckpoint(checkpoint)).to.include({ size: BigInt(SIZE), publicKey: PUBLIC_KEY });
     expect(verifyCheckpoint(checkpoint, PUBLIC_KEY).root).to.equal(rootAt(log, SIZE));
     expect(() => verifyCheckpoint(checkpoint, flippedHex(PUBLIC_KEY))).to.throw(/another key/);
   });
 
-  it('refuses one with any bit of its text, signature or key flipped', async () => {
+  it('refuses a checkpoint with any bit of its text, signature or key flipped', async () => {
     const checkpoint = await writeCheckpoint(log, SIZE);
     const text = Buffer.from(checkpoint.checkpoint);
     for (let bit = 0; bit < 8 * text.length; bit++) {
@@ -159,7 +159,7 @@ describe('the verifier of checkpoints', () => {
     expect(() => verifyCheckpoint({ ...checkpoint, key_id: checkpoint.key_id.slice(1) })).to.throw(/key_id/);
   });
 
-  it('refuses a signed text that is no checkpoint', async () => {
+  it('refuses a signed text that is not a checkpoint', async () => {
     const { checkpoint } = await writeCheckpoint(log, SIZE);
     for (const text of [
       checkpoint.replace('v1', 'v2'),
@@ -174,8 +174,8 @@ describe('the verifier of checkpoints', () => {
   });
 });
 
-describe('the verifier of what is held against a log', () => {
-  it('takes the receipts and checkpoints of the log at any time of it, and refuses those of another', async () => {
+describe('the verifier of claims against a log', () => {
+  it("accepts the log's receipts and checkpoints of any time, and refuses those of another log", async () => {
     const [history, other] = [new History(seededRandom(7)), new History(seededRandom(8))];
     for (let i = 0; i < 6; i++) await history.commit(4);
     for (let i = 0; i < 6; i++) await other.commit(4);
@@ -192,7 +192,7 @@ describe('the verifier of what is held against a log', () => {
     for (const { about, problems } of foreign) expect(problems, about).to.not.deep.equal([]);
   });
 
-  it('sees a receipt whose old root was made up, though it holds in itself', async () => {
+  it('refuses a receipt with a made-up old root that is consistent in itself', async () => {
     const history = new History(seededRandom(7));
     for (let i = 0; i < 6; i++) await history.commit(4);
     const write = history.writes.find(({ receipt }) => Buffer.from(receipt.proof, 'base64url')[1] === 2)!;
@@ -205,7 +205,7 @@ describe('the verifier of what is held against a log', () => {
     expect(result?.problems).to.deep.equal(['old_root is not the state root of the log before the event']);
   });
 
-  it('holds checkpoints of any size against the log', async () => {
+  it('compares checkpoints of any size with the log', async () => {
     const report = async (add: (claims: Claims) => void): Promise<readonly ClaimResult[]> => {
       const claims = new Claims();
       add(claims);
@@ -221,7 +221,7 @@ describe('the verifier of what is held against a log', () => {
       const [result] = await report((claims) => claims.addCheckpoint('own', checkpoint, PUBLIC_KEY));
       expect(result?.problems, `size ${size}`).to.deep.equal([]);
       const lines = checkpoint.checkpoint.split('\n');
-      // Signed, and of no log there is: each line in turn says another thing.
+      // Signed, but of no existing log: one changed line at a time.
       for (const line of [1, 2, 3, 4, 5]) {
         if (size === 0 && line === 4) continue;
         const changed = lines.map((text, i) => (i === line ? otherLine(text) : text)).join('\n');

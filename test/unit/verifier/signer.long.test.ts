@@ -1,4 +1,4 @@
-/** Who signed: what the verifier says where nobody told it the key, and keys under which anybody can sign. */
+/** Keys of signers in the verifier: no known key, and keys under which anyone can sign. */
 import { createPublicKey, generateKeyPairSync, verify as holds, sign } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
   writeLog,
 } from '../../support/rigs/writtenLog.js';
 
-/** A key of somebody else: RFC 8032, section 7.1, test 1. */
+/** A foreign key: RFC 8032, section 7.1, test 1. */
 const ANOTHER_KEY = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
 
 const P = 2n ** 255n - 19n;
@@ -36,18 +36,18 @@ const ORDER_8 = [
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ].map((hex) => numberOf(Buffer.from(hex, 'hex')));
-/** The eight points of small order, and every other encoding of them that some decoder takes. */
+/** The eight points of small order, and every other encoding of them that some decoder accepts. */
 const SMALL_ORDER = [0n, 1n, P - 1n, P, P + 1n, ...ORDER_8].flatMap((y) => [hexOf(y), hexOf(y + SIGN)]);
-/** Encodings of points of full order with y beyond the field, as of y = 3 and y = 4. */
+/** Encodings of points of full order with y beyond the field, for y = 3, 4 and so on. */
 const NOT_CANONICAL = [3n, 4n, 5n, 6n, 18n].flatMap((y) => [hexOf(P + y), hexOf(P + y + SIGN)]);
 
 const spki = (publicKey: string) =>
   createPublicKey({ key: Buffer.from(`302a300506032b6570032100${publicKey}`, 'hex'), format: 'der', type: 'spki' });
 
-/** R is the neutral point and S is 0: what holds wherever the hash of the text is a multiple of the key's order. */
+/** R is the neutral point and S is 0: valid for each text whose hash is a multiple of the key's order. */
 const NOBODYS_SIGNATURE = `01${'00'.repeat(63)}`;
 
-/** The checkpoint with a time for which the signature holds under the key, as OpenSSL sees it; undefined where there is none. */
+/** The checkpoint with a time for which the signature is valid under the key by OpenSSL; undefined if no time fits. */
 function forged(note: string, publicKey: string) {
   const lines = note.split('\n');
   for (let timeMs = 0; timeMs < 200; timeMs++) {
@@ -59,7 +59,7 @@ function forged(note: string, publicKey: string) {
 }
 
 describe('npm run verify and the signer', () => {
-  it('ends with 3 where something is signed and no key is given, with 0 where its key is, and with 1 where another is', () =>
+  it('exits with 3 for signed input without a key, 0 under its key, 1 under another', () =>
     withFolder(async (folder) => {
       const log = writeLog();
       const size = log.events.length;
@@ -88,7 +88,7 @@ describe('npm run verify and the signer', () => {
       for (const proof of ['inclusion', 'consistency']) expect((await verify([proof, at(proof)])).code).to.equal(0);
     }));
 
-  it('refuses keys of small order, under which a signature that nobody made holds', async () => {
+  it('refuses keys of small order, under which a signature without a private key is valid', async () => {
     const { checkpoint: note } = await writeCheckpoint(writeLog(), 3);
     const believed = new Set<string>();
     for (const key of SMALL_ORDER) {
@@ -99,7 +99,7 @@ describe('npm run verify and the signer', () => {
         `its public key ${key} vouches for nothing: it is of small order: anybody can sign under it`,
       );
     }
-    // That the danger is real: the system's verification takes the forgery for keys of each of the four orders.
+    // The danger is real: OpenSSL accepts the forgery for keys of each of the four orders.
     expect(believed).to.include.members([hexOf(1n), hexOf(P - 1n), hexOf(0n), hexOf(ORDER_8[0]!), hexOf(ORDER_8[1]!)]);
   });
 
@@ -115,7 +115,7 @@ describe('npm run verify and the signer', () => {
     expect(() => verifyCheckpoint({ ...signed, signature: unreduced })).to.throw('the signature is not of this text');
   });
 
-  it('takes just the signatures that OpenSSL takes', () => {
+  it('accepts exactly the signatures that OpenSSL accepts', () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
     const text = Buffer.from('what was signed');
@@ -129,7 +129,7 @@ describe('npm run verify and the signer', () => {
     }
   });
 
-  it('refuses a signature that holds only where a point of small order in it is overlooked', () => {
+  it('refuses a signature that is valid only with the cofactor of 8', () => {
     const { Point, utils } = ed25519;
     const text = Buffer.from('what was signed');
     const { scalar, pointBytes } = utils.getExtendedPublicKey(Buffer.alloc(32, 9));
@@ -139,14 +139,14 @@ describe('npm run verify and the signer', () => {
       .toBytes();
     const k = numberOf(Buffer.from(sha512(Buffer.concat([R, pointBytes, text])))) % L;
     const signature = Buffer.concat([R, Buffer.from(hexOf((r + k * scalar) % L), 'hex')]);
-    // With the cofactor of 8 it holds; without, as OpenSSL verifies, it does not.
+    // Valid with the cofactor of 8; invalid without it, as OpenSSL verifies.
     expect(ed25519.verify(signature, text, pointBytes, { zip215: false })).to.equal(true);
     expect(holds(null, text, spki(PUBLIC_KEY), signature)).to.equal(false);
     expect(Buffer.from(pointBytes).toString('hex')).to.equal(PUBLIC_KEY);
     expect(isSigned(text, signature, pointBytes)).to.equal(false);
   });
 
-  it('is not told of such a key by the service: its list of signers has no place for one', () => {
+  it('gets no such key from the service: its list of signers refuses them', () => {
     const signer = { shards: ['s1'], since_ms: 1 };
     for (const key of [PUBLIC_KEY, ANOTHER_KEY]) expect(isEntryOf(BUCKETS.signers, key, signer)).to.equal(true);
     for (const key of [...SMALL_ORDER, ...NOT_CANONICAL, ANOTHER_KEY.toUpperCase(), 'ab'])

@@ -1,4 +1,4 @@
-/** An exchange with a server that answers badly ends at its bounds, although parts of it are collected as garbage. */
+/** An exchange with a misbehaving server ends at its bounds, also if parts of the exchange are garbage collected. */
 import { expect } from 'chai';
 import { AnswerTooLong, wholeAnswer } from '../../../verifier/index.js';
 import { rejection } from '../../support/expectations.js';
@@ -32,7 +32,7 @@ describe('the whole answer of a server', () => {
 
   for (const oddity of ALL_ODDITIES)
     for (const method of ['GET', 'POST'] as const)
-      it(`ends at its bounds where the server ${oddity} after ${method}`, async () => {
+      it(`ends at its bounds if the server ${oddity} after ${method}`, async () => {
         server.oddity = oddity;
         const request = method === 'GET' ? {} : { method, body: 'x', redirect: 'error' as const };
         const bounds = ENDS[oddity] === LATE ? BOUNDS : { ...BOUNDS, withinMs: 60_000 };
@@ -44,7 +44,7 @@ describe('the whole answer of a server', () => {
       });
 
   for (const oddity of ['drips', 'never answers'] as const)
-    it(`ends with the reason of a signal where the server ${oddity}`, async () => {
+    it(`ends with the reason of an aborted signal if the server ${oddity}`, async () => {
       server.oddity = oddity;
       const interrupted = new AbortController();
       const reading = wholeAnswer(server.url, {}, { maxBytes: 1_000, signal: interrupted.signal });
@@ -55,7 +55,7 @@ describe('the whole answer of a server', () => {
       ).to.equal('enough');
     });
 
-  it('is read by one function; no file bounds an exchange by a signal that may be collected', () => {
+  it('is read by one function: no other file calls fetch, AbortSignal.timeout or AbortSignal.any', () => {
     const wrong = readSources()
       .filter(({ path }) => path !== 'verifier/wholeAnswer.ts')
       .flatMap(({ path, folder, calls }) =>
@@ -69,5 +69,5 @@ describe('the whole answer of a server', () => {
   });
 });
 
-/** A test and a measurement ask servers of their own. */
+/** Tests and benches call their own servers. */
 const mustBeBounded = (folder: string): boolean => folder !== 'test' && folder !== 'bench';

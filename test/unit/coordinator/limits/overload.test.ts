@@ -1,4 +1,4 @@
-/** Bounds of time, turns and shares: who waits, who is refused, and what everybody gets of it. */
+/** Overload limits: wait times, turns of the event loop, and shares of projects. */
 import { expect } from 'chai';
 import { InFlight, type Share } from '../../../../coordinator/limits/inFlight.js';
 import { TurnBudget } from '../../../../coordinator/limits/turnBudget.js';
@@ -23,22 +23,22 @@ const SEARCH: ReadCall = { op: 'search', query: new Uint8Array(8), k: 1 };
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a bound of time', () => {
-  it('refuses what would have to wait too long, by what those before have waited', () => {
+describe('a wait bound', () => {
+  it('refuses work that would wait too long, judged by earlier waits', () => {
     const bound = new WaitBound(QUEUE_MS);
     expect(bound.admits(1_000, 0), 'nothing is known yet').to.equal(true);
     for (let i = 0; i < 50; i++) expect(bound.through(10, 100)).to.equal(true);
     expect([bound.admits(0, 0), bound.admits(50, 0), bound.admits(51, 0)]).to.deep.equal([true, true, false]);
   });
 
-  it('allows a fifth once it has not been empty for as long', () => {
+  it('allows a fifth of the wait after the queue was not empty for that long', () => {
     const bound = new WaitBound(QUEUE_MS);
     for (let i = 0; i < 50; i++) bound.through(10, 100);
     const admits = (ahead: number, standingMs: number): boolean => bound.admits(ahead, standingMs);
     expect([admits(40, 500), admits(40, 501), admits(10, 501)]).to.deep.equal([true, false, true]);
   });
 
-  it('a pause of everything is not taken for slow work', () => {
+  it('does not take a pause of the whole process for slow work', () => {
     const bound = new WaitBound(QUEUE_MS);
     for (let round = 0; round < 10; round++) {
       for (let ahead = 1; ahead < 64; ahead++) bound.through(ahead, ahead / 10);
@@ -47,7 +47,7 @@ describe('a bound of time', () => {
     expect(bound.admits(64, 0)).to.equal(true);
   });
 
-  it('refuses what has waited too long, and learns of it only that things are slow', () => {
+  it('refuses work that has waited too long, and from then on expects slow work', () => {
     const bound = new WaitBound(QUEUE_MS);
     for (let i = 0; i < 50; i++) bound.through(1, 100);
     expect(bound.through(1_000, QUEUE_MS + 1)).to.equal(false);
@@ -61,7 +61,7 @@ describe('a fair queue', () => {
   const always = (): boolean => true;
   const never = (): void => expect.fail('nothing is late');
 
-  it('takes keys in turn, and what is of one key in its order', () => {
+  it('takes keys in turn, and the items of a key in order', () => {
     const queue = new FairQueue<string, string>(QUEUE_MS, new TestClock());
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.push(item[0]!, item, 1, 0);
     const taken = Array.from({ length: 7 }, () => queue.take(always, never));
@@ -69,7 +69,7 @@ describe('a fair queue', () => {
     expect(queue.length).to.equal(0);
   });
 
-  it('passes over keys that may not begin', () => {
+  it('skips keys that may not begin', () => {
     const queue = new FairQueue<string, string>(QUEUE_MS, new TestClock());
     for (const item of ['a1', 'b1', 'a2']) queue.push(item[0]!, item, 1, 0);
     expect(queue.take((key) => key === 'b', never)).to.equal('b1');
@@ -77,7 +77,7 @@ describe('a fair queue', () => {
     expect(queue.take(always, never)).to.equal('a1');
   });
 
-  it('gives back what is late, and what waits when it is cleared', () => {
+  it('returns late items, and the waiting ones when it is cleared', () => {
     const clock = new TestClock();
     const queue = new FairQueue<string, string>(QUEUE_MS, clock);
     queue.push('a', 'a1', 1, 0);
@@ -91,7 +91,7 @@ describe('a fair queue', () => {
     expect([queue.clear(), queue.length]).to.deep.equal([['b1', 'b2'], 0]);
   });
 
-  it('a flood of one key does not make another wait longer than its turn', () => {
+  it('lets no key wait longer than its turn because of a flood of another key', () => {
     const clock = new TestClock();
     const queue = new FairQueue<string, number>(QUEUE_MS, clock);
     let refused = 0;
@@ -112,7 +112,7 @@ describe('a fair queue', () => {
   });
 });
 
-describe('what a shard takes on', () => {
+describe('the admission of calls at a shard', () => {
   const refused: RefusalReason[] = [];
   let clock: TestClock;
   let admission: CallAdmission;
@@ -125,7 +125,7 @@ describe('what a shard takes on', () => {
   const runRead = <T>(reader: ReadTarget, call: ReadCall, work: () => Promise<T>): Promise<T> =>
     takesTurns(call) ? admission.inTurn(reader, work) : work();
 
-  /** Reads that end when they are told to. */
+  /** Reads that end when the test says so. */
   class Reads {
     readonly begun: string[] = [];
     readonly #ends = new Map<string, () => void>();
@@ -145,7 +145,7 @@ describe('what a shard takes on', () => {
     }
   }
 
-  it('of one collection four reads run at once, the others in their order', async () => {
+  it('runs four reads of a collection at once, and the others in order', async () => {
     const reads = new Reads();
     const all = [1, 2, 3, 4, 5, 6].map((i) => reads.read(1, `a${i}`));
     await nextTurn();
@@ -158,7 +158,7 @@ describe('what a shard takes on', () => {
     expect(await Promise.all(all)).to.deep.equal(['a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
   });
 
-  it('of a timeline too: its frames are read in slices, and many pages at once would leave the others none', async () => {
+  it('limits timeline reads too, since many pages at once would starve other reads', async () => {
     const begun: number[] = [];
     const page = { op: 'timeline', fromMs: 0, toMs: 1, after: 0, limit: 1 } as const;
     for (let i = 0; i < 32; i++) void runRead({ id: 1, project: 'p' }, page, () => new Promise(() => begun.push(i)));
@@ -166,14 +166,14 @@ describe('what a shard takes on', () => {
     expect(begun).to.deep.equal([0, 1, 2, 3]);
   });
 
-  it('a collection with nothing at work begins at once, however many wait of another', async () => {
+  it('starts a read of an idle collection at once, however many reads of another wait', async () => {
     const reads = new Reads();
     for (let i = 1; i <= 50; i++) void reads.read(1, `a${i}`);
     void reads.read(2, 'b1');
     void reads.read(2, 'b2');
     await nextTurn();
     expect(reads.begun).to.deep.equal(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
-    // Two are busy: two places each.
+    // Two collections are busy, with two places each.
     await reads.end('a1', 'a2');
     expect(reads.begun).to.have.length(6);
     await reads.end('a3');
@@ -182,7 +182,7 @@ describe('what a shard takes on', () => {
     expect(reads.begun.slice(7), 'alone again').to.deep.equal(['a6', 'a7']);
   });
 
-  it('a project that asks of many collections leaves a place to every other, and has one turn among them', async () => {
+  it('leaves a place to other projects if one reads many collections, and one turn among them', async () => {
     const reads = new Reads();
     for (let id = 1; id <= 32; id++) void reads.read(id, `a${id}`, 'wide');
     await nextTurn();
@@ -198,7 +198,7 @@ describe('what a shard takes on', () => {
     expect(reads.begun.slice(17)).to.deep.equal(['a5']);
   });
 
-  it('reads that come together are begun in one turn of the event loop for as long as a turn lasts', async () => {
+  it('starts concurrent reads in one turn of the event loop while its time lasts', async () => {
     const turns: number[] = [];
     let turn = 0;
     const counting = { isOver: false };
@@ -223,7 +223,7 @@ describe('what a shard takes on', () => {
     expect(turns.indexOf(-1), 'its turn comes after one of theirs').to.be.below(4);
   });
 
-  it('what takes microseconds does not wait', async () => {
+  it('lets calls of microseconds pass without waiting', async () => {
     const reads = new Reads();
     for (let i = 1; i <= 10; i++) void reads.read(1, `a${i}`);
     expect(await runRead({ id: 1, project: 'p' }, { op: 'describe' }, async () => 'described')).to.equal('described');
@@ -231,7 +231,7 @@ describe('what a shard takes on', () => {
     expect(await runRead({ id: 1, project: 'p' }, past, async () => 'the past')).to.equal('the past');
   });
 
-  it('refuses at once what would wait too long, and what has', async () => {
+  it('refuses reads that would wait too long or have waited too long', async () => {
     const reads = new Reads();
     const outcomes = Array.from({ length: 10 }, (_, i) =>
       reads.read(1, `a${i}`).catch((error: unknown) => (error as Overloaded).reason),
@@ -240,7 +240,7 @@ describe('what a shard takes on', () => {
     clock.advance(QUEUE_MS + 100);
     await reads.end('a0', 'a1', 'a2', 'a3');
     expect((await Promise.all(outcomes)).slice(4)).to.deep.equal(Array(6).fill('read_waited'));
-    // 600 ms for a place behind four: three more, and it is clear that a fourth would wait too long.
+    // 600 ms for a place behind four: after three more a fourth would wait too long.
     const later: Promise<string>[] = [];
     for (let i = 0; i < 40; i++)
       later.push(reads.read(1, `b${i}`).catch((error: unknown) => (error as Overloaded).reason));
@@ -249,7 +249,7 @@ describe('what a shard takes on', () => {
     expect(admission.readsWaiting).to.be.below(26);
   });
 
-  it('is bounded in calls and bytes, but for what keeps the cluster together', async () => {
+  it('limits calls and bytes, except for urgent calls of the cluster', async () => {
     const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
     const passes = (): void => undefined;
     const run = async (): Promise<unknown> => 1;
@@ -273,7 +273,7 @@ describe('what a shard takes on', () => {
   });
 });
 
-describe('what a coordinator has under way', () => {
+describe('the requests in flight at a coordinator', () => {
   const fill = (inFlight: InFlight, project: string): Share[] => {
     const shares: Share[] = [];
     for (;;) {
@@ -283,7 +283,7 @@ describe('what a coordinator has under way', () => {
     }
   };
 
-  it('one project takes three quarters, and what others come for is there', () => {
+  it('leave a quarter of the places to other projects if one project floods', () => {
     const inFlight = new InFlight(1_024, 1_000);
     const flood = fill(inFlight, 'flood');
     expect(flood).to.have.length(768);
@@ -291,12 +291,12 @@ describe('what a coordinator has under way', () => {
     const second = fill(inFlight, 'second');
     expect(second).to.have.length(192);
     expect(fill(inFlight, 'third')).to.have.length(48);
-    // As places are given back, the late ones get what the first held too much of.
+    // Later projects get the excess share of the first as places become free.
     for (const share of flood.splice(0, 400)) inFlight.leave(share);
     expect(fill(inFlight, 'second').length + second.length).to.be.within(400, 500);
   });
 
-  it('bytes are shared in the same way, and all come back', () => {
+  it('share the bytes of bodies in that way too, and release all of them', () => {
     const inFlight = new InFlight(1_024, 1_000);
     const [one, other] = [inFlight.enter('one') as Share, inFlight.enter('other') as Share];
     const taken = Array.from({ length: 200 }, () => inFlight.reserve(one, 10)).filter(Boolean).length;
@@ -310,7 +310,7 @@ describe('what a coordinator has under way', () => {
     expect([inFlight.requests, inFlight.bodyBytes]).to.deep.equal([0, 0]);
   });
 
-  it('an amount that is none is refused, and the bound stands', () => {
+  it('refuse an invalid amount, and keep their limits', () => {
     const inFlight = new InFlight(1_024, 1_000);
     const share = inFlight.enter('p') as Share;
     const queue = new FairQueue<string, string>(1_000, new TestClock());
@@ -324,7 +324,7 @@ describe('what a coordinator has under way', () => {
     expect([inFlight.reserve(share, 1_001), inFlight.reserve(share, 700)]).to.deep.equal([false, true]);
   });
 
-  it('takes in so much in one turn of the event loop, and goes on in the next', async () => {
+  it('are accepted up to a time budget in each turn of the event loop', async () => {
     const intake = new TurnBudget(QUEUE_MS);
     for (let i = 0; i < 64; i++) expect(intake.admits(10 * i)).to.equal(true);
     expect([intake.admits(99), intake.admits(100)]).to.deep.equal([true, false]);
@@ -333,8 +333,8 @@ describe('what a coordinator has under way', () => {
   });
 });
 
-describe('questions between processes', () => {
-  it('are bounded in bytes until they are answered', async () => {
+describe('in-process requests', () => {
+  it('are limited in bytes until they are answered', async () => {
     const transport = new InProcessTransport({ logger: silentLogger });
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => {
@@ -361,8 +361,8 @@ describe('questions between processes', () => {
   });
 });
 
-describe('a refusal', () => {
-  it('says when to come back, and is of the code that says that nothing was done', () => {
+describe('an overload error', () => {
+  it('has a Retry-After, and the code that says that the request had no effect', () => {
     const error = new Overloaded('requests');
     expect([error.code, error.status, error.retryAfterSecs]).to.deep.equal(['unavailable', 503, 1]);
   });

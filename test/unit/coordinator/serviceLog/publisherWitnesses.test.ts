@@ -1,4 +1,7 @@
-/** The publisher of the service log learns from witnesses that are not ours, and none of them delays it. */
+/**
+ * The publisher of the service log with witnesses that implement the standard only, and with failing ones, which do not
+ * delay it.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -15,7 +18,7 @@ import {
   WitnessServer,
 } from '../../../support/rigs/publisherRig.js';
 
-/** A wait for the first answer of a witness. */
+/** Returns a function that waits for the first answer of the witness. */
 function onceAnswered(witness: WitnessServer): () => Promise<void> {
   const answered = new Promise<void>((resolve) => {
     witness.beforeAnswer = async () => resolve();
@@ -23,7 +26,7 @@ function onceAnswered(witness: WitnessServer): () => Promise<void> {
   return () => answered;
 }
 
-describe('the publisher of the service log, with witnesses that keep to the standard alone', () => {
+describe('the publisher of the service log, with standard witnesses', () => {
   const servers: WitnessServer[] = [];
   const witness = async (rig: PublisherRig, name = 'w1'): Promise<WitnessServer> => {
     const server = new WitnessServer(rig.key, name, StandardWitness);
@@ -69,7 +72,7 @@ describe('the publisher of the service log, with witnesses that keep to the stan
     expect(rig.published.checkpoint('newest')!.note).to.not.equal(note);
   });
 
-  it('signs nothing of a log that was rolled back below what the witness has cosigned', async () => {
+  it('signs nothing of a log that was rolled back below a cosigned checkpoint', async () => {
     const { rig } = await witnessed(3, 'w1');
     const { publisher } = await rig.rollBackTo([1]);
     expect(await rig.untilStalled(publisher)).to.equal('w1 says that it has cosigned 3 entries, and there are 1');
@@ -77,7 +80,7 @@ describe('the publisher of the service log, with witnesses that keep to the stan
     expect(rig.size).to.equal(undefined);
   });
 
-  it('signs nothing where the published checkpoint was rolled back with the log', async () => {
+  it('signs nothing if the published checkpoint was rolled back with the log', async () => {
     const { rig } = await witnessed(1, 'w1');
     const before = rig.published.checkpoint('newest')!;
     await rig.publish(2);
@@ -99,7 +102,7 @@ describe('the publisher of the service log, with witnesses that keep to the stan
       expect(rig.size).to.equal(undefined);
     });
 
-  it('signs nothing more from when a witness that was away says what is lost', async () => {
+  it('signs nothing more once a returning witness reports lost entries', async () => {
     const { rig, witnesses } = await witnessed(3, 'w1');
     await witnesses[0]!.go();
     const { publisher, store } = await rig.rollBackTo([1]);
@@ -113,11 +116,11 @@ describe('the publisher of the service log, with witnesses that keep to the stan
   });
 
   for (const order of ['first', 'last', 'alone'] as const)
-    it(`signs nothing where the one of two witnesses that knows more answers ${order}`, async () => {
+    it(`signs nothing if the one of two witnesses that knows more answers ${order}`, async () => {
       const { rig, witnesses } = await witnessed(3, 'w1');
       const [knowing, other] = [witnesses[0]!, await witness(rig, 'w2')];
       rig.policy = policyOf(other.line, knowing.line);
-      // The other has seen nothing, and cosigns what it is offered.
+      // The other witness has seen nothing and cosigns any checkpoint.
       if (order === 'first') other.beforeAnswer = onceAnswered(knowing);
       if (order === 'last') knowing.beforeAnswer = onceAnswered(other);
       if (order === 'alone') await other.go();
@@ -126,7 +129,7 @@ describe('the publisher of the service log, with witnesses that keep to the stan
       expect([rig.size, rig.signed.filter((size) => size > 0)]).to.deep.equal([undefined, []]);
     });
 
-  it('compares again when the entries that a witness has seen are there again', async () => {
+  it('compares again when the entries that a witness has seen reappear', async () => {
     const { rig } = await witnessed(3, 'w1');
     const frames = rig.logs.frames(SERVICE_LOG_ID);
     const lost = frames.at(-1)!;
@@ -142,7 +145,7 @@ describe('the publisher of the service log, with witnesses that keep to the stan
   });
 });
 
-describe('the publisher of the service log, with a witness that does not help', () => {
+describe('the publisher of the service log, with a failing witness', () => {
   for (const [status, meaning] of [
     [400, 'it answers 400: no'],
     [403, 'it answers 403: it knows the log under another key: no'],
@@ -150,7 +153,7 @@ describe('the publisher of the service log, with a witness that does not help', 
     [429, 'it answers 429: no'],
     [503, 'it answers 503: no'],
   ] as const)
-    it(`publishes without one that answers ${status}, and says what that means`, async () => {
+    it(`publishes without a witness that answers ${status}, and reports the reason`, async () => {
       const server = createServer((request, response) => {
         request.resume();
         response.writeHead(status).end('no\n');
@@ -171,7 +174,7 @@ describe('the publisher of the service log, with a witness that does not help', 
       }
     });
 
-  it('publishes without witnesses that drip, stop, break off or send without an end', async function () {
+  it('publishes without witnesses that drip, stop, disconnect or send endlessly', async function () {
     this.timeout(20_000);
     const odd = await Promise.all(ALL_ODDITIES.map((oddity) => OddServer.start(oddity)));
     try {

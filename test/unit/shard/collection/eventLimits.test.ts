@@ -1,4 +1,4 @@
-/** Every write meets the limits of new events, whichever process sends it. A log with larger events opens nevertheless. */
+/** Limits of new events, which every write meets, from any process. A log with larger events still opens. */
 import { expect } from 'chai';
 import type { EventLimits } from '../../../../shard/state/eventLimits.js';
 import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
@@ -31,7 +31,7 @@ const encrypted = (length: number): WriteCall => ({
   requestId: null,
 });
 
-/** Per way in and limit: the call of a size, and the reason of its refusal. */
+/** Kind of write, its limit, and a call of a given size. */
 const SIZED: readonly (readonly [way: string, limit: keyof EventLimits, call: (size: number) => WriteCall])[] = [
   ['metadata of an insert', 'metadataBytes', (size) => insertOf(fixed(1, 2), { metadata: bytes(size) })],
   ['text of an insert', 'textBytes', (size) => insertOf(fixed(1, 2), { text: words(size) })],
@@ -82,7 +82,7 @@ describe('the limits of new events', () => {
   });
   afterEach(() => collection.hosted.close({ keep: true }));
 
-  /** Expects a refusal that writes nothing, while a write of the same commit succeeds. */
+  /** Expects a refusal that writes nothing, while another write of the same commit succeeds. */
   async function expectRefusedAlone(call: WriteCall, reason: RegExp): Promise<void> {
     const before = await collection.records();
     const [refusal, beside] = await Promise.all([
@@ -95,7 +95,7 @@ describe('the limits of new events', () => {
   }
 
   for (const [way, limit, call] of SIZED)
-    it(`the ${way} may be as large as ${limit} and no larger`, async () => {
+    it(`allow ${way} up to ${limit} and not more`, async () => {
       await collection.write(call(LOW[limit]));
       const step = limit === 'textBytes' ? 2 : 1;
       await expectRefusedAlone(
@@ -104,11 +104,11 @@ describe('the limits of new events', () => {
       );
     });
 
-  it('a write that no coordinator sends is refused, and fails no write of the same commit', async () => {
+  it('refuse a malformed write, without failing another write of its commit', async () => {
     for (const [call, reason] of MALFORMED) await expectRefusedAlone(call, reason);
   });
 
-  it('a refused encrypted insert makes no key', async () => {
+  it('refuse an encrypted insert before it creates a key', async () => {
     const vault = new MemoryVault();
     const sealing = new Engine(new ScriptedLogs(), { limits: LOW, vault }).host(configOf(ID));
     await expectCode(sealing.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
@@ -119,7 +119,7 @@ describe('the limits of new events', () => {
     await sealing.hosted.close({ keep: true });
   });
 
-  it('a log with larger events opens, serves and can be written after the limits are lowered', async () => {
+  it('do not apply to existing events: a log with larger ones opens and can be written', async () => {
     await reopen({});
     for (const [, limit, call] of SIZED) await collection.write(call(LOW[limit] + 2));
     const before = (await collection.hosted.run({ op: 'proofState' }, soon())) as Results['proofState'];
@@ -131,7 +131,7 @@ describe('the limits of new events', () => {
     expect(await collection.records()).to.equal(records + 1);
   });
 
-  it('a repeated write is answered as before after the limits are lowered', async () => {
+  it('do not apply to a repeated write, which is answered as before', async () => {
     await reopen({});
     const extra = { metadata: bytes(LOW.metadataBytes + 1), requestId: requestIdOf(1) };
     const first = await collection.insert([1, 1], extra);
@@ -139,7 +139,7 @@ describe('the limits of new events', () => {
     expect(await collection.insert([1, 1], extra)).to.deep.equal({ ...first, deduplicated: true });
   });
 
-  it('a default limit of metadata, text and payload is 64 KiB', () => {
+  it('are 64 KiB by default for metadata, text and payload', () => {
     const { metadataBytes, textBytes, payloadBytes } = DEFAULT_LIMITS;
     expect([metadataBytes, textBytes, payloadBytes]).to.deep.equal([65_536, 65_536, 65_536]);
   });
@@ -150,7 +150,7 @@ describe('the limits of new events', () => {
     const copied = { ...configOf(OTHER_ID, 'copy'), origin: { project, name, id: ID } };
 
     for (const [way, limit, call] of SIZED.filter(([, name]) => name !== 'batchVectors'))
-      it(`the ${way} beyond ${limit} refuses the frame and names its event`, async () => {
+      it(`refuse a frame with ${way} beyond ${limit}, by its event`, async () => {
         await reopen({});
         await collection.write(call(LOW[limit] + 2));
         await collection.insert([7, 7]);
@@ -168,7 +168,7 @@ describe('the limits of new events', () => {
           frames.slice(0, 2).map((frame) => Buffer.from(frame)),
         );
         await copy.hosted.close({ keep: true });
-        // The operator raises the limit: the import continues, and ends as the same log.
+        // With the limit raised the import continues, and ends with an equal log.
         const raised = new Engine(away).host(copied);
         await raised.hosted.run({ op: 'importFrames', frames, upTo: 100 }, soon());
         expect(away.frames(OTHER_ID)).to.have.length(frames.length);

@@ -1,4 +1,7 @@
-/** The formats of transparency logs, by the examples of their specifications (c2sp.org, RFC 6962) and by what they refuse. */
+/**
+ * The formats of transparency logs, by the examples of their specifications (c2sp.org, RFC 6962) and by malformed
+ * input.
+ */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { expect } from 'chai';
 import { fromHex, toHex, toUtf8 } from '../../../../verifier/bytes.js';
@@ -63,7 +66,7 @@ const cosigned = ({ key, privateKey }: Party, text: string, timeSecs: number) =>
 });
 
 describe('notes', () => {
-  it('verify under the key of the specification, and no other text does', () => {
+  it('verify under the key of the specification, and other texts do not', () => {
     const key = parseVerifierKey(FOO);
     expect(formatVerifierKey(key)).to.equal(FOO);
     const note = parseNote(FOO_NOTE);
@@ -79,7 +82,7 @@ describe('notes', () => {
     expect(note.text).to.equal('a\n\nb\n');
   });
 
-  it('are refused where they are not well-formed', () => {
+  it('are refused if they are not well-formed', () => {
     const line = FOO_NOTE.split('\n\n')[1]!;
     for (const [wrong, why] of [
       ['text\n', 'no signatures'],
@@ -93,7 +96,7 @@ describe('notes', () => {
     expect(() => parseSignature('- name AAAAAAAA')).to.throw('no signature line');
   });
 
-  it('name keys that are refused where they are none', () => {
+  it('name verifier keys, which are refused if malformed', () => {
     const small = verifierKey('small', ED25519, fromHex(`01${'00'.repeat(31)}`));
     for (const [wrong, why] of [
       ['example.com/foo', 'not <name>'],
@@ -116,7 +119,7 @@ describe('checkpoints of a log', () => {
     expect(parseTreeHead(`${SOFA}an extension\n`).size).to.equal(20852163);
   });
 
-  it('are refused where they are not well-formed', () => {
+  it('are refused if they are not well-formed', () => {
     for (const wrong of [
       SOFA.slice(0, -1),
       SOFA.replace('20852163', '020852163'),
@@ -143,7 +146,7 @@ describe('checkpoints of a log', () => {
 });
 
 describe('tiles', () => {
-  it('have the paths of the specification, and each only one', () => {
+  it('have the paths of the specification, one each', () => {
     expect(tilePath({ level: 0, index: 1234067, width: TILE_WIDTH })).to.equal('tile/0/x001/x234/067');
     expect(tilePath({ level: 'entries', index: 0, width: 8 })).to.equal('tile/entries/000.p/8');
     for (const path of ['tile/0/x001/x234/067', 'tile/63/999.p/255', 'tile/entries/x001/000.p/1'])
@@ -155,7 +158,7 @@ describe('tiles', () => {
       expect(parseTilePath(path), path).to.equal(undefined);
   });
 
-  it('of 70,000 entries are those of the specification', () => {
+  it('have the specified paths and widths for 70,000 entries', () => {
     const widths = (level: number): number[] => {
       const found: number[] = [];
       for (let index = 0; tileWidth(70_000, level, index) > 0; index++) found.push(tileWidth(70_000, level, index));
@@ -168,7 +171,7 @@ describe('tiles', () => {
     expect(tileWidth(70_000, 'entries', 273)).to.equal(112);
   });
 
-  it('of entries are refused where they are cut off', () => {
+  it('are refused if an entry is truncated', () => {
     const bundle = Uint8Array.of(0, 1, 7, 0, 0, 0, 2, 8, 9);
     expect(entriesIn(bundle).map(toHex)).to.deep.equal(['07', '', '0809']);
     for (const length of [1, 2, 4, 6, 8]) expect(() => entriesIn(bundle.subarray(0, length))).to.throw('cut off');
@@ -195,7 +198,7 @@ describe('policies', () => {
       signatures: [signed(log, text), ...witnesses.map((one) => cosigned(one, text, 1_700_000_000))],
     });
 
-  it('ask for their quorum', () => {
+  it('require their quorum', () => {
     const policy = parsePolicy(lines('group two 2 A B', 'group all all two C', 'quorum all'));
     expect(verifyTreeHead(noteBy(a, b, c), policy).witnesses.map(({ name }) => name)).to.deep.equal(['A', 'B', 'C']);
     expect(() => verifyTreeHead(noteBy(a, b), policy)).to.throw('only A, B cosigned the checkpoint of 1 entries');
@@ -206,7 +209,7 @@ describe('policies', () => {
     expect(verifyTreeHead(noteBy(), parsePolicy(lines('quorum none'))).size).to.equal(1);
   });
 
-  it('take the checkpoint of no other log, and no false signature', () => {
+  it('refuse the checkpoint of another log, and a false signature', () => {
     const policy = parsePolicy(lines('quorum A'));
     const other = party(log.key.name, ED25519);
     const byOther = formatNote({ text, signatures: [signed(other, text), cosigned(a, text, 1)] });
@@ -221,7 +224,7 @@ describe('policies', () => {
     expect(() => verifyTreeHead(swapped, policy)).to.throw('the cosignature of a.example is not of this checkpoint');
   });
 
-  it('are refused by their line', () => {
+  it('are refused with their line if malformed', () => {
     const of = formatVerifierKey;
     for (const [wrong, why] of [
       [lines(), 'no quorum line'],
@@ -263,7 +266,7 @@ describe('policies', () => {
 });
 
 describe('entries of the service log', () => {
-  it('are refused where a byte is too few, too many or of another version', () => {
+  it('are refused if a byte is missing, added or of another version', () => {
     const deletion = Uint8Array.of(...toUtf8('VLE1'), 2, 0, 0, 0, ...new Array<number>(48).fill(0));
     expect(parseEntry(deletion).type).to.equal('deletion');
     expect(() => parseEntry(deletion.subarray(0, 55))).to.throw('ends 1 byte early');
@@ -273,7 +276,7 @@ describe('entries of the service log', () => {
     expect(() => parseEntry(deletion.with(5, 1))).to.throw('should be zero');
   });
 
-  it('count collections and name those that are missing, in order', () => {
+  it('count collections in a census, and name the missing ones in order', () => {
     const u64 = (value: number): number[] => [value, 0, 0, 0, 0, 0, 0, 0];
     const census = (...missing: number[]): Uint8Array =>
       Uint8Array.of(...toUtf8('VLE1'), 3, 0, 0, 0, ...u64(7), ...u64(99), ...missing.flatMap(u64));

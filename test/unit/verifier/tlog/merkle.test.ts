@@ -13,7 +13,7 @@ import {
 } from '../../../../verifier/index.js';
 import { nodeHash } from '../../../../verifier/tlog/merkle.js';
 
-/** The leaves and roots that implementations of RFC 6962 are tested with. */
+/** Leaves and roots with which implementations of RFC 6962 are tested. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];
 const ROOTS = [
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -28,7 +28,7 @@ const ROOTS = [
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest());
 
-/** By the definition: MTH(D[n]). */
+/** Root by the definition of RFC 6962: MTH(D[n]). */
 function rootByDefinition(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 0) return sha256(new Uint8Array(0));
   if (leaves.length === 1) return leaves[0]!;
@@ -66,7 +66,7 @@ describe('the trees of logs', () => {
     }
   });
 
-  it('tell a root from the frontier alone, continued at any size', () => {
+  it('compute a root from the frontier alone, resumed at any size', () => {
     const leaves = leavesOf(70);
     let frontier = new Frontier();
     for (const [i, leaf] of leaves.entries()) {
@@ -77,7 +77,7 @@ describe('the trees of logs', () => {
     expect(() => new Frontier(3, [leaves[0]!])).to.throw('2 peaks, not 1');
   });
 
-  it('prove their leaves and their beginnings, from tiles', async () => {
+  it('prove their leaves and earlier sizes, from tiles', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1200 }), fc.nat(), fc.nat(), async (size, leaf, earlier) => {
         const leaves = leavesOf(size);

@@ -1,4 +1,4 @@
-/** What a monitor concludes from the public log alone. */
+/** The conclusions of a monitor from the public log alone. */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { censusEntry, checkpointEntry, deletionEntry } from '../../../../coordinator/serviceLog/entry.js';
@@ -54,7 +54,7 @@ const deletion = (id: number, ms = 99): Uint8Array => deletionEntry(id, hash(id)
 const census = (present: number, missing: readonly number[] = [], ms = 0): Uint8Array =>
   censusEntry({ present, missing, timeMs: START_MS + ms });
 
-/** Reads a log of these entries, as it is served. */
+/** Serves a log of these entries. */
 function served(entries: readonly Uint8Array[]): (path: string) => Promise<Uint8Array> {
   const tree = new ServiceTree();
   for (const entry of entries) tree.append(leafHash(entry));
@@ -68,7 +68,7 @@ function served(entries: readonly Uint8Array[]): (path: string) => Promise<Uint8
 }
 const visit = (entries: readonly Uint8Array[], seen?: SeenLog) => visitLog(served(entries), POLICY, seen);
 
-/** The alarm at the second visit, of a log that has grown by these entries; undefined: none. */
+/** Alarm of the second visit, after the log has grown by these entries; undefined without an alarm. */
 async function alarmAt(before: readonly Uint8Array[], after: readonly Uint8Array[]): Promise<string | undefined> {
   const { seen } = await visit(before);
   const error = await visit([...before, ...after], seen).then(
@@ -82,7 +82,7 @@ async function alarmAt(before: readonly Uint8Array[], after: readonly Uint8Array
 describe('a monitor of the service log, without a key', () => {
   const some = [checkpoint({ id: 1, size: 2 }), checkpoint({ id: 2, size: 3 })];
 
-  it('takes what grows, is deleted and is counted', async () => {
+  it('accepts growth, deletions and censuses that agree', async () => {
     const more = [census(2), checkpoint({ id: 1, size: 5 }), deletion(2), census(1, [], 5)];
     expect(await alarmAt(some, more)).to.equal(undefined);
     const { seen, entries } = await visit([...some, ...more]);
@@ -92,7 +92,7 @@ describe('a monitor of the service log, without a key', () => {
     expect(entries.map(({ type }) => type).join()).to.equal('checkpoint,checkpoint,census,checkpoint,deletion,census');
   });
 
-  it('raises an alarm where the entries of a collection contradict each other', async () => {
+  it('raises an alarm if the entries of a collection contradict each other', async () => {
     const cases: readonly (readonly [Uint8Array, string])[] = [
       [checkpoint({ id: 1, size: 1, ms: 9 }), 'its log had 2 events and has 1'],
       [checkpoint({ id: 1, size: 2, root: 7, ms: 9 }), 'its log of 2 events has another root than before'],
@@ -104,7 +104,7 @@ describe('a monitor of the service log, without a key', () => {
     expect(await alarmAt(some, after)).to.include('entry 3: collection 1: it was deleted, and is there again');
   });
 
-  it('raises an alarm while a collection is gone without its deletion', async () => {
+  it('raises an alarm while a collection is missing without its deletion', async () => {
     const gone = [census(2), census(1, [2], 5)];
     expect(await alarmAt(some, gone)).to.include('has lost 1 of its collections (ids 2), and the log does not say');
     const alarm = (await rejection(visit([...some, ...gone]))) as LogAlarm;
@@ -113,14 +113,14 @@ describe('a monitor of the service log, without a key', () => {
     expect(await alarmAt(some, [...gone, deletion(2), census(1, [], 6)]), 'it was deleted').to.equal(undefined);
   });
 
-  it('raises an alarm where a census is another than its entries make', async () => {
+  it('raises an alarm if a census differs from the count of the entries', async () => {
     const why = 'entry 2: the service says that it has 1 collections, and the log has 2 that were not deleted';
     expect(await alarmAt(some, [census(1)])).to.equal(why);
     expect(await alarmAt(some, [deletion(1), census(2)])).to.include('it has 2 collections, and the log has 1');
     expect(await alarmAt(some, [census(2, [], 5), census(2, [], 4)])).to.include('time ran backwards');
   });
 
-  it('reads again what it has seen, and raises an alarm where that is served otherwise', async () => {
+  it('reads again what it has seen, and raises an alarm if the log serves something else', async () => {
     const many = Array.from({ length: 300 }, (_, i) => checkpoint({ id: i, size: 2 }));
     const { seen } = await visit(many.slice(0, 299));
     expect(await readAgain(served(many.slice(0, 299)), seen)).to.have.length(299);
