@@ -1,4 +1,4 @@
-/** Waits of the client package that are longer than a timer, or not a time. */
+/** Timeouts, poll intervals and `Retry-After` waits of the client: longer than one timer can be, or not a duration. */
 import { expect } from 'chai';
 import { startTimer } from '../../../client/clock.js';
 import { RateLimitedError, Vouch } from '../../../client/index.js';
@@ -10,9 +10,9 @@ const URL = 'http://127.0.0.1:1';
 const answer = (status: number, body: object, headers = {}): Response =>
   new Response(JSON.stringify(body), { status, headers });
 
-describe('times of the client', () => {
+describe('waits of the client package', () => {
   const { setTimeout: original } = globalThis;
-  /** Timers that were set and have not run, by their time. */
+  /** Timers that were set and have not run, oldest first. */
   let timers: { readonly ms: number; readonly run: () => void }[];
   beforeEach(() => {
     timers = [];
@@ -25,7 +25,7 @@ describe('times of the client', () => {
     globalThis.setTimeout = original;
   });
 
-  it('a timer for longer than the runtime takes is set again until the time is over', () => {
+  it('a wait above the longest timer of the runtime is split over several timers', () => {
     let ran = 0;
     startTimer(2 * TIMER_MAX_MS + 5, () => ran++);
     const set: number[] = [];
@@ -39,13 +39,13 @@ describe('times of the client', () => {
   });
 
   for (const timeoutMs of [TIMER_MAX_MS + 1, 1e15, Number.POSITIVE_INFINITY])
-    it(`a call with timeoutMs ${timeoutMs} waits for its answer`, async () => {
+    it(`a call with timeoutMs ${timeoutMs} returns its answer`, async () => {
       const vouch = new Vouch({ url: URL, timeoutMs, fetch: async () => answer(200, { collections: [] }) });
       expect(await vouch.collections()).to.deep.equal([]);
       expect(timers.map(({ ms }) => ms)).to.deep.equal([TIMER_MAX_MS]);
     });
 
-  it('a Retry-After beyond every timer is waited for with one, not with requests', async () => {
+  it('a Retry-After above the longest timer is waited for without another request', async () => {
     let asked = 0;
     let isAsked: () => void = () => undefined;
     const first = new Promise<void>((resolve) => {
@@ -67,13 +67,13 @@ describe('times of the client', () => {
     expect(asked).to.equal(1);
   });
 
-  it('a Retry-After beyond the deadline ends the call with the refusal', async () => {
+  it('a Retry-After beyond the deadline ends the call with RateLimitedError', async () => {
     const fetch = async (): Promise<Response> => answer(429, {}, { 'retry-after': '4294967296' });
     expect(await rejection(new Vouch({ url: URL, fetch }).collections())).to.be.instanceOf(RateLimitedError);
   });
 
   for (const ms of [Number.NaN, -1, 0, Number.NEGATIVE_INFINITY, null as never])
-    it(`${ms} is refused as timeoutMs and pollMs`, async () => {
+    it(`${ms} as timeoutMs or pollMs is a TypeError`, async () => {
       const fetch = async (): Promise<Response> => answer(200, { status: 'building' });
       expect(() => new Vouch({ url: URL, timeoutMs: ms, fetch })).to.throw(
         TypeError,

@@ -1,4 +1,4 @@
-/** Calls with values that JSON would leave out or change: nothing of them may be sent. */
+/** Calls with values that JSON would drop or change: they fail, and the client sends nothing. */
 import { expect } from 'chai';
 import { deleteDocuments } from '../../../client/documents.js';
 import { Vouch } from '../../../client/index.js';
@@ -12,7 +12,7 @@ const vouch = new Vouch({
   },
 });
 const docs = vouch.collection('docs');
-/** A value of a type that the declarations refuse. */
+/** Passes a value of a type that the declarations reject. */
 const odd = (value: unknown) => value as never;
 
 const VALUES: readonly (readonly [name: string, value: unknown, message: RegExp])[] = [
@@ -28,7 +28,7 @@ const VALUES: readonly (readonly [name: string, value: unknown, message: RegExp]
   ['a promise', Promise.resolve(1), /a Promise/],
 ];
 
-/** The calls that take JSON with keys of the caller, each with the name of the field. */
+/** Calls that take JSON with keys of the caller, each with the name of the field. */
 const OPEN: readonly (readonly [name: string, call: (json: never) => Promise<unknown>])[] = [
   ['metadataFilter', (metadataFilter) => docs.search({ query: [1], k: 1, metadataFilter })],
   ['metadataFilter', (metadataFilter) => docs.search({ query: Float32Array.of(1), k: 1, metadataFilter })],
@@ -49,7 +49,7 @@ const OPEN: readonly (readonly [name: string, call: (json: never) => Promise<unk
   ['record 0.metadata', (metadata) => docs.insertMany([{ values: [1], metadata }])],
 ];
 
-/** Calls with a field that is not sent as it was given, each with its message. */
+/** Calls with an argument that cannot be sent unchanged, each with its error message. */
 const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, message: RegExp])[] = [
   [
     'a search as of NaN events',
@@ -131,7 +131,7 @@ function cyclic(): unknown[] {
   return list;
 }
 
-/** The message of the TypeError. */
+/** Message of the TypeError; asserts that nothing was sent. */
 async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   sent.length = 0;
   try {
@@ -146,7 +146,7 @@ async function refusalOf(call: () => Promise<unknown>): Promise<string> {
 
 describe('a call of the client', () => {
   for (const [name, value, message] of VALUES)
-    it(`is a TypeError, and sends nothing, where JSON of the caller is or holds ${name}`, async () => {
+    it(`fails with a TypeError before it is sent if JSON of the caller is or contains ${name}`, async () => {
       for (const [field, call] of OPEN) {
         expect(await refusalOf(() => call(odd(value)))).to.match(message);
         for (const [holder, path] of [
@@ -161,11 +161,11 @@ describe('a call of the client', () => {
     });
 
   for (const [name, call, message] of REFUSED)
-    it(`is a TypeError, and sends nothing, for ${name}`, async () => {
+    it(`fails with a TypeError before it is sent: ${name}`, async () => {
       expect(await refusalOf(call)).to.match(message);
     });
 
-  it('is refused at once for a collection without a name, and for unknown options', () => {
+  it('fails at once for a collection without a name and for unknown options', () => {
     expect(() => vouch.collection(odd(undefined))).to.throw(TypeError, 'collection: expected a name, got undefined');
     expect(() => vouch.collection(odd({}))).to.throw(TypeError, 'got a Object');
     expect(() => new Vouch(odd({ url: 'http://127.0.0.1:1', key: 'k' }))).to.throw(TypeError, 'key is not a field');
@@ -173,12 +173,12 @@ describe('a call of the client', () => {
     expect(() => new Vouch({ url: 'http://127.0.0.1:1', retries: odd('many') })).to.throw(TypeError, 'retries');
   });
 
-  it('is refused with a field in both spellings', async () => {
+  it('fails if a field is given in both spellings', async () => {
     const request = odd({ query: [1], k: 1, metadata_filter: { lang: 'de' }, metadataFilter: { lang: 'en' } });
     expect(await refusalOf(() => docs.search(request))).to.match(/metadataFilter: the field is given twice/);
   });
 
-  it('that deletes documents is refused unless it names ids or a filter, and nothing else', async () => {
+  it('fails if it deletes documents by anything except either ids or a filter', async () => {
     const remove = (of: unknown) => deleteDocuments(docs, odd(of));
     for (const [of, message] of [
       [undefined, /give exactly one of ids and filter/],
@@ -193,7 +193,7 @@ describe('a call of the client', () => {
       expect(await refusalOf(() => remove(of))).to.match(message);
   });
 
-  it('is sent with null, with dates, with fields in either spelling, and without a deadline', async () => {
+  it('accepts null, dates, fields in either spelling, and an infinite timeout', async () => {
     sent.length = 0;
     await docs.search({ query: [1], k: 1, metadataFilter: null, asOf: null });
     await docs.count({ metadataFilter: { at: { gte: new Date(0) } }, timeoutMs: Number.POSITIVE_INFINITY });

@@ -1,4 +1,4 @@
-/** The client's own encoder against a library that reads msgpack. */
+/** The client's own msgpack encoder, read back by a msgpack library. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Unpackr } from 'msgpackr';
@@ -7,8 +7,8 @@ import { testSeed } from '../../support/model/random.js';
 
 const reader = new Unpackr({ useRecords: false, mapsAsObjects: true });
 
-describe('requests of the client as msgpack', () => {
-  it('say what JSON would say', () => {
+describe('msgpack requests of the client', () => {
+  it('decode to the value that JSON would carry', () => {
     const values = fc.object({
       key: fc.string({ unit: 'grapheme' }).filter((key) => key !== '__proto__'),
       values: [
@@ -31,7 +31,7 @@ describe('requests of the client as msgpack', () => {
     );
   });
 
-  it('have vectors as the bytes of their float32, and lists of any length', () => {
+  it('carry vectors as the bytes of their float32, and lists of any length', () => {
     const vectors = [new Float32Array(0), Float32Array.of(1, -0.1, 3e38), new Float32Array(20_000).fill(0.5)];
     const batch = [...Array(70_000).keys()];
     const { values, list } = reader.unpack(packed({ values: vectors, list: batch })) as {
@@ -43,7 +43,7 @@ describe('requests of the client as msgpack', () => {
     expect(list).to.deep.equal(batch);
   });
 
-  it('cannot say what JSON cannot', () => {
+  it('fail with a TypeError for values that JSON cannot carry', () => {
     expect(() => packed({ a: 1n })).to.throw(TypeError, 'a bigint cannot be sent');
     for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol('a')])
       for (const holder of [value, [value], { a: value }])

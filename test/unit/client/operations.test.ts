@@ -1,22 +1,25 @@
-/** Every operation of the OpenAPI document has a call of the package, and every call of the package asks for operations of it. */
+/**
+ * The methods of the client package against the operations of the OpenAPI document: each operation has a method that
+ * requests it.
+ */
 import { expect } from 'chai';
 import { Collection, Graph, Vouch } from '../../../client/index.js';
 import { openApi } from '../../../coordinator/contract/openapi.js';
 import { API_ROUTES } from '../../../coordinator/handlers/routes.js';
 
-/** Of no use to a program that stores or searches: the document itself. `/metrics` is for Prometheus, and in no OpenAPI document. */
+/** Operations without a method: the document itself. `/metrics` is for Prometheus and is in no OpenAPI document. */
 const LEFT_OUT = ['GET /openapi.json'];
 
-/** They make no request; what they return does. */
+/** Methods that make no request; their results do. */
 const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.witness'];
 
 const VECTORS = { query: [1], k: 1 };
 const INDEX = { type: 'hnsw' } as const;
-/** A read with a filter is another operation than one without. */
+/** Filter of a read: a read with a filter requests another operation than one without. */
 const MATCHING = { metadataFilter: { a: 1 } };
 const KEY_ID = 'ab'.repeat(16);
 
-/** A call of each method, with the least that it takes. */
+/** A minimal call of each method. */
 const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, graph: Graph) => unknown>> = {
   'Vouch.collections': (vouch) => vouch.collections(),
   'Vouch.createCollection': (vouch) => vouch.createCollection({ name: 'c', dimension: 1, metric: 'squared_l2' }),
@@ -80,7 +83,7 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Graph.query': (_, __, graph) => graph.query({ start: 1 }),
 };
 
-/** Ends every page, and every wait. */
+/** Answer that ends every page and every wait. */
 const ANSWER = { ids: [1], records: [], next: null, events: [], collections: [], keys: [], count: 0, status: 'active' };
 
 const methodsOf = (...classes: readonly { readonly name: string; readonly prototype: object }[]): string[] =>
@@ -90,25 +93,25 @@ const methodsOf = (...classes: readonly { readonly name: string; readonly protot
       .map((method) => `${name}.${method}`),
   );
 
-describe('the calls of the client', () => {
+describe('the methods of the client', () => {
   const { paths } = openApi(API_ROUTES, '0') as { paths: Record<string, Record<string, object>> };
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({
       name: `${method.toUpperCase()} ${path}`,
-      // A path with fixed words is found before one with parameters, which could be those words.
+      // Paths with fewer parameters are matched first, as a parameter would match their fixed words too.
       parameters: path.split('{').length,
       pattern: new RegExp(`^${method.toUpperCase()} ${path.replaceAll(/{\w+}/g, '[^/]+').replaceAll('.', '\\.')}$`),
     })),
   );
   operations.sort((one, other) => one.parameters - other.parameters);
 
-  it('are all tried here', () => {
+  it('are all called in this test', () => {
     expect([...Object.keys(CALLS), ...WITHOUT_REQUEST].sort()).to.deep.equal(
       methodsOf(Vouch, Collection, Graph).sort(),
     );
   });
 
-  it('ask for operations of the API, and leave out none but those that are named', async () => {
+  it('request every operation of the API except those in LEFT_OUT', async () => {
     const asked = new Set<string>();
     const fetch = (async (url: string, { method }: RequestInit) => {
       const { pathname } = new URL(url);

@@ -1,4 +1,4 @@
-/** The package as it would be published: installed into an empty project, compiled there, and run. */
+/** The client package as published: packed, installed into an empty project, compiled and run there. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ docs.search({ query: [1], k: 1, metadatafilter: {} }).catch((error: unknown) => 
 vouch.witness(memoryStore());
 `;
 
-describe('the package of the client', () => {
+describe('the client package', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-package-'));
@@ -43,7 +43,7 @@ describe('the package of the client', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('has no dependencies, and brings types, a licence and those of what is in it', () => {
+  it('has no dependencies and contains types, its licence and the licences of bundled code', () => {
     const installed = join(folder, 'node_modules', '@vouch', 'client');
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).to.deep.equal(['@vouch']);
     const { version, dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
@@ -58,7 +58,7 @@ describe('the package of the client', () => {
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
   ])
-    it(`compiles under strict, with the resolution ${moduleResolution}`, async () => {
+    it(`compiles under strict with moduleResolution ${moduleResolution}`, async () => {
       const options = {
         module,
         moduleResolution,
@@ -74,14 +74,14 @@ describe('the package of the client', () => {
       }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout));
     });
 
-  it('runs where it is installed', async () => {
+  it('can be imported where it is installed', async () => {
     const script =
       "import('@vouch/client').then(({ Vouch }) => new Vouch({ url: 'http://x' }).collection('c').name).then(console.log)";
     const { stdout } = await exec(process.execPath, ['-e', script], { cwd: folder });
     expect(stdout).to.equal('c\n');
   });
 
-  it('can be required by CommonJS, if Node allows it', async function () {
+  it('can be required by CommonJS where Node allows it', async function () {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12))
       return skip(this, `Node ${process.versions.node} cannot require an ES module`);

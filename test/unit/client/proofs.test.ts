@@ -1,4 +1,7 @@
-/** Proofs that the package checks, and a history that it has seen. */
+/**
+ * Verification of receipts, checkpoints and consistency proofs by the client, and its witness of a collection's
+ * history.
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +32,7 @@ import {
   writeLogAnd,
 } from '../../support/rigs/writtenLog.js';
 
-/** A service that serves the checkpoints and consistency proofs of a log that was written by hand. */
+/** A client of a service that serves the checkpoints and consistency proofs of a hand-written log. */
 function serving(log: () => WrittenLog, url = 'http://nowhere'): Vouch {
   const answer = async (path: string): Promise<object> => {
     const { pathname, searchParams } = new URL(path);
@@ -51,7 +54,7 @@ describe('proofs in the client', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('of a receipt hold with the record that was sent, and with no other', async () => {
+  it('a receipt verifies with the record that was sent and with no other record', async () => {
     const example = (await formatExamples()).find(({ title }) => title.startsWith('receipt of event 2'))!;
     const receipt = fromWire(JSON.parse(example.text)) as Receipt;
     const record = { values: [0, 3], tag: 20 };
@@ -79,7 +82,7 @@ describe('proofs in the client', () => {
     });
   }
   for (const [what, storeOf] of stores)
-    it(`a witness with ${what} takes a history that goes on, and refuses one that was rewritten or cut`, async () => {
+    it(`a witness with ${what} accepts a longer history and refuses a rewritten or shorter one`, async () => {
       let log = writeLog();
       const witness = serving(() => log).witness(storeOf());
       const size = log.events.length;
@@ -112,7 +115,7 @@ describe('proofs in the client', () => {
     expect(kept.size).to.equal(0);
   });
 
-  it('a consistency proof between checkpoints of two collections with one log is refused', async () => {
+  it('a consistency proof between checkpoints of two collections with the same log is refused', async () => {
     const log = grown(1);
     const [from, to] = [await writeCheckpoint(log, 3), await writeCheckpoint(log, 5)];
     const copy = signed(to.checkpoint.replace('acme/notes/17', 'acme/copy/18'));
@@ -125,7 +128,7 @@ describe('proofs in the client', () => {
     );
   });
 
-  it('a file that a witness keeps is read by the next one', async () => {
+  it('a witness reads the file that an earlier witness wrote', async () => {
     const path = join(folder, 'next.json');
     const log = writeLog();
     await serving(() => log)
@@ -140,7 +143,7 @@ describe('proofs in the client', () => {
     expect(last?.size).to.equal(log.events.length);
   });
 
-  it('a store remembers collections of the same name of two services apart', async () => {
+  it('one store keeps collections of the same name apart if two services serve them', async () => {
     const store = memoryStore();
     const [one, other] = [writeLog(), grown(1)];
     await serving(() => other)
@@ -152,7 +155,7 @@ describe('proofs in the client', () => {
     expect(last).to.equal(undefined);
   });
 
-  it('a checkpoint by another key than the known one is refused', async () => {
+  it('a checkpoint signed by another key than the given one is refused', async () => {
     const log = writeLog();
     const checking = serving(() => log)
       .witness(memoryStore())
@@ -160,7 +163,7 @@ describe('proofs in the client', () => {
     expect(await rejection(checking)).to.be.instanceOf(ProofError);
   });
 
-  it('a key that is named and is none is not taken for no key', async () => {
+  it('an invalid publicKey is a TypeError, not treated as a missing one', async () => {
     const witness = serving(() => log).witness(memoryStore());
     const log = writeLog();
     for (const publicKey of [undefined, '', 'zz', '00'.repeat(31)])

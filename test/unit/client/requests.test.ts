@@ -1,4 +1,4 @@
-/** What the package does with answers that are none, and with those that ask to come again: against a scripted server. */
+/** Requests of the client package, their retries and their errors, against a scripted server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -66,7 +66,7 @@ describe('requests of the client', () => {
   });
   const docs = () => vouch.collection('docs');
 
-  it('are in the spelling of the API, answers in that of the package; keys of callers stay', async () => {
+  it('use the spelling of the API, answers the spelling of the package, and keys of callers are unchanged', async () => {
     const metadata = { snake_case: { camelCase: 1 } };
     scripts = [json(200, { results: [{ id: 1, score: 0, external_id: 'a', decay_factor: 1, metadata }] })];
     const { results } = await docs().search({
@@ -85,7 +85,7 @@ describe('requests of the client', () => {
     ]);
   });
 
-  it('have the bytes of vectors where all are Float32Arrays, and decimals otherwise', async () => {
+  it('carry vectors as bytes if all of them are Float32Arrays, otherwise as decimals', async () => {
     scripts = [json(200, { ids: [1, 2], results: [] })];
     const [one, two] = [Float32Array.of(1, 0.1), Float32Array.of(2, -0.1)];
     await docs().batchInsert({ batch: [one, two], metadata: [{ camelCase: 1 }, null] });
@@ -120,7 +120,7 @@ describe('requests of the client', () => {
     ]);
   });
 
-  it('hold no number that JSON lacks', async () => {
+  it('fail with a TypeError if a vector contains a number that JSON lacks', async () => {
     for (const query of [[1, Number.NaN], Float32Array.of(1, Number.POSITIVE_INFINITY)]) {
       const error = await rejection(docs().search({ query, k: 1 }));
       expect(error).to.be.instanceOf(TypeError);
@@ -129,7 +129,7 @@ describe('requests of the client', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it('carry an id of their own for an insert, the same at each attempt, whatever broke before', async () => {
+  it('carry a generated id for an insert, equal at each attempt, after any failure', async () => {
     scripts = [broken, busy, json(502, {}), json(200, INSERTED)];
     expect(await docs().insert({ values: [1] })).to.deep.include({ id: 1, deduplicated: false });
     expect(seen).to.have.length(4);
@@ -141,7 +141,7 @@ describe('requests of the client', () => {
     expect(seen[0]!.key).to.match(/^[0-9a-f]{32}$/);
   });
 
-  it('are sent again under one key to insert encrypted records, given or made', async () => {
+  it('are retried under one key, given or generated, if they insert encrypted records', async () => {
     for (const options of [{}, { idempotencyKey: 'ab'.repeat(16) }]) {
       [seen, scripts] = [[], [broken, busy, json(200, { id: 1, key_id: 'k' })]];
       expect(await docs().insertEncrypted({ payload: 'AAAA' }, options)).to.deep.equal({ id: 1, keyId: 'k' });
@@ -154,7 +154,7 @@ describe('requests of the client', () => {
     }
   });
 
-  it('are sent again under one request id to delete many records, also by a filter', async () => {
+  it('are retried under one request id if they delete many records, by ids or by a filter', async () => {
     for (const of of [{ ids: [1] }, { metadataFilter: { a: 1 } }, { ids: [1], requestId: 'cd'.repeat(16) }]) {
       [seen, scripts] = [[], [broken, json(200, { deleted: 1, log_index: 9, deduplicated: true })]];
       expect(await docs().deleteMany(of)).to.deep.equal({ deleted: 1, logIndex: 9, deduplicated: true });
@@ -164,13 +164,13 @@ describe('requests of the client', () => {
     }
   });
 
-  it('ask for the version, which is text', async () => {
+  it('for the version return text', async () => {
     scripts = [(response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('1.2.3')];
     expect(await vouch.version()).to.equal('1.2.3');
     expect(seen[0]).to.include({ method: 'GET', path: '/v1/version' });
   });
 
-  it('are not sent again if that might carry them out twice', async () => {
+  it('are not retried after a lost connection if that might carry them out twice', async () => {
     scripts = [broken, json(200, { node_id: 1 })];
     const error = await rejection(docs().graph.createNode({ kind: 1 }));
     expect(error).to.be.instanceOf(ConnectionError);
@@ -179,7 +179,7 @@ describe('requests of the client', () => {
     expect(await docs().graph.createNode({ kind: 1 })).to.deep.equal({ nodeId: 7 });
   });
 
-  it('that delete take what is gone at the second attempt for done, and at the first for an error', async () => {
+  it('for a deletion succeed if a retry finds the record gone, and fail if the first attempt does', async () => {
     const gone = json(404, { error: 'there is no record 1', code: 'record_not_found' });
     scripts = [broken, gone];
     expect(await docs().delete(1)).to.deep.equal({ success: true });
@@ -187,7 +187,7 @@ describe('requests of the client', () => {
     expect(await rejection(docs().delete(1))).to.be.instanceOf(RecordNotFoundError);
   });
 
-  it('end with a class for each code, with the message, the status and the id of the request', async () => {
+  it('fail with one class for each error code, with message, status and request id', async () => {
     for (const [code, status] of Object.entries(ERROR_STATUS)) {
       scripts = [
         json(status, code === 'rate_limited' ? { error: 'why' } : { error: 'why', code }, { 'x-request-id': 'r' }),
@@ -204,7 +204,7 @@ describe('requests of the client', () => {
       .and.include({ status: 418 });
   });
 
-  it('are tried so many times, and then end with the last failure', async () => {
+  it('fail with the last error after the configured number of retries', async () => {
     scripts = [busy];
     const few = new Vouch({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 2 });
     const error = await rejection(few.collection('docs').count());
@@ -213,7 +213,7 @@ describe('requests of the client', () => {
     expect(seen[0]!.authorization).to.equal(undefined);
   });
 
-  it('end at their deadline, in the middle of an answer or of a wait', async () => {
+  it('fail at their deadline, during an answer or a wait', async () => {
     scripts = [silent];
     expect(await rejection(docs().count({ timeoutMs: 50 }))).to.be.instanceOf(DeadlineError);
     scripts = [json(429, { error: 'slow down' }, { 'retry-after': '60' })];
@@ -235,7 +235,7 @@ describe('requests of the client', () => {
     expect(seen).to.have.length(before);
   });
 
-  it('insert any number of records in batches, some at a time, and tell how far they are', async () => {
+  it('send the batches of insertMany with bounded concurrency, and report progress', async () => {
     let [underway, most, next] = [0, 0, 1];
     scripts = [
       (response) => {
@@ -256,7 +256,7 @@ describe('requests of the client', () => {
     expect(done).to.deep.equal({ inserted: 95 });
     expect(told.at(-1)).to.equal(95);
     expect(most).to.be.within(2, 3);
-    // Batches that are under way together come in any order.
+    // Concurrent batches arrive in any order.
     const sizes = seen.map(({ body }) => body.batch.length).sort((a, b) => b - a);
     expect(sizes).to.deep.equal([...Array.from({ length: 9 }, () => 10), 5]);
     expect(seen[0]!.body).to.not.have.property('texts');
@@ -268,7 +268,7 @@ describe('requests of the client', () => {
     ]);
   });
 
-  it('insert no more after a failure, which is the one that is told; the iterable is closed', async () => {
+  it('stop insertMany after the first failure, which is thrown, and close the iterable', async () => {
     let isClosed = false;
     function* endless() {
       try {

@@ -1,4 +1,7 @@
-/** The files for containers, as far as they can be checked where no container engine runs. */
+/**
+ * The Dockerfile, `docker-compose.yml` and `deploy/standalone.yml`, as far as they can be checked without a container
+ * engine.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -28,7 +31,7 @@ const lameDuckMs = (): number =>
     .map(([, seconds]) => Number(seconds) * 1_000)
     .reduce((sum, ms) => sum + ms, 0);
 
-describe('containers', () => {
+describe('the containers', () => {
   const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, ComposeService>;
     volumes: Record<string, unknown>;
@@ -36,7 +39,7 @@ describe('containers', () => {
   const named = (prefix: string): [string, ComposeService][] =>
     Object.entries(services).filter(([name]) => name.startsWith(prefix));
 
-  it('are three NATS servers with data of their own, two coordinators and three shards', () => {
+  it('are three NATS servers with separate volumes, two coordinators and three shards', () => {
     expect(named('nats')).to.have.length(3);
     expect(named('coordinator')).to.have.length(2);
     expect(named('shard').map(([, { command }]) => command?.slice(1))).to.deep.equal(
@@ -51,7 +54,7 @@ describe('containers', () => {
     expect(ports).to.have.length(4);
   });
 
-  it('may be a standalone one alone, on loopback, with its data in a volume', () => {
+  it('include a standalone service in deploy/standalone.yml, on loopback, with its data in a volume', () => {
     const { vouch } = (parse(read('deploy/standalone.yml')) as { services: Record<string, ComposeService> }).services;
     const { command, environment, ports, volumes: mounts } = vouch!;
     expect(loadConfig(environment!).mode).to.equal('standalone');
@@ -61,7 +64,7 @@ describe('containers', () => {
     expect(read('Dockerfile')).to.include('VOUCH_DATA_DIR=/data');
   });
 
-  it('give every process a configuration that loads, with three copies of everything', () => {
+  it('all load their configuration, with three replicas in NATS', () => {
     for (const [name, { environment }] of [...named('coordinator'), ...named('shard'), ...named('keys')]) {
       const config = loadConfig(environment!);
       expect(config.nats.replicas, name).to.equal(3);
@@ -71,12 +74,12 @@ describe('containers', () => {
     }
   });
 
-  it('have the metrics of every coordinator at an address of their own', () => {
+  it('serve the metrics of each coordinator at port 9090', () => {
     for (const [name, { environment }] of named('coordinator'))
       expect(loadConfig(environment!).metrics, name).to.deep.equal({ host: '0.0.0.0', port: 9090 });
   });
 
-  it('keep what each shard writes, and one master key for all of them and the key tool', () => {
+  it("keep each shard's data in a volume, and share one master key with the key tool", () => {
     const [shards, tools] = [named('shard'), named('keys')];
     const mounts = [...shards, ...tools].map(([, service]) => service.volumes!);
     for (const [, { environment }] of [...shards, ...tools])
@@ -97,7 +100,7 @@ describe('containers', () => {
     expect(copied).to.have.members(opened!.split(' '));
   });
 
-  it('keep one key of the service log for all coordinators', () => {
+  it('share one key of the service log between all coordinators', () => {
     for (const [name, { environment, volumes: mounts }] of named('coordinator')) {
       expect(loadConfig(environment!).serviceLog.keyFile, name).to.equal('/log/log.key');
       expect(mounts, name).to.include('log-key:/log:ro');
@@ -106,7 +109,7 @@ describe('containers', () => {
     expect(volumes).to.have.property('log-key');
   });
 
-  it('start ours when NATS is well, and know whether each is', () => {
+  it('start coordinators and shards when NATS is healthy, and each have a health check', () => {
     for (const [name, service] of [...named('coordinator'), ...named('shard')])
       for (const [nats] of named('nats'))
         expect(service.depends_on![nats]?.condition, name).to.equal('service_healthy');
@@ -116,7 +119,7 @@ describe('containers', () => {
       .and.match(/^USER 1000:0$/m);
   });
 
-  it('are started again, and given the time to leave that they take', () => {
+  it('restart after a failure, and get more time to stop than they need', () => {
     const { placement, limits } = loadConfig({});
     for (const [prefix, leastMs] of [
       ['shard', placement.drainTimeoutMs + limits.deadlineMs],
@@ -130,7 +133,7 @@ describe('containers', () => {
     for (const [name, { stop_signal: signal }] of named('nats')) expect(signal, name).to.equal('SIGUSR2');
   });
 
-  it('name files that there are', () => {
+  it('use configuration files and programs that exist', () => {
     const mounted = named('nats').map(([, service]) => service.volumes![1]!.split(':')[0]!);
     const compiled = Object.values(services).flatMap(({ command = [], entrypoint = [] }) =>
       [...entrypoint, ...command].filter((part) => part.startsWith('dist/')),
@@ -139,7 +142,7 @@ describe('containers', () => {
     for (const path of [...mounted, ...sources]) expect(existsSync(join(ROOT, path)), path).to.equal(true);
   });
 
-  it('run NATS so that what it acknowledges is on the disk', () => {
+  it('run NATS with a sync of each acknowledged message', () => {
     const nats = read('config/nats.cluster.conf');
     expect(nats)
       .to.match(/^ +sync_interval: always$/m)
@@ -149,7 +152,7 @@ describe('containers', () => {
     }
   });
 
-  it('let nobody into NATS but the users that are made before its first start', () => {
+  it('admit to NATS only the users that are made before its first start', () => {
     const nats = read('config/nats.cluster.conf');
     expect(nats)
       .to.match(/^include users\/users\.conf$/m)

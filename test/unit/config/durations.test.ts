@@ -1,16 +1,16 @@
-/** Every time that a person or another program sets is one that a timer can wait for. */
+/** The bounds of every setting that is a duration: a timer can wait for it. */
 import { expect } from 'chai';
 import { type Config, DURATION_MAX_MS } from '../../../config/config.js';
 import { ConfigError, type ConfigOverrides, loadConfig } from '../../../config/load.js';
 import { SETTINGS } from '../../../config/settings.js';
 
-/** A timer of Node runs after 1 ms if it is set for more. */
+/** Longest timer of Node; a longer one runs after 1 ms. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Names of settings that are times, or sound like one. */
+/** Names of settings that are durations, or sound like one. */
 const TIME = /(?:Ms|Secs?|Seconds|Minutes|Hours|Days)$/;
 const LIKE_A_TIME = /every|timeout|interval|wait|delay|age|after|period|expire|ttl|heartbeat|lease|deadline|drain/i;
-/** Units of settings that sound like a time. */
+/** Units of settings that sound like a duration and are not one. */
 const OTHER_UNIT = /Bytes$/;
 
 const paths = Object.keys(SETTINGS);
@@ -22,8 +22,8 @@ const overrideOf = (path: string, value: number): ConfigOverrides =>
 const valueAt = (config: Config, path: string): unknown =>
   path.split('.').reduce<unknown>((part, key) => (part as Record<string, unknown>)[key], config);
 
-describe('the times among the settings', () => {
-  it('a setting that sounds like a time says its unit', () => {
+describe('the durations among the settings', () => {
+  it('have a unit in their name', () => {
     expect(
       paths.filter((path) => LIKE_A_TIME.test(path.split('.').at(-1)!) && !TIME.test(path) && !OTHER_UNIT.test(path)),
     ).to.deep.equal([]);
@@ -35,7 +35,7 @@ describe('the times among the settings', () => {
     ]);
   });
 
-  it('every time is in milliseconds', () => {
+  it('are all in milliseconds', () => {
     expect(times.filter((path) => !path.endsWith('Ms'))).to.deep.equal([]);
   });
 
@@ -50,7 +50,7 @@ describe('the times among the settings', () => {
     });
   }
 
-  it('the longest of all times is accepted, and three of them fit a timer', () => {
+  it('accept their maximum, three of which fit one timer', () => {
     const longest = times.filter((path) => !path.startsWith('placement.'));
     const env = Object.fromEntries(
       longest.map((path) => [SETTINGS[path as keyof typeof SETTINGS].variable, String(DURATION_MAX_MS)]),

@@ -1,4 +1,7 @@
-/** Files for the place that hosts the repository, and the version, which several files name. */
+/**
+ * Files for the host of the repository (CI, dependency bot, issue forms), the decision records, and the version that
+ * several files repeat.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -26,7 +29,7 @@ interface Bot {
 describe('the version', () => {
   const { version, engines } = parsed<{ version: string; engines: { node: string } }>('package.json');
 
-  it('is the same in the package, its lock file, the chart and the newest section of the changelog', () => {
+  it('is equal in the package, its lock file, the chart and the newest section of the changelog', () => {
     const lock = parsed<{ version: string; packages: Record<string, { version: string }> }>('package-lock.json');
     const chart = parsed<{ version: string; appVersion: string }>('deploy/helm/vouch/Chart.yaml');
     const [, newest] = /^## \[(\d[^\]]*)\] - \d{4}-\d\d-\d\d$/m.exec(read('CHANGELOG.md'))!;
@@ -35,15 +38,15 @@ describe('the version', () => {
     );
   });
 
-  it('and .nvmrc names a Node that the package allows and the workflow runs', () => {
+  it('in .nvmrc is a Node that the package allows and the workflow runs', () => {
     const major = Number(read('.nvmrc'));
     expect(major).to.be.at.least(Number(/\d+/.exec(engines.node)![0]));
     expect(parsed<Workflow>('.github/workflows/ci.yml').jobs.test.strategy.matrix.node).to.include(String(major));
   });
 });
 
-describe('hosting', () => {
-  it('runs .ci/run with no right but to read, and gives it more time than its tests may take', () => {
+describe('the hosting files', () => {
+  it('run .ci/run with read permission only, for longer than its tests may take', () => {
     const { permissions, jobs } = parsed<Workflow>('.github/workflows/ci.yml');
     expect(permissions).to.deep.equal({ contents: 'read' });
     expect(jobs.test.steps.flatMap(({ run }) => run ?? [])).to.deep.equal(['.ci/run']);
@@ -51,14 +54,14 @@ describe('hosting', () => {
     expect(jobs.test['timeout-minutes'] * 60).to.be.above(2 * Number(seconds));
   });
 
-  it('updates packages of folders that exist, and leaves alone what the decisions hold back', () => {
+  it('update packages of existing folders, except those that the decision records pin', () => {
     const { updates } = parsed<Bot>('.github/dependabot.yml');
     expect(updates.filter(({ directory }) => !existsSync(join(ROOT, directory)))).to.deep.equal([]);
     const held = updates.flatMap(({ ignore = [] }) => ignore) as { 'dependency-name': string }[];
     expect(held.map((entry) => entry['dependency-name'])).to.include.members(['typia', 'typescript', 'nats']);
   });
 
-  it('has templates that can be read', () => {
+  it('have templates that are valid YAML', () => {
     const forms = filesBelow('.github', '.yml');
     expect(forms.length).to.be.above(3);
     for (const path of forms) expect(parsed(path), path).to.be.an('object');

@@ -34,7 +34,7 @@ describe('configuration', () => {
     throw new Error('the configuration was accepted');
   };
 
-  it('is the documented default where nothing is set', () => {
+  it('equals the documented defaults if nothing is set', () => {
     const config = loadConfig({});
     expect(config.mode).to.equal('cluster');
     expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 8080, ...HTTP });
@@ -51,7 +51,7 @@ describe('configuration', () => {
     });
   });
 
-  it('takes the file over the default, the environment over the file and the caller over all', () => {
+  it('prefers the caller to the environment, the environment to the file, and the file to the default', () => {
     const file = fileOf({ shards: 3, http: { port: 1 }, limits: { maxRecords: 7 } });
     const config = loadConfig({ VOUCH_CONFIG: file, VOUCH_PORT: '2', VOUCH_SHARDS: '' }, { nats: { replicas: 3 } });
     expect(config.shards, 'from the file, as an empty variable is not set').to.equal(3);
@@ -65,7 +65,7 @@ describe('configuration', () => {
     expect(config.nats.replicas).to.equal(3);
   });
 
-  it('reads every variable that it documents', () => {
+  it('is read from every documented variable', () => {
     const values: Record<SettingPath, [text: string, value: unknown]> = {
       mode: ['standalone', 'standalone'],
       'http.host': ['::1', '::1'],
@@ -142,7 +142,7 @@ describe('configuration', () => {
     expect(off.rateLimits, 'the default stays').to.have.nested.property('default.read.burst', 10);
   });
 
-  it('refuses a wrong value of a variable in one line that names it, the value and what is allowed', () => {
+  it('refuses a wrong variable in one line with its name, its value and the allowed values', () => {
     const all = 'a whole number from';
     expect(refusal({ VOUCH_PORT: '99999' })).to.equal(
       `VOUCH_PORT is 99999; allowed is ${all} 0 to 65535 (0: any free port)`,
@@ -159,7 +159,7 @@ describe('configuration', () => {
     expect(refusal({ VOUCH_RATE_LIMITS: noBurst })).to.match(/^VOUCH_RATE_LIMITS: default.read.burst is 0; allowed is/);
   });
 
-  it('serves HTTP on loopback, and elsewhere with TLS or where it is told that this is meant', () => {
+  it('allows HTTP without TLS on loopback only, unless VOUCH_INSECURE_HTTP is set', () => {
     for (const host of ['127.0.0.1', '127.3.2.1', '::1', 'localhost']) loadConfig({ VOUCH_HOST: host });
     for (const host of ['0.0.0.0', '::', '10.0.0.5', 'vouch.example', '127.0.0.1.example'])
       expect(refusal({ VOUCH_HOST: host })).to.match(
@@ -177,7 +177,7 @@ describe('configuration', () => {
       expect(refusal({ VOUCH_CORS_ORIGINS: origins })).to.match(/^VOUCH_CORS_ORIGINS .* holds .*; allowed is origins/);
   });
 
-  it('refuses a wrong value of a file with its path, and a setting that does not exist', () => {
+  it('refuses a wrong value in a file with its path, and a setting that does not exist', () => {
     const of = (content: unknown) => refusal({ VOUCH_CONFIG: fileOf(content) });
     expect(of({ http: { port: 'x' } })).to.match(/^http.port is "x" in .*vouch.json; allowed is a whole number/);
     expect(of({ http: 8080 })).to.match(
@@ -224,7 +224,7 @@ describe('configuration', () => {
     expect(loadConfig({}).metricsOpen).to.equal(false);
   });
 
-  it('knows variables that set nothing from those that do', () => {
+  it('lists VOUCH_ variables that set nothing', () => {
     const known = {
       ...Object.fromEntries(Object.values(SETTINGS).map(({ variable }) => [variable, ''])),
       VOUCH_KEY: '',
@@ -236,7 +236,7 @@ describe('configuration', () => {
     ]);
   });
 
-  it('prints without credentials', () => {
+  it('is printed without credentials', () => {
     const config = loadConfig({ VOUCH_NATS_URL: 'nats://user:secret@a:1,nats://token@b:2' });
     expect(printableConfig(config).nats.url).to.equal('nats://***@a:1,nats://***@b:2');
     expect(JSON.stringify(printableConfig(config))).to.not.match(/secret|token/);

@@ -1,4 +1,4 @@
-/** Metrics are what their page says, and alerts and pages speak of none that does not exist. */
+/** The table of metrics against its page, the dashboard, the alerts and the program. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -22,7 +22,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const PROGRAM = ['coordinator', 'shard', 'shared'];
 const TABLE = 'shared/metrics/table.ts';
 const NAME = /\bvouch_[a-z_]+/g;
-/** What Prometheus makes of a histogram. */
+/** Suffixes that Prometheus adds to the name of a histogram. */
 const SERIES = /_(?:bucket|sum|count)$/;
 const DURATION = /^\d+[smhd]$/;
 
@@ -34,13 +34,13 @@ const rules = (): readonly Rule[] =>
 const namesIn = (text: string): string[] => [...text.matchAll(NAME)].map(([name]) => name);
 
 describe('metrics', () => {
-  it('are on their page as the table has them', () => {
+  it('are on their page as in the table', () => {
     expect(read('docs/operations/metrics.md'), 'npm run docs').to.equal(metricsPage());
     for (const [name, { type }] of METRICS) expect(metricsPage()).to.include(`| \`${name}\` | ${type} |`);
     expect(METRICS.size).to.be.above(60);
   });
 
-  it('have a panel each on the dashboard', () => {
+  it('have one panel each on the dashboard', () => {
     expect(read('config/dashboard.json'), 'npm run docs').to.equal(dashboard());
     const { panels } = JSON.parse(dashboard()) as { panels: { type: string; title: string; id: number }[] };
     const shown = panels.filter(({ type }) => type === 'timeseries').map(({ title }) => title);
@@ -48,7 +48,7 @@ describe('metrics', () => {
     expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length);
   });
 
-  it('are each in one group, and the program writes all of them', () => {
+  it('are in one group each, and the program writes all of them', () => {
     expect(METRICS.size).to.equal(GROUPS.flatMap(({ metrics }) => Object.keys(metrics)).length);
     const written = PROGRAM.flatMap((folder) => filesBelow(folder, '.ts'))
       .filter((path) => path !== TABLE)
@@ -56,7 +56,7 @@ describe('metrics', () => {
     expect([...METRICS.keys()].filter((name) => !written.includes(name))).to.deep.equal([]);
   });
 
-  it('have names that tell their units', () => {
+  it('have their type and unit in their names', () => {
     for (const [name, { type }] of METRICS) {
       expect(name.endsWith('_total'), name).to.equal(type === 'counter');
       if (type === 'histogram') expect(name).to.match(/_seconds$/);
@@ -64,12 +64,12 @@ describe('metrics', () => {
     }
   });
 
-  it('that pages and alerts speak of exist', () => {
+  it('in pages and alerts all exist', () => {
     const spokenOf = [
       ...readPages().flatMap(({ text }) => namesIn(text)),
       ...rules().flatMap(({ expr }) => namesIn(expr)),
     ];
-    // `vouch_follower_*` speaks of all that begin so.
+    // A page may name `vouch_follower_*` for all metrics with that prefix.
     const begins = (name: string): boolean =>
       name.endsWith('_') && [...METRICS.keys()].some((one) => one.startsWith(name));
     const unknown = spokenOf.filter(
@@ -80,7 +80,7 @@ describe('metrics', () => {
 });
 
 describe('alerts', () => {
-  it('each have a name of their own, a severity, and say what is wrong and what to do', () => {
+  it('have unique names, a severity, a summary and a runbook', () => {
     const names = rules().map(({ alert }) => alert);
     expect(names.length).to.be.above(15);
     expect(new Set(names).size).to.equal(names.length);
@@ -92,7 +92,7 @@ describe('alerts', () => {
     }
   });
 
-  it('have expressions whose brackets and quotes close', () => {
+  it('have expressions whose brackets and quotes are closed', () => {
     const closes: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
     for (const { alert, expr } of rules()) {
       const open: string[] = [];

@@ -9,13 +9,13 @@ import { filesBelow, ROOT, SOURCE_FOLDERS } from '../../support/sourceTree.js';
 
 const README_LINES_MAX = 250;
 const PAGE_LINES_MAX = 400;
-/** Variables that are no part of the configuration. */
+/** Environment variables that are not settings. */
 const OTHER_VARIABLES = [
   ...['VOUCH_CONFIG', 'VOUCH_NATS_SERVER', 'VOUCH_KEY'],
   ...['VOUCH_API_CASES', 'VOUCH_SEED', 'VOUCH_PICTURES'],
   ...['VOUCH_STALLS_SHOW', 'VOUCH_STALLS_PROFILE', 'VOUCH_STALLS_DEPTH'],
 ];
-/** Streams, which are named alike. */
+/** Names of streams, which begin like variables. */
 const STREAM = /^VOUCH_(?:LOG|LOGS|SEALS|SERVICE_LOG|VAULT)(?:_\w*)?$/;
 const KERNEL = join(ROOT, 'shard/kernel/assembly');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -27,7 +27,7 @@ describe('the pages', () => {
     ...new Set(pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([all, group]) => group ?? all))),
   ];
 
-  it('are short', () => {
+  it('are at most 250 lines (README) or 400 lines (others) long', () => {
     const long = pages.filter(
       ({ path, text }) => text.split('\n').length - 1 > (path === README ? README_LINES_MAX : PAGE_LINES_MAX),
     );
@@ -49,14 +49,14 @@ describe('the pages', () => {
     expect(files.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([]);
   });
 
-  it('are each reached from the README', () => {
+  it('are each reachable from the README by links', () => {
     const reached = new Set([README]);
     for (const path of reached)
       if (path.endsWith('.md')) for (const link of linksOf(pageAt(path))) reached.add(link.path);
     expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).to.deep.equal([]);
   });
 
-  it('that code, alerts and messages name exist', () => {
+  it('exist if code, alerts or messages name them', () => {
     const sources = SOURCE_FOLDERS.flatMap((folder) => filesBelow(folder, '.ts'));
     const texts = [...sources, 'config/alerts.yml'].map(pageAt);
     const mentions = texts.flatMap(({ path, text }) =>
@@ -74,7 +74,7 @@ describe('the pages', () => {
     expect(mentions.length).to.be.above(5);
   });
 
-  it('are not the only ones that name files: those that comments name exist', () => {
+  it('share a rule with comments: a source file that a comment names exists', () => {
     const paths = SOURCE_FOLDERS.flatMap((folder) => filesBelow(folder, '.ts'));
     const exists = (named: string): boolean =>
       paths.some((path) => `/${path}`.endsWith(`/${named}`)) || existsSync(join(KERNEL, named));
@@ -93,7 +93,7 @@ describe('the pages', () => {
     expect(commands.filter((name) => !(name in scripts))).to.deep.equal([]);
   });
 
-  it('name every setting, and none that does not exist', () => {
+  it('name every setting, and no variable that does not exist', () => {
     const variables = Object.values(SETTINGS).map(({ variable }) => variable);
     const settings = read('docs/operations/settings.md');
     expect(variables.filter((variable) => !settings.includes(`\`${variable}\``))).to.deep.equal([]);
@@ -102,10 +102,10 @@ describe('the pages', () => {
     expect(unknown).to.deep.equal([]);
   });
 
-  it('list every error code under its status, and name none that does not exist', () => {
+  it('list every error code under its status, and name no code that does not exist', () => {
     const api = read('docs/api.md');
     const rows = [...api.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(([, status, code]) => [code, Number(status)]);
-    // A body of 429 has no code.
+    // A 429 response has no code.
     const { rate_limited: _, ...coded } = ERROR_STATUS;
     expect(Object.fromEntries(rows)).to.deep.equal(coded);
     const codes = named(/\b[45]\d\d `([a-z_]+)`/g).concat(named(/"code":"([a-z_]+)"/g));
@@ -113,7 +113,7 @@ describe('the pages', () => {
     expect(codes.filter((code) => !(code in coded) && code !== 'degraded')).to.deep.equal([]);
   });
 
-  it('say why commands are not run', () => {
+  it('give a reason for each command that is not run', () => {
     const starts = pages.flatMap(({ path, text }) =>
       [...text.matchAll(/^```(?:sh|bash|shell|console)\b.*$/gm)].map(([line]) => ({ path, line })),
     );

@@ -1,4 +1,4 @@
-/** The threat model of SECURITY.md: each thing that somebody cannot do names the test that tries it. */
+/** The threat model of SECURITY.md: each thing that an attacker cannot do names the test that tries it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,7 +6,7 @@ import { pageAt, SECURITY } from '../../support/pages.js';
 import { ROOT } from '../../support/sourceTree.js';
 
 const LINK = /\[([^\]]+)\]\((test\/[\w./]+)\)/g;
-/** Who the model must tell of. */
+/** Attackers that the model must cover. */
 const ATTACKERS = [
   ...['a stranger on the network', 'another user of the machine', 'a stranger in the NATS network'],
   ...['the role *coordinator* in NATS', 'the role *shard* in NATS', 'the role *operator* in NATS'],
@@ -17,10 +17,10 @@ const ATTACKERS = [
 describe('the threat model', () => {
   const rows = [...pageAt(SECURITY).text.matchAll(/^\|([^|]*)\|[^|]*\|(.*)\|$/gm)]
     .map(([, who = '', cannot = '']) => ({ who: who.trim(), cannot: cannot.trim() }))
-    // Without the two lines of its head.
+    // Skips the two header lines.
     .slice(2);
 
-  it('tells of everybody who may attack', () => {
+  it('covers every attacker', () => {
     expect(ATTACKERS.filter((attacker) => !rows.some(({ who }) => who.includes(`**${attacker}**`)))).to.deep.equal([]);
   });
 
