@@ -1,4 +1,7 @@
-/** The bill of materials of `npm run sbom`: what it lists, and that its hashes are those of the files and of the lock file. */
+/**
+ * The bill of materials of `npm run sbom`: its entries, and that its hashes equal those of the files and of the lock
+ * file.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -32,7 +35,7 @@ describe('the bill of materials', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  it('lists every package of the service with the hash of the lock file, and no tool', () => {
+  it('lists every package of the service with the hash of the lock file, and no build tool', () => {
     expect([bill.bomFormat, bill.metadata.component.name]).to.deep.equal(['CycloneDX', 'vouch']);
     const { packages } = readJson('package-lock.json');
     for (const name of HELD) {
@@ -48,7 +51,7 @@ describe('the bill of materials', () => {
     expect(TOOLS.filter((name) => named(name))).to.deep.equal([]);
   });
 
-  it('lists each binary with its SHA-256: those in packages, those that are compiled at the build and the NATS server', () => {
+  it('lists each binary of packages, of the build and of NATS with its SHA-256', () => {
     const inPackages = (name: string): string[] => (named(name).components ?? []).map((file) => file.name);
     expect(inPackages('blake3')).to.include('dist/wasm/nodejs/blake3_js_bg.wasm');
     for (const { name, components = [] } of bill.components)
@@ -62,7 +65,7 @@ describe('the bill of materials', () => {
     expect(named('nats-server').version).to.equal('2.9.10');
   });
 
-  it('names where each part comes from by an address', () => {
+  it('gives a URL as the origin of each part', () => {
     const addresses = bill.components.flatMap(({ externalReferences = [] }) =>
       externalReferences.map(({ url }) => url),
     );
@@ -70,7 +73,7 @@ describe('the bill of materials', () => {
     expect(addresses.filter((url) => !URL.canParse(url))).to.deep.equal([]);
   });
 
-  it('says under which licence each part is, and that the service depends on it', () => {
+  it("gives the licence of each part, and the service's dependencies", () => {
     expect(bill.components.filter((component) => licenceOf(component) === 'none stated')).to.deep.equal([]);
     const lines = licenceLines(bill);
     expect(lines.find((line) => line.startsWith('BlueOak'))).to.match(/^BlueOak-1\.0\.0 +1 +lru-cache$/);

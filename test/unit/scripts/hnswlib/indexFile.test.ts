@@ -1,4 +1,4 @@
-/** The checks of hnswlib's files before hnswlib-node reads them, and the errors where it is missing. */
+/** The checks of hnswlib's files before hnswlib-node reads them, and the errors without hnswlib-node. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const ELEMENTS = [
   { label: 2n ** 63n, vector: [4, 5, 6] },
 ];
 
-describe('files of hnswlib', () => {
+describe('hnswlib files', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-hnswlib-'));
@@ -31,12 +31,12 @@ describe('files of hnswlib', () => {
     return indexFacts(path, 'some.index');
   };
 
-  it('an index says how many vectors it has, and of how many components', async () => {
+  it('an index file yields its number of vectors and its dimension', async () => {
     expect(await factsOf(hnswlibIndex(3, ELEMENTS))).to.deep.equal({ count: 2, dimension: 3 });
     expect(await factsOf(hnswlibIndex(1, []))).to.deep.equal({ count: 0, dimension: 1 });
   });
 
-  it('an index that is cut off within its vectors, at any byte, is refused', async () => {
+  it('an index that is cut within its vectors, at any byte, is refused', async () => {
     const whole = hnswlibIndex(3, ELEMENTS);
     for (let bytes = 0; bytes < whole.length; bytes++) {
       const says =
@@ -45,10 +45,10 @@ describe('files of hnswlib', () => {
     }
   });
 
-  it('a file of something else is refused', async () => {
+  it('a file of another format is refused', async () => {
     for (const fill of [0, 1, 0xff])
       expect((await rejection(factsOf(Buffer.alloc(1_000, fill)))).message).to.match(/is not an index of hnswlib's/);
-    // Room for fewer vectors than there are, and for more than can be linked.
+    // Capacity below the number of vectors, and above what can be linked.
     for (const most of [1n, 2n ** 60n]) {
       const odd = hnswlibIndex(3, ELEMENTS);
       odd.writeBigUInt64LE(most, 8);
@@ -57,7 +57,7 @@ describe('files of hnswlib', () => {
     expect((await rejection(factsOf(hnswlibIndex(0, ELEMENTS)))).message).to.match(/is not an index of hnswlib's/);
   });
 
-  it('documents are cut out of their list, whatever their texts hold', () => {
+  it('documents are cut out of the docstore list, whatever their texts contain', () => {
     const documents = [
       { pageContent: 'a "quoted" \\ ] } text', metadata: { deep: [[{ a: [] }], '[{'] } },
       { pageContent: '', metadata: {}, id: 'x' },
@@ -72,7 +72,7 @@ describe('files of hnswlib', () => {
     expect(documentsIn(Buffer.from('[]'), 'docstore.json').size).to.equal(0);
   });
 
-  it('a list of documents that is cut short or has other entries is refused', () => {
+  it('a docstore that is cut short or has malformed entries is refused', () => {
     const text = JSON.stringify([['0', { pageContent: 'a]', metadata: { b: ['c'] } }]]);
     for (let chars = 0; chars < text.length; chars++)
       expect(() => documentsIn(Buffer.from(text.slice(0, chars)), 'docstore.json')).to.throw(/^docstore\.json is cut/);
@@ -99,7 +99,7 @@ describe('files of hnswlib', () => {
     expect(() => documentsIn(Buffer.from('[] []'), 'docstore.json')).to.throw(/^docstore\.json is cut short/);
   });
 
-  it('the command lines name the folder or the file, and the space', () => {
+  it('the command lines take a folder or a file, and the space', () => {
     const load = (...args: string[]) => parseLoad([...args, '--collection', 'c']);
     expect(load('/s', '--from', 'hnswlib')).to.deep.include({
       origin: { kind: 'hnswlib', path: '/s', space: undefined },
@@ -122,7 +122,7 @@ describe('files of hnswlib', () => {
   });
 
   describe('without hnswlib-node', () => {
-    /** Loads an index while `member` of Node's modules fails for hnswlib-node. Returns what it says. */
+    /** Loads an index while `member` of Node's modules fails for hnswlib-node. Returns the output. */
     const loadWithout = async (member: '_load' | '_resolveFilename', message: string): Promise<string> => {
       const [index, without] = [join(folder, 'small.index'), join(folder, 'without.cjs')];
       await writeFile(index, hnswlibIndex(3, ELEMENTS));
@@ -143,20 +143,20 @@ describe('files of hnswlib', () => {
       return load.output.trimEnd();
     };
 
-    it('a load says in one line what to install', async () => {
+    it('a load names the package to install, in one line', async () => {
       expect(await loadWithout('_resolveFilename', 'Cannot find module')).to.equal(
         `✘ load          hnswlib-node is not installed: npm install hnswlib-node in ${folder} compiles it, which takes g++, make and python3`,
       );
     });
 
-    it('a load says in one line what compiles it', async () => {
+    it('a load names the command that compiles the package, in one line', async () => {
       const message = 'Could not locate the bindings file. Tried:\n → /a\n → /b';
       expect(await loadWithout('_load', message)).to.equal(
         '✘ load          hnswlib-node is not compiled for this Node (Could not locate the bindings file): npm rebuild hnswlib-node does that, which takes g++, make and python3',
       );
     });
 
-    it('set-up names the tools of a compiler that are missing in one line, and starts none', async () => {
+    it('set-up names the missing compiler tools in one line and starts none', async () => {
       const { compileHnswlib } = await hnswlibSetup();
       const { PATH } = process.env;
       process.env.PATH = folder;

@@ -9,7 +9,7 @@ import { launchNode } from '../../../support/launch/process.js';
 
 const KEYS = fileURLToPath(new URL('../../../../scripts/keys.js', import.meta.url));
 
-describe('a master key for several machines', () => {
+describe('the command keys master', () => {
   let folder: string;
 
   before(() => {
@@ -23,7 +23,7 @@ describe('a master key for several machines', () => {
     return { code, output: command.output };
   }
 
-  it('is made once, for its owner alone, and never shown', async () => {
+  it('makes the key once, readable by its owner only, and never prints it', async () => {
     const { code, output } = await run('--out', 'master.key');
     expect(code, output).to.equal(0);
     const file = join(folder, 'master.key');
@@ -38,7 +38,7 @@ describe('a master key for several machines', () => {
     expect((await readMasterKeyFile(file))![0]!.id).to.equal(key!.id);
   });
 
-  it('needs a file to be in', async () => {
+  it('fails without --out and writes nothing', async () => {
     const { code, output } = await run();
     expect(code).to.equal(2);
     expect(output).to.include('master takes --out, the file of the new key');

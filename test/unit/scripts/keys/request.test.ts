@@ -10,8 +10,8 @@ import { expectCode } from '../../../support/expectations.js';
 const create = (...more: string[]): KeyRequest =>
   parseKeyRequest(['create', '--project', 'p', '--scope', 'read_only', ...more]);
 
-describe('the bounds of a key that is made by a command', () => {
-  it('an expiry is at most the 136 years that the API takes', () => {
+describe('the arguments of keys create', () => {
+  it('an expiry is at most the 136 years that the API accepts', () => {
     expect(create('--expires', '49710d')).to.include({ validMs: 49_710 * 86_400_000 });
     for (const expires of ['49711d', '999999w'])
       expect(() => create('--expires', expires)).to.throw(
@@ -20,7 +20,7 @@ describe('the bounds of a key that is made by a command', () => {
       );
   });
 
-  it('a label has at most the 100 characters that the API takes', async () => {
+  it('a label has at most the 100 characters that the API accepts', async () => {
     expect(create('--label', 'a'.repeat(100))).to.include({ label: 'a'.repeat(100) });
     expect(() => create('--label', 'a'.repeat(101))).to.throw(
       UsageError,

@@ -1,4 +1,6 @@
-/** The rotation of the master key: beside a service that runs, ended at any step, and what is left of the old key after it. */
+/**
+ * The rotation of the master key: beside running shards, killed at any step, and without a remainder of the old key.
+ */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,14 +23,14 @@ import { freshKeyId, listed, shredded } from '../../../support/suites/vaultStora
 
 const AAD = Buffer.from('collection 1');
 
-/** A record under a key of its own. */
+/** A record under its own data key. */
 interface Kept {
   readonly keyId: string;
   readonly plaintext: Buffer;
   readonly sealed: Awaited<ReturnType<DataKeys['encrypt']>>;
 }
 
-/** What a shard does with its vault. */
+/** The use that a shard makes of its vault. */
 class Shard {
   readonly kept: Kept[] = [];
 
@@ -91,7 +93,7 @@ describe('the rotation of the master key', () => {
     for (let n = 0; n < records; n++) await shard.insert();
     return shard;
   };
-  /** Nothing is left of the old key and of what it had wrapped, and a copy of its file opens nothing. */
+  /** Asserts that the old key and its wrapped keys are erased, and that a copy of the old key file opens no entry. */
   async function expectOver(old: { wraps: Record<string, Uint8Array>; master: Uint8Array }, oldCopy: string) {
     expect(await findBytes(join(folder, 'vault'), old.wraps)).to.deep.equal([]);
     expect(await findBytes(join(folder, 'keys'), { master: old.master })).to.deep.equal([]);
@@ -109,7 +111,7 @@ describe('the rotation of the master key', () => {
     return { old: { wraps: await wrappedKeys(vault), master: (await readMasterKeyFile(file))![0]!.bytes }, copy };
   };
 
-  it('wraps every key anew, erases what was, and leaves every record readable', async () => {
+  it('wraps every key again, erases the old forms, and leaves every record readable', async () => {
     const shard = await shardWith(40);
     await vault.create('p', freshKeyId(), shredded(1));
     const { old, copy } = await beforeIt();
@@ -125,7 +127,7 @@ describe('the rotation of the master key', () => {
     await shard.readAll();
   });
 
-  it('loses no key that is made, used or shredded meanwhile', async () => {
+  it('loses no key that is made, used or shredded during it', async () => {
     const shard = await shardWith(60);
     const { old, copy } = await beforeIt();
     const doomed = await Promise.all(Array.from({ length: 5 }, () => shard.insert()));
@@ -153,7 +155,7 @@ describe('the rotation of the master key', () => {
     await expectOver(old, copy);
   });
 
-  it('goes on where it was ended, at whatever step, and everything can be read in between', async () => {
+  it('continues after a kill at any step, and every record is readable in between', async () => {
     const { int } = seededRandom(testSeed());
     const modules = Object.fromEntries(
       ['scripts/keys/rotateMaster', 'shared/vault/directoryVault', 'shared/clock'].map((path) => [
@@ -172,7 +174,7 @@ describe('the rotation of the master key', () => {
     const shard = await shardWith(3);
     const { old, copy } = await beforeIt();
     const ends: string[] = [];
-    // Steps of a whole rotation of three keys; each run has less to do, or begins another.
+    // A whole rotation of three keys has about 140 steps; later runs have fewer left, or start another rotation.
     for (let step = 1 + int(5); step < 140; step += 4 + int(9)) {
       const { signal, printed, code } = await runProgram(killedAt(step, program));
       expect(code === 0 || signal === 'SIGKILL', `${step} ${printed}`).to.equal(true);
@@ -185,7 +187,7 @@ describe('the rotation of the master key', () => {
     await expectOver(old, copy);
   });
 
-  it('can be prepared, so that the other machines have the new key before anything depends on it', async () => {
+  it('can be prepared, so that other machines get the new key before any entry depends on it', async () => {
     const shard = await shardWith(5);
     const { old, copy } = await beforeIt();
     const elsewhere = join(folder, 'elsewhere.key');
@@ -202,7 +204,7 @@ describe('the rotation of the master key', () => {
     await expectOver(old, copy);
   });
 
-  it('leaves an entry usable to who has read it before', async () => {
+  it('leaves an entry usable for a shard that has read it before', async () => {
     const shard = await shardWith(1);
     const stored = (await vault.get('p', shard.kept[0]!.keyId))!;
     await rotated();
@@ -214,7 +216,7 @@ describe('the rotation of the master key', () => {
     expect((await late.keys.decrypt(stored, again, AAD)).equals(plaintext)).to.equal(true);
   });
 
-  it('keeps a machine that was not given the new key from making keys under the old one', async () => {
+  it('stops a machine without the new key from making keys under the old one', async () => {
     await shardWith(2);
     const elsewhere = join(folder, 'elsewhere.key');
     await cp(file, elsewhere);
@@ -228,7 +230,7 @@ describe('the rotation of the master key', () => {
     await other.readAll();
   });
 
-  it('is refused where the file is not the one, where there is none, and where nothing is under it', async () => {
+  it("fails for another vault's key file, for a missing file, and for an empty vault", async () => {
     expect((await rejection(rotated())).message).to.contain(`there is no master key file ${file}`);
     await shardWith(1);
     const stranger = join(folder, 'stranger.key');
@@ -249,7 +251,7 @@ describe('the rotation of the master key', () => {
     await shard.readAll();
   });
 
-  it('keeps the old key for entries that are damaged, until they are mended or given up', async () => {
+  it('keeps the old key while entries are damaged, until they are repaired or abandoned', async () => {
     const shard = await shardWith(4);
     const { keyId } = await shard.insert();
     const path = join(folder, 'vault/70', keyId);
@@ -266,7 +268,7 @@ describe('the rotation of the master key', () => {
     expect(await readMasterKeyFile(file)).to.have.length(1);
   });
 
-  it('works over JetStream beside shards that use it', async () => {
+  it('works over JetStream beside running shards', async () => {
     const nats = await startTestNats();
     const platforms = new ClusterPlatforms();
     try {

@@ -1,4 +1,4 @@
-/** Files that pyarrow, DuckDB and NumPy wrote, by `files/make.py`: what becomes of each type they can hold. */
+/** Files written by pyarrow, DuckDB and NumPy (`files/make.py`): the value that each of their types becomes. */
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const COLUMNS: Columns = {
 
 const pathOf = (name: string): string => join(ROOT, 'test/unit/scripts/load/files', name);
 
-/** The metadata of each row of a file, or why the row does not fit. */
+/** Metadata of each row of a file, or the reason why the row is rejected. */
 async function loaded(name: string, columns: Columns = COLUMNS): Promise<unknown[]> {
   const rows: unknown[] = [];
   const format = FORMATS.find((each) => name.endsWith(`.${each}`)) as Format;
@@ -33,7 +33,7 @@ function metadataOrFault(fields: Record<string, unknown>, columns: Columns): unk
   }
 }
 
-/** The vector of each row, of a field of bytes, or why the row does not fit. */
+/** Vector of each row from a field of bytes, or the reason why the row is rejected. */
 async function vectorsIn(name: string, vector: string, vectorBytes: string): Promise<unknown[]> {
   const columns: Columns = { ...COLUMNS, vector, metadata: [], vectorBytes: vectorBytesIn(vectorBytes) };
   const vectors: unknown[] = [];
@@ -59,7 +59,7 @@ async function failureOf(name: string): Promise<string> {
   }
 }
 
-/** Type of pyarrow → value in the first row and in the second. */
+/** Type of pyarrow → values of the first and the second row. */
 const PYARROW: Readonly<Record<string, readonly [unknown, unknown]>> = {
   bool: [true, null],
   int8: [-128, null],
@@ -125,7 +125,7 @@ describe('files that other programs wrote', () => {
       ]);
     });
 
-  it('.parquet: bytes are refused as a vector, and numbers of every other type are taken', async () => {
+  it('.parquet: a vector may be of any numeric type, and bytes are refused without --vector-bytes', async () => {
     const vectorOf = async (vector: string): Promise<unknown[]> =>
       loaded('pyarrow-types.parquet', { ...COLUMNS, vector, metadata: [] });
     expect((await vectorOf('fixed'))[0]).to.equal(
@@ -138,7 +138,7 @@ describe('files that other programs wrote', () => {
     expect((await vectorOf('list'))[0]).to.equal('list holds null, which is no number');
   });
 
-  it('.parquet: bytes are vectors of the type that is named, and other bytes are rejected with the field', async () => {
+  it('.parquet: bytes are read as vectors of the named type, and malformed bytes are rejected with their field', async () => {
     const sizes = { float32: 4, float64: 8, float16: 2 };
     for (const [type, size] of Object.entries(sizes)) {
       const [first, longer, last] = await vectorsIn('pyarrow-vectors.parquet', type, type);
@@ -156,7 +156,7 @@ describe('files that other programs wrote', () => {
     expect(lists[0]).to.equal('fixedList holds no bytes: leave out --vector-bytes');
   });
 
-  it('.csv and .jsonl: bytes that are written as hex or base64 are vectors where the option says so', async () => {
+  it('.csv and .jsonl: hex or base64 is read as vector bytes where --vector-bytes says so', async () => {
     expect(await vectorsIn('sqlite-vectors.csv', 'embedding', 'float32,hex')).to.deep.equal([[1.5, -2]]);
     expect(await vectorsIn('sqlite-vectors.csv', 'prefixed', 'float32')).to.deep.equal([[1.5, -2]]);
     expect(await vectorsIn('numpy-base64.jsonl', 'embedding', 'float32,base64')).to.deep.equal([[1.5, -2]]);
@@ -171,7 +171,7 @@ describe('files that other programs wrote', () => {
       expect(vectorBytesIn(option), option).to.equal(undefined);
   });
 
-  it('.parquet: every compression is read, also of pages without a value', async () => {
+  it('.parquet: every compression is read, also in pages without a value', async () => {
     for (const codec of ['none', 'snappy', 'gzip', 'brotli', 'lz4', 'zstd'])
       expect(await loaded(`pyarrow-${codec}.parquet`), codec).to.deep.equal([
         { text: 'ab'.repeat(20), nothing: null },
@@ -199,7 +199,7 @@ describe('files that other programs wrote', () => {
     );
   });
 
-  it('.parquet: rows of a group are whole whatever pages hold their columns', async () => {
+  it('.parquet: rows of a row group are complete however its columns are split into pages', async () => {
     const rows = await loaded('pyarrow-pages.parquet');
     const expected = Array.from({ length: 600 }, (_, n) => ({
       n,
@@ -209,7 +209,7 @@ describe('files that other programs wrote', () => {
     expect(rows).to.deep.equal(expected);
   });
 
-  it('.parquet: each byte of a large group of rows is read once', async () => {
+  it('.parquet: each byte of a large row group is read once', async () => {
     const path = pathOf('pyarrow-pages.parquet');
     const probe = await open(path);
     const prototype = Object.getPrototypeOf(probe) as { read: (...args: unknown[]) => Promise<unknown> };
@@ -226,7 +226,7 @@ describe('files that other programs wrote', () => {
       prototype.read = read;
     }
     const { size } = await stat(path);
-    // The end of the file, which says where its columns are, is read once more.
+    // Twice, because the footer with the columns' offsets is read once more.
     expect(counts.reduce((sum, count) => sum + count, 0)).to.be.at.most(2 * size);
   });
 
@@ -246,7 +246,7 @@ describe('files that other programs wrote', () => {
       expect(value, name).to.deep.equal(ends[name as 'date'] ?? null);
   });
 
-  it('.csv and .jsonl of DuckDB: texts of any content; a whole number beyond 2^53 is refused in JSON', async () => {
+  it('.csv and .jsonl of DuckDB: texts are read with any content, JSON numbers beyond 2^53 are refused', async () => {
     const text: Columns = { ...COLUMNS, metadata: ['text', 'nothing', 'price', 'made', 'inner'] };
     expect(await loaded('duckdb.csv', text)).to.deep.equal([
       { text: 'a "b", ü\nc', nothing: '', price: '1.10', made: '2026-01-02 03:04:05' },
@@ -257,7 +257,7 @@ describe('files that other programs wrote', () => {
     expect((await loaded('duckdb.jsonl'))[0]).to.match(/^big holds .*, which is not read to its last digit/);
   });
 
-  it('.npy of NumPy: every type of numbers is read, in either byte order', async () => {
+  it('.npy of NumPy: every numeric type is read, in either byte order', async () => {
     for (const kind of ['f2', 'f4', 'f8', 'i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8'])
       for (const order of ['le', 'be']) {
         const name = `numpy-${kind}-${order}.npy`;

@@ -7,7 +7,7 @@ import { type Format, formatOf, openFile } from '../../../../scripts/load/format
 import { isUnreadable, type Source } from '../../../../scripts/load/source.js';
 import { fvecsOf, npyBytes, npyOf } from '../../../support/rigs/vectorFiles.js';
 
-/** Written by hyparquet-writer 0.17: two rows of a list as JSON, a text and an INT64. */
+/** Two rows of a JSON list, a text and an INT64, written by hyparquet-writer 0.17. */
 const PARQUET =
   'UEFSMRUGFSgVLFwVBBUAFQQVABUEFQAAAAMDEkQFAAAAWzEsMl0FAAAAWzMsNF0VBhUYFRxcFQQVABUEFQAVBBUAAAADAwokAQAAAGEBAAAAYh' +
   'UGFSQVKFwVBBUAFQQVABUEFQAAAAMDEDzRBwAAAAAAANIHAAAAAAAAFQQZTEgEcm9vdBUGABUMJQIYCWVtYmVkZGluZyUmABUMJQIYBHRleHQl' +
@@ -50,7 +50,7 @@ describe('files of rows', () => {
     return 'none';
   };
 
-  it('.jsonl: an object a line, or a bare vector; a line that is none is told by its number', async () => {
+  it('.jsonl: a line is an object or a bare vector; any other is reported by its number', async () => {
     const text = '\uFEFF{"vector":[1,2],"a":{"b":3}}\r\n\n[3,4]\n{"vector"\n5\n{"vector":[5,6]}';
     const rows = await read(await opened('jsonl', text));
     expect(rows.slice(0, 2)).to.deep.equal([
@@ -62,7 +62,7 @@ describe('files of rows', () => {
     expect((rows[3] as string[])[1]).to.equal('the line is no object of JSON');
   });
 
-  it('.csv: quoted fields with commas, quotes and lines in them', async () => {
+  it('.csv: quoted fields may contain commas, quotes and line ends', async () => {
     const source = await opened('csv', 'vector,text\n"[1, 2]","a ""b"", c\nd"\n"3 4",e\n');
     expect(await read(source)).to.deep.equal([
       [1, { vector: '[1, 2]', text: 'a "b", c\nd' }],
@@ -71,7 +71,7 @@ describe('files of rows', () => {
     expect(await failureOf(await opened('csv', 'a,b\n1,2,3\n'))).to.match(/^\d+\.csv is no proper CSV: /);
   });
 
-  it('.npy: every kind of number, of either byte order', async () => {
+  it('.npy: every numeric type is read, in either byte order', async () => {
     expect(
       await read(
         await opened(
@@ -108,7 +108,7 @@ describe('files of rows', () => {
       ]);
   });
 
-  it('.npy: what is no table of vectors is refused, and says what to do', async () => {
+  it('.npy: a file that is not a table of vectors is refused with advice', async () => {
     const some = new Uint8Array(16);
     expect(await failureOf(await opened('npy', 'hello'))).to.match(/is no \.npy file$/);
     expect(await failureOf(await opened('npy', npyBytes('|O8', '(1, 2)', some)))).to.match(/numpy\.float32$/);
@@ -117,7 +117,7 @@ describe('files of rows', () => {
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(3, 2)', some)))).to.match(/ends within row 3 of 3$/);
   });
 
-  it('.fvecs, .bvecs and .ivecs: each vector with its length before it', async () => {
+  it('.fvecs, .bvecs and .ivecs: each vector is read by its length prefix', async () => {
     const source = await opened(
       'fvecs',
       fvecsOf([
@@ -138,7 +138,7 @@ describe('files of rows', () => {
     expect(await failureOf(await opened('fvecs', Uint8Array.of(2, 0, 0, 0, 1)))).to.match(/ends within vector 1$/);
   });
 
-  it('.parquet: lists of numbers, texts and whole numbers', async () => {
+  it('.parquet: lists of numbers, texts and whole numbers are read', async () => {
     const source = await opened('parquet', Buffer.from(PARQUET, 'base64'));
     expect(await read(source)).to.deep.equal([
       [1, { embedding: [1, 2], text: 'a', year: '2001n' }],
@@ -148,7 +148,7 @@ describe('files of rows', () => {
     expect(await failureOf(await opened('parquet', 'hello hello'))).to.match(/is no Parquet file/);
   });
 
-  it('beside: the fields of two files, row by row, which must be as long', async () => {
+  it('beside: the fields of two files are joined row by row, and different lengths are refused', async () => {
     const vectors = npyOf([
       [1, 2],
       [3, 4],

@@ -1,4 +1,4 @@
-/** Rows of hnswlib's files, read by hnswlib-node, which is compiled for it. */
+/** Rows of hnswlib's files, read by hnswlib-node, which is compiled for this test. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const COLUMNS: Columns = {
   ...{ metadata: 'rest', isNormalised: false, numbers: new Set<string>() },
 };
 
-/** The fields of each row, or why it cannot be read, by its number. */
+/** Fields of each row, or the reason why it cannot be read, by row number. */
 async function read(source: Source): Promise<Record<number, Fields | string>> {
   const rows: Record<number, Fields | string> = {};
   for await (const row of source.rows()) rows[row.number] = isUnreadable(row) ? row.fault : row.fields;
@@ -38,7 +38,7 @@ describe('a load from hnswlib', () => {
     await writeFile(path, bytes);
     return path;
   };
-  /** A store, whose files are left out where their content is undefined. */
+  /** Folder of a store. A file is left out if its content is undefined. */
   const storeOf = async (index: Uint8Array | undefined, documents: unknown, args: unknown): Promise<string> => {
     const path = join(folder, `store${++stores}`);
     await mkdir(path);
@@ -51,8 +51,8 @@ describe('a load from hnswlib', () => {
   const faultOf = async (path: string, space?: Space): Promise<string> =>
     (await rejection(hnswlibSource(path, space).then(read))).message;
 
-  describe('an index file', () => {
-    it('yields its vectors in the order of labels, which become ids and tags, without deleted ones', async () => {
+  describe('from an index file', () => {
+    it('yields undeleted vectors in the order of their labels, which become ids and tags', async () => {
       const index = new (hnswlibNode().HierarchicalNSW)('l2', 2);
       index.initIndex(1_000);
       for (let i = 999; i >= 0; i--) index.addPoint([i, -0.5], 5 * i);
@@ -72,7 +72,7 @@ describe('a load from hnswlib', () => {
       expect(rowOf(rows[1]![1] as Fields, COLUMNS, source.usual)).to.include({ externalId: '5', tag: 5 });
     });
 
-    it('rejects a row whose label exceeds 32 bits, which hnswlib-node would cut off', async () => {
+    it('rejects a row whose label exceeds 32 bits, which hnswlib-node would truncate', async () => {
       const labels = [1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
       const elements = labels.map((label, i) => ({ label, vector: [i] }));
       const rows = await read(await hnswlibSource(await indexOf(hnswlibIndex(1, elements)), 'l2'));
@@ -82,7 +82,7 @@ describe('a load from hnswlib', () => {
       expect(Object.values(rows).filter((row) => typeof row === 'string')).to.have.length(5);
     });
 
-    it('is refused where it is cut off at any byte, or continues', async () => {
+    it('fails if the file is cut at any byte, or has bytes after its end', async () => {
       const whole = hnswlibIndex(2, [
         { label: 0n, vector: [1, 2] },
         { label: 1n, vector: [3, 4] },
@@ -96,7 +96,7 @@ describe('a load from hnswlib', () => {
       );
     });
 
-    it('is refused where two vectors have one label', async () => {
+    it('fails if two vectors have one label', async () => {
       const twice = [1, 2].map((component) => ({ label: 5n, vector: [component] }));
       expect(await faultOf(await indexOf(hnswlibIndex(1, twice)), 'l2')).to.match(
         /^\d+\.index is damaged: its 2 vectors have 1 labels$/,
@@ -115,11 +115,11 @@ describe('a load from hnswlib', () => {
         );
     });
 
-    it('yields nothing where it is empty', async () => {
+    it('yields no row if the file is empty', async () => {
       expect(await read(await hnswlibSource(await indexOf(hnswlibIndex(3, [])), 'cosine'))).to.deep.equal({});
     });
 
-    it('needs the space, whose line says whether the order stays', async () => {
+    it('needs the space, and remarks where the order of results changes', async () => {
       const path = await indexOf(hnswlibIndex(1, [{ label: 0n, vector: [1] }]));
       expect(await faultOf(path)).to.match(/^\d+\.index does not say how it compares: --space says whether by l2, ip,/);
       const remarkOf = async (space: Space): Promise<string | undefined> => (await hnswlibSource(path, space)).remark;
@@ -132,12 +132,12 @@ describe('a load from hnswlib', () => {
       );
     });
 
-    it('is refused where it does not exist', async () => {
+    it('fails if the file does not exist', async () => {
       expect(await faultOf(join(folder, 'none'), 'l2')).to.match(/\/none does not exist$/);
     });
   });
 
-  describe('a store of LangChain.js', () => {
+  describe('from a LangChain.js store', () => {
     const ARGS = { space: 'ip', numDimensions: 1, docstore: { _docs: {} }, index: {} };
     const index = hnswlibIndex(1, [
       { label: 0n, vector: [0.5] },
@@ -152,7 +152,7 @@ describe('a load from hnswlib', () => {
       id,
     });
 
-    it('yields texts, ids and metadata, and rejects vectors and documents that are alone', async () => {
+    it('yields texts, ids and metadata, and rejects vectors without documents and the reverse', async () => {
       const nested = { id: 'own', text: 7, big: 1, list: [{ a: [null] }] };
       const documents = [
         ['0', documentOf('a', nested, 'first')],
@@ -180,7 +180,7 @@ describe('a load from hnswlib', () => {
       });
     });
 
-    it('keeps numbers beyond 2^53, and has single rows rejected for repeated keys and other bytes than UTF-8', async () => {
+    it('keeps numbers beyond 2^53, and rejects single rows with repeated keys or invalid UTF-8', async () => {
       const path = await storeOf(
         hnswlibIndex(
           1,
@@ -200,7 +200,7 @@ describe('a load from hnswlib', () => {
       expect(rows[4]).to.deep.include({ a: 3 });
     });
 
-    it('is refused where a file is missing or contradicts another', async () => {
+    it('fails if a file is missing or contradicts another', async () => {
       const refused = async (path: Promise<string>, says: RegExp, space?: Space): Promise<void> => {
         expect(await faultOf(await path, space)).to.match(says);
       };

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type Format, openFile } from '../../../../scripts/load/formats/open.js';
 import { isUnreadable } from '../../../../scripts/load/source.js';
 
-describe('lines of text', () => {
+describe('lines of a text file', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-lines-'));
@@ -13,7 +13,7 @@ describe('lines of text', () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   let files = 0;
-  /** The fields of each row, or why it cannot be read. */
+  /** Fields of each row, or the reason why it cannot be read. */
   const read = async (format: Format, content: string | Buffer): Promise<unknown[]> => {
     const path = join(folder, `${++files}`);
     await writeFile(path, content);
@@ -31,7 +31,7 @@ describe('lines of text', () => {
   };
   const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-  it('a row that is not UTF-8 is refused with its byte, and the rows around it are read', async () => {
+  it("a row that is not UTF-8 is refused with the byte's position, and the others are read", async () => {
     const fault = 'byte 23 of the line, 0xE9, is not UTF-8: convert it to UTF-8';
     const lines = Buffer.concat([latin1('{"n":1,"text":"naive, é"}\n'), Buffer.from('{"text":"é"}\n{"n":2}')]);
     expect(await read('jsonl', lines)).to.deep.equal([fault, { text: 'é' }, { n: 2 }]);
@@ -41,7 +41,7 @@ describe('lines of text', () => {
       'byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8',
       { id: '3', text: '😀' },
     ]);
-    // Halves of surrogate pairs, a character that is written too long, and one that is cut short.
+    // Halves of surrogate pairs, an overlong encoding, and a truncated character.
     for (const bytes of ['eda080', 'c0af', 'f0908d'])
       expect(await read('jsonl', Buffer.from(`7b2261223a22${bytes}227d`, 'hex')), bytes).to.match(/is not UTF-8/);
   });
@@ -79,7 +79,7 @@ describe('lines of text', () => {
     expect(await read('csv', quoted)).to.deep.equal([{ a: '1\r\n2', b: '3\n' }]);
   });
 
-  it('the separators of Unicode end no line', async () => {
+  it('Unicode separators do not end a line', async () => {
     for (const separator of ['\u2028', '\u2029', '\u0085', '\v', '\f']) {
       const text = `a${separator}b`;
       expect(await read('jsonl', `{"text":${JSON.stringify(text)}}\n{"text":"c"}\n`)).to.deep.equal([
@@ -90,14 +90,14 @@ describe('lines of text', () => {
     }
   });
 
-  it('lines and characters that pieces of the file cut in two are whole', async () => {
+  it('lines and characters that are split between two reads are joined', async () => {
     const text = 'é'.repeat(700_001);
     const rows = [{ a: `x${text}` }, { a: text }, { a: `xyz${text}` }];
     expect(await read('jsonl', rows.map((row) => JSON.stringify(row)).join('\r\n'))).to.deep.equal(rows);
     expect(await read('csv', `a\r\n${rows.map(({ a }) => a).join('\r\n')}`)).to.deep.equal(rows);
   });
 
-  it('two columns of one title are refused, and a title may be the name of anything', async () => {
+  it('two columns of one title are refused, and a title may be `__proto__` or `constructor`', async () => {
     expect(await failureOf('csv', 'vector,place,place\n1,Rome,Oslo\n')).to.match(
       /has two columns of the title "place": rename one$/,
     );
@@ -108,7 +108,7 @@ describe('lines of text', () => {
     ]);
   });
 
-  it('a repeated key is refused wherever it is in the row', async () => {
+  it('a repeated key is refused at any depth of the row', async () => {
     const [top, deep, different] = await read(
       'jsonl',
       '{"a":1,"a":2}\n{"a":[{"b":1,"b":1}]}\n{"a":{"b":1},"b":{"b":1}}',

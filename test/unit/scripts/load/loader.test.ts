@@ -21,13 +21,13 @@ interface Body {
   readonly request_ids: readonly string[];
 }
 
-/** A collection in memory that takes upserts as the service does. */
+/** In-memory collection that takes upserts like the service. */
 class Collection {
   readonly texts = new Map<string, string>();
   requests = 0;
-  /** Called with each body. */
+  /** Callback for each request. */
   onRequest = (): void => {};
-  /** Leaves out the id of the last row. */
+  /** Omits the id of the last row from the answer. */
   isForgetful = false;
 
   async ask(_method: string, _path: string, { bytes }: Packed): Promise<{ ids: number[] }> {
@@ -76,11 +76,11 @@ describe('a load in batches', () => {
   const rowsOf = (count: number, idOf: (row: number) => string): Fields[] =>
     Array.from({ length: count }, (_, i) => ({ vector: [1], id: idOf(i), text: `t${i}` }));
 
-  it('needs no more requests for repeated external ids, and stores the last row of each', async () => {
+  it('sends no additional requests for repeated external ids, and stores the last row of each', async () => {
     await loaderOf(rowsOf(4_000, (row) => `a${row}`)).load(PROGRESS);
     const { requests } = collection;
     collection = new Collection();
-    // Next to each other, and across batches.
+    // Repeated next to each other, and across batches.
     const loader = loaderOf(rowsOf(4_000, (row) => (row % 4 < 2 ? `near${row >> 2}` : `far${row % 2_000}`)));
     expect(await loader.load(PROGRESS)).to.equal(true);
     expect(collection.requests).to.equal(requests);
@@ -89,7 +89,7 @@ describe('a load in batches', () => {
     expect(loader.reached).to.include({ row: 4_000, inserted: 4_000, rejected: 0 });
   });
 
-  it('keeps the row before one of the same external id that the service refuses', async () => {
+  it('keeps the previous row of an external id if the service refuses the later one', async () => {
     const rows = rowsOf(8, (row) => `id${row >> 1}`).map((fields, i) =>
       i === 3 ? { ...fields, text: 'too long' } : fields,
     );
@@ -100,7 +100,7 @@ describe('a load in batches', () => {
     expect(loader.reached).to.include({ inserted: 7, rejected: 1 });
   });
 
-  it('ends where it is interrupted while a batch is halved, and counts nothing of that batch', async () => {
+  it('stops when interrupted while a batch is halved, and counts no row of that batch', async () => {
     const interrupted = new AbortController();
     const rows = rowsOf(500, (row) => `id${row}`).map((fields) => ({ ...fields, text: 'too long' }));
     collection.onRequest = () => {
@@ -112,7 +112,7 @@ describe('a load in batches', () => {
     expect(loader.reached).to.include({ row: 0, inserted: 0 });
   });
 
-  it('fails where the service takes fewer rows than it was sent', async () => {
+  it('fails if the service stores fewer rows than it was sent', async () => {
     collection.isForgetful = true;
     const error = await loaderOf(rowsOf(3, (row) => `id${row}`))
       .load(PROGRESS)
@@ -120,13 +120,13 @@ describe('a load in batches', () => {
     expect(error).to.equal('the service took 2 of 3 rows, up to row 3');
   });
 
-  it('without a file of rejects, the first row that does not fit ends the load', async () => {
+  it('without a rejects file ends at the first row that does not fit', async () => {
     const rejects = await Rejects.open(undefined, 0);
     const error = await rejects.add(7, 'a reason').catch((failure: Error) => failure.message);
     expect(error).to.match(/^row 7: a reason; --rejects FILE writes such rows there/);
   });
 
-  it('writes each rejected row once, also where the load was broken off behind it', async () => {
+  it('writes each rejected row once, also after an interruption behind it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'vouch-rejects-'));
     try {
       const path = join(folder, 'rejects.jsonl');

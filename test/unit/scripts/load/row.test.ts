@@ -13,7 +13,7 @@ const ONE = 65_536;
 
 const componentsOf = (vector: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(vector).buffer);
 
-describe('a row that is loaded', () => {
+describe('a loaded row', () => {
   const rowFrom = (fields: Fields, columns: Partial<Columns> = {}) => {
     const { vector, text, metadata } = rowOf(fields, { ...COLUMNS, ...columns }, USUAL);
     return { text, metadata, vector: [...componentsOf(vector)].map((component) => component / ONE) };
@@ -28,14 +28,14 @@ describe('a row that is loaded', () => {
     return 'none';
   };
 
-  it('has its vector and text where they usually are, and every other field as metadata', () => {
+  it('takes vector and text from their usual fields, and every other field as metadata', () => {
     expect(rowFrom({ embedding: [1, 0.5], document: 'a', year: 2001n, tags: ['x'] })).to.deep.equal({
       ...{ vector: [1, 0.5], text: 'a', metadata: { year: 2001, tags: ['x'] } },
     });
     expect(rowFrom({ vector: [1] })).to.deep.equal({ vector: [1], text: null, metadata: null });
   });
 
-  it('has the tag and the external id of the fields that are named, which are no metadata then', () => {
+  it('takes tag and external id from the named fields, which are then not metadata', () => {
     const columns = { ...COLUMNS, tag: 'n', id: 'key' };
     const row = (fields: Fields) => rowOf({ vector: [1], ...fields }, columns, USUAL);
     expect(row({ n: '7', key: 'ü', more: 1 })).to.deep.include({ tag: 7, externalId: 'ü', metadata: { more: 1 } });
@@ -57,7 +57,7 @@ describe('a row that is loaded', () => {
     expect(() => rowOf({ vector: [1], text: 5n }, COLUMNS, USUAL)).to.throw(RowFault, 'text holds 5, which is no text');
   });
 
-  it('takes fields that are named, also within objects', () => {
+  it('takes the named fields, also within objects', () => {
     const fields = { data: { e: [[9], [1, 2]], t: 'a' }, meta: { k: 1 }, other: 5, more: null };
     const named = { vector: 'data.e.1', text: 'data.t' } as const;
     expect(rowFrom(fields, { ...named, metadata: ['meta'] })).to.deep.equal({
@@ -70,7 +70,7 @@ describe('a row that is loaded', () => {
     expect(rowFrom({ 'a.b': [1], a: { b: [2] } }, { vector: 'a.b' }).vector).to.deep.equal([1]);
   });
 
-  it('reads a vector from text, and from a column each component', () => {
+  it('takes a vector from text, or from one column for each component', () => {
     for (const vector of ['[1, -2.5]', '1,-2.5', '1 -2.5', '{1;-2.5}', ' ( 1 , -2.5 ) '])
       expect(rowFrom({ vector }).vector, vector).to.deep.equal([1, -2.5]);
     const wide = { id: 'a', v0: '1', v1: '2', v2: '3', text: 't' };
@@ -81,7 +81,7 @@ describe('a row that is loaded', () => {
     });
   });
 
-  it('keeps what JSON lacks as JSON can hold it', () => {
+  it('converts values that JSON lacks to their closest JSON form', () => {
     const { metadata } = rowFrom({
       ...{ vector: [1], when: new Date(0), big: 2n ** 60n, bytes: Uint8Array.of(1), list: Float32Array.of(1.5) },
     });
@@ -93,12 +93,12 @@ describe('a row that is loaded', () => {
     });
   });
 
-  it('divides by the length where that is asked for', () => {
+  it('is divided by its length if --norm asks for it', () => {
     expect(rowFrom({ vector: [3, 4] }, { isNormalised: true }).vector).to.deep.equal([39_322 / ONE, 52_429 / ONE]);
     expect(rowFrom({ vector: [0, 0] }, { isNormalised: true }).vector).to.deep.equal([0, 0]);
   });
 
-  it('says what does not fit', () => {
+  it('is rejected with its field and the reason', () => {
     expect(faultOf({ a: 1 })).to.match(/^there is no field vector, .*: name the one of the vector with --vector$/);
     expect(faultOf({ vector: [1, 'x'] })).to.equal('vector holds "x", which is no number');
     expect(faultOf({ vector: [1, null] })).to.equal('vector holds null, which is no number');
@@ -111,7 +111,7 @@ describe('a row that is loaded', () => {
     expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('there are no fields from v1 to v9');
   });
 
-  it('is refused where a text of it would become another in UTF-8', () => {
+  it('is rejected if one of its texts has no UTF-8 encoding', () => {
     const half = '\ud800';
     for (const fields of [{ text: half }, { text: 'a', b: [{ c: half }] }, { text: 'a', [half]: 1 }])
       expect(faultOf({ vector: [1], ...fields })).to.equal('it has half of a surrogate pair, which UTF-8 cannot hold');
@@ -119,7 +119,7 @@ describe('a row that is loaded', () => {
     expect(rowFrom({ vector: [1], text: '\ud83d\ude00' }).text).to.equal('\ud83d\ude00');
   });
 
-  it('is sent with the components it has', () => {
+  it('is sent with exactly its components', () => {
     const random = seededRandom(testSeed());
     const extremes = [-(2 ** 31), 2 ** 31 - 1, 0, 1, -1, ONE, ONE - 1, 10 * ONE, 100 * ONE - 1, 10_000 * ONE];
     const vectors = Array.from({ length: 50 }, () =>

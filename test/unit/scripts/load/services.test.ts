@@ -1,4 +1,4 @@
-/** Rows of other services: PostgreSQL in WebAssembly, and servers of a few lines that answer as Qdrant and Chroma do. */
+/** Rows of other services: PostgreSQL in WebAssembly, and small servers that answer as Qdrant and Chroma do. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PGlite } from '@electric-sql/pglite';
@@ -11,7 +11,7 @@ import { qdrantSource } from '../../../../scripts/load/services/qdrant.js';
 import { type Fields, isUnreadable, type Source } from '../../../../scripts/load/source.js';
 import { freePort } from '../../../support/launch/freePort.js';
 
-/** The fields of each row, or why it cannot be read. */
+/** Fields of each row, or the reason why it cannot be read. */
 async function read(source: Source): Promise<(Fields | string)[]> {
   const rows: (Fields | string)[] = [];
   for await (const row of source.rows()) rows.push(isUnreadable(row) ? row.fault : row.fields);
@@ -25,7 +25,7 @@ const failureOf = (source: Source): Promise<string> =>
   );
 
 describe('rows of PostgreSQL', () => {
-  /** Type → a literal, and what becomes of it. */
+  /** Type → a literal and the value that it becomes. */
   const TYPES: Readonly<Record<string, readonly [literal: string, value: unknown]>> = {
     bool: ["'t'", true],
     int2: ['-32768', -32_768],
@@ -119,20 +119,20 @@ describe('rows of PostgreSQL', () => {
   });
 
   for (const ownZone of ['UTC', 'America/New_York'])
-    it(`every type keeps its value, whatever the settings of the server, in the time zone ${ownZone}`, async () => {
+    it(`keep the value of every type under any server settings, in the time zone ${ownZone}`, async () => {
       process.env.TZ = ownZone;
       const [row] = (await read(pgvectorSource(url, 'public.types'))) as [Fields];
       for (const [i, [type, [literal, value]]] of Object.entries(TYPES).entries())
         expect(row[`c${i}`], `${type} of ${literal}`).to.deep.equal(value);
     });
 
-  it('a row that cannot be read is refused, and the rows around it are read', async () => {
+  it('are rejected one by one if they cannot be read', async () => {
     const [first, second, third] = await read(pgvectorSource(url, 'twice'));
     expect([first, third]).to.deep.equal([{ n: { a: 1 } }, { n: { a: 3 } }]);
     expect(second).to.match(/a appears twice$/);
   });
 
-  it('tables of many pages and views are read to their end', async () => {
+  it('are read completely from views and from tables of many pages', async () => {
     const many = (await read(pgvectorSource(url, 'many'))) as Fields[];
     expect(many.map(({ n }) => n)).to.deep.equal(Array.from({ length: 2_500 }, (_, i) => i + 1));
     expect(await read(pgvectorSource(url, 'few'))).to.deep.equal([{ n: 1 }, { n: 2 }]);
@@ -141,20 +141,22 @@ describe('rows of PostgreSQL', () => {
     );
   });
 
-  it('a connection is closed when its rows are left', async () => {
+  it('close their connection when the reader stops early', async () => {
     for (let round = 0; round < 3; round++)
       for await (const row of pgvectorSource(url, 'many').rows()) if (row.number === 3) break;
     expect(await read(pgvectorSource(url, 'few'))).to.have.length(2);
   });
 });
 
-describe('rows of services with an interface of JSON', () => {
+describe('rows of services with a JSON interface', () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) server.close();
   });
 
-  /** Answers each request with the text that `answer` makes of its path and body; undefined: 404. */
+  /**
+   * Starts a server that answers each request with the text of `answer`, or with 404 for undefined. Returns its URL.
+   */
   async function answering(answer: (path: string, body: string) => string | undefined): Promise<string> {
     const server = createServer(async (request, response) => {
       const pieces: Buffer[] = [];
@@ -168,7 +170,7 @@ describe('rows of services with an interface of JSON', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** `points`: the JSON of each, by id. */
+  /** Qdrant with these `points`: the JSON of each, by id. */
   const qdrant = (points: ReadonlyMap<bigint, string>, counted = points.size): Promise<string> =>
     answering((path, body) => {
       if (path.endsWith('/count')) return `{"result":{"count":${counted}}}`;
@@ -190,7 +192,7 @@ describe('rows of services with an interface of JSON', () => {
     expect(rows[9]!.vector).to.deep.equal([1, 0.1234567890123456]);
   });
 
-  it('Qdrant: a payload hides no field of its point, and loses no key', async () => {
+  it('Qdrant: a payload hides no field of its point and loses no key', async () => {
     const url = await qdrant(
       new Map([
         [7n, '{"id":7,"payload":{"id":"sku","text":"x","vector":"north","payload.id":"y"},"vector":[1,0]}'],
@@ -205,7 +207,7 @@ describe('rows of services with an interface of JSON', () => {
     ]);
   });
 
-  it('Qdrant: fewer points than it counted are a failure', async () => {
+  it('Qdrant: fewer points than it counted fail the load', async () => {
     const url = await qdrant(new Map([[1n, '{"id":1,"vector":[1]}']]), 2);
     expect(await failureOf(qdrantSource(url, 'c', undefined))).to.equal(
       'c of Qdrant had 2 rows when the load began, and 1 were read: load it again',
@@ -226,7 +228,7 @@ describe('rows of services with an interface of JSON', () => {
         "documents":${list(([, document]) => document)},"metadatas":${list(([, , metadata]) => metadata)}}`;
     });
 
-  it('Chroma: metadata hide no field of their row, and lose no key', async () => {
+  it('Chroma: metadata hides no field of its row and loses no key', async () => {
     const url = await chroma([
       ['c1', 'null', '{"text":"the whole text","id":"m1","n":9007199254740993}'],
       ['c2', '"two"', '{"vector":"north","lang":"de"}'],
@@ -246,7 +248,7 @@ describe('rows of services with an interface of JSON', () => {
     ]);
   });
 
-  it('Chroma: other rows than it counted are a failure', async () => {
+  it('Chroma: fewer or more rows than it counted fail the load', async () => {
     const rows = Array.from({ length: 300 }, (_, i) => [`c${i}`, 'null', 'null'] as const);
     for (const counted of [299, 301])
       expect(await failureOf(chromaSource(await chroma(rows, counted), 'c', undefined))).to.equal(

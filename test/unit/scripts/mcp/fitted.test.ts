@@ -17,12 +17,12 @@ const answered = (items: readonly Item[], listing = HITS) =>
   fitted({ [listing.name]: items }, listing) as { left_out?: string; next?: number } & Record<string, Item[]>;
 
 describe('a bounded answer of MCP', () => {
-  it('is the whole answer where that fits, without left_out', () => {
+  it('is the whole answer, without left_out, if that fits', () => {
     const items = [{ id: 1, text: 'x'.repeat(ANSWER_BYTES_MAX - 100) }];
     expect(answered(items)).to.deep.equal({ results: items });
   });
 
-  it('shortens long texts alone, and keeps every item of a default search', () => {
+  it('shortens only long texts, and keeps every item of a default search', () => {
     const items = Array.from({ length: 10 }, (_, i) => ({ id: i, text: i === 3 ? 'short' : 'long '.repeat(100_000) }));
     const { results, left_out } = answered(items);
     expect(results!.map(({ id }) => id)).to.deep.equal(items.map(({ id }) => id));
@@ -49,7 +49,7 @@ describe('a bounded answer of MCP', () => {
     expect((other!.metadata as Record<string, unknown>)['…']).to.match(/^\[\d+ more keys\]$/);
   });
 
-  it('answers fewer items where their vectors do not fit, and continues behind the last one', () => {
+  it('has fewer items if their vectors do not fit, and continues behind the last one', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, vector: Array(128).fill(0.123456789) }));
     const { records, next, left_out } = answered(items, LISTED);
     expect(records!.length).to.be.within(10, 40);
@@ -57,13 +57,13 @@ describe('a bounded answer of MCP', () => {
     expect(left_out).to.include(`${100 - records!.length} of 100 records`);
   });
 
-  it('leaves out a vector that fits no answer', () => {
+  it('leaves out a vector that fits in no answer', () => {
     const { results, left_out } = answered([{ id: 1, vector: Array(32_768).fill(0.1), text: 'a' }]);
     expect(results).to.deep.equal([{ id: 1, text: 'a' }]);
     expect(left_out).to.include('vectors that are too large');
   });
 
-  it('never has more bytes than the bound, whatever the items hold', () => {
+  it('never exceeds the limit in bytes, whatever the items contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('\u0000', '"', '🎈', 'ä', 'x').chain((one) => fc.nat(20_000).map((n) => one.repeat(n))),
@@ -97,7 +97,7 @@ describe('a bounded answer of MCP', () => {
     expect(shortened(['a'], 100)).to.deep.equal(['a']);
   });
 
-  it('cuts no surrogate pair, and counts the bytes of escapes', () => {
+  it('does not split a surrogate pair, and counts the bytes of escapes', () => {
     expect(pieceOf('🎈🎈', 0, 7)).to.equal('🎈');
     expect(pieceOf('\u0000\u0000', 0, 11)).to.equal('\u0000');
     expect(pieceOf('abc', 1, 10)).to.equal('bc');

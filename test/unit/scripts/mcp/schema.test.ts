@@ -26,7 +26,7 @@ const faultOf = (given: unknown): string => {
 };
 
 describe('arguments of MCP', () => {
-  it('have a schema without the words that some models refuse, and defaults in descriptions', () => {
+  it('have a schema without the keywords that some models refuse, and defaults in descriptions', () => {
     expect(SCHEMA).to.deep.equal({
       type: 'object',
       required: ['name'],
@@ -51,13 +51,13 @@ describe('arguments of MCP', () => {
     });
   });
 
-  it('are absent where they are null, at every depth, except within free values', () => {
+  it('are treated as absent if null, at every depth except within free values', () => {
     const given = { name: 'a', k: null, with: null, filter: { x: null }, records: [{ vector: [1], text: null }] };
     expect(read(given)).to.deep.equal({ name: 'a', k: 10, filter: { x: null }, records: [{ vector: [1] }] });
     expect(withoutNulls(undefined, null)).to.equal(null);
   });
 
-  it('are refused with the name of the argument, what is expected and what was given', () => {
+  it("are refused with the argument's name, the expected and the given value", () => {
     expect(faultOf(undefined)).to.equal('name is missing: expected a text of at least 1 character');
     expect(faultOf([1])).to.equal('the arguments: expected an object, got a list of 1');
     const cases: readonly [given: object, fault: string][] = [
@@ -88,7 +88,7 @@ describe('arguments of MCP', () => {
     );
   });
 
-  it('are refused before they are checked where they are too many', () => {
+  it('are refused unchecked if they have more than 500000 numbers and fields', () => {
     const vector = Array(5_001).fill('a');
     const records = Array.from({ length: 100 }, () => ({ vector }));
     expect(faultOf({ name: 'a', records })).to.match(/^the arguments have more than 500000 numbers and fields/);

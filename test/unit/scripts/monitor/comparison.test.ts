@@ -1,4 +1,4 @@
-/** What a monitor with a key concludes from the logs of collections. */
+/** The conclusions of a monitor with an API key from the logs of collections. */
 import { expect } from 'chai';
 import {
   type Answer,
@@ -22,7 +22,7 @@ const ID = 17;
 const NAMES = new Map([[String(ID), 'notes']]);
 const log = writeLogAnd([1, [3, id(8)], [3, id(5)]]);
 const SIZE = log.events.length;
-/** As long, and other in its last two events. */
+/** A log of equal length that differs in its last two events. */
 const other = writeLogAnd([1, [4, id(8)], [3, id(5)]]);
 
 const entryOf = (size: number, of: WrittenLog = log): LogEntry => ({
@@ -30,7 +30,7 @@ const entryOf = (size: number, of: WrittenLog = log): LogEntry => ({
   ...{ chainHead: '', stateHash: '', publicKey: '', signature: '' },
 });
 
-/** The service, with `of` as the log of the collection. */
+/** A service whose collection has the log `of`. */
 class Served implements KeyHolder {
   readonly asked: string[] = [];
   names: ReadonlyMap<string, string> = NAMES;
@@ -59,7 +59,7 @@ describe('a monitor of the service log, with a key', () => {
     new Map(),
   );
 
-  it('compares each logged checkpoint with the one before it', async () => {
+  it('compares each logged checkpoint with the previous one', async () => {
     const last = new Map<string, SizeAndRoot>();
     const entries: LogEntry[] = [
       entryOf(3),
@@ -82,7 +82,7 @@ describe('a monitor of the service log, with a key', () => {
     );
   });
 
-  it('raises an alarm where the log that is served is another one, with what was answered', async () => {
+  it('raises an alarm with the answer if the served log differs from the logged checkpoint', async () => {
     const forked = toCompare([entryOf(SIZE)], 7, () => true, new Map());
     const alarm = (await rejection(compare(forked, NAMES, new Served(other)))) as LogAlarm;
     expect(alarm).to.be.instanceOf(LogAlarm);
@@ -97,13 +97,13 @@ describe('a monitor of the service log, with a key', () => {
     expect(short.message).to.include(`it has no event ${SIZE - 1}`);
   });
 
-  it('raises an alarm where two logged checkpoints are of two histories', async () => {
+  it('raises an alarm if two logged checkpoints belong to different histories', async () => {
     const both = toCompare([entryOf(SIZE - 1, other), entryOf(SIZE)], 7, () => true, new Map());
     for (const of of [log, other])
       expect(await rejection(compare(both, NAMES, new Served(of)))).to.be.instanceOf(LogAlarm);
   });
 
-  it('leaves what cannot be compared yet', async () => {
+  it('postpones what cannot be compared yet', async () => {
     const busy = new Served(log);
     busy.status = 429;
     const outcome = await compare(checkpoints, NAMES, busy);

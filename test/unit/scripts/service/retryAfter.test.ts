@@ -7,8 +7,8 @@ import { rejection } from '../../../support/expectations.js';
 
 const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';
 
-describe('the wait that a header Retry-After asks a command for', () => {
-  it('is what it says in seconds', () => {
+describe('the wait for a Retry-After header in a command', () => {
+  it('is the number of seconds in the header', () => {
     expect(['1', '7', '3600'].map(retryAfterMs)).to.deep.equal([1_000, 7_000, 3_600_000]);
   });
 
@@ -18,13 +18,13 @@ describe('the wait that a header Retry-After asks a command for', () => {
     );
   });
 
-  it('is one second if the header is missing, a date, 0 or no whole number', () => {
+  it('is one second if the header is missing, a date, 0 or not a whole number', () => {
     for (const header of [null, undefined, '', DATE, '0', '-5', '1e9', '0.5', 'Infinity', 'NaN'])
       expect(retryAfterMs(header), String(header)).to.equal(1_000);
   });
 
   for (const header of ['4294967296', '9'.repeat(400), DATE])
-    it(`a service that stays busy and says ${header.slice(0, 16)} is asked twice, and not in a loop`, async () => {
+    it(`limits a busy service with Retry-After ${header.slice(0, 16)} to two requests`, async () => {
       let asked = 0;
       const server = createServer((_, response: ServerResponse) => {
         asked++;

@@ -1,4 +1,4 @@
-/** Set-up, which makes a checkout ready before anything of it is compiled: as a program of its own, in plain JavaScript. */
+/** Set-up, which prepares a checkout before its code is compiled: a program of its own in plain JavaScript. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { isAlive, type Launched, launch } from '../../../support/launch/process.
 
 const module = (name: string): string => new URL(`../../../../../scripts/setup/${name}.mjs`, import.meta.url).href;
 
-/** A program of set-up that ends only when it is killed, and does not care for signals, as an npm that clears up. */
+/** A program of set-up that ignores signals and ends only when killed, like an npm that cleans up. */
 const STUBBORN = `
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
   require('node:fs').writeFileSync('pid', String(process.pid));
@@ -50,7 +50,7 @@ describe('set-up', () => {
       .and.to.match(/^true$/m);
   });
 
-  it('ends at once where it runs no program', async () => {
+  it('ends at once at a signal if it runs no program', async () => {
     const setUp = run(`
       await interruptible(() => {
         console.log('waits');
@@ -61,7 +61,7 @@ describe('set-up', () => {
     expect(await setUp.waitForEnd()).to.deep.equal({ code: 130, signal: null });
   });
 
-  it('leaves signals to what runs after it', async () => {
+  it('leaves signals to the command that runs after it', async () => {
     const command = run(`
       await interruptible(async () => {});
       process.on('SIGINT', () => process.exit(7));

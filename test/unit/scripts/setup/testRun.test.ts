@@ -1,4 +1,4 @@
-/** A run of the tests, and what is left of its processes when it ends before its time. */
+/** A run of the tests that is ended early, and its processes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

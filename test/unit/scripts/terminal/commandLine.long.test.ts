@@ -8,7 +8,7 @@ import { mapConcurrent } from '../../../../shared/scheduling/mapConcurrent.js';
 import { launch, launchNode } from '../../../support/launch/process.js';
 import { ROOT } from '../../../support/sourceTree.js';
 
-/** A row of `scripts/setup/commands.mjs`. `entry`: a compiled program; without one set-up itself reads the arguments. */
+/** A row of `scripts/setup/commands.mjs`. `entry` is a compiled program; without it set-up reads the arguments. */
 interface Command {
   readonly entry?: string;
 }
@@ -55,7 +55,7 @@ describe('every command', () => {
   });
 
   for (const flag of ['--help', '-h'])
-    it(`answers ${flag}, also behind other arguments, with its usage, and does nothing else`, async () => {
+    it(`answers ${flag}, also behind other arguments, with its usage, and does nothing more`, async () => {
       for (const { name, code, lines } of await answers('--colour', flag)) {
         expect(code, name).to.equal(0);
         const called = OF_SETUP.includes(name) ? 'node scripts/setup.mjs' : `npm (?:run )?${name}`;
@@ -64,7 +64,7 @@ describe('every command', () => {
       expect(await readdir(folder)).to.deep.equal([]);
     });
 
-  it('refuses an option that it does not know, in one line, and starts nothing', async () => {
+  it('refuses an unknown option in one line and starts nothing', async () => {
     for (const { name, code, lines } of await answers('--colour')) {
       expect(code, name).to.equal(2);
       expect(lines[0], name).to.match(/Unknown option '--colour'(?:$|; npm run)/);
@@ -73,7 +73,7 @@ describe('every command', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('answers --help before hnswlib is compiled, also that of the benchmarks', async () => {
+  it('answers --help before hnswlib is compiled, also the benchmarks', async () => {
     const without = join(folder, 'withoutHnswlib.cjs');
     await writeFile(
       without,
@@ -91,7 +91,7 @@ describe('every command', () => {
     await rm(without);
   });
 
-  it('names a word that it does not know, with the nearest one or all of them', async () => {
+  it('answers an unknown word with the nearest known one or all of them', async () => {
     for (const [entry, args, says] of [
       ['scripts/keys.js', ['relase', '1'], 'there is no command "relase": did you mean release?'],
       ['scripts/keys.js', ['rotate_master'], 'there is no command "rotate_master": did you mean rotate-master?'],
@@ -119,7 +119,7 @@ describe('every command', () => {
     expect(launched.lines[0]).to.equal("'shard' is not below test/");
   });
 
-  it('ends without a word where nobody reads on', async () => {
+  it('ends without a message if its output is closed', async () => {
     const verify = new URL('../../../../scripts/verify.js', import.meta.url).pathname;
     const unread = launch('bash', ['-o', 'pipefail', '-c', '"$0" "$1" --help | true', process.execPath, verify]);
     expect(await unread.waitForEnd()).to.deep.equal({ code: 141, signal: null });
@@ -128,7 +128,7 @@ describe('every command', () => {
 });
 
 describe('the command line of a server process', () => {
-  it('holds its name and where NATS is', () => {
+  it('takes its name and the address of NATS', () => {
     expect(parseProcessFlags([])).to.deep.equal({ name: undefined, nats: undefined });
     expect(parseProcessFlags(['--name', 's-1_b', '--nats=nats://h:4222'])).to.deep.equal({
       name: 's-1_b',
@@ -136,7 +136,7 @@ describe('the command line of a server process', () => {
     });
   });
 
-  it('is refused in one line where the name would not fit a subject, or something else is in it', () => {
+  it('refuses in one line a name that does not fit a subject, and any other argument', () => {
     for (const name of ['a b', 'a.b', '', '*', 'é', 'x'.repeat(65)])
       expect(() => parseProcessFlags(['--name', name])).to.throw(
         /^--name is ".*"; allowed are 1 to 64 of A-Z a-z 0-9 _ -$/,

@@ -7,7 +7,7 @@ import { readOptions as readSoakOptions } from '../../../soak/options.js';
 
 const MONITORED = ['--log', 'http://127.0.0.1:1/log', '--policy', 'p'];
 
-/** The options of commands that are times: what reads one, and what is more than 7 days. */
+/** Command options that are durations, each with its reader and a value above 7 days. */
 const OPTIONS: readonly (readonly [flag: string, read: (value: string) => unknown, tooLong: string])[] = [
   ['--every of npm run monitor', (value) => parseMonitorRequest([...MONITORED, '--every', value]), '604801'],
   ['--minutes of npm run soak', (value) => readSoakOptions(['--minutes', value]), '10081'],
@@ -18,7 +18,7 @@ const OPTIONS: readonly (readonly [flag: string, read: (value: string) => unknow
   ['--restart-after of npm run cluster', (value) => parseClusterRequest(['--restart-after', value]), '604801'],
 ];
 
-describe('the times among the options of commands', () => {
+describe('the durations among the options of commands', () => {
   for (const [flag, read, tooLong] of OPTIONS)
     it(`${flag} is a number above 0 and at most 7 days`, () => {
       read('1');
@@ -26,7 +26,7 @@ describe('the times among the options of commands', () => {
         expect(() => read(value), value).to.throw(UsageError, ` is ${value}; allowed`);
     });
 
-  it('a fraction counts', () => {
+  it('may have a fraction', () => {
     expect([durationMs('--minutes', '0.5', 'minutes'), durationMs('--every', '1.25', 'seconds')]).to.deep.equal([
       30_000, 1_250,
     ]);

@@ -1,4 +1,4 @@
-/** What a person sees on a terminal while something is under way. */
+/** The terminal output of a command while a step runs. */
 import { expect } from 'chai';
 import { tableLines } from '../../../../scripts/terminal/table.js';
 import { launch } from '../../../support/launch/process.js';
@@ -6,7 +6,7 @@ import { launch } from '../../../support/launch/process.js';
 const module = (name: string): string => new URL(`../../../../scripts/terminal/${name}.js`, import.meta.url).href;
 const CLEARED = '\r\x1b[2K';
 
-/** What a program writes that has a terminal, or thinks so. */
+/** Output of a program that has a terminal, or behaves as if it had one. */
 async function written(program: string): Promise<string> {
   const lines = [
     `import { say } from '${module('line')}';`,
@@ -21,12 +21,12 @@ async function written(program: string): Promise<string> {
 }
 
 describe('the terminal', () => {
-  it('shows what a client wrote without obeying it', () => {
+  it('shows control characters of a client as escapes', () => {
     const [, line] = tableLines([{ title: 'label' }, { title: 'id' }], [['a\x1b[2Jb\u202e\n', 'k']]);
     expect(line).to.equal('a\\u{1b}[2Jb\\u{202e}\\u{a}  k');
   });
 
-  it('shows what is said beside a spinner on a line of its own', async () => {
+  it('shows a message beside a spinner on a line of its own', async () => {
     const output = await written(`
       const write = process.stderr.write.bind(process.stderr);
       const drawn = new Promise((seen) => {
@@ -45,7 +45,7 @@ describe('the terminal', () => {
     expect(stop, 'no spinner any more').to.equal('  stop          Ctrl-C');
   });
 
-  it('does not call failed what somebody asked to stop', async () => {
+  it('calls an interrupted step stopped, not failed', async () => {
     const output = await written(`
       onSignals(() => say('plain', 'stop', 'stopping'), () => {});
       const interrupted = new Promise((_, reject) => process.once('SIGINT', () => reject(new Error('interrupted'))));

@@ -62,7 +62,7 @@ describe('a witness', () => {
       .map((hash) => `${toBase64(hash)}\n`)
       .join('')}\n${note}`;
 
-  it('cosigns what goes on from what it has seen, also after a restart', async () => {
+  it('cosigns a checkpoint that continues the last one it has seen, also after a restart', async () => {
     const first = await open();
     for (const [old, size] of [
       [0, 3],
@@ -86,7 +86,7 @@ describe('a witness', () => {
     expect(again.witness.checkpoint('00'.repeat(32))).to.equal(undefined);
   });
 
-  it('refuses, loudly, another history and a shorter one', async () => {
+  it('refuses and reports another history and a shorter one', async () => {
     const { witness } = await open();
     await witness.addCheckpoint(request(0, tree, 7));
     expect((await witness.addCheckpoint(request(7, fork, 20))).status).to.equal(422);
@@ -110,7 +110,7 @@ describe('a witness', () => {
     expect(refusals).to.have.length(1);
   });
 
-  it('answers as the protocol says to what it cannot take', async () => {
+  it('answers each malformed or unknown request with the status of the protocol', async () => {
     const { witness } = await open();
     const signer = signerOf(generateKeyPairSync('ed25519').privateKey);
     const stranger = { signer, key: verifierKey(ORIGIN, ED25519, signer.publicKey) };
@@ -137,7 +137,7 @@ describe('a witness', () => {
     expect((await witness.addCheckpoint(`old 0\n\n${wrong}`)).status).to.equal(422);
   });
 
-  it('does not answer before what it has seen is kept, and does not start without it', async () => {
+  it('stores a checkpoint before it answers, and does not start without its file', async () => {
     const one = await open();
     await one.witness.addCheckpoint(request(0, tree, 7));
     expect(JSON.parse(await readFile(join(folder, 'seen.json'), 'utf8')).checkpoints[ORIGIN]).to.include('\n7\n');

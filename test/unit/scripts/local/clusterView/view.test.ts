@@ -1,4 +1,6 @@
-/** What `npm run cluster` shows: the view and the line as functions of a snapshot. And what may be asked of it. */
+/**
+ * The output of `npm run cluster` as functions of a snapshot (the screen and the summary line), and its command line.
+ */
 import { PassThrough } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { expect } from 'chai';
@@ -110,13 +112,13 @@ describe('the view of a cluster', () => {
     ]);
   });
 
-  it('makes what is down stand out', () => {
+  it('marks servers and shards that are down', () => {
     const lines = viewLines(SNAPSHOT, { columns: 80, rows: 40 });
     const toneOf = (name: string) => lines.find(({ text }) => text.startsWith(`${name} `))?.tone;
     expect(['n1', 'n3', 'c1', 's1', 's2'].map(toneOf)).to.deep.equal(['plain', 'bad', 'plain', 'plain', 'bad']);
   });
 
-  it('never exceeds the room there is, and leaves out the oldest events first, then shards', () => {
+  it('never exceeds the terminal, and drops the oldest events first, then shards', () => {
     const many = Array.from({ length: 64 }, (_, i) => shard(`s${i + 1}`));
     const news = Array.from(
       { length: 50 },
@@ -142,7 +144,7 @@ describe('the view of a cluster', () => {
     expect(lines.filter((line) => line.includes('event'))).to.have.length(3);
   });
 
-  it('keeps what happened in sight where processes complain a lot', () => {
+  it('keeps events visible among many complaints of processes', () => {
     const item = (i: number, isComplaint: boolean) => ({
       atMs: FIRST_MS,
       mark: 'plain' as const,
@@ -171,21 +173,21 @@ describe('the view of a cluster', () => {
     ]);
   });
 
-  it('keeps its columns where they are while figures change', () => {
+  it('keeps its columns in place while figures change', () => {
     const busy = shard('s1', { records: 5, commitsPerSecond: 12_345, searchesPerSecond: undefined, open: 0 });
     const line = (state: ShardState): string =>
       texts({ ...SNAPSHOT, shards: [state] }, 80, 40).find((text) => text.startsWith('s1'))!;
     expect(line(busy)).to.have.length(line(shard('s1')).length);
   });
 
-  it('is one line where there is no terminal', () => {
+  it('is one line without a terminal', () => {
     expect(summaryOf(SNAPSHOT)).to.equal(
       'up: nats 2/3, coordinators 2/2 (c1 leads), shards 3/4; 5,000 collections, 4,000,000 records; 1,204 requests/s; ' +
         'p99 13 ms; 0.5 refused/s; 1 moves',
     );
   });
 
-  it('is drawn over what was drawn before, and gives the terminal back', () => {
+  it('redraws over the previous view and restores the terminal at the end', () => {
     const terminal = Object.assign(new PassThrough(), { columns: 100, rows: 30 });
     const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keyboard });
     let quits = 0;
@@ -227,7 +229,7 @@ describe('the command line of npm run cluster', () => {
     throw new Error('not refused');
   };
 
-  it('has a cluster of three servers, two coordinators and four shards unless told otherwise', () => {
+  it('defaults to three servers, two coordinators and four shards', () => {
     expect(parseClusterRequest([])).to.deep.include({
       servers: 3,
       coordinators: 2,
@@ -250,7 +252,7 @@ describe('the command line of npm run cluster', () => {
     expect([1, 3, 5].map(replicasFor)).to.deep.equal([1, 3, 3]);
   });
 
-  it('is refused in one line where it asks for what there is not', () => {
+  it('refuses an unknown or impossible option in one line', () => {
     expect(refusal('--nats', '2')).to.equal('--nats is 2; allowed is 1, 3 or 5');
     expect(refusal('--shards', '0')).to.equal('--shards is 0; allowed is a whole number from 1 to 64');
     expect(refusal('--coordinators', 'two')).to.match(
@@ -263,7 +265,7 @@ describe('the command line of npm run cluster', () => {
       expect(refusal(...args), args.join()).to.match(/^[^\n]+; npm run cluster -- --help says what there is$/);
   });
 
-  it('describes each of its flags', () => {
+  it('has a description of each flag', () => {
     for (const flag of [
       'nats',
       'coordinators',

@@ -1,4 +1,4 @@
-/** What `npm run cluster` learns of the cluster that it shows: figures from pages, and events from the buckets. */
+/** The readings of `npm run cluster`: figures from metrics pages, and events from the buckets. */
 import { expect } from 'chai';
 import {
   edgeFigures,
@@ -15,14 +15,14 @@ import type { Damage } from '../../../../../shared/model/damage.js';
 import type { Heartbeat, Ownership } from '../../../../../shared/registry/owners.js';
 
 describe('the figures of a cluster', () => {
-  it('are what happened between two readings', () => {
+  it('are rates between two readings', () => {
     expect(ratePerSecond(undefined, { atMs: 1, value: 5 }, 'value')).to.equal(undefined);
     expect(ratePerSecond({ atMs: 0, value: 5 }, { atMs: 500, value: 15 }, 'value')).to.equal(20);
-    // The process began again.
+    // The process has restarted.
     expect(ratePerSecond({ atMs: 0, value: 100 }, { atMs: 1000, value: 7 }, 'value')).to.equal(7);
   });
 
-  it('take a quantile within its bucket', () => {
+  it('interpolate a quantile within its bucket', () => {
     const before = new Map([
       [1, 10],
       [2, 10],
@@ -51,7 +51,7 @@ describe('the figures of a cluster', () => {
     ).to.equal(1);
   });
 
-  it('are read from what a coordinator exposes, of itself and of every shard', () => {
+  it("are read from a coordinator's metrics page, for coordinators and shards", () => {
     const text = (requests: number, commits: number): string => `# HELP vouch_http_requests_total Requests.
 # TYPE vouch_http_requests_total counter
 vouch_http_requests_total{route="POST /v1/search",status="200"} ${requests}
@@ -84,7 +84,7 @@ vouch_shard_call_seconds_count{op="insert",outcome="ok",shard="s1"} 99
     expect(edgeFigures(now.edge, undefined).requestsPerSecond).to.equal(undefined);
   });
 
-  it('tell what a NATS server leads', () => {
+  it('name the streams that a NATS server leads', () => {
     const page = {
       storage: 7,
       meta_cluster: { leader: 'n2' },
@@ -130,7 +130,7 @@ describe('the events of a cluster', () => {
     ...fields,
   });
 
-  it('count what each shard owns and follows, and tell what has moved and what is moving', () => {
+  it('count the collections that each shard owns and follows, and report finished and current moves', () => {
     const owners = new Ownerships({ count: 0, collections: { 'p/followed': 1 }, staleMs: 1 });
     owners.set(1, ownership('s1'), 0);
     owners.set(2, ownership('s1', ['s2'], 'followed'), 0);
@@ -148,7 +148,7 @@ describe('the events of a cluster', () => {
     expect([owners.owned('s1'), owners.followed('s2'), owners.owned('s3')]).to.deep.equal([0, 0, 1]);
   });
 
-  it('tell what becomes of shards', () => {
+  it('report each change in the life of a shard', () => {
     const news = new News(clock);
     const owned = new Map<string, number>();
     const lives = new ShardLives((name) => owned.get(name) ?? 0, 2_000, news);
@@ -181,7 +181,7 @@ describe('the events of a cluster', () => {
     expect(told(() => lives.set('s1', undefined, 7_000))).to.deep.equal(['s1 has left']);
   });
 
-  it('tell a shard that comes back in time, and each damage once', () => {
+  it('report a shard that returns in time, and each damage once', () => {
     const news = new News(clock);
     const lives = new ShardLives(() => 4, 2_000, news);
     lives.set('s1', heartbeat(), 0);

@@ -1,4 +1,4 @@
-/** How the processes of a cluster are told to hold little memory that they do not use. */
+/** The settings by which the processes of a cluster keep little unused memory. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { nodePlan } from '../../../../../scripts/local/supervisor/clusterPlans.js';
@@ -9,12 +9,12 @@ const part = { name: 's1', process: 'shard s1' };
 describe('the memory settings of processes', () => {
   const { args, env } = nodePlan('shard', part, {});
 
-  it('are defaults: what the environment sets counts', () => {
+  it('are defaults, which the environment overrides', () => {
     const set = { MALLOC_ARENA_MAX: '8', OTHER: 'x' };
     expect(nodePlan('shard', part, set).env).to.deep.equal({ ...env, ...set });
   });
 
-  it('are the same where npm start does not start the processes', () => {
+  it('are equal in npm scripts, Dockerfile and systemd units', () => {
     const flag = args[0]!;
     const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     expect([flag.split('=')[0], settings.length]).to.deep.equal(['--max-semi-space-size', 3]);

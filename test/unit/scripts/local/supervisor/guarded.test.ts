@@ -4,7 +4,7 @@ import { isAlive, type Launched, launch } from '../../../../support/launch/proce
 
 const module = (path: string): string => JSON.stringify(new URL(`../../../../../${path}`, import.meta.url).href);
 
-/** Starts two children that do not end by themselves, and says their process ids. */
+/** Starts two children that do not end by themselves, and prints their process ids. */
 const PARENT = `
   import { spawn } from 'node:child_process';
   import { guarded } from ${module('scripts/local/supervisor/guarded.js')};

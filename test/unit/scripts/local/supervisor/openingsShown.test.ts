@@ -1,10 +1,10 @@
-/** Openings that take long, as they are seen where the service was started. */
+/** The display of long openings in the terminal where the service was started. */
 import { expect } from 'chai';
 import { launch } from '../../../../support/launch/process.js';
 
 const module = new URL('../../../../../scripts/local/supervisor/openingsShown.js', import.meta.url).href;
 
-/** What is printed of these lines, each logged by the process before it. */
+/** Output for these lines, each logged by the process before it. */
 async function shown(
   lines: readonly (readonly [process: string, about: object])[],
   isTerminal = false,
@@ -35,8 +35,8 @@ const log = (collection: number, sequence: number) => ({
 });
 const opened = (collection: number) => ({ collection, sequence: 1_000_000, seconds: 7.25, msg: 'opened a collection' });
 
-describe('openings that take long', () => {
-  it('are a few lines without a terminal, of one collection at a time, and each end is told', async () => {
+describe('long openings', () => {
+  it('print a few lines without a terminal, for one collection at a time, and each end', async () => {
     const output = await shown([
       ['s1', snapshot(7, 100_000)],
       ['s1', snapshot(7, 300_000)],
@@ -58,7 +58,7 @@ describe('openings that take long', () => {
     ]);
   });
 
-  it('are a bar on a terminal, which is gone in the end', async () => {
+  it('are a progress bar on a terminal, which disappears at the end', async () => {
     const output = await shown(
       [
         ['s1', log(7, 250_000)],
@@ -70,7 +70,7 @@ describe('openings that take long', () => {
     expect(output).not.to.contain('✔');
   });
 
-  it('are not taken for what another line says', async () => {
+  it('print nothing for other log lines', async () => {
     const { msg, ...about } = log(7, 500_000);
     const others = [{ ...about, msg: 'open' }, { ...about, msg: `not ${msg}` }, { msg }, { msg, collection: '7' }];
     expect(await shown(others.map((line) => ['s1', line] as const))).to.equal('');

@@ -15,8 +15,8 @@ import {
 import { tableLines } from '../../../../../scripts/terminal/table.js';
 import { eventually } from '../../../../support/expectations.js';
 
-describe('supervisor', () => {
-  it('waits longer from failure to failure, up to ten seconds, and anew after a run that went well', () => {
+describe('the supervisor', () => {
+  it('doubles the wait after each failure up to ten seconds, and resets it after a long run', () => {
     const waits: number[] = [];
     for (let i = 0; i < 9; i++) waits.push(nextWaitMs(waits.at(-1), 50));
     expect(waits).to.deep.equal([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
@@ -26,7 +26,7 @@ describe('supervisor', () => {
     expect(nextWaitMs(0, 50, 0)).to.equal(0);
   });
 
-  it('reads lines whatever the pieces they come in', async () => {
+  it('reads lines from input in any pieces', async () => {
     const stream = new PassThrough();
     const lines: string[] = [];
     readLines(stream, (line) => lines.push(line));
@@ -37,7 +37,7 @@ describe('supervisor', () => {
     expect(lines).to.deep.equal(['one', 'two ✔', '', 'last']);
   });
 
-  it('shows warnings and errors of a process, and nothing else of what it logs', () => {
+  it('shows warnings and errors that a process logs, and no other line', () => {
     const nats = (level: string, text: string): string => `[42] 2026/11/21 09:00:00.000000 [${level}] ${text}`;
     const shown: [line: string, alarm: string | undefined][] = [
       ['{"level":30,"msg":"ready"}', undefined],
@@ -74,7 +74,7 @@ describe('supervisor', () => {
     expect(bell.rings('shard s1', 'lost')).to.equal(true);
   });
 
-  describe('a process', () => {
+  describe('with a process', () => {
     const ended: (number | undefined)[] = [];
     const observer: ProcessObserver = {
       line: () => {},
@@ -99,7 +99,7 @@ describe('supervisor', () => {
       return ended.at(-1);
     };
 
-    it('is started again when its time has come', async () => {
+    it('restarts it after its wait', async () => {
       const supervised = new SupervisedProcess(plan(1), observer);
       await supervised.start();
       const { pid } = supervised;
@@ -109,7 +109,7 @@ describe('supervisor', () => {
       expect(supervised.pid).to.equal(undefined);
     });
 
-    it('is left dead where its plan says so', async () => {
+    it('does not restart it if the plan has no wait', async () => {
       const supervised = new SupervisedProcess(plan(undefined), observer);
       await supervised.start();
       expect(await killed(supervised)).to.equal(undefined);
