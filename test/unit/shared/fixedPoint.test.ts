@@ -4,7 +4,7 @@ import { FIXED_ONE, VALUE_MAX, VALUE_MIN } from '../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../support/model/random.js';
 import { bytesOf } from '../shard/kernel/kernelOracle.js';
 
-describe('fixed point', () => {
+describe('fixed point conversion', () => {
   const random = seededRandom(testSeed());
 
   it('rounds half to even', () => {
@@ -20,7 +20,7 @@ describe('fixed point', () => {
     }
   });
 
-  it('holds the whole range', () => {
+  it('covers the whole range', () => {
     expect([...quantise([VALUE_MIN, VALUE_MAX, 0, -0])]).to.deep.equal([-(2 ** 31), 2 ** 31 - 1, 0, 0]);
   });
 
@@ -30,7 +30,7 @@ describe('fixed point', () => {
     expect([...target]).to.deep.equal([7, 7, 65_536, -65_536, 7]);
   });
 
-  it('comes back as the nearest f32, from any alignment', () => {
+  it('returns the nearest f32, from any alignment', () => {
     const components = Int32Array.of(1, -1, 65_536, 2 ** 31 - 1, -(2 ** 31), 2 ** 24 + 1);
     const shifted = new Uint8Array(components.byteLength + 1);
     shifted.set(bytesOf(components), 1);

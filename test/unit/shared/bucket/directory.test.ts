@@ -1,4 +1,4 @@
-/** A bucket in a folder: what another process writes there, what the files are, and what becomes of damaged ones. */
+/** A bucket in a folder: its files, changes by another process, and damage. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { eventually, expectCode, rejection } from '../../../support/expectations
 import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
-/** The nth sync of a file or folder from now on fails with EIO. Returns what takes that back. */
+/** Makes the nth sync of a file or folder from now on fail with EIO. Returns a function that undoes this. */
 async function failNthSync(nth: number): Promise<() => void> {
   const prototype = await fileHandlePrototype();
   const { sync } = prototype;
@@ -24,7 +24,7 @@ async function failNthSync(nth: number): Promise<() => void> {
   };
 }
 
-describe('directory bucket', () => {
+describe('a directory bucket', () => {
   let folder: string;
   let opened: DirectoryBucket[] = [];
   const open = async (): Promise<DirectoryBucket> => {
@@ -41,7 +41,7 @@ describe('directory bucket', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('sees what another process creates, changes and deletes', async () => {
+  it('sees keys that another process creates, changes and deletes', async () => {
     const [service, tool] = [await open(), await open()];
     const changes: Change[] = [];
     await service.watch((change) => changes.push(change));
@@ -54,7 +54,7 @@ describe('directory bucket', () => {
     expect(changes.map(({ entry }) => entry?.revision)).to.deep.equal([created, updated, undefined]);
   });
 
-  it('lets one of two processes create a key, and tells the other', async () => {
+  it('lets exactly one of two processes create a key', async () => {
     const [service, tool] = [await open(), await open()];
     for (let i = 0; i < 20; i++) {
       const key = `k${i}`;
@@ -69,7 +69,7 @@ describe('directory bucket', () => {
     }
   });
 
-  it('misses no change of another process, however fast they come', async () => {
+  it('misses no change of another process, at any rate', async () => {
     const random = seededRandom(testSeed());
     const [service, tool] = [await open(), await open()];
     const seen = new Map<string, unknown>();
@@ -90,14 +90,14 @@ describe('directory bucket', () => {
     await eventually('the watcher has it all', () => sorted(seen) === sorted(wanted));
   });
 
-  it('tells what became of a write that failed', async () => {
+  it('reports a write as unavailable if its sync fails, and shows its actual value', async () => {
     const bucket = await open();
     const seen: unknown[] = [];
     await bucket.put('key', 1);
     await bucket.watch(({ entry }) => seen.push(entry?.value));
     const restore = await failNthSync(2);
     try {
-      // The file has its name by then; whether that is durable is not known.
+      // The file already has its name; whether the name is durable is unknown.
       await expectCode(bucket.put('key', 2), 'unavailable');
     } finally {
       restore();
@@ -107,7 +107,7 @@ describe('directory bucket', () => {
     expect((await bucket.get('key'))!.value).to.equal(2);
   });
 
-  it('gives a key a higher revision, whichever process writes it', async () => {
+  it('gives a key a higher revision at each write, by any process', async () => {
     const [service, tool] = [await open(), await open()];
     let revision = 0;
     for (let i = 0; i < 10; i++) {
@@ -117,7 +117,7 @@ describe('directory bucket', () => {
     }
   });
 
-  it('keeps its entries as private JSON files that an operator can read', async () => {
+  it('stores its entries as private JSON files that an operator can read', async () => {
     const bucket = await open();
     const revision = await bucket.create('Abc.d', { project: 'default' });
     const path = join(folder, '%41bc.d.json');
@@ -127,14 +127,14 @@ describe('directory bucket', () => {
     expect((await stat(path)).mode & 0o777).to.equal(0o600);
   });
 
-  it('names files so that none collide where case is ignored, and none is too long', () => {
+  it('names files without collisions where case is ignored, within the length limit', () => {
     const keys = ['a', 'A', 'aB', 'Ab', 'AB', '=41', 'a=', 'A'.repeat(255), `${'A'.repeat(254)}B`, 'a'.repeat(255)];
     const names = keys.map((key) => fileNameOf(key).toLowerCase());
     expect(new Set(names).size).to.equal(keys.length);
     for (const name of names) expect(name).to.match(/^[a-z0-9_=%~-][a-z0-9_.=%~-]{0,250}\.json$/);
   });
 
-  it('names the file that is damaged, and does not open', async () => {
+  it('does not open if a file is damaged, and names the file', async () => {
     const bucket = await open();
     await bucket.put('whole', 1);
     await bucket.put('damaged', { records: 10 });
@@ -160,7 +160,7 @@ describe('directory bucket', () => {
     expect((await (await open()).get('damaged'))!.value).to.deep.equal({ records: 10 });
   });
 
-  it('goes on with what it knew where a file is damaged under it', async () => {
+  it('keeps the last known entry if its file is damaged while it runs', async () => {
     const bucket = await open();
     await bucket.put('key', 1);
     await writeFile(join(folder, 'key.json'), 'rubbish');
@@ -170,7 +170,7 @@ describe('directory bucket', () => {
     expect((await (await open()).get('key'))!.revision).to.equal(revision);
   });
 
-  it('opens with thousands of entries, and reads only the one that changes', async () => {
+  it('opens with thousands of entries, and later reads only the one that changes', async () => {
     const count = 5_000;
     const keyOf = (i: number): string => `project.collection-${i}`;
     for (let i = 0; i < count; i++)

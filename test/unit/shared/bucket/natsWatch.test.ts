@@ -1,4 +1,4 @@
-/** A watch over a scripted delivery, which tells what a NATS server tells, when the test says so. */
+/** A watch of a JetStream bucket over a scripted delivery. */
 import { expect } from 'chai';
 import type { Msg } from 'nats';
 import type { Change } from '../../../../shared/bucket/bucket.js';
@@ -10,12 +10,12 @@ import { eventually, expectCode } from '../../../support/expectations.js';
 
 type Take = (error: Error | null, message: Msg) => void;
 
-/** Its connection to a server which has so many entries when a delivery begins. */
+/** A connection to a scripted server, which has `entries` entries when a delivery begins. */
 class Script {
-  /** How many deliveries have begun. */
+  /** Number of deliveries that have begun. */
   begun = 0;
   entries = 0;
-  /** Whether the leader has the entries that it is asked for. */
+  /** Whether the leader still has the entries that it is asked for. */
   isThere = true;
   #take: Take = () => undefined;
   #told = 0;
@@ -52,7 +52,7 @@ class Script {
     for (const listener of this.#onBreak) listener();
   }
 
-  /** Tells an entry, or that there is none. */
+  /** Delivers an entry, or its deletion. */
   tell(key: string, sequence: number, value: number | undefined, pending = 0): void {
     const data = new TextEncoder().encode(value === undefined ? '' : String(value));
     const reply = `$JS.ACK.s.c.1.${sequence}.${++this.#told}.0.${pending}`;
@@ -66,7 +66,7 @@ class Script {
   }
 }
 
-describe('a watch of a bucket of JetStream', () => {
+describe('a watch of a JetStream bucket', () => {
   const told: [string, number | undefined][] = [];
   const listener = ({ key, entry }: Change): void => void told.push([key, entry?.value as number | undefined]);
   let script: Script;
@@ -75,7 +75,7 @@ describe('a watch of a bucket of JetStream', () => {
     script = new Script();
   });
 
-  it('is not begun anew by those who wait for it while it catches up', async () => {
+  it('is not restarted by callers of caughtUp while it catches up', async () => {
     const watch = await NatsWatch.start(script.bucket, listener);
     script.entries = 2;
     script.break();
@@ -98,7 +98,7 @@ describe('a watch of a bucket of JetStream', () => {
   });
 
   for (const isThere of [false, true])
-    it(`${isThere ? 'tells' : 'does not tell'} again of what a delivery before has told the end, where the leader ${isThere ? 'has' : 'has not got'} it`, async () => {
+    it(`after a restart ${isThere ? 'reports' : 'skips'} entries below the last sequence if the leader ${isThere ? 'has' : 'lacks'} them`, async () => {
       const watch = await NatsWatch.start(script.bucket, listener);
       script.tell('a', 10, 1);
       script.tell('a', 20, undefined);
@@ -118,7 +118,7 @@ describe('a watch of a bucket of JetStream', () => {
       watch.stop();
     });
 
-  it('tells that an entry is gone which came and went while it was away: others may have read it', async () => {
+  it('reports the deletion of an entry that came and went during an interruption', async () => {
     const watch = await NatsWatch.start(script.bucket, listener);
     script.entries = 1;
     script.break();

@@ -1,4 +1,4 @@
-/** The data folder is closed to other users at start, and the log says what was open. */
+/** The data folder: closed to other users at start, with a log line about what was open. */
 import { chmod, chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ describe('the data folder', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('that was open is closed, with the folders right in it, and the log line names the mode that it had', async () => {
+  it('is closed with the folders in it if it was open, and the log line names its mode', async () => {
     await mkdir(at('logs'));
     await chmod(at('logs'), 0o755);
     await chmod(folder, 0o2775);
@@ -28,7 +28,7 @@ describe('the data folder', () => {
     expect(await closeDataFolder(folder)).to.equal(undefined);
   });
 
-  it('that is closed has open folders in it closed, and key files and what links point to left as they are', async () => {
+  it('if closed itself gets its open folders closed, but not key files and targets of links', async () => {
     await mkdir(at('logs'));
     await chmod(at('logs'), 0o750);
     const elsewhere = await mkdtemp(join(tmpdir(), 'vouch-elsewhere-'));
@@ -45,7 +45,7 @@ describe('the data folder', () => {
     await rm(elsewhere, { recursive: true });
   });
 
-  it('is not a folder that all users share, which is left as it is', async () => {
+  it('is refused, and stays as it is, if all users share it', async () => {
     await chmod(folder, 0o1777);
     expect((await rejection(closeDataFolder(folder))).message).to.equal(
       `the data folder ${folder} is shared by all users of this machine (mode 01777); set VOUCH_DATA_DIR to a folder of its own`,

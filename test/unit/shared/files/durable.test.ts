@@ -1,4 +1,4 @@
-/** Files that are whole or not there, and the lock that keeps a data folder to one process. */
+/** Durable files, which are whole or absent, and the lock that reserves a data folder for one process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -49,14 +49,14 @@ describe('durable files', () => {
     expect(await readdir(folder)).to.deep.equal(['file']);
   });
 
-  it('are created by exactly one of many', async () => {
+  it('are created by exactly one of many creators', async () => {
     const created = await Promise.all(Array.from({ length: 20 }, (_, i) => createFile(at('file'), `creator ${i}`)));
     expect(created.filter((won) => won)).to.have.length(1);
     expect(await readFile(at('file'), 'utf8')).to.equal(`creator ${created.indexOf(true)}`);
     expect(await readdir(folder)).to.deep.equal(['file']);
   });
 
-  it('and their folders are for the owner alone, whatever the umask', async () => {
+  it('and their folders are private to the owner under any umask', async () => {
     const umask = process.umask(0);
     try {
       await makeDirectory(at('a/b'));
@@ -87,14 +87,14 @@ describe('durable files', () => {
     }
   });
 
-  it('leave nothing behind where they cannot be written', async () => {
+  it('leave nothing behind if they cannot be written', async () => {
     await mkdir(at('folder'));
     await rejection(replaceFile(at('folder'), 'x'));
     await rejection(createFile(at('missing/file'), 'x'));
     expect(await readdir(folder)).to.deep.equal(['folder']);
   });
 
-  it('are deleted and moved, or were not there', async () => {
+  it('are deleted and moved, with the answer whether they existed', async () => {
     await createFile(at('a'), 'x');
     expect(await move(at('a'), at('b'))).to.equal(true);
     expect(await move(at('a'), at('b'))).to.equal(false);
@@ -103,7 +103,7 @@ describe('durable files', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('live in folders that are made with those above them, and deleted with what is in them', async () => {
+  it('are in folders that are made with their parents, and deleted with their content', async () => {
     expect(await makeDirectory(at('a/b/c'))).to.equal(true);
     expect(await makeDirectory(at('a/b/c'))).to.equal(false);
     await createFile(at('a/b/c/file'), 'x');
@@ -115,12 +115,12 @@ describe('durable files', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('are refused where no folder can be made, though the one above is there', async function () {
+  it('in /proc fail with ENOENT instead of a loop of attempts to make folders', async function () {
     if (process.platform !== 'linux') skip(this, 'there is no /proc, in which nobody makes a folder');
     expect(await rejection(makeDirectory('/proc/nothing/in/it'))).to.include({ code: 'ENOENT' });
   });
 
-  it('are erased: noise stands where their bytes stood, under whatever other name they have', async () => {
+  it('are erased: random bytes replace their content under every name', async () => {
     await createFile(at('secret'), 'x'.repeat(100_000));
     await link(at('secret'), at('other name'));
     expect(await eraseFile(at('secret'))).to.equal(true);
@@ -131,7 +131,7 @@ describe('durable files', () => {
     expect(await readdir(folder)).to.deep.equal(['other name']);
   });
 
-  it('are superseded: the new content is whole, and the old one is erased, not only let go', async () => {
+  it('are superseded: the new content is whole, and the old content is erased', async () => {
     await createFile(at('file'), 'x'.repeat(1_000));
     await link(at('file'), at('old'));
     await supersedeFile(at('file'), 'new');
@@ -144,12 +144,12 @@ describe('durable files', () => {
     expect(await readdir(folder)).not.to.include('missing');
   });
 
-  it('that were being superseded when their process ended are finished, whatever was done', async () => {
-    // Before the new content had its name: the old one stands, also under the name it was to be erased under.
+  it('are whole after a process ended while it superseded them', async () => {
+    // Before the new content had its name: the old content is valid, and also linked under the name for its erasure.
     await writeFile(at('a'), 'old a');
     await link(at('a'), at('.a.superseded'));
     await writeFile(at('.a.next'), 'new a, half');
-    // After it: the old content waits for its erasure.
+    // After that: the old content waits for its erasure.
     await writeFile(at('b'), 'new b');
     await writeFile(at('.b.superseded'), 'old b');
     await link(at('.b.superseded'), at('old b'));
@@ -161,7 +161,7 @@ describe('durable files', () => {
     expect(await readFile(at('old b'), 'utf8')).not.to.equal('old b');
   });
 
-  it('that were being created are let go where they had their name, and erased where not', async () => {
+  it('are erased after an unfinished creation, unless they already had their name', async () => {
     await writeFile(at('.999999999-0-1.tmp'), 'no name yet');
     await writeFile(at('.999999999-0-2.tmp'), 'with a name');
     await link(at('.999999999-0-2.tmp'), at('named'));
@@ -171,7 +171,7 @@ describe('durable files', () => {
     expect(await readFile(at('named'), 'utf8')).to.equal('with a name');
   });
 
-  it('of a process that is gone are cleaned up, and of a living one are not', async () => {
+  it('are deleted after an unfinished write if its process is gone, and kept if it lives', async () => {
     await writeFile(at(`.${process.pid}-0-1.tmp`), 'being written');
     await writeFile(at('.999999999-0-1.tmp'), 'left behind');
     await writeFile(at('.hidden'), 'somebody’s own');
@@ -211,7 +211,7 @@ describe('the lock of a data folder', () => {
   });
   const plant = (holder: unknown): Promise<void> => writeFile(join(folder, 'lock'), JSON.stringify(holder));
 
-  /** A process that holds the lock until it is killed. */
+  /** Starts a process that has the lock until it is killed. */
   async function holdElsewhere(): Promise<ChildProcess> {
     const program = `
       import { lockFolder } from ${JSON.stringify(new URL('../../../../shared/files/folderLock.js', import.meta.url).href)};
@@ -224,7 +224,7 @@ describe('the lock of a data folder', () => {
     return child;
   }
 
-  it('is refused to a second process with the id of the first, until that one is gone', async () => {
+  it('is refused to a second process, with the id of the first, until that one has ended', async () => {
     const holder = await holdElsewhere();
     const refusal = (await rejection(lockFolder(folder))).message;
     expect(refusal).to.contain(`in use by process ${holder.pid};`).and.to.contain(folder);
@@ -243,10 +243,10 @@ describe('the lock of a data folder', () => {
     await (await lockFolder(folder)).release();
   });
 
-  it('is not kept by a file that a failed release has left behind', async () => {
+  it('is free although a failed release has left its file behind', async () => {
     const lock = await lockFolder(folder);
     const content = await readFile(join(folder, 'lock'));
-    // Nothing can be read from a folder: the release fails.
+    // A folder cannot be read as a file, so the release fails.
     await rm(join(folder, 'lock'));
     await mkdir(join(folder, 'lock'));
     await rejection(lock.release());
@@ -256,25 +256,25 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('goes to one of many that find a dead holder', async () => {
+  it('goes to exactly one of many openers if its owner is dead', async () => {
     await plant({ host: hostname(), pid: 999_999_999, started: 'long ago' });
     const outcomes = await Promise.allSettled(Array.from({ length: 2 }, () => lockFolder(folder)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
   });
 
-  it('is not kept by a later process that was given the same id', async () => {
+  it("is free if a later process has the owner's id", async () => {
     await plant({ host: hostname(), pid: process.pid, started: 'another start' });
     await (await lockFolder(folder)).release();
   });
 
-  it('is kept by a process of another host, and the refusal says what to do', async () => {
+  it('is refused with advice if it belongs to a process of another host', async () => {
     await plant({ host: 'elsewhere', pid: 1, started: null });
     expect((await rejection(lockFolder(folder))).message)
       .to.contain('process 1 of host elsewhere')
       .and.to.contain(join(folder, 'lock'));
   });
 
-  it('is not kept by a file that names nobody', async () => {
+  it('is free if its file is unreadable', async () => {
     await writeFile(join(folder, 'lock'), 'torn');
     await (await lockFolder(folder)).release();
   });

@@ -22,7 +22,7 @@ describe('a note in a file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is read by the next process as it was written last, long or short', async () => {
+  it('is read by the next process as it was last written, long or short', async () => {
     const note = await open();
     expect(await note.read()).to.equal(undefined);
     for (const written of [{ a: 'x'.repeat(10_000) }, { a: 1 }, undefined, [2]]) {
@@ -31,7 +31,7 @@ describe('a note in a file', () => {
     }
   });
 
-  it('is undefined where its bytes are damaged', async () => {
+  it('is undefined if its bytes are damaged', async () => {
     await writeFile(path, '{"a":\n');
     expect(await (await open()).read()).to.equal(undefined);
     await writeFile(path, Buffer.from([255, 0, 10]));

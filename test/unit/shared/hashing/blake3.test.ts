@@ -1,32 +1,32 @@
-/** BLAKE3 by our way into the package's WebAssembly, against the package itself. */
+/** BLAKE3 through direct calls of the package's WebAssembly, compared with the package. */
 import blake3 from 'blake3';
 import { expect } from 'chai';
 import { hash, hashInto, toHex } from '../../../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
-/** Around the borders of blocks (64 bytes) and chunks (1,024 bytes). */
+/** Lengths around the limits of blocks (64 bytes) and chunks (1,024 bytes). */
 const LENGTHS = [0, 1, 63, 64, 65, 127, 128, 129, 1_023, 1_024, 1_025, 2_048, 2_049, 4_097, 65_536, 102_400];
 const ROUNDS = 500;
 const MESSAGE_BYTES_MAX = 8_192;
-/** More than the memory that the module begins with. */
+/** More than the initial memory of the module. */
 const LARGE_BYTES = 20 << 20;
 
 const expected = (message: Uint8Array): string => blake3.hash(message).toString('hex');
 
-describe('BLAKE3', () => {
-  it('gives the hash of nothing as its authors publish it', () => {
+describe('the BLAKE3 hash', () => {
+  it('is the published one for no bytes', () => {
     expect(toHex(hash(new Uint8Array()))).to.equal('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262');
   });
 
-  it('is that of the package at every length around a border', () => {
+  it("equals the package's hash at every length around a limit", () => {
     for (const length of LENGTHS) {
       const message = Uint8Array.from({ length }, (_, i) => i % 251);
       expect(toHex(hash(message)), `${length} bytes`).to.equal(expected(message));
     }
   });
 
-  it('is that of the package for views of any place and length, one after another', () => {
+  it("equals the package's hash for views of any offset and length, one after another", () => {
     const random = seededRandom(testSeed());
     const bytes = Uint8Array.from({ length: 2 * MESSAGE_BYTES_MAX }, () => random.int(256));
     for (let round = 0; round < ROUNDS; round++) {
@@ -36,7 +36,7 @@ describe('BLAKE3', () => {
     }
   });
 
-  it('keeps to its place in the target, which may be the message', () => {
+  it('fills only its 32 bytes of the target, which may be the message', () => {
     const message = Uint8Array.from({ length: 100 }, (_, i) => i);
     const before = message.slice();
     hashInto(message, message, 10);
@@ -45,7 +45,7 @@ describe('BLAKE3', () => {
     expect(message.subarray(10 + HASH_BYTES)).to.deep.equal(before.subarray(10 + HASH_BYTES));
   });
 
-  it('gives each hash memory of its own, also where its memory has grown meanwhile', () => {
+  it("is not changed by later hashes, even if the module's memory grows", () => {
     const small = new Uint8Array(65).fill(7);
     const first = hash(small);
     const large = new Uint8Array(LARGE_BYTES).fill(3);

@@ -25,12 +25,12 @@ describe('a table of numbers', () => {
     expect(table.has(Number.POSITIVE_INFINITY)).to.equal(false);
   });
 
-  it('looks at few places for numbers that share a bucket in V8, and for powers of two', () => {
+  it('probes few places for numbers that share a bucket in V8, and for powers of two', () => {
     const numbers: number[] = [];
     for (let whole = 0; numbers.length < 4_000; whole++) if ((publicHash(whole) & 0xfff) === 0) numbers.push(whole);
     for (let i = 0; i < 4_000; i++) numbers.push(i * 2 ** 20, i * 2 ** -30, i * 2 ** 300);
     const table = NumberTable.of(numbers);
-    // A half full table looks at 2.5 places for a number that it has not.
+    // A half full table probes 2.5 places for a number that it lacks.
     expect(table.probes / numbers.length).to.be.below(8);
   });
 
@@ -44,7 +44,7 @@ describe('a table of numbers', () => {
     }
     for (let i = 0; i < 300_000; i += 997) expect(table.find(i * 1.25)).to.equal(i);
     expect(table.size).to.equal(300_000);
-    // 16,384 numbers are divided among 256 parts, and move together only then.
+    // 16,384 numbers are split into 256 parts, the only time that many move together.
     expect(most).to.be.below(2 * 16_384);
   });
 });

@@ -3,7 +3,7 @@ import { TextTable } from '../../../../shared/hashing/textTable.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('a table of strings', () => {
-  it('gives equal strings one number, whatever they begin with', () => {
+  it('gives equal strings one number, whatever their first characters', () => {
     const random = seededRandom(testSeed());
     const table = new TextTable();
     const numbers = new Map<string, number>();
@@ -16,7 +16,7 @@ describe('a table of strings', () => {
     for (const [text, number] of numbers) expect(table.find(text)).to.equal(number);
   });
 
-  it('divides its strings among maps evenly, also where they differ in one place alone', () => {
+  it('divides its strings among maps evenly, also if they differ in one position only', () => {
     const table = new TextTable();
     for (let i = 0; i < 50_000; i++) table.add(`${'a'.repeat(100)}${String.fromCharCode(i)}`, i);
     for (let i = 0; i < 50_000; i++) table.add(`${String.fromCharCode(i)}${'a'.repeat(101)}`, i);

@@ -4,7 +4,7 @@ import { assertNesting, JsonBudget } from '../../../../shared/json/nesting.js';
 import { JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
-describe('the nesting of JSON', () => {
+describe('the check of nested JSON', () => {
   const depthOf = (value: unknown): number =>
     typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
   const passes = (json: Buffer, depthMax: number): boolean => {
@@ -17,7 +17,7 @@ describe('the nesting of JSON', () => {
     }
   };
 
-  it('is found from the bytes, whatever strings, numbers and alignment there are', () => {
+  it('finds the depth from the bytes, with any strings, numbers and alignment', () => {
     const random = seededRandom(testSeed());
     const letters = [...'ab"\\[]{}\n é1'];
     const text = (): string => Array.from({ length: random.int(60) }, () => random.pick(letters)).join('');
@@ -39,12 +39,12 @@ describe('the nesting of JSON', () => {
     }
   });
 
-  it('of ill-formed text is left to the parser', () => {
+  it('leaves malformed text to the parser', () => {
     for (const text of ['', '"', '"\\', ']]]', '\\"', '["', '{"a":"\\"'])
       expect(passes(Buffer.from(text), 1)).to.equal(true);
   });
 
-  it('refuses a key that is too long, and no long string that is a value', () => {
+  it('refuses a key that is too long, and accepts a long string as a value', () => {
     const long = 'k'.repeat(JSON_KEY_MAX_BYTES);
     expect(passes(Buffer.from(`{"${long}" : 1}`), 1)).to.equal(true);
     expect(passes(Buffer.from(`{"${long}k" : 1}`), 1)).to.equal(false);
@@ -72,7 +72,7 @@ describe('the nesting of JSON', () => {
     expect(refusal(json, { isSecret: true })).to.equal('$.a has a key of 1200 bytes: at most 1024 are allowed');
   });
 
-  it('refuses more arrays, objects and strings, and more members, than are parsed at once', () => {
+  it('refuses more arrays, objects, strings and members than are parsed at once', () => {
     for (const piece of ['[]', '{}', '""']) {
       expect(refusal(list(JSON_PIECES_MAX - 1, () => piece))).to.equal(undefined);
       expect(refusal(list(JSON_PIECES_MAX, () => piece))).to.include('more than 1500000 arrays, objects and strings');
@@ -81,7 +81,7 @@ describe('the nesting of JSON', () => {
     expect(refusal(object(JSON_MEMBERS_MAX + 1, () => 'k'))).to.include('more than 500000 members of objects');
   });
 
-  it('refuses too many different keys, but not as many members with few keys', () => {
+  it('refuses too many different keys, but accepts as many members with few keys', () => {
     const few = Math.floor(0.99 * JSON_KEYS_MAX);
     const more = Math.ceil(1.01 * JSON_KEYS_MAX);
     for (const key of [(place: number) => `k${place}`, String, (place: number) => `\\u0061${place}${'x'.repeat(99)}`]) {
@@ -95,7 +95,7 @@ describe('the nesting of JSON', () => {
     const budget = new JsonBudget();
     const keysOf = (text: number) => object(1_000, (place) => `k${text}_${place}`);
     const refused = Array.from({ length: 300 }, (_, text) => refusal(keysOf(text), { budget })).findIndex(Boolean);
-    // The first 100,000 members are not looked at.
+    // The first 100,000 members are not examined.
     expect(refused).to.be.within(195, 205);
     expect(refusal(keysOf(0), { budget })).to.include('different keys');
   });

@@ -1,4 +1,7 @@
-/** What stands between the frames of a log in JetStream so that a new owner reads all of it, whichever server answers. */
+/**
+ * Barriers: messages between the frames of a log in JetStream, by which a new owner reads the whole log even from a
+ * stale replica.
+ */
 import { expect } from 'chai';
 import type { Msg } from 'nats';
 import { systemClock } from '../../../../shared/clock.js';
@@ -30,17 +33,17 @@ interface Asked {
   readonly last_by_subj?: string;
 }
 
-/** A stream of three servers, of which questions to the leader may reach one that was deposed. */
+/** A stream of three servers, in which a stale replica may answer requests to the leader. */
 class StreamOfThree {
   readonly messages: Uint8Array[] = [];
-  /** How many messages the server has that takes itself for the leader; undefined: all. */
+  /** Number of messages that the stale replica has; undefined if the leader answers. */
   deposedHas: number | undefined;
   refused = 0;
-  /** The next publications are lost. */
+  /** Number of publications that are lost from now on. */
   lost = 0;
   asked = 0;
 
-  /** Messages that somebody has removed. */
+  /** Number of messages that an administrator has removed. */
   removed = 0;
 
   get losses(): JetStreamLosses {
@@ -135,7 +138,7 @@ describe('a barrier in a log of three NATS servers', () => {
   };
   const append = (frame: Frame, after: Position): Promise<Position> => log.append(frame.bytes, after, soonMs());
 
-  it('shows all that was durable, although a server answers that lacks the newest', async () => {
+  it('shows all durable frames although a stale replica answers', async () => {
     for (const { bytes } of [one, two, three]) stream.publish(bytes);
     stream.deposedHas = 1;
     expect(await positions(), 'as that server knows it').to.deep.equal([1]);
@@ -144,7 +147,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect((await log.head())?.position, 'as that server knows it').to.equal(1);
   });
 
-  it('shows the beginning of a log of which that server knows nothing', async () => {
+  it('shows the beginning of a log that is empty on the stale replica', async () => {
     stream.publish(one.bytes);
     stream.deposedHas = 0;
     expect(await positions()).to.deep.equal([]);
@@ -152,7 +155,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal([1]);
   });
 
-  it('is waited for where a read failed before it came to it', async () => {
+  it('is still waited for after a read that ended before it', async () => {
     for (const { bytes } of [one, two]) stream.publish(bytes);
     stream.deposedHas = 1;
     await log.barrier();
@@ -160,7 +163,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal([1, 2]);
   });
 
-  it('is none of the frames, however many there are, and the log goes on behind it at once', async () => {
+  it('is not a frame, and appends continue behind any number of barriers without a retry', async () => {
     await log.barrier();
     expect(await log.head()).to.equal(undefined);
     expect(await positions()).to.deep.equal([]);
@@ -178,7 +181,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions(at[0])).to.deep.equal(at.slice(1));
   });
 
-  it('of another process is passed over by an append that did not know of it', async () => {
+  it('from another process is skipped by an append that did not know it', async () => {
     const at = [await append(one, LOG_START)];
     for (const frame of [two, three]) {
       stream.publish(writeBarrier({ frame: at.at(-1)!, message: at.at(-1)! }));
@@ -189,7 +192,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal(at);
   });
 
-  it('does not hide a frame that stands between it and the one that it names', async () => {
+  it('does not hide a frame between it and the frame that it names', async () => {
     stream.publish(one.bytes);
     stream.publish(two.bytes);
     stream.publish(writeBarrier({ frame: 1, message: 1 }));
@@ -197,7 +200,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal([1, 2]);
   });
 
-  it('costs as much to pass over however many there are', async () => {
+  it('costs a constant number of requests to skip, for any number of barriers', async () => {
     const at = [await append(one, LOG_START)];
     const costs: number[] = [];
     for (let i = 0; i < 6; i++) {
@@ -215,7 +218,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal(at);
   });
 
-  it('does not make damage of a superseded frame, although a server answers that lacks the one before', async () => {
+  it('keeps a superseded frame skipped although a stale replica lacks the frame before it', async () => {
     for (const { bytes } of [one, two, two]) stream.publish(bytes);
     stream.deposedHas = 1;
     await log.barrier();
@@ -223,7 +226,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(log.added).to.equal(1);
   });
 
-  it('between two tries of an append is skipped, and the frame is stored once', async () => {
+  it('between two attempts of an append is skipped, and the frame is stored once', async () => {
     const at = [await append(one, LOG_START)];
     stream.lost = 1;
     stream.publish(writeBarrier({ frame: at[0]!, message: at[0]! }));
@@ -232,7 +235,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal(at);
   });
 
-  it('does not stand for a frame that somebody has removed', async () => {
+  it('does not count as a frame that an administrator has removed', async () => {
     const { losses } = stream;
     let after = LOG_START;
     for (const frame of [one, two, three]) after = await append(frame, after);
@@ -247,7 +250,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
   });
 
-  it('may name a superseded frame, or follow one: readers skip that frame', async () => {
+  it('may name a superseded frame, or follow one, and readers skip that frame', async () => {
     const late = await frameOf([second, third], one.end);
     for (const { bytes } of [one, two, late, three]) stream.publish(bytes);
     stream.publish(writeBarrier({ frame: 3, message: 3 }));
@@ -260,7 +263,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await positions()).to.deep.equal([1, 2, 4]);
   });
 
-  it('is sent again where it was lost, and not for ever', async () => {
+  it('is sent again if it is lost, three times at most', async () => {
     stream.publish(one.bytes);
     stream.lost = 2;
     await log.barrier();
@@ -270,7 +273,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(stream.messages).to.have.length(2);
   });
 
-  it('that is not intact is left for the reader to refuse', async () => {
+  it('with a flipped bit is left to the reader, which refuses it', async () => {
     stream.publish(one.bytes);
     const intact = writeBarrier({ frame: 1, message: 5 });
     expect(readBarrier(intact)).to.deep.equal({ frame: 1, message: 5 });

@@ -8,7 +8,7 @@ import { readEvent } from '../../../../verifier/events.js';
 const utf8 = new TextEncoder();
 const hex = ([text]: TemplateStringsArray): string => text!.replace(/\s+/g, '');
 
-/** One event of each type, with its bytes written out: logs that were written must stay readable. */
+/** One event of each type with its exact bytes: existing logs must stay readable. */
 const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
   {
     event: {
@@ -193,21 +193,21 @@ function patched(type: Event['type'], at: number, ...values: number[]): Uint8Arr
   return bytes;
 }
 
-/** A replacement with another external id, its length made to fit. */
+/** A replacement with another external id and its matching length. */
 function replacementOf(externalId: string): Uint8Array {
   const bytes = Buffer.concat([sampleOf('replace').subarray(0, 79), Buffer.from(externalId)]);
   bytes.writeUInt16LE(externalId.length, 58);
   return bytes;
 }
 
-/** Of 15 bytes, and the event so much shorter. */
+/** An encrypted insert with a ciphertext of 15 bytes, one too few. */
 function shortCiphertext(): Uint8Array {
   const bytes = sampleOf('insertEncrypted').slice(0, 96 + 15);
   bytes[60] = 15;
   return bytes;
 }
 
-describe('events', () => {
+describe('the event codec', () => {
   for (const { event, hex } of SAMPLES)
     it(`writes and reads ${event.type} ${event.sequence} as documented`, () => {
       expect(toHex(encodeEvent(event))).to.equal(hex);
@@ -224,7 +224,7 @@ describe('events', () => {
     }
   });
 
-  it('accepts no bytes but the ones it would write, and the same ones as the verifier', () => {
+  it('accepts only bytes that it would write, exactly those that the verifier accepts', () => {
     for (const { event } of SAMPLES) {
       const bytes = encodeEvent(event);
       for (let bit = 0; bit < bytes.length * 8; bit++) {

@@ -38,7 +38,7 @@ const insert = (sequence: number, recordId = sequence): Insert => ({
 });
 
 const hex = ([text]: TemplateStringsArray): string => text!.replace(/\s+/g, '');
-/** Genesis, one insert. */
+/** Genesis and one insert. */
 const FRAME_HEX = hex`56465231 02000000 0000000000000000 0000000000000000 0100000000000000
   0000000000000000000000000000000000000000000000000000000000000000
   2a000000 010100000000000000000000000000000068e5cf8b010000 07000000000000000100000001010100706e
@@ -49,7 +49,7 @@ const FRAME_HEX = hex`56465231 02000000 0000000000000000 0000000000000000 010000
 const frameBytes = (): Uint8Array => Uint8Array.from(Buffer.from(FRAME_HEX, 'hex'));
 const smallFrame = () => buildFrame([GENESIS, insert(1)], EMPTY_LOG, 1, noPause);
 
-/** The frame with bytes replaced and its checksum made to match, as only a forger would leave it. */
+/** The frame with bytes replaced and a matching checksum, as a forger could write it. */
 function forged(at: number, ...values: number[]): Uint8Array {
   const bytes = frameBytes();
   bytes.set(values, at);
@@ -67,7 +67,7 @@ async function refusal(bytes: Uint8Array, before: LogEnd = EMPTY_LOG): Promise<s
   return 'accepted';
 }
 
-describe('frames', () => {
+describe('the frame codec', () => {
   it('writes genesis and insert as documented, and the verifier agrees', async () => {
     const { bytes, end } = await smallFrame();
     expect(toHex(bytes)).to.equal(FRAME_HEX);
@@ -77,7 +77,7 @@ describe('frames', () => {
     expect(report.chainHead).to.equal(toHex(end.chainHead));
   });
 
-  it('reads back what was written: events, hashes, heads and where the log ends', async () => {
+  it('reads back the written events, hashes, chain heads and end of the log', async () => {
     const built = await smallFrame();
     const read = await verifyFrame(Buffer.from(FRAME_HEX, 'hex'), EMPTY_LOG, noPause);
     expect(read).to.deep.equal({ ...built, end: { ...built.end, chainHead: read.end.chainHead } });
@@ -87,7 +87,7 @@ describe('frames', () => {
     expect(toHex(chainHeadBefore(read, 1))).to.equal(toHex(hashAt(read.chainHeads, 0)));
   });
 
-  it('goes on where the frame before ended', async () => {
+  it('continues where the previous frame ended', async () => {
     const first = await smallFrame();
     const second = await buildFrame([insert(2), insert(3)], first.end, 3, noPause);
     const read = await verifyFrame(second.bytes, first.end, noPause);
@@ -115,7 +115,7 @@ describe('frames', () => {
     }
   });
 
-  it('refuses a frame cut anywhere, or with a byte too many', async () => {
+  it('refuses a frame cut anywhere, or with an additional byte', async () => {
     const bytes = frameBytes();
     for (let length = 0; length < bytes.length; length++) {
       expect(await refusal(bytes.subarray(0, length)), `cut to ${length}`).to.match(/\(at byte \d+\)$/);
@@ -164,7 +164,7 @@ describe('frames', () => {
     expect(await broken(GENESIS, { ...insert(1), timeMs: 1 })).to.match(/event 1 is older/);
   });
 
-  it('lets others in between while it works on a large frame, and comes to the same bytes', async () => {
+  it('yields during work on a large frame, and builds the same bytes', async () => {
     const events = [GENESIS, ...Array.from({ length: 4_000 }, (_, i) => insert(i + 1))];
     let pauses = 0;
     const pause = async (): Promise<void> => {
@@ -181,7 +181,7 @@ describe('frames', () => {
     expect(report.chainHead).to.equal(toHex(read.end.chainHead));
   });
 
-  it('leaves a small frame in one slice', async () => {
+  it('does not yield for a small frame', async () => {
     const never = (): Promise<void> => Promise.reject(new Error('paused'));
     const { bytes } = await buildFrame([GENESIS, insert(1)], EMPTY_LOG, 1, never);
     expect((await verifyFrame(bytes, EMPTY_LOG, never)).events).to.have.length(2);

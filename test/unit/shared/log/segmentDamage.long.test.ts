@@ -1,4 +1,4 @@
-/** Damage to the files of a local log: found whatever it is, named, and left as it is. */
+/** Damage to the files of a local log: it is found, named, and left unchanged. */
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,14 +7,14 @@ import { LocalLogs } from '../../../../shared/log/segments.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { append, flip, labels, SegmentFolder } from '../../../support/rigs/segmentFolder.js';
 
-describe('damage to local segments', () => {
+describe('the check of local segments', () => {
   let folder: SegmentFolder;
   beforeEach(async () => {
     folder = await SegmentFolder.make();
   });
   afterEach(() => folder.remove());
 
-  it('of any byte that was answered for is found, named, and left as it is', async () => {
+  it('finds damage at any byte of an answered frame, names it, and leaves the file unchanged', async () => {
     const random = seededRandom(testSeed());
     await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
     const names = (await readdir(folder.logPath)).sort();
@@ -35,7 +35,7 @@ describe('damage to local segments', () => {
     expect(await labels(await folder.open({ segmentBytes: 300 }))).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
-  it('names the frame', async () => {
+  it('names the segment and byte of the frame', async () => {
     await folder.write({}, 1, 2, 3);
     await folder.edit(0, (bytes) => void flip(bytes, 200));
     expect(await folder.expectDamage()).to.contain(
@@ -43,7 +43,7 @@ describe('damage to local segments', () => {
     );
   });
 
-  it('is a file that ends before what was answered', async () => {
+  it('reports a file that ends before an answered frame', async () => {
     await folder.write({}, 1, 2);
     await folder.edit(0, (bytes) => bytes.subarray(0, 295));
     expect(await folder.expectDamage()).to.contain(
@@ -53,14 +53,14 @@ describe('damage to local segments', () => {
     expect(await folder.expectDamage()).to.contain('byte 20: the header is cut short');
   });
 
-  it('is a frame behind the watermark that does not verify when the next one does', async () => {
+  it('reports a frame behind the watermark that does not verify although the next one does', async () => {
     await folder.write({}, 1, 2, 3, 4);
     await folder.mark(0, { head: 180, end: 296, next: 0 });
     await folder.edit(0, (bytes) => flip(bytes, 350));
     expect(await folder.expectDamage()).to.contain('byte 296: a frame does not verify, but the one behind it does');
   });
 
-  it('is a segment that is missing', async () => {
+  it('reports a missing segment', async () => {
     await folder.write({ segmentBytes: 150 }, 1, 2, 3);
     for (const base of [0, 180]) {
       await rename(folder.segmentPath(base), join(folder.path, 'elsewhere'));
@@ -79,7 +79,7 @@ describe('damage to local segments', () => {
     expect(await folder.expectDamage()).to.contain('its folder holds no segment');
   });
 
-  it('is a segment that says it is the last, but is followed by one with frames', async () => {
+  it('reports a segment marked as the last, followed by one with frames', async () => {
     await folder.write({ segmentBytes: 150 }, 1, 2, 3);
     for (const base of [0, 180]) {
       await folder.mark(base, { head: 64, end: 180, next: 0 });
@@ -92,7 +92,7 @@ describe('damage to local segments', () => {
     expect(await labels(await folder.open())).to.deep.equal([1, 2, 3]);
   });
 
-  it('is a segment of another collection, or of another place', async () => {
+  it('reports a segment of another collection, or of another base', async () => {
     await folder.write({ segmentBytes: 150 }, 1, 2);
     const others = await LocalLogs.open({ folder: folder.path, segmentBytes: 150 });
     await append(await others.open(6), 1, 2);
@@ -107,13 +107,13 @@ describe('damage to local segments', () => {
     expect(await labels(await folder.open())).to.deep.equal([1, 2]);
   });
 
-  it('is a version that is not known, by name', async () => {
+  it('reports an unknown version by its number', async () => {
     await folder.write({}, 1);
     await folder.edit(0, (bytes) => void bytes.writeUInt32LE(7, 4));
     expect(await folder.expectDamage()).to.contain('segment version 7 is not known here; this program reads version 2');
   });
 
-  it('of one log leaves the others alone', async () => {
+  it('of one log does not affect other logs', async () => {
     await folder.write({}, 1);
     await append(await folder.open(), 2);
     await append(await folder.logs.open(6), 1);

@@ -1,4 +1,4 @@
-/** What a local log makes of the files it finds: after a crash, after damage, after a disk that failed. */
+/** A local log over its files: after a crash, a torn write, or a failed disk. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
@@ -37,8 +37,8 @@ describe('local segments', () => {
   });
   afterEach(() => folder.remove());
 
-  describe('layout', () => {
-    it('is the one that is written down', async () => {
+  describe('in their layout', () => {
+    it('have the documented bytes', async () => {
       await folder.write({}, 1, 2);
       const bytes = await readFile(folder.segmentPath());
       const checksum = (part: Buffer): string => Buffer.from(hash(part)).toString('hex', 0, 8);
@@ -54,13 +54,13 @@ describe('local segments', () => {
       expect(bytes.subarray(196)).to.deep.equal(Buffer.alloc(100, 2));
     });
 
-    it('makes no file for a log that was never written', async () => {
+    it('make no file for a log that was never written', async () => {
       const log = await folder.open();
       expect(await log.head()).to.equal(undefined);
       expect(await readdir(folder.path)).to.deep.equal(['removed']);
     });
 
-    it('begins a new segment when one is full, and reads across them', async () => {
+    it('begin a new segment when one is full, and read across them', async () => {
       await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
       expect((await readdir(folder.logPath)).sort()).to.deep.equal([0, 296, 592].map(segmentName));
       const log = await folder.open({ segmentBytes: 300 });
@@ -68,14 +68,14 @@ describe('local segments', () => {
       expect((await log.head())!.position).to.equal(592 + HEADER_BYTES);
     });
 
-    it('says in a segment that is followed by which', async () => {
+    it('name in each sealed segment the base of the next', async () => {
       await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
       const bytes = await Promise.all([0, 296, 592].map((base) => readFile(folder.segmentPath(base))));
       expect(bytes.map((segment) => segment.readBigUInt64LE(48))).to.deep.equal([296n, 592n, 0n]);
     });
 
     for (const isSealed of [false, true])
-      it(`goes on after a crash between ${isSealed ? 'sealing a segment and the next one’s first frame' : 'making a segment and sealing the one before'}`, async () => {
+      it(`continue after a crash between ${isSealed ? 'the seal of a segment and the first frame of the next' : 'the creation of a segment and the seal of the previous one'}`, async () => {
         await folder.write({}, 1, 2);
         await writeFile(folder.segmentPath(296), encodeSegmentHeader({ collectionId: COLLECTION, base: 296 }));
         if (isSealed) await folder.mark(0, { head: 180, end: 296, next: 296 });
@@ -86,7 +86,7 @@ describe('local segments', () => {
         expect(await labels(log)).to.deep.equal([1, 2, 3]);
       });
 
-    it('keeps a bounded number of files open over any number of logs', async function () {
+    it('keep a bounded number of files open for any number of logs', async function () {
       if (process.platform !== 'linux') skip(this, 'open files are read from /proc, which Linux has');
       await folder.open({ openFilesMax: 4 });
       for (let id = 100; id < 130; id++) await append(await folder.logs.open(id), 1, 2);
@@ -98,8 +98,8 @@ describe('local segments', () => {
     });
   });
 
-  describe('torn tail', () => {
-    it('is cut wherever the crash came, and set aside', async () => {
+  describe('with a torn tail', () => {
+    it('cut it at any crash position, and keep its bytes in a separate file', async () => {
       await folder.write({}, 1, 2, 3);
       const whole = await readFile(folder.segmentPath());
       const before = encodeWatermark({ head: 180, end: 296, next: 0 });
@@ -122,7 +122,7 @@ describe('local segments', () => {
       }
     });
 
-    it('is numbered, so that none is lost', async () => {
+    it('number the separate files, so that none is overwritten', async () => {
       await folder.write({}, 1);
       for (const rubbish of ['one', 'two', 'three']) {
         await folder.edit(0, (bytes) => Buffer.concat([bytes, Buffer.from(rubbish)]));
@@ -135,13 +135,13 @@ describe('local segments', () => {
       expect(await readFile(`${folder.segmentPath()}.torn-3`, 'utf8')).to.equal('three');
     });
 
-    it('may be zeros that the file system left', async () => {
+    it('cut zeros that the file system left', async () => {
       await folder.write({}, 1, 2);
       await folder.edit(0, (bytes) => Buffer.concat([bytes, Buffer.alloc(5_000)]));
       expect(await labels(await folder.open())).to.deep.equal([1, 2]);
     });
 
-    it('keeps whole frames that a power failure left behind the watermark', async () => {
+    it('keep whole frames behind the watermark after a power failure', async () => {
       await folder.write({}, 1, 2, 3, 4);
       await folder.mark(0, { head: 180, end: 296, next: 0 });
       const log = await folder.open();
@@ -150,7 +150,7 @@ describe('local segments', () => {
     });
   });
 
-  describe('a disk that fails', () => {
+  describe('on a failing disk', () => {
     const { sync, write, writeNow } = DurableFile.prototype;
     afterEach(() => Object.assign(DurableFile.prototype, { sync, write, writeNow }));
 
@@ -170,7 +170,7 @@ describe('local segments', () => {
       },
     };
     for (const [when, fail] of Object.entries(failures)) {
-      it(`${when} leaves the outcome to the next read`, async () => {
+      it(`refuse an append that fails ${when}, and the next one overwrites it`, async () => {
         const log = await folder.open();
         await append(log, 1, 2);
         const { position } = (await log.head())!;
@@ -184,7 +184,7 @@ describe('local segments', () => {
     }
 
     for (const fails of ['too', 'not'])
-      it(`before a large frame, whose write does ${fails} fail, is told once that has ended`, async () => {
+      it(`refuse an append after a failed mark once the concurrent large write has ${fails === 'too' ? 'failed too' : 'ended'}`, async () => {
         const log = await folder.open();
         await append(log, 1);
         const { position } = (await log.head())!;
@@ -209,11 +209,11 @@ describe('local segments', () => {
     const syncs = [
       { what: 'of the one before', survived: [1, 3] },
       { what: 'of its seal', survived: [1, 3] },
-      // Its outcome was not known; it was found whole by the next read.
+      // The outcome was unknown; the next read found it whole.
       { what: 'of the first frame', survived: [1, 2, 3] },
     ];
     for (const [nth, { what, survived }] of syncs.entries())
-      it(`when a segment is begun, in the sync ${what}, is survived too`, async () => {
+      it(`continue after a failed sync ${what} when a segment begins`, async () => {
         const log = await folder.open({ segmentBytes: 150 });
         await append(log, 1);
         let done = 0;
@@ -230,7 +230,7 @@ describe('local segments', () => {
         expect(await labels(await folder.open())).to.deep.equal(survived);
       });
 
-    it('leaves a segment unsealed until the name of the next one is durable', async () => {
+    it('leave a segment unsealed until the name of the next one is durable', async () => {
       await folder.write({}, 1);
       const base = (await readFile(folder.segmentPath())).length;
       await writeFile(folder.segmentPath(base), encodeSegmentHeader({ collectionId: COLLECTION, base }));
@@ -256,7 +256,7 @@ describe('local segments', () => {
       expect(order.slice(0, 2)).to.deep.equal(['folder', 'seal']);
     });
 
-    it('makes a log durable whose name could not be synced when it was made', async () => {
+    it('sync the name of a log again if its first sync failed', async () => {
       const prototype = await fileHandlePrototype();
       const { sync: syncFolder } = prototype;
       let done = 0;
@@ -280,7 +280,7 @@ describe('local segments', () => {
       }
     });
 
-    it('answers unavailable until it works again', async () => {
+    it('answer unavailable until the disk works again', async () => {
       const log = await folder.open();
       await append(log, 1);
       const away = join(folder.path, 'away');
@@ -295,15 +295,15 @@ describe('local segments', () => {
     });
   });
 
-  describe('removal', () => {
-    it('leaves nothing of the log', async () => {
+  describe('after a removal', () => {
+    it('leave nothing of the log', async () => {
       await append(await folder.open(), 1);
       await folder.logs.remove(COLLECTION);
       expect((await readdir(folder.path)).sort()).to.deep.equal(['removed']);
       expect(await readdir(join(folder.path, 'removed'))).to.deep.equal([]);
     });
 
-    it('leaves nothing of one that a crash has kept from being made', async () => {
+    it('leave nothing of a log whose creation a crash cut short', async () => {
       await mkdir(join(folder.path, String(COLLECTION), 'log.new'), { recursive: true });
       await writeFile(join(folder.path, String(COLLECTION), 'log.new', 'x'), 'half a segment');
       expect(await labels(await folder.open())).to.deep.equal([]);
@@ -312,7 +312,7 @@ describe('local segments', () => {
       expect(await readdir(folder.path)).to.deep.equal(['removed']);
     });
 
-    it('ends the openers of the log', async () => {
+    it('fail for earlier openers of the log', async () => {
       const log = await folder.open();
       await append(log, 1);
       await folder.logs.remove(COLLECTION);
@@ -321,7 +321,7 @@ describe('local segments', () => {
       expect(await labels(await folder.logs.open(COLLECTION))).to.deep.equal([]);
     });
 
-    it('that a crash cut short is finished at the next start', async () => {
+    it('finish a removal at the next start if a crash cut it short', async () => {
       await folder.write({}, 1);
       await rename(folder.logPath, join(folder.path, 'removed', '5.1'));
       expect(await labels(await folder.open())).to.deep.equal([]);
@@ -329,7 +329,7 @@ describe('local segments', () => {
     });
   });
 
-  it('forgets what a process that is gone was in the middle of writing', async () => {
+  it('delete unfinished files of a process that is gone', async () => {
     await folder.write({}, 1);
     await writeFile(join(folder.logPath, '.999999999-0-1.tmp'), 'half a segment');
     await mkdir(join(folder.path, '6', 'log.new'), { recursive: true });
@@ -341,7 +341,7 @@ describe('local segments', () => {
     expect(await labels(await folder.logs.open(6))).to.deep.equal([1]);
   });
 
-  it('loses no answered frame to kill -9, wherever it comes', async () => {
+  it('lose no answered frame to kill -9 at any moment', async () => {
     const random = seededRandom(testSeed());
     let answered: number[] = [];
     for (let round = 0; round < 8; round++) {
@@ -356,7 +356,7 @@ describe('local segments', () => {
   });
 });
 
-/** The labels whose appends a process answered before it was killed, in the middle of one more. */
+/** Labels whose appends a process answered before it was killed during one more. */
 async function appendUntilKilled(folder: string, first: number, answers: number): Promise<number[]> {
   const program = `
     import { LocalLogs } from ${JSON.stringify(new URL('../../../../shared/log/segments.js', import.meta.url).href)};

@@ -1,4 +1,4 @@
-/** The metrics of a process: counted by name, read when they are asked for. */
+/** The metrics of a process: counted by name, read on request. */
 import { expect } from 'chai';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
 import { samplesNamed } from '../../../support/launch/metricSamples.js';
@@ -14,9 +14,9 @@ describe('the metrics of a process', () => {
     metrics.count('vouch_eventual_reads_total', { by: 'follower' });
     metrics.count('vouch_eventual_reads_total', { by: 'follower' }, 2);
     metrics.count('vouch_eventual_reads_total', { by: 'owner' });
-    // @ts-expect-error: nobody else answers such reads.
+    // @ts-expect-error: only a follower or the owner answers such reads.
     metrics.count('vouch_eventual_reads_total', { by: 'nobody' });
-    // @ts-expect-error: a gauge does not count.
+    // @ts-expect-error: a gauge is not a counter.
     expect(() => metrics.count('vouch_http_in_flight')).to.throw();
     expect(await values(metrics, 'vouch_http_body_bytes_total')).to.deep.equal([[{}, 42]]);
     expect(await values(metrics, 'vouch_eventual_reads_total')).to.deep.equal([
@@ -26,7 +26,7 @@ describe('the metrics of a process', () => {
     ]);
   });
 
-  it('observe times, in the buckets of the table', async () => {
+  it('observe durations in the buckets of the table', async () => {
     const metrics = new Metrics('shard');
     metrics.observe('vouch_commit_seconds', 0.003);
     metrics.observe('vouch_snapshot_seconds', { outcome: 'done' }, 2);
@@ -39,7 +39,7 @@ describe('the metrics of a process', () => {
     expect(loaded).to.deep.equal([[{ kind: 'ivf', outcome: 'active' }, 1]]);
   });
 
-  it('read gauges and totals when they are asked for', async () => {
+  it('read gauges and totals when they are requested', async () => {
     const metrics = new Metrics('shard');
     let records = 1;
     metrics.gauges(() => ({
@@ -59,7 +59,7 @@ describe('the metrics of a process', () => {
     expect(await values(metrics, 'vouch_as_of_cache_bytes')).to.deep.equal([[{}, 9]]);
   });
 
-  it('are those of its kind of process; a shard’s carry its name', async () => {
+  it("are those of its kind of process, and a shard's metrics carry its name", async () => {
     const names = async (metrics: Metrics): Promise<string[]> => (await metrics.texts()).map(({ name }) => name);
     const coordinator = await names(new Metrics('coordinator'));
     const shard = await names(new Metrics('shard'));

@@ -1,4 +1,4 @@
-/** The standalone platform's logs, buckets and transport, held to the suites that the cluster's are held to. */
+/** The logs, buckets and transport of the standalone platform, in the test suites that the cluster's pass too. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

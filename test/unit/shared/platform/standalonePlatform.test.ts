@@ -1,4 +1,4 @@
-/** A node that stands alone: one data folder, one process, everything still there after a restart. */
+/** The standalone platform: one data folder, one process, and complete data after a restart. */
 import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Platform } from '../../../../shared/platform/platform.js';
 import { openFolderVault, openRegistryBucket, openStandalone } from '../../../../shared/platform/standalonePlatform.js';
 import { eventually, expectCode, rejection } from '../../../support/expectations.js';
 
-describe('standalone platform', () => {
+describe('the standalone platform', () => {
   let dataDir: string;
   let platform: Platform | undefined;
   const options = (): Parameters<typeof openStandalone>[0] => ({ dataDir, logger: silentLogger });
@@ -27,7 +27,7 @@ describe('standalone platform', () => {
     await rm(join(dataDir, '..'), { recursive: true, force: true });
   });
 
-  it('makes its folder, keeps logs and buckets over a restart, and leaves it free', async () => {
+  it('keeps logs and persistent buckets over a restart, and removes its lock at the end', async () => {
     const first = await open();
     expect(first.mode).to.equal('standalone');
     const log = await first.logs.open(1);
@@ -43,7 +43,7 @@ describe('standalone platform', () => {
     expect(await (await second.bucket(BUCKETS.shards, { ttlMs: 60_000 })).get('shard')).to.equal(undefined);
   });
 
-  it('tells what the disk of its folder has free', async () => {
+  it("reports the free bytes of its folder's disk", async () => {
     const { usedBytes, freeBytes } = await (await open()).storeRoom();
     const { bavail, blocks, bsize } = await statfs(dataDir);
     expect(usedBytes).to.equal(undefined);
@@ -59,7 +59,7 @@ describe('standalone platform', () => {
     expect(outcomes.filter((revision) => revision !== undefined)).to.have.length(1);
   });
 
-  it('gives every caller the same vault, which a tool beside it shares, and keeps it over a restart', async () => {
+  it('gives every caller one vault, shared with tools and kept over a restart', async () => {
     const first = await open();
     const [one, two] = await Promise.all([first.vault(), first.vault()]);
     expect(one).to.equal(two);
@@ -75,7 +75,7 @@ describe('standalone platform', () => {
     expect((await (await (await open()).vault()).get('default', keyId))!.entry).to.deep.equal(shredded);
   });
 
-  it('refuses a folder that another holds, in one line', async () => {
+  it('refuses a folder that another process has opened, in one line', async () => {
     await open();
     const { message } = await rejection(openStandalone(options()));
     expect(message).to.contain(`in use by process ${process.pid}`).and.not.to.contain('\n');
@@ -100,7 +100,7 @@ describe('standalone platform', () => {
     await eventually('the key is known', async () => (await keys.get('0'.repeat(64)))?.revision === revision);
   });
 
-  it('answers unavailable once it is closed, in all its parts', async () => {
+  it('answers unavailable in all its parts once it is closed', async () => {
     const closed = await open();
     const bucket = await closed.bucket(BUCKETS.catalog);
     await closed.close();

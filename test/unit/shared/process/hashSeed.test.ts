@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { hashSeedWarning } from '../../../../shared/process/hashSeed.js';
 
-describe('the warning of predictable hashes', () => {
-  it('names the version and the first one of its line that has a seed', () => {
+describe('the warning about predictable hashes', () => {
+  it('names the version and the first release of its line with a seed', () => {
     for (const [version, wanted] of [
       ['20.20.1', '20.20.2'],
       ['20.9.0', '20.20.2'],

@@ -7,11 +7,11 @@ import { releaseMemory, releaseMemoryAtRest } from '../../../../shared/process/m
 const REST_WITHIN_MS = 60_000;
 const LOOK_MS = 100;
 
-/** Bytes that this process holds for young objects. */
+/** Bytes that this process has reserved for young objects. */
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size;
 
-/** Makes many objects, of which none stays. Returns the bytes that are held for young objects then. */
+/** Makes many short-lived objects. Returns the bytes reserved for young objects afterwards. */
 function burst(): number {
   let kept: object[] = [];
   for (let round = 0; round < 40; round++)
@@ -20,14 +20,14 @@ function burst(): number {
   return youngBytes();
 }
 
-describe('memory that is released', () => {
-  it('is given back, that of young objects too', async () => {
+describe('released memory', () => {
+  it('goes back to the system, that of young objects too', async () => {
     const before = burst();
     await releaseMemory();
     expect(youngBytes()).to.be.below(before / 2);
   });
 
-  it('is given back after a burst, once the process is at rest', async () => {
+  it('goes back to the system after a burst, once the process is idle', async () => {
     await releaseMemoryAtRest();
     const before = burst();
     const untilMs = systemClock.monotonicMs() + REST_WITHIN_MS;

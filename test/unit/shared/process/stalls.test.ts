@@ -15,7 +15,7 @@ import { PATIENCE_MS } from '../../../support/patience.js';
 const A = { id: 1, project: 'acme', name: 'words' };
 const B = { id: 2, project: 'other', name: 'pictures' };
 
-/** Works until the process has used that CPU time, and that time has passed: other threads of the process use CPU time too. */
+/** Works until this CPU time and this wall time have passed; other threads of the process use CPU time too. */
 function work(ms: number): void {
   const untilMs = systemClock.monotonicMs() + ms;
   const untilCpuMs = cpuTimeMs() + ms;
@@ -23,7 +23,7 @@ function work(ms: number): void {
 }
 
 describe('the current work', () => {
-  it('is named by the note before the longest time without one, however many follow', () => {
+  it('is the work noted before the longest gap, however many notes follow', () => {
     takeLongest();
     noteWork('get', B);
     noteWork('facets', A);
@@ -37,14 +37,14 @@ describe('the current work', () => {
     ]);
   });
 
-  it('is not known if no work began or resumed since the last look', () => {
+  it('is unknown if no work began or resumed since the last look', () => {
     noteWork('facets', A);
     takeLongest();
     work(60);
     expect(takeLongest().works).to.deep.equal([]);
   });
 
-  it('is the work of the slice that resumes, whatever began in between', async () => {
+  it('is the work of a slice that resumes, although other work began in between', async () => {
     noteWork('facets', A);
     const slice = new Slice(systemClock);
     const resumed = slice.next();
@@ -75,7 +75,7 @@ describe('a stall of the event loop', () => {
   });
 
   it('is logged and reported with its call, collection and project', async () => {
-    // A machine that gives the process less than half of a CPU makes a pause of it.
+    // On a machine that gives the process less than half a CPU a stall counts as a pause.
     const untilMs = systemClock.monotonicMs() + PATIENCE_MS;
     let found: (typeof lines)[number] | undefined;
     while (found === undefined && systemClock.monotonicMs() < untilMs) {
@@ -91,14 +91,14 @@ describe('a stall of the event loop', () => {
     expect(stalls.some(({ cause, works }) => cause === 'work' && works[0]?.subject === A)).to.equal(true);
   });
 
-  it('in which the process used little CPU time is a pause, and names no work', () => {
+  it('with little CPU time of the process is a pause and names no work', () => {
     reportStall({ thread: 'loop', ms: 5_000, cpuMs: 40, works: [{ op: 'facets', subject: A }] });
     expect(stalls.map(({ cause }) => cause)).to.deep.equal(['pause']);
     expect(lines).to.have.length(1);
     expect(JSON.stringify(lines)).not.to.match(/facets|acme|words/);
   });
 
-  it('is logged once a second at most, with the number of those between', () => {
+  it('is logged once a second at most, with the number of omitted ones', () => {
     for (let i = 0; i < 5; i++)
       reportStall({ thread: 'body', ms: 2_000, cpuMs: 2_000, works: [{ op: 'batch', subject: B }] });
     expect(lines).to.have.length(1);

@@ -1,4 +1,4 @@
-/** A process that starts waits for a cluster that is still starting, says so, and does not wait for what will never come. */
+/** A starting process waits for a cluster that is still starting, logs it, and fails at once for permanent errors. */
 import { expect } from 'chai';
 import type { Clock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
@@ -6,7 +6,7 @@ import type { Logger } from '../../../../shared/logger.js';
 import { whenAvailable } from '../../../../shared/process/startUp.js';
 import { rejection } from '../../../support/expectations.js';
 
-describe('start-up', () => {
+describe('the start-up', () => {
   let nowMs: number;
   let lines: string[];
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
@@ -16,7 +16,7 @@ describe('start-up', () => {
     lines = [];
   });
 
-  it('tries again what is unavailable, and says what it waits for, now and then', async () => {
+  it('retries while a part is unavailable, and logs now and then what it waits for', async () => {
     let attempts = 0;
     const attempt = async (): Promise<string> => {
       nowMs += 2_000;
@@ -28,7 +28,7 @@ describe('start-up', () => {
     expect(lines).to.deep.equal(['waiting for the catalog']);
   });
 
-  it('gives up after its time, with the last failure', async () => {
+  it('fails after its time limit, with the last failure', async () => {
     const attempt = async (): Promise<never> => {
       nowMs += 600;
       throw unavailable(`at ${nowMs}`);
@@ -37,7 +37,7 @@ describe('start-up', () => {
     expect(error.message).to.equal('at 2200');
   });
 
-  it('does not wait where another reason stands against it', async () => {
+  it('fails at once for another reason', async () => {
     const wrong = async (): Promise<never> => {
       throw new Error('the stream exists with other settings');
     };

@@ -1,4 +1,4 @@
-/** What a message to a shard may ask, whoever sends it. */
+/** The shapes of calls in messages to a shard, from any sender. */
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { Malformed } from '../../../../shared/errors/malformed.js';
@@ -21,13 +21,13 @@ const isTaken = (are: AreCalls<Call>, call: object): boolean => are([['r', 1, ca
 const search = (k: unknown): object => ({ op: 'search', query: new Uint8Array(8), k });
 
 describe('calls in messages', () => {
-  it('a search may ask for 1 to 5,000 results', () => {
+  it('ask for 1 to 5,000 results of a search', () => {
     for (const k of [1, 5_000]) expect(isTaken(areReads as AreCalls<Call>, search(k)), `${k}`).to.equal(true);
     for (const k of [0, 5_001, 2 ** 32 + 1, ...NO_COUNTS])
       expect(isTaken(areReads as AreCalls<Call>, search(k)), `${k}`).to.equal(false);
   });
 
-  it('ids, tags and counts are whole numbers', () => {
+  it('have whole numbers as ids, tags and counts', () => {
     const reads: ReadCall['op'][] = ['get', 'getEncrypted'];
     const writes: WriteCall['op'][] = ['softDelete', 'delete'];
     for (const id of NO_COUNTS) {
@@ -38,7 +38,7 @@ describe('calls in messages', () => {
     }
   });
 
-  it('times, weights and the numbers of events, collections and epochs are such', () => {
+  it('have valid times, weights and numbers of events, collections and epochs', () => {
     const full = { weight: 1, seedCount: 1, maxDepth: 2, direction: 'outgoing' };
     const searches = (value: unknown): object[] => [
       { ...search(1), asOf: { logIndex: value } },
@@ -70,7 +70,7 @@ describe('calls in messages', () => {
     }
   });
 
-  it('a message that cannot be read is refused without a word of what it holds', async () => {
+  it('are refused without their content in the error if the message is malformed', async () => {
     const [word, call] = ['Ada, born 1815', { op: 'insertEncrypted', payload: 'Ada, born 1815' }];
     const bytes = Buffer.concat([pack([['r', 1, call]]), Buffer.of(1)]);
     const error = await rejection(Promise.resolve().then(() => unpackCalls(bytes, areWrites)));
@@ -78,7 +78,7 @@ describe('calls in messages', () => {
     expect(inspect(error)).not.to.contain(word);
   });
 
-  it('an index has parameters that its kind can be built with', () => {
+  it('have index parameters that their kind can be built with', () => {
     const configure = (parameters: object): boolean =>
       isTaken(areControls as AreCalls<Call>, { op: 'configureIndex', spec: { kind: 'hnsw', parameters } });
     expect(configure({ m: 2, efConstruction: 4_096, nList: 65_536, later: 'x' })).to.equal(true);

@@ -12,12 +12,12 @@ import { HEARTBEAT } from '../../../support/nats/bucketEntries.js';
 const OTHER = PROTOCOL_VERSION + 1;
 
 describe('the version of the messages between processes', () => {
-  it('is the same for processes that state this one', () => {
+  it('is equal for processes that state this one', () => {
     expect(otherVersions([['shard s1', { protocol: PROTOCOL_VERSION }]])).to.equal(undefined);
     expect(otherVersions([])).to.equal(undefined);
   });
 
-  it('is 0 for a process that states none; all of another version are named, sorted', () => {
+  it('is 0 for a process that states none, and processes of other versions are listed in order', () => {
     const live = [
       ['shard s3', { protocol: OTHER }],
       ['shard s2', {}],
@@ -51,10 +51,10 @@ describe('the start of a process beside another version', () => {
     expect(waited).to.equal(true);
   });
 
-  it('fails with the names of the others where they do not end', async () => {
+  it('fails with the names of the other processes if they do not end', async () => {
     await bucket.put('coordinator.c1.a', { holder: 'c1.a', protocol: OTHER });
     let nowMs = 0;
-    // Each look at the clock takes a minute.
+    // Each reading of the clock takes a minute.
     const clock: Clock = { ...systemClock, monotonicMs: () => (nowMs += 60_000) };
     const error = await expectCode(
       untilOneVersion(bucket, coordinatorOf, { clock, logger: silentLogger }),

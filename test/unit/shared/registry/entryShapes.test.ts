@@ -1,4 +1,4 @@
-/** What somebody else has written to a bucket of the cluster. */
+/** The checks of bucket entries that another writer has stored. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import type { Bucket, BucketValue, Watch } from '../../../../shared/bucket/bucket.js';
@@ -10,28 +10,28 @@ import { startTestNats, type TestNats } from '../../../support/launch/natsServer
 import { BUCKET_ENTRIES, HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
 import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
 
-describe('entries of buckets', () => {
+describe('bucket entries', () => {
   for (const [bucket, key, value] of BUCKET_ENTRIES) {
     const fields = value as Readonly<Record<string, BucketValue>>;
 
-    it(`of ${bucket} are taken as they are written, and with what a later version adds`, () => {
+    it(`in ${bucket} are accepted as written, and with fields of a later version`, () => {
       expect(isEntryOf(bucket, key, value)).to.equal(true);
       if (bucket !== BUCKETS.quota) expect(isEntryOf(bucket, key, { ...fields, later: [1] })).to.equal(true);
     });
 
-    it(`of ${bucket} are refused where a field has another type`, () => {
+    it(`in ${bucket} are refused if a field has another type`, () => {
       for (const wrong of [null, 5, 'x', [], [{}]]) expect(isEntryOf(bucket, key, wrong)).to.equal(false);
       for (const [field, right] of Object.entries(fields))
         expect(isEntryOf(bucket, key, { ...fields, [field]: Array.isArray(right) ? {} : [5] }), field).to.equal(false);
     });
   }
 
-  it('of another key are refused where they say whose they are', () => {
+  it('are refused under another key if they name their key', () => {
     for (const [bucket, key, value] of BUCKET_ENTRIES.slice(0, 3))
       expect(isEntryOf(bucket, `${key}1`, value)).to.equal(bucket === BUCKETS.shards);
   });
 
-  it('of keys are refused where a time is none that a date can hold', () => {
+  it('for API keys are refused if a time is not a valid date', () => {
     const [, key, value] = BUCKET_ENTRIES.find(([bucket]) => bucket === BUCKETS.keys)!;
     const fields = value as Readonly<Record<string, BucketValue>>;
     for (const field of ['created_at_ms', 'expires_at_ms', 'expired_at_ms'])
@@ -44,13 +44,13 @@ describe('entries of buckets', () => {
         expect(isEntryOf(BUCKETS.keys, key, { ...fields, [field]: timeMs }), `${field} ${timeMs}`).to.equal(isTaken);
   });
 
-  it('of another version of a shard are taken, whatever parts of it are damaged', () => {
+  it('for shards of another version are accepted with unknown kinds of damage', () => {
     const damages = [{ collectionId: null, part: 'something new', reason: 'x' }];
     expect(isEntryOf(BUCKETS.shards, 's1', storedHeartbeat({ ...HEARTBEAT, damages: damages as [] }))).to.equal(true);
   });
 });
 
-describe('a bucket that somebody else has written to', () => {
+describe('a bucket with entries of another writer', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let direct: NatsConnection;
@@ -68,7 +68,7 @@ describe('a bucket that somebody else has written to', () => {
     await nats.stop();
   });
 
-  it('gives out and tells what belongs there, and nothing else', async () => {
+  it('returns and reports the valid entries only', async () => {
     const told: string[] = [];
     watch = await bucket.watch(({ key }) => told.push(key));
     const js = direct.jetstream();

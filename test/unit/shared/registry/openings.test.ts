@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { isQuarantined, type OpeningFailure, withFailure } from '../../../../shared/registry/openings.js';
 
 /**
- * A failure by letter. `b`, `e`, `s`: blocked, ended, stalled; in capitals: alone. A digit before it: the step in which the process
- * ended.
+ * Failures by letter: `b`, `e`, `s` are blocked, ended, stalled; a capital means opened alone. A digit before it is the
+ * step in which the process ended.
  */
 const failures = (letters: string): OpeningFailure[] =>
   [...letters.matchAll(/(\d?)([a-z])/gi)].map(([, step, letter], i) => ({
@@ -15,7 +15,7 @@ const failures = (letters: string): OpeningFailure[] =>
     ...(step !== '' && { step: `event ${step}` }),
   }));
 
-describe('a collection whose openings have failed', () => {
+describe('a collection with failed openings', () => {
   const quarantined: [string, string][] = [
     ['sS', 'a shard saw itself stall twice'],
     ['ss', 'a shard saw itself stall twice, though others were opened beside it'],
@@ -29,7 +29,7 @@ describe('a collection whose openings have failed', () => {
     ['b5E5E', 'one shard is silent, and two processes ended in the same step'],
   ];
   for (const [letters, why] of quarantined)
-    it(`is quarantined where ${why}`, () => {
+    it(`is quarantined if ${why}`, () => {
       expect(isQuarantined(failures(letters))).to.equal(true);
       expect(isQuarantined(failures(letters.replace(/\d?.$/, '')))).to.equal(false);
     });
@@ -46,11 +46,11 @@ describe('a collection whose openings have failed', () => {
     ['eeee', 'many processes ended that opened others beside it'],
   ];
   for (const [letters, why] of suspect)
-    it(`is opened again where ${why}`, () => {
+    it(`is opened again if ${why}`, () => {
       expect(isQuarantined(failures(letters))).to.equal(false);
     });
 
-  describe('after one more', () => {
+  describe('after another failure', () => {
     const [blocked, ended, inStep, stalled] = failures('Be5EsB') as [
       OpeningFailure,
       OpeningFailure,
@@ -58,7 +58,7 @@ describe('a collection whose openings have failed', () => {
       OpeningFailure,
     ];
 
-    it('has no further failure for a process that ended between two steps', () => {
+    it('ignores a process that ended between two steps if there is another failure', () => {
       expect(withFailure([], ended)).to.deep.equal([ended]);
       expect(withFailure([blocked], ended)).to.deep.equal([blocked]);
       expect(withFailure([blocked], inStep)).to.deep.equal([blocked, inStep]);
@@ -70,12 +70,12 @@ describe('a collection whose openings have failed', () => {
       expect(withFailure([inStep], { ...blocked, opening })).to.deep.equal([inStep]);
     });
 
-    it("has a process's own report in place of another shard's report about the same opening", () => {
+    it("replaces another shard's report by the process's own report of the same opening", () => {
       const { opening } = blocked;
       expect(withFailure([blocked], { ...stalled, opening })).to.deep.equal([{ ...stalled, opening }]);
     });
 
-    it('has the newest eight', () => {
+    it('keeps the newest eight failures', () => {
       const many = failures('1E'.repeat(20)).reduce(withFailure, [] as readonly OpeningFailure[]);
       expect(many.map(({ opening }) => opening)).to.deep.equal(Array.from({ length: 8 }, (_, i) => `a.${12 + i}`));
     });

@@ -1,18 +1,18 @@
-/** The check of a log takes what is idle, and gives way to calls. */
+/** The pace of a log check: fast while the process is idle, slow under calls. */
 import { expect } from 'chai';
 import { CheckPace, newCallCount } from '../../../../shared/scheduling/checkPace.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
 import { rejection } from '../../../support/expectations.js';
 
-/** At the pace under calls it would take minutes to make up for it. */
+/** At the pace under calls this would take minutes. */
 const MUCH_BYTES = 1 << 30;
 
-describe('the pace at which a log is checked', () => {
+describe('the pace of a log check', () => {
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
   const calls = newCallCount();
 
-  /** Whether as much more may be read at once. */
+  /** Whether as many bytes may be read at once. */
   async function goesOn(pace: CheckPace): Promise<boolean> {
     const ended = new AbortController();
     const reason = new Error('ended');
@@ -28,7 +28,7 @@ describe('the pace at which a log is checked', () => {
     return rest;
   }
 
-  it('is slow at first, fast once nobody has called for a while, and slow again at the next call', async () => {
+  it('is slow at first, fast after a while without calls, and slow again at the next call', async () => {
     const pace = new CheckPace(calls, clock);
     expect(await goesOn(pace)).to.equal(false);
     nowMs += 1_000;
@@ -42,7 +42,7 @@ describe('the pace at which a log is checked', () => {
     expect(await goesOn(pace)).to.equal(true);
   });
 
-  it('ends with the collection, however fast it goes', async () => {
+  it('rejects with the reason of the signal at any pace', async () => {
     const pace = new CheckPace(calls, clock);
     nowMs += 1_000;
     const ended = new AbortController();

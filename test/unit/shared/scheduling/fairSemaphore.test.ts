@@ -1,4 +1,4 @@
-/** Turns between projects, counted by the work that has begun. */
+/** Turns between projects, counted by started work. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { FairSemaphore } from '../../../../shared/scheduling/fairSemaphore.js';
@@ -15,7 +15,7 @@ describe('a fair semaphore', () => {
   });
   const semaphoreOf = (bounds: ConstructorParameters<typeof FairSemaphore>[0]): FairSemaphore =>
     new FairSemaphore(bounds, systemClock);
-  /** `name`: the project, then the number of the collection. */
+  /** `name` is the letter of the project and the number of the collection. */
   const ask = (semaphore: FairSemaphore, name: string, signal?: AbortSignal): Promise<void> => {
     const { opened, open } = gate();
     ends.set(name, open);
@@ -34,7 +34,7 @@ describe('a fair semaphore', () => {
     await turn();
   };
 
-  it('gives a free place to the other project, however many pieces of work one has', async () => {
+  it('gives a free place to another project, however much work one project has waiting', async () => {
     const semaphore = semaphoreOf({ atOnce: 1 });
     for (let i = 1; i <= 100; i++) void ask(semaphore, `a${i}`);
     void ask(semaphore, 'b200');
@@ -44,7 +44,7 @@ describe('a fair semaphore', () => {
     expect(begun.slice(0, 3)).to.have.members(['a1', 'a2', 'b200']);
   });
 
-  it('lets one project have a part of the places', async () => {
+  it('lets one project use only its share of the places', async () => {
     const semaphore = semaphoreOf({ atOnce: 3, ofProject: 2 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b5']) void ask(semaphore, name);
     await turn();
@@ -55,7 +55,7 @@ describe('a fair semaphore', () => {
     expect(begun.slice(3)).to.deep.equal(['a3']);
   });
 
-  it('refuses what would wait beyond the bound of its project, and of no other', async () => {
+  it('refuses work beyond the waiting limit of its project, and of no other project', async () => {
     const semaphore = semaphoreOf({ atOnce: 1, waiting: 2, refusal: () => new Error('too many') });
     for (const name of ['a1', 'a2', 'a3']) void ask(semaphore, name);
     expect((await rejection(ask(semaphore, 'a4'))).message).to.equal('too many');
@@ -63,7 +63,7 @@ describe('a fair semaphore', () => {
     expect(semaphore.size).to.equal(4);
   });
 
-  it('forgets work whose signal is aborted while it waits', async () => {
+  it('drops work whose signal is aborted while it waits', async () => {
     const semaphore = semaphoreOf({ atOnce: 1 });
     const controller = new AbortController();
     void ask(semaphore, 'a1');
@@ -77,7 +77,7 @@ describe('a fair semaphore', () => {
     expect(semaphore.size).to.equal(1);
   });
 
-  it('begins nothing with a signal that is aborted already', async () => {
+  it('starts no work with an aborted signal', async () => {
     const semaphore = semaphoreOf({ atOnce: 1 });
     const error = await rejection(ask(semaphore, 'a1', AbortSignal.abort(new Error('closed'))));
     expect(error.message).to.equal('closed');

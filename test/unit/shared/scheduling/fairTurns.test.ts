@@ -4,7 +4,7 @@ import { FairTurns } from '../../../../shared/scheduling/fairTurns.js';
 import { nextTurn, Slice, sliceTurns } from '../../../../shared/scheduling/slice.js';
 
 describe('FairTurns', () => {
-  /** Takes `slices` turns, and notes each of them with the turn of the event loop. */
+  /** Takes `slices` turns and calls `note` in each. */
   async function work(turns: FairTurns, project: string, slices: number, note: () => void): Promise<void> {
     for (let i = 0; i < slices; i++) {
       await turns.next(project);
@@ -12,7 +12,7 @@ describe('FairTurns', () => {
     }
   }
 
-  /** The projects of the slices that began in each turn of the event loop. */
+  /** Projects of the slices that began in each turn of the event loop. */
   async function slicesByTurn(works: readonly (readonly [project: string, slices: number])[]): Promise<string[][]> {
     const turns = new FairTurns();
     const begun: string[][] = [];
@@ -28,12 +28,12 @@ describe('FairTurns', () => {
     return begun.filter(({ length }) => length > 0);
   }
 
-  it('begins one slice in each turn of the event loop, whatever waits', async () => {
+  it('begins one slice in each turn of the event loop', async () => {
     const begun = await slicesByTurn(Array.from({ length: 50 }, () => ['a', 2] as const));
     assert.equal(begun.length, 100);
   });
 
-  it('gives a project the next turn but one, however much another has waiting', async () => {
+  it('gives a project every second turn, however much work another has waiting', async () => {
     const begun = await slicesByTurn([...Array.from({ length: 50 }, () => ['a', 2] as const), ['b', 2]]);
     assert.deepEqual(begun.slice(0, 4).flat(), ['a', 'b', 'a', 'b']);
   });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { PeriodicTask } from '../../../../shared/scheduling/periodicTask.js';
 
-describe('rounds of work', () => {
-  it('never meet, and pile up to no more than one however long a round takes', async () => {
+describe('the rounds of a periodic task', () => {
+  it('never overlap, and at most one waits while a round runs', async () => {
     let under = 0;
     let begun = 0;
     let release = (): void => {};

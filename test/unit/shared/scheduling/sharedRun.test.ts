@@ -3,7 +3,7 @@ import { SharedRun } from '../../../../shared/scheduling/sharedRun.js';
 import { rejection } from '../../../support/expectations.js';
 
 describe('a shared run', () => {
-  it('answers nobody by what began before they asked', async () => {
+  it('gives each caller a run that began after the call', async () => {
     let now = 1;
     const shared = new SharedRun(async () => {
       const seen = now;
@@ -18,7 +18,7 @@ describe('a shared run', () => {
     expect(await Promise.all([first, second])).to.deep.equal([1, 2]);
   });
 
-  it('fails for those who wait for it, and for nobody after them', async () => {
+  it('fails for its waiting callers only, not for later ones', async () => {
     let runs = 0;
     const shared = new SharedRun(async () => {
       if (++runs === 1) throw new Error('once');

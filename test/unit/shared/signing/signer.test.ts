@@ -21,7 +21,7 @@ describe('the signing key', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('is made at the first start, for its owner alone, and stays', async () => {
+  it('is made at the first start, readable by its owner only, and kept', async () => {
     const first = await openSigner(file);
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const content = await readFile(file, 'utf8');
@@ -30,19 +30,19 @@ describe('the signing key', () => {
     expect(toHex(again.publicKey)).to.equal(toHex(first.publicKey));
     expect(await publicSigningKey(file)).to.equal(toHex(first.publicKey));
     expect(await readFile(file, 'utf8')).to.equal(content);
-    // The raw key, as the service shows it, is all that a verifier needs.
+    // The raw public key, as the service publishes it, is all that a verifier needs.
     const x = Buffer.from(first.publicKey).toString('base64url');
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
     expect(verify(null, Buffer.from('text é'), key, again.sign('text é'))).to.equal(true);
     expect(verify(null, Buffer.from('text e'), key, again.sign('text é'))).to.equal(false);
   });
 
-  it('is one, of however many processes that start at once', async () => {
+  it('is one for all processes that start at once', async () => {
     const signers = await Promise.all(Array.from({ length: 8 }, () => openSigner(file)));
     expect(new Set(signers.map(({ publicKey }) => toHex(publicKey))).size).to.equal(1);
   });
 
-  it('is refused, by the name of its file, where others can read it or it is none', async () => {
+  it("is refused by its file's name if others can read it or it is not an Ed25519 key", async () => {
     await openSigner(file);
     for (const mode of [0o640, 0o604, 0o620]) {
       await chmod(file, mode);
@@ -55,7 +55,7 @@ describe('the signing key', () => {
     }
   });
 
-  it('is refused where it is not the one that its file names; a PEM that names none is taken', async () => {
+  it('is refused if it differs from the public key in its file, if the file has one', async () => {
     const { publicKey } = await openSigner(file);
     const lines = (await readFile(file, 'utf8')).split('\n');
     const other = join(folder, 'other.key');
@@ -67,7 +67,7 @@ describe('the signing key', () => {
     expect(toHex((await openSigner(file)).publicKey)).to.equal(toHex(publicKey));
   });
 
-  it('is told of once for all shards that use it, oldest first', async () => {
+  it('is registered once for all shards that use it, oldest first', async () => {
     let nowMs = 1_000;
     const clock = { ...systemClock, nowMs: () => (nowMs += 1_000) };
     const bucket = new MemoryBucket({ logger: silentLogger });
@@ -85,7 +85,7 @@ describe('the signing key', () => {
     bucket.close();
   });
 
-  it('that is another one than the shard had before is told from the first one of a shard', async () => {
+  it('is reported with the earlier keys of its shard, if there are any', async () => {
     const bucket = new MemoryBucket({ logger: silentLogger });
     const [a, b, c] = ['aa'.repeat(32), 'bb'.repeat(32), 'cc'.repeat(32)] as [string, string, string];
     await registerSigner(bucket, a, 's1', systemClock);

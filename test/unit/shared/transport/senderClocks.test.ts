@@ -1,4 +1,4 @@
-/** Machines whose clocks differ: calls between them are in time or late all the same. */
+/** Deadlines of calls between machines whose clocks differ. */
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import { SenderClocks } from '../../../../shared/transport/senderClocks.js';
@@ -8,15 +8,15 @@ import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
 
 const HALF_MINUTE_MS = 30_000;
 
-describe('clocks of senders', () => {
+describe('the clock of a sender', () => {
   let nowMs = 0;
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-  /** Sent `awayMs` ago by a clock that is `aheadMs` ahead of ours. */
+  /** Shift for a message sent `awayMs` ago by a clock that is `aheadMs` ahead of ours. */
   const shiftOf = (clocks: SenderClocks, aheadMs: number, awayMs: number): number =>
     clocks.shiftMs('a', nowMs - awayMs + aheadMs);
 
   for (const aheadMs of [0, 3, -40_000, 40_000])
-    it(`that are ${aheadMs} ms ahead are known by the message that came quickest`, () => {
+    it(`ahead by ${aheadMs} ms is estimated from the message that arrived fastest`, () => {
       const clocks = new SenderClocks(clock);
       nowMs = 1_000_000;
       expect(shiftOf(clocks, aheadMs, 900)).to.equal(900 - aheadMs);
@@ -27,7 +27,7 @@ describe('clocks of senders', () => {
       }
     });
 
-  it('that are set forward are believed at once, and set back within a minute', () => {
+  it('is followed at once if it is set forward, and within a minute if it is set back', () => {
     const clocks = new SenderClocks(clock);
     nowMs = 1_000_000;
     shiftOf(clocks, 0, 1);
@@ -39,7 +39,7 @@ describe('clocks of senders', () => {
     expect(shiftOf(clocks, 0, 1)).to.equal(1);
   });
 
-  it('are each their own', () => {
+  it('is estimated for each sender separately', () => {
     const clocks = new SenderClocks(clock);
     nowMs = 1_000_000;
     expect(clocks.shiftMs('a', nowMs - 5)).to.equal(5);
@@ -60,7 +60,7 @@ describe('machines whose clocks differ by half a minute', () => {
   });
 
   for (const aheadMs of [-HALF_MINUTE_MS, HALF_MINUTE_MS])
-    it(`call each other where the server is ${aheadMs} ms ahead`, async () => {
+    it(`call each other if the server is ${aheadMs} ms ahead`, async () => {
       const clockOf = (extraMs: number): Clock => ({
         nowMs: () => systemClock.nowMs() + extraMs,
         monotonicMs: () => systemClock.monotonicMs(),

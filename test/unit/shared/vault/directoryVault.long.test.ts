@@ -1,4 +1,4 @@
-/** The vault in a folder, held to what every vault promises, and what is its own. */
+/** The vault in a folder: the suite of every vault, and its own files, lock and processes. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { vaultSuite } from '../../../support/suites/vaultSuite.js';
 
 const VAULT_MODULE = JSON.stringify(new URL('../../../../shared/vault/directoryVault.js', import.meta.url).href);
 
-/** Replaces the entry in a process that ends itself before its `step`th write. */
+/** Replaces the entry in a process that kills itself before its `step`th write. */
 const replacing = (folder: string, { project, keyId }: StoredVaultEntry, entry: VaultEntry, step: number): string =>
   killedAt(
     step,
@@ -79,7 +79,7 @@ describe('the vault in a folder', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const open = (): Promise<DirectoryVault> => DirectoryVault.open({ folder: join(folder, 'vault') });
 
-  it('is for its owner’s eyes alone', async () => {
+  it('is readable by its owner only', async () => {
     const vault = await open();
     const stored = await made(vault, active(freshSecret(), 1));
     await vault.replace(stored, { ...stored.entry, collectionIds: [1, 2] });
@@ -90,7 +90,7 @@ describe('the vault in a folder', () => {
     await vault.close();
   });
 
-  it('holds nothing but its entries when nobody writes', async () => {
+  it('has no files besides its entries after its writes', async () => {
     const vault = await open();
     const stored = await made(vault, active(freshSecret(), 1));
     await vault.replace(stored, shredded(1));
@@ -99,7 +99,7 @@ describe('the vault in a folder', () => {
     await vault.close();
   });
 
-  it('passes over files that are none of its own, and leaves them', async () => {
+  it('skips foreign files and keeps them', async () => {
     const vault = await open();
     const stored = await made(vault, active(freshSecret(), 1));
     await writeFile(join(folder, 'vault/70/README'), 'mine');
@@ -113,7 +113,7 @@ describe('the vault in a folder', () => {
     await again.close();
   });
 
-  it('says what to do where a process of another machine has locked it, which may be gone', async () => {
+  it('gives advice if a process of another machine, possibly gone, has locked it', async () => {
     await (await open()).close();
     const lock = join(folder, 'vault', 'lock');
     await writeFile(lock, JSON.stringify({ host: 'elsewhere', pid: 7, started: null }));
@@ -127,7 +127,7 @@ describe('the vault in a folder', () => {
     await (await open()).close();
   });
 
-  it('loses no change of two processes', async () => {
+  it('loses no change of two concurrent processes', async () => {
     const vault = await open();
     const keyId = freshKeyId();
     await made(vault, active(freshSecret()), keyId);

@@ -7,7 +7,7 @@ import { type ShredMark, ShredMarks } from '../../../../shared/vault/shredMarks.
 
 const KEY_ID = '0123456789abcdef'.repeat(2);
 
-describe('marks of vault entries that are not settled', () => {
+describe('marks of unsettled vault entries', () => {
   let bucket: MemoryBucket;
   let marks: ShredMarks;
   let marked: Map<string, ShredMark>;
@@ -21,7 +21,7 @@ describe('marks of vault entries that are not settled', () => {
 
   const names = (): object[] => [...marked.values()].map(({ project, keyId }) => ({ project, keyId }));
 
-  it('name the entry, that of the master key too, which is in no project', async () => {
+  it('name the entry, also that of the master key, which is in no project', async () => {
     for (const { project, keyId } of [{ project: 'p_1-x', keyId: KEY_ID }, MARK]) {
       await marks.set(project, keyId);
       expect(names()).to.deep.equal([{ project, keyId }]);
@@ -30,7 +30,7 @@ describe('marks of vault entries that are not settled', () => {
     }
   });
 
-  it('are passed over where they name no entry', async () => {
+  it('are skipped if they name no entry', async () => {
     for (const key of ['p', KEY_ID, 'p.q', `p.${KEY_ID}0`]) await bucket.put(key, { since_ms: 1 });
     expect(names()).to.deep.equal([]);
   });
