@@ -20,7 +20,10 @@ import { eventually } from '../../../support/expectations.js';
 import { LateWatch } from '../../../support/rigs/lateWatch.js';
 import { TestClock } from '../../../support/rigs/testEdge.js';
 
-/** Counts what is asked of the store, which can be behind: it then lacks everything, and tells its watchers when they catch up. */
+/**
+ * Counts reads of the store. While `isBehind`, it lacks every entry, and reports changes to watchers only when they
+ * catch up.
+ */
 class CountingBucket extends MemoryBucket {
   reads = 0;
   isBehind = false;
@@ -48,7 +51,7 @@ describe('API keys', () => {
   });
   afterEach(() => bucket.close());
 
-  it('are vk_ and 64 hex, and only their hash is stored', async () => {
+  it('are vk_ and 64 hex digits, of which only the hash is stored', async () => {
     const { key, record } = await createKey(bucket, { project: 'p', scope: 'read_only' }, clock, systemEntropy);
     expect(key).to.match(/^vk_[0-9a-f]{64}$/);
     const entry = await bucket.get(keyHash(key)!);
@@ -62,7 +65,7 @@ describe('API keys', () => {
     });
   });
 
-  it('are listed oldest first and by project, and revoked by id within theirs', async () => {
+  it('are listed oldest first and by project, and revoked by id within their project', async () => {
     const made = [];
     for (const [project, label] of [
       ['a', 'one'],
@@ -81,14 +84,14 @@ describe('API keys', () => {
     expect(await listKeys(bucket, 'a')).to.have.length(1);
   });
 
-  it('refuse an ill-formed project', async () => {
+  it('refuse a malformed project', async () => {
     for (const project of ['', 'a b', 'a.b', 'x'.repeat(65)]) {
       const refused = await createKey(bucket, { project, scope: 'admin' }, clock, systemEntropy).catch((e) => e);
       expect(refused).to.be.instanceOf(VouchError).with.property('code', 'validation_error');
     }
   });
 
-  it('imply lesser scopes; the metrics are for their own scope and for admin', () => {
+  it('allow the lesser scopes too; metrics require their own scope or admin', () => {
     const table = SCOPES.map((held) => SCOPES.map((required) => allows(held, required)));
     expect(SCOPES).to.deep.equal(['read_only', 'read_write', 'admin', 'metrics']);
     expect(table).to.deep.equal([
@@ -125,7 +128,7 @@ describe('authentication', () => {
     }
   };
 
-  /** Has the keyring told when the test says so. */
+  /** Opens the keyring over a watch that reports only when the test says so. */
   const openLate = async (): Promise<LateWatch> => {
     await keyring.close();
     const watch = new LateWatch(bucket);
@@ -134,7 +137,7 @@ describe('authentication', () => {
     return watch;
   };
 
-  it('knows a key by its header, whatever the case of the scheme', async () => {
+  it('accepts a key in its header, with any case of the scheme', async () => {
     const { key, record } = await newKey();
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       const caller = await authenticator.authenticate(`${scheme} ${key}`, LOCAL);
@@ -145,7 +148,7 @@ describe('authentication', () => {
     expect(bucket.reads).to.equal(0);
   });
 
-  it('ends with revocation and with expiry', async () => {
+  it('refuses a key after its revocation and after its expiry', async () => {
     const { key, record } = await newKey();
     const short = await newKey(clock.nowMs() + 1_000);
     expect(await codeOf(`Bearer ${short.key}`)).to.equal('p');
@@ -155,7 +158,7 @@ describe('authentication', () => {
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
   });
 
-  it('finds an expired key expired though the clock is set back: here, after a restart, and where the clock is behind', async () => {
+  it('refuses an expired key after the clock is set back, after a restart, and on a slower clock', async () => {
     const { key, record } = await newKey(clock.nowMs() + 1_000);
     const behind = new TestClock();
     const other = await Keyring.open(bucket, behind, silentLogger);
@@ -180,7 +183,7 @@ describe('authentication', () => {
     await other.close();
   });
 
-  it('finds a key expired that nobody used while it was, tells of it once, and leaves one that was revoked', async () => {
+  it('marks and logs an expired key once, also without a request, and skips a revoked one', async () => {
     await keyring.close();
     const lines: object[] = [];
     const watching = await Keyring.open(bucket, clock, {
@@ -200,13 +203,13 @@ describe('authentication', () => {
     await watching.close();
   });
 
-  it('asks the store once for a key that does not exist', async () => {
+  it('reads the store once for a key that does not exist', async () => {
     const wrong = `Bearer vk_${'0'.repeat(64)}`;
     for (let i = 0; i < 20; i++) expect(await codeOf(wrong)).to.equal('unauthorized');
     expect(bucket.reads).to.equal(1);
   });
 
-  it('knows a key that its watch has not reported yet, and forgets it when the watch reports the revocation', async () => {
+  it('accepts a key before its watch reports it, and refuses it when the watch reports its revocation', async () => {
     const watch = await openLate();
     const { key, record } = await newKey();
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
@@ -217,13 +220,13 @@ describe('authentication', () => {
     watch.stop();
   });
 
-  it('knows a new key also where its watch is behind', async () => {
+  it('accepts a new key also if the replica of its watch is stale', async () => {
     bucket.isBehind = true;
     const { key } = await newKey();
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
   });
 
-  it('lets in a key that was unknown when first tried', async () => {
+  it('accepts a key that did not exist at its first use', async () => {
     const entropy = (length: number) => new Uint8Array(length);
     const key = `vk_${'0'.repeat(64)}`;
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
@@ -231,7 +234,7 @@ describe('authentication', () => {
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
   });
 
-  it('counts no attempt that the store could not answer', async () => {
+  it('counts no failed attempt if the store does not answer', async () => {
     const { key } = await newKey();
     await keyring.close();
     keyring = await Keyring.open(new MemoryBucket({ logger: silentLogger, clock }), clock, silentLogger);
@@ -242,7 +245,7 @@ describe('authentication', () => {
     for (let i = 0; i < 50; i++) expect(await codeOf(`Bearer ${key}`)).to.equal('unavailable');
   });
 
-  it('slows down who guesses, and the store is not asked for them, but lets a valid key in', async () => {
+  it('limits failed attempts without reading the store for them, and still accepts a valid key', async () => {
     const { key } = await newKey();
     const guess = (n: number): string => `Bearer vk_${n.toString(16).padStart(64, '0')}`;
     let tries = 0;

@@ -22,7 +22,7 @@ describe('the keys of a project', () => {
     bucket.close();
   });
 
-  it('are bounded, however many are made at once; another project is not affected', async () => {
+  it('are limited in number, also for concurrent creations, separately for each project', async () => {
     const made = await Promise.allSettled(Array.from({ length: 10 }, () => make('full')));
     expect(made.filter(({ status }) => status === 'fulfilled')).to.have.length(2);
     expect(await listKeys(bucket, 'full')).to.have.length(KEYS_PER_PROJECT_MAX);
@@ -33,7 +33,7 @@ describe('the keys of a project', () => {
     await make('other');
   });
 
-  it('leave room for one more when one is revoked, or could not be made', async () => {
+  it('leave room for another key after a revocation, or after a failed creation', async () => {
     const [first] = [await make('full'), await make('full')];
     await revokeKey(bucket, first!.record.id, 'full');
     keyring.forget(keyHash(first!.key)!);
@@ -47,10 +47,10 @@ describe('the keys of a project', () => {
 });
 
 describe('a check of thousands of keys', () => {
-  it('logs all that have expired, at most a hundred in a turn, and notes them in the store', async () => {
+  it('logs all expired keys, at most a hundred in a turn, and marks them in the store', async () => {
     const KEYS = 2_000;
     const bucket = new MemoryBucket({ logger: silentLogger });
-    // Each look at the monotonic clock finds that a millisecond has passed.
+    // Each reading of the monotonic clock advances it by a millisecond.
     let [nowMs, monotonicMs] = [systemClock.nowMs(), 0];
     const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs++ };
     let last = '';

@@ -10,7 +10,7 @@ import { TestEdge } from '../../../support/rigs/testEdge.js';
 const HEX = '000102030405060708090A0b0c0d0e0f';
 const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 
-describe('bodies', () => {
+describe('a request body', () => {
   let edge: TestEdge;
   let rw: Client;
   before(async () => {
@@ -21,7 +21,7 @@ describe('bodies', () => {
   after(() => edge.stop());
   const lastCall = () => edge.backend.calls.at(-1);
 
-  it('an insert arrives quantised, with its bytes and defaults', async () => {
+  it('with an insert reaches the shard quantised, with bytes and defaults', async () => {
     const full = { values: [0.5 / 65_536, -1.5 / 65_536], request_id: HEX, metadata: [123, 125], text: 'é', tag: 9 };
     expect((await rw.post('/v1/records', { collection: 'c', ...full })).status).to.equal(200);
     const { vector, ...rest } = lastCall() as InsertCall;
@@ -46,7 +46,7 @@ describe('bodies', () => {
     expect(defaults).to.deep.equal({ op: 'insert', tag: 0, requestId: null, metadata: null, text: null });
   });
 
-  it('a batch arrives as one block, with each item at its position', async () => {
+  it('with a batch reaches the shard as one block, with each item at its position', async () => {
     const metadata = [{ a: [1] }, null, ' {"b": 1} '];
     const texts = [null, 'x', ''];
     const batch = [
@@ -142,14 +142,14 @@ describe('bodies', () => {
     ['a long query', 'search', { query: [1, 2, 3], k: 1 }, 'dimension_mismatch', '$.query has 3'],
   ]; // prettier-ignore
   for (const [title, path, body, code, message] of refusals)
-    it(`refuses ${title}, naming where`, async () => {
+    it(`with ${title} is refused with the place`, async () => {
       const sent = body === null || Array.isArray(body) ? body : { collection: 'c', ...(body as object) };
       const answer = await rw.post(`/v1/${path}`, sent);
       expect([answer.status, answer.body.code]).to.deep.equal([400, code]);
       expect(answer.body.error).to.include(message);
     });
 
-  it('refuses what is not JSON, not UTF-8, infinite or endless', async () => {
+  it('is refused if it is not JSON, not UTF-8, infinite or too deep', async () => {
     const search = (text: string) => rw.raw('POST', '/v1/search', text);
     for (const text of ['', '{', '{"query":[1,}', 'nonsense', '\ufeff{}'])
       expect((await search(text)).body.error).to.match(/^the body is /);
@@ -168,7 +168,7 @@ describe('bodies', () => {
     expect(notUtf8).to.have.property('message', 'the body is not UTF-8');
   });
 
-  it('metadata may nest 64 levels and no more, wherever it comes', async () => {
+  it('may contain metadata of 64 levels, and no more, in every field', async () => {
     const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
     const wide = await TestEdge.start();
     const client = await wide.client();
@@ -187,7 +187,7 @@ describe('bodies', () => {
         ([status, error]: [number, string]) =>
           status === 400 && /the 64 levels of metadata or of a filter$/.test(error),
       );
-    // Opaque bytes are taken as they are; what cannot be shown as an object is null.
+    // Opaque bytes are stored as they are, and shown as null if they are not an object.
     for (const metadata of ['[1]', '{', '\ud800']) {
       const { body } = await client.post('/v1/records', {
         collection: 'c',
@@ -203,7 +203,7 @@ describe('bodies', () => {
     await wide.stop();
   });
 
-  it('a batch larger than one commit is 413', async () => {
+  it('with a batch larger than one commit is refused with 413', async () => {
     const small = await TestEdge.start({ limits: { textBytes: 65_536 } });
     const client = await small.client();
     await small.backend.create('p', { name: 'c', dimension: 1, index: 'brute' });
@@ -215,7 +215,7 @@ describe('bodies', () => {
     await small.stop();
   });
 
-  it('an empty batch is no ids, in a collection that exists', async () => {
+  it('with an empty batch returns no ids, if the collection exists', async () => {
     const empty = (collection: string) => rw.post('/v1/vectors/batch-insert', { collection, batch: [] });
     expect((await empty('c')).body).to.deep.equal({ ids: [] });
     expect((await empty('none')).body.code).to.equal('collection_not_found');

@@ -67,7 +67,7 @@ describe('large bodies', () => {
     expect(componentsOf(call.query!)).to.deep.equal([65_536, 131_072]);
   });
 
-  it('go to a worker too where they are short but of many pieces, which are what parsing costs', async () => {
+  it('go to a worker also if they are short but have many elements, which dominate parsing', async () => {
     let workers = 0;
     const count = (): void => {
       workers++;
@@ -89,7 +89,7 @@ describe('large bodies', () => {
     }
   });
 
-  it('share a worker while there is one, which ends when it has been idle for a while', async () => {
+  it('share a worker, which ends after it has been idle for a while', async () => {
     const soon = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, 1);
     const workers: Worker[] = [];
     const started = (worker: Worker): unknown => workers.push(worker);
@@ -109,7 +109,7 @@ describe('large bodies', () => {
     }
   });
 
-  it('outlive a worker that dies: its body fails, the next one starts another', async () => {
+  it('survive the death of a worker: its body fails, and the next one starts another worker', async () => {
     const body = batchOf(seededRandom(1), 200);
     const lost = pool.prepare('batch', 'json', Buffer.from(body), 'p').catch((error: Error) => error);
     const [worker] = (await once(process, 'worker')) as [Worker];
@@ -120,7 +120,7 @@ describe('large bodies', () => {
     expect(await pool.prepare('batch', 'json', Buffer.from(body), 'p')).to.have.property('count', 200);
   });
 
-  it('leave a part of the queue to a second project, however many the first one sends', async () => {
+  it('from one project leave a part of the queue to others', async () => {
     const sizeBytes = 1 << 20;
     const waiting: Promise<unknown>[] = [];
     const isTaken = (project: string): boolean => {
@@ -160,7 +160,7 @@ describe('small bodies', () => {
   const SIZE = 200 << 10;
   const body = (): Buffer => Buffer.from(`{"collection":"c","query":[1],"k":1}${' '.repeat(SIZE)}`);
 
-  it('are prepared a few in each turn of the event loop, in order, where many come at once', async () => {
+  it('are prepared a few in each turn of the event loop, in order', async () => {
     const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
     const turns: number[][] = [[]];
     const left = new Set(Array.from({ length: 64 }, (_, i) => i));

@@ -4,7 +4,7 @@ import { BODY_KINDS, type BodyKind, prepareBody } from '../../../../coordinator/
 const BOUNDS = { metadataBytes: 1_000, textBytes: 1_000, payloadBytes: 1_000, batchVectors: 10, commitBytes: 1_000 };
 const KINDS = (Object.keys(BODY_KINDS) as BodyKind[]).filter((kind) => BODY_KINDS[kind].schema !== 'bytes');
 
-describe('a body that is not an object', () => {
+describe('a body that is not a JSON object', () => {
   for (const [json, got] of [
     ['[]', 'an array of 0'],
     ['[[1]]', 'an array of 1'],
@@ -13,7 +13,7 @@ describe('a body that is not an object', () => {
     ['1.5', '1.5'],
     ['true', 'true'],
   ] as const)
-    it(`such as ${json} is refused with what it is, by every endpoint`, () => {
+    it(`is refused by every endpoint with its actual type: ${json}`, () => {
       for (const kind of KINDS)
         expect(() => prepareBody(kind, 'json', Buffer.from(json), BOUNDS), kind).to.throw(
           kind === 'insertEncrypted' && !json.startsWith('[')

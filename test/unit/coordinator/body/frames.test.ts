@@ -3,7 +3,7 @@ import { checkedFrames, framesIn, joinFrames } from '../../../../coordinator/bod
 import type { Client } from '../../../support/launch/client.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';
 
-/** The least size of a frame, without events. */
+/** Size of the smallest frame, without events. */
 const FRAME_BYTES = 112;
 
 describe('the frames of an import', () => {
@@ -17,7 +17,7 @@ describe('the frames of an import', () => {
     expect([...framesIn(checkedFrames(Buffer.alloc(0)))]).to.deep.equal([]);
   });
 
-  it('are refused where one is cut, or is smaller than a frame can be', () => {
+  it('are refused if one is cut short or smaller than any frame', () => {
     const two = frames(2);
     for (const length of [1, 3, 4, FRAME_BYTES, two.length - 1])
       expect(() => checkedFrames(two.subarray(0, length))).to.throw('no whole frame begins');
@@ -36,7 +36,7 @@ describe('the frames of an import', () => {
     });
     after(() => edge.stop());
 
-    it('travel 8,192 in a message at most', async () => {
+    it('are sent to the shard in messages of at most 8,192', async () => {
       expect((await client.postBytes('/v1/import/c/log', frames(20_000))).status).to.equal(200);
       const sizes = edge.backend.calls.map((call) => (call.op === 'importFrames' ? call.frames.length : 0));
       expect(sizes).to.deep.equal([8_192, 8_192, 3_616]);

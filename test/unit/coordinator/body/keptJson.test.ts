@@ -5,10 +5,10 @@ import { assertKept } from '../../../../coordinator/body/keptJson.js';
 import { assertNesting } from '../../../../shared/json/nesting.js';
 import { testSeed } from '../../../support/model/random.js';
 
-/** JSON as it is written, of which an object may repeat a key. */
+/** JSON as text, in which an object may repeat a key. */
 type Written = string | readonly Written[] | { readonly members: readonly (readonly [key: string, value: Written])[] };
 
-/** The first place of a written value whose number or key would not be kept, by the plainest reading. */
+/** First place of a value whose number or key would be lost, by a simple recursive reading. */
 function lossIn(written: Written, path: string): string | undefined {
   if (typeof written === 'string') {
     const isLost = /^-?\d/.test(written) && isLossy(written);
@@ -44,7 +44,7 @@ function textOf(written: Written, blanks: string): string {
   return `{${blanks}${members.join()}}`;
 }
 
-describe('JSON that is kept as it is written', () => {
+describe('JSON that is stored as it is written', () => {
   const scalars = fc.constantFrom(
     ...['0', '1', '-0', '0.1', '1e5', '-12.5', 'null', 'true', '""', '"a:1,\\"}]"', '"é\\\\"', '"e-400"'],
     ...['9007199254740992', '9007199254740993', '-9007199254740994', '9007199254740993.0', '123456789012345'],
@@ -81,7 +81,7 @@ describe('JSON that is kept as it is written', () => {
     );
   });
 
-  it('is refused for its own field alone, whatever other fields hold', () => {
+  it('is refused for its own field only, whatever other fields contain', () => {
     fc.assert(
       fc.property(objects, written, objects, (before, value, after) => {
         const others = (object: { members: readonly (readonly [string, Written])[] }) =>
@@ -93,14 +93,14 @@ describe('JSON that is kept as it is written', () => {
     );
   });
 
-  it('is refused where its field is written twice, in whatever letters', () => {
+  it('is refused if its field appears twice, also with escaped letters', () => {
     for (const name of ['metadata', '\\u006detadata'])
       expect(refusalOf(`{"x":{"y":[1,2]},"metadata":{},"${name}":{}}`, 'metadata')).to.equal(
         '$.metadata appears twice',
       );
   });
 
-  it('is an object', () => {
+  it('must be an object', () => {
     expect(() => jsonObjectOf(Buffer.from('[]'), '$.a')).to.throw('$.a: expected JSON of an object');
   });
 });

@@ -27,7 +27,7 @@ const plainly = new Packr({ useRecords: false });
 const bin = (values: readonly number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
 const fixed = (values: readonly number[]): Buffer => Buffer.from(quantise(values).buffer);
 
-describe('bodies of msgpack', () => {
+describe('msgpack bodies', () => {
   const outcome = (kind: BodyKind, form: BodyForm, bytes: Buffer): unknown => {
     try {
       return { prepared: prepareBody(kind, form, bytes, BOUNDS) };
@@ -40,7 +40,7 @@ describe('bodies of msgpack', () => {
   const asJson = (kind: BodyKind, value: unknown) => outcome(kind, 'json', Buffer.from(JSON.stringify(value)));
   const refusal = (kind: BodyKind, value: unknown): string => (packed(kind, value) as { message: string }).message;
 
-  it('are prepared or refused as JSON of the same values', () => {
+  it('are prepared or refused as JSON of equal values', () => {
     const scalar = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.integer(),
@@ -85,7 +85,7 @@ describe('bodies of msgpack', () => {
     );
   });
 
-  it('have vectors within searches, and byte strings for arrays of bytes', () => {
+  it('have vectors within searches, and byte strings as arrays of bytes', () => {
     const searches = [
       { query: bin([1, 2]), k: 1 },
       { query_q16: fixed([3]), k: 2 },
@@ -102,7 +102,7 @@ describe('bodies of msgpack', () => {
     expect(insert).to.deep.equal(asJson('insert', { values: [1], metadata: [123, 125], request_id: [...id] }));
   });
 
-  it('are refused naming where a vector is none', () => {
+  it('are refused with the place of a value that is not a vector', () => {
     expect(refusal('search', { query: bin([1, Number.NaN]), k: 1 })).to.equal(
       '$.query[1]: expected a number from -32768 to 32767.99998, got NaN',
     );
@@ -120,7 +120,7 @@ describe('bodies of msgpack', () => {
     expect(packed('batch', { batch: [[], []] })).to.have.nested.property('prepared.dimension', 0);
   });
 
-  it('are refused where they are no msgpack, or say what JSON cannot', () => {
+  it('are refused if they are not msgpack, or contain what JSON cannot', () => {
     const raw = (...bytes: number[]): string => of(Buffer.from(bytes));
     const of = (body: Buffer): string => (outcome('insert', 'msgpack', body) as { message: string }).message;
     expect(raw()).to.equal('the body is empty: expected msgpack');
@@ -145,7 +145,7 @@ describe('bodies of msgpack', () => {
     );
   });
 
-  it('are refused for a key that is too long before it is written as JSON, naming its beginning', () => {
+  it('are refused with the beginning of a key that is too long, before conversion to JSON', () => {
     const keyed = (sizeBytes: number) => ({
       ...{ query: bin([1]), k: 1 },
       metadata_filter: { ['\u0001'.repeat(sizeBytes)]: 1 },
@@ -157,7 +157,7 @@ describe('bodies of msgpack', () => {
     expect(packed('search', keyed(170))).to.have.property('prepared');
   });
 
-  it('have listed vectors of every kind of number', () => {
+  it('may list vectors as numbers of every type', () => {
     const numbers = [0, 127, -1, -32, -33, 200, 30_000, -30_000, 0.5, 1.1, 2n ** 5n, -(2n ** 5n)];
     const values = numbers.map(Number);
     const { prepared } = packed('insert', { values: numbers }) as { prepared: { vector: Uint8Array } };
@@ -170,7 +170,7 @@ describe('bodies of msgpack', () => {
     expect(outcome('insert', 'msgpack', cut)).to.have.property('code', 'validation_error');
   });
 
-  it('keep names of prototypes as JSON does', () => {
+  it('keep `__proto__` as a key, like JSON', () => {
     const key = [0xa9, ...Buffer.from('__proto__')];
     const body = Buffer.from([0x82, ...key, 0x81, 0xa1, 0x61, 1, 0xa6, ...Buffer.from('values'), 0x91, 1]);
     expect(outcome('insert', 'msgpack', body)).to.deep.equal(
@@ -178,7 +178,7 @@ describe('bodies of msgpack', () => {
     );
   });
 
-  it('of many values are left to a worker', () => {
+  it('with many values are left to a worker', () => {
     const inline = (metadata: unknown) => {
       const body = pack({ values: bin([1]), text: 'x'.repeat(8_000), metadata });
       return prepareInline('insert', 'msgpack', body, BOUNDS);

@@ -20,7 +20,7 @@ const BOUNDS: BodyBounds = {
 const check = <T extends [unknown, ...unknown[]]>(property: fc.IProperty<T>, numRuns: number): void =>
   fc.assert(property, { numRuns, seed: testSeed() });
 
-/** Decimals of (n + ½) / 65536, which lie in the middle of two steps, and of their nearest neighbours. */
+/** Decimals of (n + ½) / 65536, halfway between two quanta, and their nearest neighbours. */
 const middle = (n: number): string => ((2 * n + 1) / 131_072).toFixed(17).replace(/0+$/, '');
 const lastDigitLess = (decimal: string): string =>
   `${decimal.slice(0, -1)}${Number(decimal.at(-1)) - 1}${'9'.repeat(30)}`;
@@ -48,7 +48,7 @@ const decimals = fc
   );
 const doubles = fc.double({ min: VALUE_MIN, max: VALUE_MAX, noNaN: true }).map(String);
 const singles = fc.float({ min: -2, max: 2, noNaN: true }).map(String);
-/** At the bounds, and what only looks like a number. */
+/** Values at the bounds, and texts that only resemble numbers. */
 const edges = fc.constantFrom(
   ...['32767.99998', '32767.999981', '32768', '-32768', '-32768.0', '-32768.0000000000001', '-32769', '32767', '99999'],
   ...[
@@ -72,7 +72,7 @@ const blanks = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ');
 const joined = (items: fc.Arbitrary<string>, maxLength: number) =>
   fc.array(fc.tuple(blanks, items, blanks), { maxLength }).map((list) => `[${list.map((it) => it.join('')).join()}]`);
 const vectors = joined(numbers, 12);
-/** Mostly vectors. */
+/** Values of which most are vectors. */
 const values = fc.oneof(
   { weight: 6, arbitrary: vectors },
   { weight: 2, arbitrary: joined(fc.oneof({ weight: 5, arbitrary: numbers }, edges), 6) },
@@ -91,16 +91,16 @@ describe('vectors read from JSON', () => {
     Array.isArray(value) &&
     value.length > 0 &&
     value.every((each) => typeof each === 'number' && each >= VALUE_MIN && each <= VALUE_MAX);
-  /** A number in the text is not 0, but its double is: all of its body is validated as it is written. */
+  /** Whether a non-zero number of the text underflows to 0: the whole body is then validated as text. */
   const hasTiny = (text: string): boolean =>
     text.split(/[[\],\s]/).some((each) => Number(each) === 0 && /[1-9]/.test(each.replace(/e.*/i, '')));
 
-  it('have the components to the bit that JSON.parse and quantisation give, and are refused where those would be', () => {
+  it('have exactly the components of JSON.parse and quantisation, and are refused where that fails', () => {
     check(
       fc.property(values, (text): void => {
         const read = readVector(Buffer.from(`${text}}`), 0);
         const value = parsed(text);
-        // Of something longer a vector may be the beginning.
+        // The vector may be the beginning of a longer text.
         const isPart = read !== undefined && read.end < Buffer.byteLength(text);
         if (isPart || !isVector(value) || hasTiny(text)) {
           expect(isPart ? value : read).to.equal(undefined);
@@ -113,7 +113,7 @@ describe('vectors read from JSON', () => {
     );
   });
 
-  it('of every length of fraction round half to even', () => {
+  it('with fractions of every length round half to even', () => {
     for (const n of [0, 1, 2, 65_534, 65_535, 2 ** 30, 2 ** 31 - 4])
       for (const sign of ['', '-'])
         for (const more of ['', '0', `${'0'.repeat(20)}1`]) {
@@ -123,7 +123,7 @@ describe('vectors read from JSON', () => {
         }
   });
 
-  it('are one block where they are of one length, and no more than a batch and a vector may hold', () => {
+  it('are one block if they have one length, up to the limits of a batch and a vector', () => {
     check(
       fc.property(joined(vectors, 6), (text): void => {
         const batch = JSON.parse(text) as number[][];
@@ -144,7 +144,7 @@ describe('vectors read from JSON', () => {
     expect(readVector(longest(32_769, '1'), 0)).to.equal(undefined);
     expect(readVectors(longest(16_384, '[1]'), 0)?.rows.count).to.equal(16_384);
     expect(readVectors(longest(16_385, '[1]'), 0)).to.equal(undefined);
-    // Rows that are shorter than the first: there are more than their bytes let expect.
+    // More rows than the length of the first row suggests.
     expect(readVectors(Buffer.from(`[[0.123456789012345]${',[1]'.repeat(99)}]}`), 0)?.rows.count).to.equal(100);
   });
 });
@@ -163,11 +163,11 @@ describe('bodies with vectors', () => {
       return { prepared: prepareBody(kind, 'json', Buffer.from(text), BOUNDS) };
     } catch (error) {
       const { code, message } = error as VouchError;
-      // The parser quotes the text.
+      // The parser's message quotes the text.
       return { code, message: message.startsWith('the body is not JSON') ? 'the body is not JSON' : message };
     }
   };
-  /** The same body in a spelling whose vectors are not taken out: all of it goes through JSON.parse. */
+  /** The body with its field name escaped, so that its vectors are not extracted and JSON.parse reads all of it. */
   const asWhole = (text: string, field: string): string =>
     text.replaceAll(`"${field}"`, `"\\u00${field.charCodeAt(0).toString(16)}${field.slice(1)}"`);
 
@@ -208,7 +208,7 @@ describe('bodies with vectors', () => {
   };
 
   for (const [kind, field] of KINDS)
-    it(`of ${kind} are prepared or refused as if JSON.parse had read all of them`, () => {
+    it(`for ${kind} are prepared or refused as if JSON.parse had read all of them`, () => {
       const texts = bodies(field).map((text) =>
         kind === 'searchBatch' ? `{"searches":[${text},{"k":1,"query":[1]}]}` : text,
       );
@@ -220,7 +220,7 @@ describe('bodies with vectors', () => {
       );
     });
 
-  it('go to the parser of JSON if there are more of them than a request may have', () => {
+  it('are parsed as plain JSON if they have more vectors than a request may have', () => {
     const repeated = (count: number) => Buffer.from(`{${'"query":[1],'.repeat(count)}"k":1}`);
     expect(takeVectors(repeated(1), { name: 'query' })?.vectors).to.have.length(1);
     expect(takeVectors(repeated(2), { name: 'query' })).to.equal(undefined);
@@ -231,7 +231,7 @@ describe('bodies with vectors', () => {
     expect(takeVectors(searches(257), field)).to.equal(undefined);
   });
 
-  it('go to the parser of JSON if too many of their numbers are unusual', () => {
+  it('are parsed as plain JSON if too many of their numbers are unusual', () => {
     const batch = (unusual: number) => {
       const rows = Array.from({ length: 1_000 }, (_, row) => `[${'1e0,'.repeat(unusual / 1_000)}${row}]`);
       return Buffer.from(`{"batch":[${rows.join()}]}`);
@@ -243,14 +243,14 @@ describe('bodies with vectors', () => {
     expect(componentsOf(prepared.vectors).slice(250, 254)).to.deep.equal([65_536, 0, 65_536, 65_536]);
   });
 
-  it('name what is wrong in a long rest without a second look at the vectors', () => {
+  it('are refused for an error behind the vectors without another look at the vectors', () => {
     const body = Buffer.from(`{"query":[1],"k":0,"query_text":"${'x'.repeat(2 ** 20)}"}`);
     expect(() => prepareBody('search', 'json', body, BOUNDS)).to.throw(
       '$.k: expected a whole number from 1 to 5000, got 0',
     );
   });
 
-  it('keep the rest as it is, with places for the vectors', () => {
+  it('keep their other text, with placeholders for the vectors', () => {
     const taken = (text: string, name: 'query' | 'batch', within?: 'searches'): [string, number] | undefined => {
       const parts: BodyParts | undefined = takeVectors(Buffer.from(text), { name, ...(within && { within }) });
       return parts && [parts.json.toString(), parts.vectors.length];

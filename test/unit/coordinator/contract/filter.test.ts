@@ -1,4 +1,4 @@
-/** `metadata_filter` as requests write it: what is read out of it, and what is refused. */
+/** The parser of `metadata_filter`: accepted filters and refusals. */
 import { expect } from 'chai';
 import { filterOf, nothingSpent } from '../../../../coordinator/contract/filter.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -19,13 +19,13 @@ function refusalOf(filter: unknown): string {
   throw new Error(`accepted: ${JSON.stringify(filter)}`);
 }
 
-describe('metadata filters, as they are written', () => {
+describe('the parser of metadata filters', () => {
   it('compares scalars, arrays and plain objects', () => {
     const values: Json[] = ['x', 1, 1.5, true, null, [], [1, 'a'], {}, { city: 'Paris' }, { a: { in: 1 } }];
     for (const value of values) expect(filterOf({ k: value })).to.deep.equal(equal('k', value));
   });
 
-  it('reads operators, with and without a dollar', () => {
+  it('reads operators, with and without a dollar sign', () => {
     expect(filterOf({ price: { gte: 5 } })).to.deep.equal(testAt('price', { kind: 'gte', value: 5 }));
     expect(filterOf({ price: { $gte: 5, lt: 'x' } })).to.deep.equal({
       op: 'and',
@@ -47,7 +47,7 @@ describe('metadata filters, as they are written', () => {
     expect(filterOf({})).to.deep.equal({ op: 'and', of: [] });
   });
 
-  it('reads $and, $or and $not, in each other and beside keys', () => {
+  it('reads $and, $or and $not, nested and beside keys', () => {
     expect(filterOf({ a: 1, $or: [{ b: 2 }, { $not: { c: 3 } }], $and: [{}] })).to.deep.equal({
       op: 'and',
       of: [
@@ -58,7 +58,7 @@ describe('metadata filters, as they are written', () => {
     });
   });
 
-  it('names the place of what it refuses', () => {
+  it('refuses a wrong operand with its place', () => {
     const refusals: [unknown, string][] = [
       [{ price: { gte: true } }, '$.metadata_filter.price.gte: expected a number or a string, got true'],
       [{ price: { lt: null } }, '$.metadata_filter.price.lt: expected a number or a string, got null'],
@@ -77,7 +77,7 @@ describe('metadata filters, as they are written', () => {
     for (const [filter, message] of refusals) expect(refusalOf(filter)).to.equal(message);
   });
 
-  it('refuses operators that it does not know', () => {
+  it('refuses unknown operators', () => {
     const known = 'eq, ne, gt, gte, lt, lte, in, nin, exists; {"eq": {…}} compares with an object whole';
     for (const [operand, key] of [
       [{ $regex: 'x' }, '$regex'],
@@ -91,7 +91,7 @@ describe('metadata filters, as they are written', () => {
       );
   });
 
-  it('refuses what looks like an operator and is none, whatever stands beside it', () => {
+  it('refuses a misspelt operator, whatever its siblings', () => {
     const slips = {
       gte: ['gtee', 'gtte', 'ggte', 'gteq', 'tge', 'GTE', 'Gte'],
       lte: ['ltee', 'lteq', 'tle'],
@@ -109,7 +109,7 @@ describe('metadata filters, as they are written', () => {
     expect(refusalOf({ a: { unit: 'km', gtee: 3 } })).to.include('$.metadata_filter.a.gtee is not an operator');
   });
 
-  it('compares with an object whose keys are words near an operator', () => {
+  it('compares whole objects whose keys are words similar to an operator', () => {
     const words = [
       'id',
       'en',
@@ -137,7 +137,7 @@ describe('metadata filters, as they are written', () => {
     for (const value of whole) expect(filterOf({ a: { eq: value } })).to.deep.equal(equal('a', value));
   });
 
-  it('bounds conditions and listed values', () => {
+  it('limits conditions and listed values', () => {
     const conditions = (count: number) => ({ $and: Array.from({ length: count }, (_, i) => ({ a: i })) });
     filterOf(conditions(FILTER_CONDITIONS_MAX));
     expect(refusalOf(conditions(FILTER_CONDITIONS_MAX + 1))).to.match(/at most 128 conditions/);
@@ -147,7 +147,7 @@ describe('metadata filters, as they are written', () => {
     expect(refusalOf({ ['k'.repeat(10_000)]: { gt: null } }).length).to.be.below(200);
   });
 
-  it('bounds the bytes of keys and strings, and the keys of a path', () => {
+  it('limits the bytes of keys and strings, and the keys of a path', () => {
     const text = (length: number) => 'x'.repeat(length);
     filterOf({ a: text(FILTER_BYTES_MAX - 1) });
     for (const filter of [
@@ -162,13 +162,13 @@ describe('metadata filters, as they are written', () => {
     expect(refusalOf({ ['.'.repeat(64)]: 1 })).to.match(/has more than 64 keys: metadata nests no deeper$/);
   });
 
-  it('counts what it holds, for a caller with several filters', () => {
+  it('adds up its counts for a caller with several filters', () => {
     const spent = nothingSpent();
     filterOf({ ab: 1, $or: [{ c: { in: ['x', 'é'] } }, {}] }, '$', spent);
     expect(spent).to.deep.equal({ conditions: 3, values: 2, bytes: 6 });
   });
 
-  it('counts what is empty as a condition, and what stands inside of a value as values', () => {
+  it('counts an empty filter as a condition, and nested values as values', () => {
     const empties = (count: number) => ({ $or: Array.from({ length: count }, () => ({})) });
     filterOf(empties(FILTER_CONDITIONS_MAX));
     expect(refusalOf(empties(FILTER_CONDITIONS_MAX + 1))).to.match(
@@ -188,7 +188,7 @@ describe('metadata filters, as they are written', () => {
     }
   });
 
-  it('touches no prototype', () => {
+  it('treats names of prototypes as ordinary keys', () => {
     const filter = filterOf(
       JSON.parse('{"__proto__": {"exists": true}, "constructor.prototype": 1, "a": {"hasOwnProperty": 1}}'),
     );

@@ -13,7 +13,7 @@ const REQUESTS = Object.keys(schemas).filter((name) =>
 const OBJECTS = ['graph_rerank', 'metadata_filter'];
 
 describe('the known fields of requests', () => {
-  it('are all that the tables of names give advice for', () => {
+  it('include every field that the tables of other names advise', () => {
     const known = new Set(REQUESTS.flatMap(namesOf));
     expect(Object.keys(OTHER_NAMES).filter((name) => !known.has(name))).to.deep.equal([]);
     for (const names of Object.values(OTHER_NAMES)) for (const name of names) expect(name).to.match(/^[a-z0-9]+$/);
@@ -22,7 +22,7 @@ describe('the known fields of requests', () => {
         for (const field of Object.keys(fields)) expect(namesOf(request as SchemaName)).not.to.include(field);
   });
 
-  it('are meant by names with one slip, in another case, and by those of other systems', () => {
+  it('are suggested for names with one slip, in another case, or from other systems', () => {
     const search = namesOf('SearchRequest');
     for (const [name, meant] of Object.entries({
       ...{
@@ -47,7 +47,7 @@ describe('the known fields of requests', () => {
       expect(meantBy(name, search), name).to.equal(undefined);
   });
 
-  it('exclude what the caller names: parameters of an index, metadata and filters', () => {
+  it("do not restrict the caller's own names: index parameters, metadata and filters", () => {
     const any = { whatever: { whatever: 1 } };
     assertKnownFields('ConfigureIndexRequest', { type: 'hnsw', parameters: any });
     assertKnownFields('BeginImportRequest', { index: { type: 'hnsw', parameters: any } });
@@ -56,13 +56,13 @@ describe('the known fields of requests', () => {
     assertKnownFields('JsonObject', any);
   });
 
-  it('hold values that are not looked into, except objects of known fields', () => {
+  it('have values that are not checked, except objects of known fields', () => {
     for (const field of namesOf('SearchRequest').filter((name) => !OBJECTS.includes(name)))
       assertKnownFields('SearchRequest', { [field]: [{ unheard_of: 1 }] });
     for (const body of [null, 1, 'x']) assertKnownFields('SearchRequest', body);
   });
 
-  it('are never those of an array: one in place of an object is refused with its path', () => {
+  it('belong to objects: an array in place of an object is refused with its path', () => {
     for (const request of REQUESTS)
       expect(() => assertKnownFields(request, []), request).to.throw('$: expected a JSON object, got an array of 0');
     const refused: readonly [SchemaName, object, string][] = [

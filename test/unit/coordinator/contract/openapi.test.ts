@@ -16,12 +16,12 @@ interface Operation {
   readonly operationId: string;
 }
 
-describe('OpenAPI document', () => {
+describe('the OpenAPI document', () => {
   const routes = [...API_ROUTES, METRICS_ROUTE];
   const document = JSON.parse(JSON.stringify(openApi(routes, '1.2.3')));
   const operation = (method: string, path: string): Operation => document.paths[path][method.toLowerCase()];
 
-  it('has every route, and every code it can give under that code’s status', () => {
+  it("has every route, with each of its error codes under the code's status", () => {
     for (const { method, path, errors } of routes) {
       const { responses } = operation(method, path);
       for (const code of errors) expect(responses).to.have.property(String(ERROR_STATUS[code]));
@@ -30,13 +30,13 @@ describe('OpenAPI document', () => {
     expect(new Set(ids).size).to.equal(routes.length);
   });
 
-  it('tells of every code there is, but for those that no route gives', () => {
+  it('mentions every error code except those that no route returns', () => {
     const told = new Set(routes.flatMap(({ errors }) => errors));
     const untold = Object.keys(ERROR_STATUS).filter((code) => !told.has(code as ErrorCode));
     expect(untold).to.deep.equal(['method_not_allowed']);
   });
 
-  it('refers only to schemas it has', () => {
+  it('refers only to schemas that it has', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
     expect(references.length).to.be.above(50);
     for (const [, name] of references) expect(document.components.schemas).to.have.property(name!);
@@ -48,7 +48,7 @@ describe('OpenAPI document', () => {
       ['query', 'collection'],
     ]);
     const { schemas } = document.components;
-    // One of `query` and `like` is needed, which no schema says.
+    // One of `query` and `like` is required, which the schema does not say.
     expect(schemas.SearchRequest.required).to.deep.equal(['k']);
     expect(schemas.Component ?? schemas.SearchRequest.properties.query.items).to.deep.include({
       minimum: -32_768,
@@ -63,7 +63,7 @@ describe('OpenAPI document', () => {
   });
 });
 
-describe('what the OpenAPI document promises', () => {
+describe('the OpenAPI document promises', () => {
   const document = JSON.parse(JSON.stringify(openApi([...API_ROUTES, METRICS_ROUTE], '1.2.3')));
   const { schemas } = document.components;
   const operations: { path: string; method: string; responses: Record<string, { headers: object }> }[] = Object.entries<
@@ -74,14 +74,14 @@ describe('what the OpenAPI document promises', () => {
   const parameter = (method: string, path: string, name: string): { schema: { $ref: string } } =>
     document.paths[path][method].parameters.find((one: { name: string }) => one.name === name);
 
-  it('a conflict wherever a collection is named that may be being imported', () => {
+  it('a conflict wherever a named collection may be an unfinished import', () => {
     const named = API_ROUTES.filter(({ errors }) => errors.includes('collection_not_found'));
     const without = named.filter(({ errors }) => !errors.includes('conflict')).map(({ name }) => name);
     expect(without).to.deep.equal(['DELETE /v1/namespaces/{name}']);
     expect(named.length).to.be.above(30);
   });
 
-  it('ids up to 2^53 - 1, key ids of 32 hex digits, and of k the minimum alone', () => {
+  it('ids up to 2^53 - 1, key ids of 32 hex digits, and for k only the minimum', () => {
     expect(parameter('get', '/v1/records/{id}', 'id').schema.$ref).to.match(/\/Whole$/);
     expect(schemas.Whole).to.include({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
     for (const method of ['delete', 'get']) {
@@ -97,7 +97,7 @@ describe('what the OpenAPI document promises', () => {
     });
   });
 
-  it('forms that generators of clients read', () => {
+  it('schemas that client generators can read', () => {
     const visit = (value: unknown, path: string): void => {
       if (typeof value !== 'object' || value === null) return;
       const { oneOf, type, enum: values, properties } = value as Record<string, unknown>;
@@ -118,7 +118,7 @@ describe('what the OpenAPI document promises', () => {
     expect(document.servers).to.have.length(1);
   });
 
-  it('a schema for each kind of content, described parameters of paths, and listed tags', () => {
+  it('a schema for each content type, descriptions of path parameters, and listed tags', () => {
     const tags = document.tags.map(({ name }: { name: string }) => name);
     for (const { path, ...written } of operations) {
       const { tags: own, requestBody, responses, parameters } = written as never as Record<string, never>;
@@ -131,7 +131,7 @@ describe('what the OpenAPI document promises', () => {
     expect(new Set(operations.flatMap((one) => (one as never as { tags: string[] }).tags)).size).to.equal(tags.length);
   });
 
-  it('bodies that may be left out, and no others', () => {
+  it('optional bodies for exactly two operations', () => {
     const optional = API_ROUTES.filter(({ path, method }) => {
       const { requestBody } = document.paths[path][method.toLowerCase()];
       return requestBody !== undefined && !requestBody.required;
@@ -139,7 +139,7 @@ describe('what the OpenAPI document promises', () => {
     expect(optional.map(({ path }) => path)).to.deep.equal(['/v1/index/rebuild', '/v1/import/{name}/log']);
   });
 
-  it('the headers that each status has', () => {
+  it('the headers of each status', () => {
     for (const { path, responses } of operations)
       for (const [status, { headers }] of Object.entries(responses)) {
         expect(headers, path).to.have.property('x-request-id');
@@ -151,7 +151,7 @@ describe('what the OpenAPI document promises', () => {
   });
 });
 
-describe('what a request is refused with', () => {
+describe('the refusal of a request', () => {
   const refusal = (expires_in_secs: unknown): string => {
     try {
       assertCreateKey({ scope: 'admin', expires_in_secs });
@@ -161,7 +161,7 @@ describe('what a request is refused with', () => {
     }
   };
 
-  it('names both bounds of a number, whichever it is beyond', () => {
+  it('names both bounds of a number, whichever bound it violates', () => {
     expect(refusal(4_294_967_295)).to.equal('');
     expect(refusal(4_294_967_296)).to.equal(
       '$.expires_in_secs: expected a whole number from 1 to 4294967295, got 4294967296',
@@ -182,7 +182,7 @@ describe('what a request is refused with', () => {
   });
 });
 
-describe('Prometheus text', () => {
+describe('the Prometheus text', () => {
   it('groups the samples of all sources by name, with their own labels', async () => {
     const own = new Registry();
     new Gauge({ name: 'a', help: 'one\n\\', registers: [own] }).set(1);

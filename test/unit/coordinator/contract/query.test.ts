@@ -13,7 +13,7 @@ describe('the query of a request', () => {
     await Promise.all(edges.splice(0).map((edge) => edge.stop()));
   });
 
-  it('query parameters are text, each once; whole numbers are digits', async () => {
+  it('has parameters that are text, each once, and whole numbers of digits only', async () => {
     const edge = await start();
     const client = await edge.client();
     for (const name of ['null', 'true', '5', 'undefined'])
@@ -51,7 +51,7 @@ describe('the query of a request', () => {
       expect(await graph(broken), broken).to.deep.equal([400, 'validation_error']);
   });
 
-  it('is read where nothing is taken from it too, and names no collection that the body names', async () => {
+  it('is checked also where no parameter is used, and may not name a collection of the body', async () => {
     const edge = await start();
     const client = await edge.client();
     const refusal = async (answer: ReturnType<typeof client.get>): Promise<unknown[]> => {

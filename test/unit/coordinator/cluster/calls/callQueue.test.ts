@@ -1,4 +1,4 @@
-/** How calls travel to the shards: together where that fits, and to the owner of the moment. */
+/** Transport of calls to the shards: combined into messages where possible, and sent to the current owner. */
 import { expect } from 'chai';
 import { Members } from '../../../../../coordinator/cluster/members/members.js';
 import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
@@ -21,7 +21,7 @@ const remove: Call = { op: 'delete', id: 1 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('the way of calls to the owner', () => {
-  it('calls of one turn for one collection share a message, reads and writes apart, in order', async () => {
+  it('combines calls of one turn for one collection into a message, reads and writes apart, in order', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const queue = queueOver(wire, new Owners(3));
     const answers = await Promise.all([
@@ -37,12 +37,12 @@ describe('the way of calls to the owner', () => {
     ]);
   });
 
-  it('no more calls share a message than their answers fit into one, whatever the server takes', async () => {
+  it('combines no more calls than have room for their answers in one message', async () => {
     for (const bound of [1 << 20, 16 << 20]) {
       const wire = new Wire(bound, 'vouch.c.');
       const queue = queueOver(wire, new Owners(1));
       await Promise.all(Array.from({ length: 200 }, (_, id) => queue.send(7, get(id), soon())));
-      // A vector of the largest dimension and as much metadata as a record may have.
+      // A vector of the largest dimension and the largest metadata of a record.
       for (const { calls } of wire.received) expect(calls.length * (4 * 32_768 + 65_536)).to.be.at.most(bound);
       const searches = new Wire(bound, 'vouch.c.');
       const query = fixed(1, 1);
@@ -52,7 +52,7 @@ describe('the way of calls to the owner', () => {
     }
   });
 
-  it('where nobody serves, the owner is looked up anew and asked', async () => {
+  it('looks up the owner again if no process serves the subject', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.7.2.');
     const owners = new Owners(1);
     owners.next = { shard: 's2', session: 'two', epoch: 2 };
@@ -67,7 +67,7 @@ describe('the way of calls to the owner', () => {
     ]);
   });
 
-  it('what nobody owns ends as unavailable soon, and is asked of nobody', async () => {
+  it('answers unavailable soon for a collection without owner, and sends nothing', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const owners = new Owners(1);
     owners.isOwned = false;
@@ -75,7 +75,7 @@ describe('the way of calls to the owner', () => {
     expect(wire.received).to.deep.equal([]);
   });
 
-  it('control calls travel alone, beside the reads and writes of their collection', async () => {
+  it('sends control calls alone, beside the reads and writes of their collection', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const queue = queueOver(wire, new Owners(3));
     await Promise.all([
@@ -99,7 +99,7 @@ describe('the way of calls to the owner', () => {
     });
   });
 
-  it('what may take long travels alone, so that it delays nothing else', async () => {
+  it('sends possibly long calls alone, so that they delay no other call', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const queue = queueOver(wire, new Owners(3));
     const plain = { op: 'search', query: fixed(1, 1), k: 1 } as const;
@@ -120,7 +120,7 @@ describe('the way of calls to the owner', () => {
     expect(sent.slice(long.length)).to.deep.equal([short.slice(0, 2), short.slice(2)]);
   });
 
-  it('a control call of unknown outcome is not sent again', async () => {
+  it('does not repeat a control call of unknown outcome', async () => {
     const received: string[] = [];
     const lost = new Wire(16 << 20, '');
     lost.request = async (subject) => {
@@ -133,7 +133,7 @@ describe('the way of calls to the owner', () => {
     expect(received).to.have.length(2);
   });
 
-  it('a call that has moved is sent again alone, the others of its message keep their answers', async () => {
+  it('sends a moved call again alone, and keeps the other answers of its message', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     wire.answer = ({ subject, calls }) =>
       calls.map(({ call }) =>
@@ -154,7 +154,7 @@ describe('the way of calls to the owner', () => {
     expect(await queue.send(7, write, soon())).to.deep.equal(['vouch.c.7.2.write', write]);
   });
 
-  it('what goes on moving is unavailable after three seconds, or by its deadline; many wait with one timer', async () => {
+  it('answers unavailable after three seconds of moves, or at the deadline, with one timer for all', async () => {
     const clock = new TestClock();
     const wire = new Wire(16 << 20, 'vouch.c.');
     wire.answer = ({ calls }) => calls.map(() => ({ moved: true }));
@@ -178,11 +178,11 @@ describe('the way of calls to the owner', () => {
     await all;
   });
 
-  it('what was worked on before it moved has its whole time before it again', async () => {
+  it('restarts those three seconds after an owner has worked on the call', async () => {
     const clock = new TestClock();
     const wire = new Wire(16 << 20, 'vouch.c.');
     const later = { requestId: 'test', deadlineMs: clock.nowMs() + 900_000 };
-    // Three owners build it for two seconds each, and hand it over; the fourth one ends it.
+    // Three owners build it for two seconds each and hand over; the fourth finishes it.
     let owners = 0;
     wire.answer = async () => {
       clock.advance(2_000);
@@ -191,7 +191,7 @@ describe('the way of calls to the owner', () => {
     expect(await queueOver(wire, new Owners(1), clock).send(7, rebuild, later)).to.equal('built');
   });
 
-  it('what waits goes on as soon as a new owner is told, without asking the store', async () => {
+  it('continues waiting calls when a new owner is reported, without a read of the store', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.7.2.');
     const owners = new Owners(1);
     const queue = queueOver(wire, owners);
@@ -203,7 +203,7 @@ describe('the way of calls to the owner', () => {
     expect(owners.rereads - rereads).to.be.at.most(1);
   });
 
-  it('a read whose process has gone is asked again; a write’s outcome is then not known', async () => {
+  it('repeats a read whose process has ended, and reports a write as unavailable', async () => {
     for (const next of ['another', undefined]) {
       const wire = new Wire(16 << 20, 'vouch.c.');
       wire.answer = () => new Promise(() => undefined);
@@ -226,7 +226,7 @@ describe('the way of calls to the owner', () => {
     }
   });
 
-  it('a read whose answer is lost is asked again; a write’s outcome is then not known', async () => {
+  it('repeats a read whose answer is lost, and reports a write as lost', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const queue = queueOver(wire, new Owners(1));
     wire.answer = () => Promise.reject(new AnswerLost());
@@ -239,7 +239,7 @@ describe('the way of calls to the owner', () => {
     expect(await read).to.equal('again');
   });
 
-  it('what could not be sent waits for the connection, and only so much of it', async () => {
+  it('keeps unsent calls until the connection is back, up to a limit', async () => {
     let isConnected = false;
     const wire = new Wire(16 << 20, 'vouch.c.');
     wire.answer = ({ calls }) => {
@@ -259,7 +259,7 @@ describe('the way of calls to the owner', () => {
     expect(await Promise.all(calls)).to.deep.equal(['sent', 'sent', 'sent']);
   });
 
-  it('what waits keeps its place while it is sent again, whatever comes meanwhile', async () => {
+  it('keeps the place of a waiting call while it is sent again, whatever arrives meanwhile', async () => {
     let isConnected = false;
     const wire = new Wire(16 << 20, 'vouch.c.');
     wire.answer = ({ calls }) => {
@@ -295,7 +295,7 @@ describe('the way of calls to the owner', () => {
     expect((await Promise.all(refused)).reduce<number>((sum, one) => sum + one, 0)).to.equal(300 - (256 - 3));
   });
 
-  it('with another owner told, a read under way is asked of it, and a write waits for the former owner’s answer', async () => {
+  it('sends a running read to a newly reported owner, but lets a write wait for the former owner', async () => {
     const wire = new Wire(16 << 20, 'vouch.c.');
     const former: ((outcomes: Outcome[]) => void)[] = [];
     wire.answer = () => new Promise((resolve) => former.push(resolve));
@@ -310,7 +310,7 @@ describe('the way of calls to the owner', () => {
     expect(await write).to.equal('committed');
   });
 
-  it('of a shard that does not live only so many calls wait, that others keep their room', async () => {
+  it('limits the calls that wait for a dead shard, so that other collections keep their room', async () => {
     const owners = new Owners(1);
     owners.server = undefined;
     const queue = queueOver(new Wire(16 << 20, 'vouch.c.'), owners);
@@ -328,7 +328,7 @@ describe('the way of calls to the owner', () => {
 });
 
 describe('the process that serves a collection', () => {
-  it('is another one after a restart under the same name, a change of hands, or the end of its heartbeat', async () => {
+  it('changes with a restart under the same name, another owner, or the end of its heartbeat', async () => {
     const [shards, owners] = [1, 2].map(() => new MemoryBucket({ logger: silentLogger })) as [
       MemoryBucket,
       MemoryBucket,

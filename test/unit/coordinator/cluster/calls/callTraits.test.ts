@@ -6,7 +6,7 @@ import type { SearchCall, SearchResult } from '../../../../../shared/protocol/ca
 import { pack } from '../../../../../shared/protocol/wire.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 
-describe('the room that a search takes in a message', () => {
+describe('the estimated size of a search in a message', () => {
   const random = seededRandom(testSeed());
   const word = (): string => random.pick(['a', '', 'ünï', '東京', '🙂', 'x'.repeat(300)]).repeat(random.int(4));
   const value = (depth = 3): unknown => {
@@ -21,7 +21,7 @@ describe('the room that a search takes in a message', () => {
     const parts = Array.from({ length: 1 + random.int(4) }, () => filter(depth - 1));
     return random.pick([{ $and: parts }, { $or: parts }, { $not: parts[0]! }]);
   };
-  /** A random one may list more values than are taken. */
+  /** A random filter may list more values than are allowed; draws until one is accepted. */
   const allowedFilter = (): Filter => {
     for (;;) {
       try {
@@ -43,7 +43,7 @@ describe('the room that a search takes in a message', () => {
       : {}),
     ...(random.int(2) > 0 ? { asOf: random.pick([{ logIndex: 2 ** 53 - 1 }, { timeMs: -6e13 }]) } : {}),
   });
-  /** The most that may be answered. */
+  /** The largest possible answer. */
   const answer = ({ k, decay, graph, asOf }: SearchCall): SearchResult => ({
     ids: new Uint8Array(8 * k),
     scores: new Uint8Array(8 * k),
@@ -53,7 +53,7 @@ describe('the room that a search takes in a message', () => {
     ...(asOf === undefined ? {} : { asOf: { logIndex: 2 ** 53 - 1, timeMs: 1.8e12, stateHash: 'f'.repeat(64) } }),
   });
 
-  it('is never more than was counted, whatever its options, and not much less', () => {
+  it('is never below the actual size, with any options, and not far above it', () => {
     for (let round = 0; round < 100; round++) {
       const asked = call();
       const sizeBytes = pack([['x'.repeat(128), 1.8e12, asked]]).length;

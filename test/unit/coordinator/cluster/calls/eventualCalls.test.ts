@@ -1,4 +1,4 @@
-/** How searches travel that may be a little old: to a follower, and to the owner where none answers well and soon. */
+/** Transport of eventual searches: to a follower, and to the owner if no follower answers well and soon. */
 import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import type { Call } from '../../../../../shared/protocol/calls.js';
@@ -11,14 +11,14 @@ import { TestClock } from '../../../../support/rigs/testEdge.js';
 const get: Call = { op: 'get', id: 1 };
 const eventual: Call = { op: 'search', query: fixed(1, 1), k: 1, tellSequence: true };
 
-describe('the way of searches that may be a little old', () => {
+describe('the way of eventual searches', () => {
   const followed = (): Owners => {
     const owners = new Owners(1);
     owners.followers = ['s2'];
     return owners;
   };
 
-  it('go to a follower, together; others go to the owner', async () => {
+  it('leads to a follower, in one message, and strong reads to the owner', async () => {
     const wire = new Wire(16 << 20, 'vouch.');
     const queue = queueOver(wire, followed());
     const { tellSequence: _, ...strong } = eventual as Extract<Call, { op: 'search' }>;
@@ -32,7 +32,7 @@ describe('the way of searches that may be a little old', () => {
     expect(alone.subjects).to.deep.equal(['vouch.c.7.1.read']);
   });
 
-  it('what no follower answers well goes to the owner: nobody there, moved, or refused', async () => {
+  it('leads to the owner if no follower is there, or it has moved or refuses', async () => {
     const answers: (() => Outcome[])[] = [
       () => {
         throw new NobodyServes();
@@ -47,7 +47,7 @@ describe('the way of searches that may be a little old', () => {
     }
   });
 
-  it('followers that are silent are waited for briefly, and then left alone for a while', async () => {
+  it('waits briefly for silent followers, and then avoids them for a while', async () => {
     const clock = new TestClock();
     const wire = new Wire(16 << 20, 'vouch.');
     const deadlines: number[] = [];

@@ -3,10 +3,10 @@ import { type CallRoute, MessageQueues } from '../../../../../coordinator/cluste
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-describe('calls that wait to travel', () => {
+describe('calls in a message queue', () => {
   const { setTimeout } = globalThis;
   const timers: { run: () => void; ms: number }[] = [];
-  // Two milliseconds may be less than a turn of a busy machine: they are over where a test says so.
+  // Two milliseconds may be shorter than a turn on a busy machine, so the test runs the timers itself.
   before(() => {
     globalThis.setTimeout = ((run: () => void, ms: number) => timers.push({ run, ms })) as unknown as typeof setTimeout;
   });
@@ -25,7 +25,7 @@ describe('calls that wait to travel', () => {
     const push = (calls: string, route: CallRoute = 'read', collectionId = 7): void => {
       for (const call of calls) queues.push(collectionId, route, call);
     };
-    /** Of the message that was sent first, second, …: from 0. */
+    /** Answers message number `message`, from 0. */
     const answer = (message: number): Promise<void> => {
       answers[message]!();
       return turn();
@@ -33,7 +33,7 @@ describe('calls that wait to travel', () => {
     return { sent, push, answer };
   };
 
-  it('travel with the others of their turn of the event loop, by collection and route', async () => {
+  it('are sent with the others of their turn of the event loop, by collection and route', async () => {
     const { sent, push } = start();
     push('a');
     push('b');
@@ -44,7 +44,7 @@ describe('calls that wait to travel', () => {
     expect(sent).to.deep.equal(['7 read ab', '7 write w', '8 read x']);
   });
 
-  it('wait for each other while three messages of their queue are not answered, and for no other queue', async () => {
+  it('wait while three messages of their queue are unanswered, independently of other queues', async () => {
     const { sent, push, answer } = start();
     for (const call of 'abc') {
       push(call);
@@ -71,7 +71,7 @@ describe('calls that wait to travel', () => {
     expect(sent.slice(7)).to.deep.equal(['7 read h']);
   });
 
-  it('wait two milliseconds at most for answers', async () => {
+  it('wait at most two milliseconds for answers', async () => {
     const { sent, push, answer } = start();
     for (const call of 'abc') {
       push(call);
@@ -85,7 +85,7 @@ describe('calls that wait to travel', () => {
     expect(timers.map(({ ms }) => ms)).to.deep.equal([2]);
     timers[0]!.run();
     expect(sent.slice(3)).to.deep.equal(['7 read def']);
-    // Now four are unanswered: two answers more than before are needed.
+    // Four are unanswered now, so two more answers are needed.
     await answer(0);
     push('g');
     await turn();

@@ -1,4 +1,4 @@
-/** Which strong searches go to followers, and what becomes of those that no follower answers. */
+/** The choice between owner and followers for strong searches, and the fallback to the owner. */
 import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import type { Call } from '../../../../../shared/protocol/calls.js';
@@ -27,7 +27,7 @@ describe('the way of strong searches', () => {
     requestId: 'test',
     deadlineMs: clock.nowMs() + 60_000,
   });
-  /** Sends so many at once; returns how many calls came to each subject. */
+  /** Sends `count` searches at once. Returns the number of calls at each subject. */
   const sendAtOnce = async (queue: ReturnType<typeof queueOver>, count: number): Promise<Map<string, number>> => {
     wire.received.length = 0;
     await Promise.all(Array.from({ length: count }, () => queue.send(7, search, soon())));
@@ -35,26 +35,26 @@ describe('the way of strong searches', () => {
     for (const { subject, calls } of wire.received) came.set(subject, (came.get(subject) ?? 0) + calls.length);
     return came;
   };
-  /** Each search takes so long at a subject. */
+  /** Makes each search take `msOf(subject)`. */
   const searchesTake = (msOf: (subject: string) => number): void => {
     const doneMs = new Map<string, number>();
     wire.answer = async ({ subject, calls }) => {
       const readyMs = Math.max(doneMs.get(subject) ?? 0, clock.monotonicMs()) + calls.length * msOf(subject);
       doneMs.set(subject, readyMs);
-      // In order of the times at which they are ready.
+      // Answers in the order of their completion.
       for (let turn = 0; turn < readyMs; turn++) await new Promise(setImmediate);
       clock.advance(Math.max(readyMs - clock.monotonicMs(), 0));
       return calls.map(() => ({ ok: 'found' }));
     };
   };
 
-  it('goes to the owner, one after another', async () => {
+  it('leads to the owner if they arrive one after another', async () => {
     const queue = queueOver(wire, owners, clock);
     for (let i = 0; i < 20; i++) await queue.send(7, search, soon());
     expect(wire.subjects).to.deep.equal(Array(20).fill(OWNER));
   });
 
-  it('of many at once each shard gets its share, in one message', async () => {
+  it('gives each shard its share of many concurrent searches, in one message', async () => {
     const queue = queueOver(wire, owners, clock);
     const came = await sendAtOnce(queue, 90);
     expect([...came.keys()].sort()).to.deep.equal([OWNER, ...FOLLOWERS].sort());
@@ -62,13 +62,13 @@ describe('the way of strong searches', () => {
     expect(wire.received).to.have.lengthOf(3);
   });
 
-  it('all go to the owner where nobody follows, or who follows does not live', async () => {
+  it('leads to the owner only, if no follower is alive', async () => {
     owners.followers = [];
     const came = await sendAtOnce(queueOver(wire, owners, clock), 60);
     expect([...came]).to.deep.equal([[OWNER, 60]]);
   });
 
-  it('a shard that takes longer gets fewer', async () => {
+  it('leads less often to a slower shard', async () => {
     searchesTake((subject) => (subject === FOLLOWERS[0] ? 8 : 2));
     const queue = queueOver(wire, owners, clock);
     for (let i = 0; i < 12; i++) await sendAtOnce(queue, 40);
@@ -77,14 +77,14 @@ describe('the way of strong searches', () => {
     expect(came.get(OWNER)).to.be.above(10);
   });
 
-  it('short ones wait at the owner rather than have a follower ask it first', async () => {
+  it('leads short searches to the owner, as a follower would have to ask it first', async () => {
     searchesTake(() => 0);
     const queue = queueOver(wire, owners, clock);
     for (let i = 0; i < 20; i++) await sendAtOnce(queue, 4);
     expect([...(await sendAtOnce(queue, 4))]).to.deep.equal([[OWNER, 4]]);
   });
 
-  it('what a follower does not answer well the owner answers; the follower is left alone for a while', async () => {
+  it('leads back to the owner if a follower fails, and avoids that follower for a while', async () => {
     const answers: (() => Outcome[])[] = [
       () => {
         throw new NobodyServes();
@@ -109,7 +109,7 @@ describe('the way of strong searches', () => {
     }
   });
 
-  it('an error is told by the owner alone, and keeps no search from the follower', async () => {
+  it('takes errors from the owner only, and still uses a follower after an error', async () => {
     owners.followers = ['s2'];
     const queue = queueOver(wire, owners, clock);
     wire.answer = ({ subject, calls }) => {
@@ -121,7 +121,7 @@ describe('the way of strong searches', () => {
     for (let i = 0; i < 3; i++) expect((await sendAtOnce(queue, 10)).has(FOLLOWERS[0]!), `${i}`).to.equal(true);
   });
 
-  it('a follower has as long as it is expected to take, and leaves the owner half of the time', async () => {
+  it('gives a follower its expected time, and leaves the owner half of the deadline', async () => {
     owners.followers = ['s2'];
     const withinMs: number[] = [];
     const request = wire.request.bind(wire);
@@ -139,7 +139,7 @@ describe('the way of strong searches', () => {
     expect(withinMs.at(-1)).to.equal(200);
   });
 
-  it('of the past go to the owner, and so do other reads and writes, whatever it has in hand', async () => {
+  it('leads searches of the past, other reads and writes to the owner, whatever its load', async () => {
     const queue = queueOver(wire, owners, clock);
     const past: Call = { op: 'search', query: fixed(1, 1), k: 1, asOf: { logIndex: 0 } };
     const calls: Call[] = [search, past, { op: 'get', id: 1 }, { op: 'softDelete', id: 1 }];

@@ -1,4 +1,4 @@
-/** The catalog of collections at several coordinators, which ask one bucket and are told by it. */
+/** The catalog of collections at several coordinators that share and watch one bucket. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';
 import type { Bucket, Watch } from '../../../../../shared/bucket/bucket.js';
@@ -11,7 +11,7 @@ import { LateWatch } from '../../../../support/rigs/lateWatch.js';
 
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
-/** The bucket, but for some of its methods. */
+/** The bucket with some of its methods replaced. */
 const changed = (bucket: Bucket, methods: Partial<Bucket>): Bucket =>
   new Proxy(bucket, {
     get: (target, property) => {
@@ -43,7 +43,7 @@ describe('the catalog', () => {
     for (const made of opened.splice(0)) made.close();
   });
 
-  it('makes a collection once, whoever is asked, and no more than the project may have', async () => {
+  it('creates a collection once for concurrent callers, within the limit of the project', async () => {
     const all = await catalogs(3, bucket(), 4);
     const made = await Promise.all(all.map((catalog) => catalog.create('p', wanted('c'))));
     expect(made.filter(({ created }) => created)).to.have.length(1);
@@ -54,12 +54,12 @@ describe('the catalog', () => {
     expect(catalog.list('p').map(({ name }) => name)).to.have.length(4);
   });
 
-  it('deletes what there is, and nothing that was made since', async () => {
+  it('deletes the current collection, and none that was created later', async () => {
     const entries = bucket();
     const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
     await one.create('p', wanted('c'));
     const remove = entries.delete.bind(entries);
-    // Another deletes it and makes it anew, just before this deletion has its effect.
+    // Another coordinator deletes and recreates the collection just before this deletion takes effect.
     entries.delete = async (key, revision) => {
       entries.delete = remove;
       await other.remove('p', 'c');
@@ -70,7 +70,7 @@ describe('the catalog', () => {
     await expectCode(one.reread('p', 'c'), 'collection_not_found');
   });
 
-  /** One that is told late, how it is told, and another. */
+  /** A catalog whose watch is late, that watch, and another catalog. */
   const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
     const watch = new LateWatch(entries);
     const [[catalog], [other]] = [await catalogs(1, watch.bucket), await catalogs(1, entries)] as [
@@ -81,7 +81,7 @@ describe('the catalog', () => {
   };
   const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
 
-  it('has begun once it lists all that there is, also where the server that tells it lags', async () => {
+  it('has started once it lists all collections, also if the replica of its watch is stale', async () => {
     const entries = bucket();
     const [[other]] = [await catalogs(1, entries)] as [[Catalog]];
     await other.create('p', wanted('there'));
@@ -106,7 +106,7 @@ describe('the catalog', () => {
     expect(idsOf(catalog)).to.deep.equal([1]);
   });
 
-  it('finds a collection that another coordinator has made, and no deleted one, before its watch reports either', async () => {
+  it('finds a collection that another coordinator created, and not a deleted one, before its watch reports either', async () => {
     const [catalog, watch, other] = await late(bucket());
     const { collection } = await other.create('p', wanted('c'));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
@@ -117,7 +117,7 @@ describe('the catalog', () => {
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
-  it('lists a collection that it has made under a reused name, however late the old one is reported as gone', async () => {
+  it('lists a collection under a reused name, however late the deletion of the old one is reported', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));
@@ -135,7 +135,7 @@ describe('the catalog', () => {
     expect(idsOf(catalog)).to.deep.equal([collection.id]);
   });
 
-  it('keeps a collection that another coordinator makes while this one removes its name', async () => {
+  it('keeps a collection that another coordinator creates while this one removes its name', async () => {
     const entries = bucket();
     const [other] = (await catalogs(1, entries)) as [Catalog];
     const racing = changed(entries, {

@@ -1,4 +1,4 @@
-/** Collections that are being imported, as two coordinators see them in the catalog at the same time. */
+/** Imported collections in the catalog, at two coordinators at once. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';
 import type { WantedImport } from '../../../../../coordinator/cluster/catalog/collection.js';
@@ -37,7 +37,7 @@ describe('an import in the catalog', () => {
     bucket.close();
   });
 
-  it('is refused to whoever would use it, and open everywhere as soon as it is finished', async () => {
+  it('refuses other uses of its collection, until it is finished everywhere at once', async () => {
     const { collection, created } = await one.createImport('p', WANTED);
     expect(created).to.equal(true);
     for (const catalog of [one, two]) {
@@ -47,7 +47,7 @@ describe('an import in the catalog', () => {
       expect(await catalog.findImport('p', 'copy')).to.deep.equal(collection);
     }
     await two.finishImport(collection);
-    // What the first was told of it is out of date, and it asks again.
+    // The first coordinator's entry is out of date, so it reads again.
     for (const catalog of [one, two]) {
       expect(await catalog.find('p', 'copy')).to.deep.equal({
         ...collection,
@@ -58,7 +58,7 @@ describe('an import in the catalog', () => {
     await one.finishImport(collection);
   });
 
-  it('keeps what it was announced with, whatever the shard does to its index', async () => {
+  it('keeps its announced configuration, whatever the shard does to the index', async () => {
     const { collection } = await one.createImport('p', WANTED);
     const specs = new DesiredSpecs(bucket);
     expect(await specs.read(collection)).to.deep.equal(WANTED.spec);
@@ -70,7 +70,7 @@ describe('an import in the catalog', () => {
     expect(imported).to.deep.equal({ ...WANTED.end, finished: true });
   });
 
-  it('is the import of one export alone, counts as a collection, and can be deleted and begun anew', async () => {
+  it('takes one export only, counts as a collection, and can be deleted and started again', async () => {
     const { collection } = await one.createImport('p', WANTED);
     const others: WantedImport[] = [
       { ...WANTED, dimension: 3 },
@@ -90,7 +90,7 @@ describe('an import in the catalog', () => {
     const again = await two.createImport('p', WANTED);
     expect(again.created).to.equal(true);
     expect(again.collection.id).to.be.above(collection.id);
-    // One that was made here is not imported, and is not imported over.
+    // A collection that was created here is not imported, and an import does not replace it.
     await one.remove('p', 'second');
     await one.create('p', { name: 'own', dimension: 2, index: 'brute' });
     await expectCode(two.createImport('p', { ...WANTED, name: 'own' }), 'conflict');

@@ -1,4 +1,4 @@
-/** What is left of a deleted collection is erased once no shard serves it. */
+/** The erasure of a deleted collection, once no shard serves it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { markDeleted } from '../../../../../coordinator/cluster/catalog/deletionMarks.js';
@@ -27,11 +27,11 @@ interface Rig {
   readonly deletions: Deletions;
   readonly clock: TestClock;
   readonly owners: MemoryBucket;
-  /** The calls of a shard that lives, in order. */
+  /** Calls of the live shard, in order. */
   readonly asked: string[];
-  /** What the catalog lists, by id. */
+  /** Ids that the catalog lists. */
   readonly listed: Set<number>;
-  /** What that shard throws. */
+  /** Error that the live shard throws. */
   refusal?: Error | undefined;
   readonly shards: MemoryBucket;
   readonly counters: MemoryBucket;
@@ -77,7 +77,7 @@ describe('the erasure of a deleted collection', () => {
     return rig;
   }
 
-  it('waits for a shard that became its owner while it began', async () => {
+  it('waits for a shard that became its owner during the erasure', async () => {
     const { deletions, owners, asked } = await start();
     const collection = configOf(ID);
     const clear = owners.clear.bind(owners);
@@ -94,7 +94,7 @@ describe('the erasure of a deleted collection', () => {
     storedOwnership({ shard, epoch: 1, collection: configOf(ID), followers: [], takenFrom });
   const within = ({ clock }: Rig, ms: number): Envelope => ({ requestId: 'test', deadlineMs: clock.nowMs() + ms });
 
-  it('asks a shard that may serve it until it has let go, though another is named its owner', async () => {
+  it('asks a possible server until it has released the collection, even if another shard is the owner', async () => {
     const rig = await start();
     await rig.owners.create(String(ID), ownedBy('s2', ['s1']));
     rig.refusal = new Error('the answer is lost');
@@ -143,7 +143,7 @@ describe('the erasure of a deleted collection', () => {
     expect(rig.asked).to.deep.equal(['silence', 'silence']);
   });
 
-  it('is done once more when nothing that a dead shard has sent can be on its way any more', async () => {
+  it('is repeated once messages of a dead shard can no longer arrive', async () => {
     const rig = await start();
     const { deletions, clock, asked } = rig;
     await deletions.erase(configOf(ID), soon());
@@ -165,7 +165,7 @@ describe('the erasure of a deleted collection', () => {
     expect([deletions.erased(), asked]).to.deep.equal([[], ['eraseLog']]);
   });
 
-  it('is done once more to nothing that the catalog lists', async () => {
+  it('is not repeated for a collection that the catalog lists', async () => {
     const { deletions, clock, asked, listed } = await start();
     await deletions.erase(configOf(ID), soon());
     asked.length = 0;

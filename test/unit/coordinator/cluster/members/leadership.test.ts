@@ -1,4 +1,4 @@
-/** The lease of one coordinator at a time. */
+/** A lease that one coordinator has at a time. */
 import { expect } from 'chai';
 import { Leadership } from '../../../../../coordinator/cluster/members/leadership.js';
 import type { Bucket, BucketValue } from '../../../../../shared/bucket/bucket.js';
@@ -39,7 +39,7 @@ describe('the lease of a coordinator', () => {
 
   const leadershipOf = (holder: string): Leadership => new Leadership(bucket, 'work', holder, LEASE_MS, systemClock);
 
-  it('is held by one, and costs the others one question each time', async () => {
+  it('belongs to one coordinator, and costs the others one request each time', async () => {
     const [one, other] = [leadershipOf('one'), leadershipOf('other')];
     expect(await one.hold()).to.equal(true);
     asked.length = 0;
@@ -53,7 +53,7 @@ describe('the lease of a coordinator', () => {
     expect(await one.hold()).to.equal(false);
   });
 
-  it('is renewed again by its holder when the answer of a renewal was lost', async () => {
+  it('can be renewed by its owner after the answer of a renewal was lost', async () => {
     const [one, other] = [leadershipOf('one'), leadershipOf('other')];
     await one.hold();
     losesAnswer = true;

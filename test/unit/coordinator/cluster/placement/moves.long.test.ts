@@ -1,4 +1,4 @@
-/** Placement carried out: real owner entries and real coordinators, over shards that only do as they are asked. */
+/** Placement in operation: real owner entries and coordinators over fake shards. */
 import { expect } from 'chai';
 import type { ConfigOverrides } from '../../../../../config/load.js';
 import type { ClusterBackend } from '../../../../../coordinator/cluster/clusterBackend.js';
@@ -12,7 +12,7 @@ import { MemoryCluster, metric } from '../../../../support/rigs/memoryCluster.js
 
 const PROJECT = 'p';
 
-describe('placement carried out', () => {
+describe('placement in operation', () => {
   let cluster: MemoryCluster;
   const shards = new Map<string, FakeShard>();
 
@@ -43,7 +43,7 @@ describe('placement carried out', () => {
       const now = await counts(ids);
       return JSON.stringify(Object.entries(now).sort()) === JSON.stringify(Object.entries(wanted).sort());
     });
-  /** Nobody follows what needs no follower. */
+  /** Waits until no collection has unnecessary followers. */
   const trimmed = (ids: readonly number[]): Promise<void> =>
     eventually('no follower is left over', async () =>
       (await entries(ids)).every(({ followers }) => followers.length === 0),
@@ -55,7 +55,7 @@ describe('placement carried out', () => {
     await cluster.stop();
   });
 
-  it('a shard that joins is given its share: what is open is warmed first, what is not moves at once', async () => {
+  it('gives a new shard its share: open collections are warmed first, others move at once', async () => {
     begin();
     const s1 = await join('s1');
     const { backend, metrics } = await cluster.coordinator();
@@ -71,7 +71,7 @@ describe('placement carried out', () => {
       const warmed = shard === 's2' && s1.open.has(id) ? 3 : 0;
       const wanted = [...Array(warmed).fill(`warm ${id}`), ...(shard === 's2' ? [`adopt ${id}`] : [])];
       const asked = (): string[] => s2.asked.filter((one) => one.endsWith(` ${id}`));
-      // It is told of what the entry says already.
+      // The call announces what the entry already says.
       await eventually('it was told', () => asked().length >= wanted.length);
       expect(asked()).to.deep.equal(wanted);
     }
@@ -80,7 +80,7 @@ describe('placement carried out', () => {
     expect(await metric(metrics, 'vouch_placement_leader')).to.equal(1);
   });
 
-  it('a shard that leaves gives everything away and is given nothing, even where one then has all', async () => {
+  it('takes everything from a draining shard and gives it nothing, even if one shard then has all', async () => {
     begin();
     const [s1] = [await join('s1'), await join('s2')];
     const { backend } = await cluster.coordinator();
@@ -100,7 +100,7 @@ describe('placement carried out', () => {
     expect(await counts(ids)).to.deep.equal({ s2: 5 });
   });
 
-  it('a hand-over that fails leaves the collection where it is, is counted, and is tried again later', async () => {
+  it('leaves a collection in place after a failed transfer, counts the failure, and retries later', async () => {
     begin();
     const s1 = await join('s1');
     const { backend, metrics } = await cluster.coordinator();
@@ -114,7 +114,7 @@ describe('placement carried out', () => {
       return s1.handOverNow(call);
     };
     await join('s2');
-    // The other one moves in its stead.
+    // The other collection moves instead.
     await spread(ids, { s1: 1, s2: 1 });
     expect(await entryOf(stuck!)).to.include({ shard: 's1', epoch: 1 });
     await trimmed(ids);
@@ -125,7 +125,7 @@ describe('placement carried out', () => {
     expect(failed).to.be.at.least(1);
   });
 
-  it('a hand-over of unknown outcome is what the owner entry says', async () => {
+  it('follows the owner entry after a transfer of unknown outcome', async () => {
     begin();
     const s1 = await join('s1');
     const { backend, metrics } = await cluster.coordinator();
@@ -141,7 +141,7 @@ describe('placement carried out', () => {
     await eventually('it counts as done', async () => (await finished()) === 1);
   });
 
-  it('a new owner that dies in the middle of it loses the collection to one that lives', async () => {
+  it('gives a collection to a live shard if its new owner dies during the transfer', async () => {
     begin();
     const s1 = await join('s1');
     const { backend } = await cluster.coordinator();
@@ -155,7 +155,7 @@ describe('placement carried out', () => {
     await spread(ids, { s1: 2 });
   });
 
-  it('a lost shard’s collections go to their followers; the wanted number is kept up', async () => {
+  it("gives a lost shard's collections to their followers, and restores the wanted number of followers", async () => {
     begin({ followers: { count: 1 } });
     const [s1, s2] = [await join('s1'), await join('s2')];
     const { backend, metrics } = await cluster.coordinator();
@@ -183,7 +183,7 @@ describe('placement carried out', () => {
     );
   });
 
-  it('a follower that says its copy is wrong is let go of, is not promoted, and another one follows', async () => {
+  it('replaces a follower that reports a wrong copy, and does not promote it', async () => {
     begin({ followers: { count: 1 } });
     const s1 = await join('s1');
     const { backend } = await cluster.coordinator();
@@ -199,7 +199,7 @@ describe('placement carried out', () => {
     await eventually('s3 owns it', async () => (await entryOf(id)).shard === 's3');
   });
 
-  it('a process that comes back soon finds what it had', async () => {
+  it('leaves a shard its collections if its process restarts soon', async () => {
     begin();
     const [s1] = [await join('s1'), await join('s2')];
     const { backend } = await cluster.coordinator();
@@ -214,13 +214,13 @@ describe('placement carried out', () => {
     expect(await entries(ids)).to.deep.equal(before);
   });
 
-  it('two coordinators that both think they lead do nothing that contradicts', async () => {
+  it('stays consistent with two coordinators that both believe they lead', async () => {
     begin({ followers: { count: 1 } });
     await join('s1');
     const first = await cluster.coordinator();
     const ids = await create(first.backend, 12);
     for (const id of ids) shards.get('s1')!.open.add(id);
-    // Each has a lease of its own: neither can see that the other leads.
+    // Each has a lease of its own, so neither can see that the other leads.
     const leases = cluster.bucket(BUCKETS.leases);
     const watch = await leases.watch(({ key, entry }) => {
       if (key === 'placement' && entry !== undefined) void leases.delete(key);
@@ -243,7 +243,7 @@ describe('placement carried out', () => {
     );
   });
 
-  it('with its leader gone another coordinator leads, and finishes what was begun', async () => {
+  it('continues with another coordinator when its leader is gone, including started moves', async () => {
     begin();
     const s1 = await join('s1');
     const first = await cluster.coordinator();
@@ -258,7 +258,7 @@ describe('placement carried out', () => {
     shards.set('s2', s2);
     for (const id of ids) s2.cold.set(id, 1_000);
     await eventually('it is being warmed', async () => s2.asked.length > 2);
-    // Cut off: it can renew nothing, and nobody hears of it.
+    // Cut off: it can renew nothing and reach no other process.
     leader.reach.cut = true;
     for (const id of ids) s2.cold.set(id, 0);
     await eventually('the other one leads', () => leads(other));
@@ -266,7 +266,7 @@ describe('placement carried out', () => {
     await trimmed(ids);
   });
 
-  it('health and metrics say what nobody serves', async () => {
+  it('reports unserved collections in health and metrics', async () => {
     begin();
     const s1 = await join('s1');
     const { backend, metrics } = await cluster.coordinator();

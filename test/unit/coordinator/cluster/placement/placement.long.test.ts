@@ -1,4 +1,4 @@
-/** Who serves what: the catalog, the shards' leases, and the placement that moves collections between them. */
+/** Ownership in operation: the catalog, the leases of shards, and the placement of collections. */
 import { expect } from 'chai';
 import type { Collection } from '../../../../../coordinator/cluster/catalog/collection.js';
 import { markDeleted } from '../../../../../coordinator/cluster/catalog/deletionMarks.js';
@@ -35,7 +35,7 @@ describe('placement', () => {
     const entry = await cluster.bucket(BUCKETS.owners).get(String(id));
     return entry && ownershipOf(entry).shard;
   };
-  /** As soon as the collection answers again: what was stored is all there. */
+  /** Waits until the collection answers again, with all its records. */
   const expectServed = (backend: ClusterBackend, collection: Collection, records: number): Promise<void> =>
     eventually('the collection is served', async () => {
       const found = await countOf(backend, collection).catch(() => undefined);
@@ -43,7 +43,7 @@ describe('placement', () => {
       return found !== undefined;
     });
 
-  it('gives every collection an id of its own, for ever', async () => {
+  it('gives every collection a unique id, forever', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const ids: number[] = [];
@@ -58,7 +58,7 @@ describe('placement', () => {
     expect((await cluster.bucket(BUCKETS.quota).get(PROJECT))?.value).to.deep.equal({});
   });
 
-  it('racing creates at two coordinators make one collection; ids differ between names', async () => {
+  it('creates one collection for racing creates at two coordinators, with ids that differ between names', async () => {
     await Promise.all([cluster.shard('s1'), cluster.shard('s2')]);
     const one = await cluster.coordinator();
     const two = await cluster.coordinator();
@@ -84,7 +84,7 @@ describe('placement', () => {
     expect([...owners.values()]).to.deep.equal([3, 3, 3]);
   });
 
-  it('a lost shard’s collections move to another, with every answered write', async () => {
+  it("moves a lost shard's collections to another, with every answered write", async () => {
     const lost = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
@@ -96,7 +96,7 @@ describe('placement', () => {
     expect((await insert(backend, collection, 6)).id).to.equal(6);
   });
 
-  it('a shard that cannot renew its lease refuses reads and writes, and serves again once it can', async () => {
+  it('lets a shard without its lease refuse reads and writes, and serve again once it is renewed', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
@@ -116,7 +116,7 @@ describe('placement', () => {
     await expectServed(backend, collection, 1);
   });
 
-  it('a shard that could not serve what it was given does so as soon as it can', async () => {
+  it('lets a shard serve an assigned collection as soon as it can', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     reach.cut = true;
@@ -125,7 +125,7 @@ describe('placement', () => {
     await expectServed(backend, await backend.find(PROJECT, 'c'), 0);
   });
 
-  it('a shard that returns does not serve what has moved, though nobody told it yet', async () => {
+  it('stops a returning shard from serving a moved collection, even before it learns of the move', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
@@ -144,7 +144,7 @@ describe('placement', () => {
     const heartbeats = cluster.bucket(BUCKETS.shards, TIMES.leaseMs);
     await eventually('s1 is back', async () => (await heartbeats.get('s1')) !== undefined);
     const untilMs = systemClock.monotonicMs() + 5 * TIMES.heartbeatMs;
-    // Two at once, so that each of the two shards that still have the subject is asked.
+    // Two at once, so that each of the two shards that still serve the subject receives one.
     const other = (await cluster.coordinator()).backend;
     while (systemClock.monotonicMs() < untilMs) {
       const answers = await Promise.all([backend, other].map((one) => countOf(one, collection).catch(() => undefined)));
@@ -154,7 +154,7 @@ describe('placement', () => {
     expect(await countOf(backend, collection)).to.equal(2);
   });
 
-  it('a shard that had a collection, lost it and has it again knows what was written between', async () => {
+  it('gives a collection back to a former owner with the writes made in between', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
@@ -180,7 +180,7 @@ describe('placement', () => {
     await expectServed(backend, collection, 2);
   });
 
-  it('a second process under the same name takes over, and the first one stops answering', async () => {
+  it('lets a second process of the same name take over, and the first one stop answering', async () => {
     let takenOver = 0;
     await cluster.shard('s1', () => {
       takenOver++;
@@ -189,7 +189,7 @@ describe('placement', () => {
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
     await insert(backend, collection, 1);
     await cluster.shard('s1');
-    // Both still have their subjects; whichever a call reaches, no answer comes from the first.
+    // Both still serve their subjects; from whichever a call reaches, no answer comes from the first.
     const other = (await cluster.coordinator()).backend;
     for (let i = 0; i < 10; i++) {
       const answers = await Promise.all([backend, other].map((one) => countOf(one, collection).catch(() => undefined)));
@@ -205,7 +205,7 @@ describe('placement', () => {
     expect(await ownerOf(collection.id)).to.equal('s1');
   });
 
-  it('a deletion that was cut short is finished, and what nobody deleted is kept, though its catalog entry is lost', async () => {
+  it('finishes an interrupted deletion, and keeps undeleted collections even without their catalog entry', async () => {
     await cluster.shard('s1');
     const { backend, metrics } = await cluster.coordinator();
     const [collection, kept, lost] = await Promise.all(
@@ -233,7 +233,7 @@ describe('placement', () => {
     await eventually('nothing is told any more', async () => (await unlisted()) === 0);
   });
 
-  it('a deletion is answered once no shard serves the collection, though another has begun it', async () => {
+  it('answers a deletion once no shard serves the collection, even if another coordinator began it', async () => {
     const { reach } = await cluster.shard('s1');
     const [one, other] = [await cluster.coordinator(), await cluster.coordinator()];
     const { collection } = await one.backend.create(PROJECT, wanted('c'), soon());
@@ -251,7 +251,7 @@ describe('placement', () => {
     await expectCode(countOf(other.backend, collection), 'collection_not_found');
   });
 
-  it('what was deleted leaves no mark', async () => {
+  it('removes the mark of a finished deletion', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
@@ -261,7 +261,7 @@ describe('placement', () => {
     expect(cluster.logs.frames(collection.id)).to.deep.equal([]);
   });
 
-  it('ids are not given again, though the counter is lost, or the catalog too', async () => {
+  it('does not reuse ids, even if the counter or the catalog is lost', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const first = (await backend.create(PROJECT, wanted('c'), soon())).collection;
@@ -275,7 +275,7 @@ describe('placement', () => {
     expect(third.id).to.equal(second.id + 1);
   });
 
-  it('the sweep spares what the catalog has, though this coordinator was not told of it', async () => {
+  it('spares in its sweep a collection of the catalog that this coordinator has not yet learned of', async () => {
     await cluster.shard('s1');
     const leader = await cluster.coordinator();
     await eventually('it leads', async () => {
@@ -299,7 +299,7 @@ describe('the parts of placement', () => {
   const bucket = (ttlMs?: number, clock = systemClock): MemoryBucket =>
     new MemoryBucket({ logger: silentLogger, clock, ...(ttlMs === undefined ? {} : { ttlMs }) });
 
-  it('of several coordinators one leads, until it lets go or does not renew', async () => {
+  it('include one leader of several coordinators, until it releases or does not renew its lease', async () => {
     const clock = new TestClock();
     const leases = bucket(4_000, clock);
     const [one, two] = ['one', 'two'].map((holder) => new Leadership(leases, 'placement', holder, 4_000, clock));
@@ -316,7 +316,7 @@ describe('the parts of placement', () => {
     leases.close();
   });
 
-  it('a shard is lost one reassignment time after its last sign, and not because the store was down', async () => {
+  it('count a shard as lost one failover time after its last sign, except while the store is down', async () => {
     const clock = new TestClock();
     const [shards, owners] = [bucket(), bucket()];
     const members = new Members(shards, owners, undefined as never, clock, 4_000);
@@ -338,7 +338,7 @@ describe('the parts of placement', () => {
     tellGone();
     expect([members.isLost('s1', 8_000), members.isLost('never seen', 8_000)]).to.deep.equal([true, true]);
     await shards.put('s1', { session: 'x', collections: 0, records: 0 });
-    // The store is gone for a minute: nobody can renew, and what has expired is told when it is back.
+    // The store is gone for a minute: no shard can renew, and expired entries are reported when it is back.
     clock.advance(60_000);
     await shards.delete('s1');
     expect(members.isLost('s1', 8_000)).to.equal(false);

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { storeProbe } from '../../../../../coordinator/cluster/reports/storeProbe.js';
 
-describe('the question whether the store answers', () => {
+describe('the probe of the store', () => {
   const SILENT = 'the store of the cluster state does not answer';
 
-  it('finds nothing wrong where it does', async () => {
+  it('reports nothing if the store answers', async () => {
     const probe = storeProbe(async () => ({ get: async () => undefined }));
     expect(await probe()).to.equal(undefined);
   });
 
-  it('is answered by what is wrong where it fails, and anew the next time', async () => {
+  it('reports a failing store, and probes again the next time', async () => {
     let fails = true;
     const probe = storeProbe(async () => {
       if (fails) throw new Error('no quorum');
@@ -20,7 +20,7 @@ describe('the question whether the store answers', () => {
     expect(await probe()).to.equal(undefined);
   });
 
-  it('is asked once for however many, and answered in time where a frozen server keeps it', async () => {
+  it('sends one request for any number of callers, and answers in time if a server is frozen', async () => {
     let asked = 0;
     let thaw = (): void => {};
     const probe = storeProbe(async () => ({

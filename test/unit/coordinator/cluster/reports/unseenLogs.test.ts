@@ -1,4 +1,4 @@
-/** Which collections are asked how far their logs reach, and in which order. */
+/** The choice and order of collections that are asked for the length of their logs. */
 import { expect } from 'chai';
 import type { Members, MembersListener, Owned } from '../../../../../coordinator/cluster/members/members.js';
 import { HEADS_PER_LOOK, UnseenLogs } from '../../../../../coordinator/cluster/reports/unseenLogs.js';
@@ -9,10 +9,10 @@ const ENVELOPE = { requestId: 'test', deadlineMs: 0 };
 
 class ToldMembers {
   readonly asked: number[][] = [];
-  /** Shard by collection. */
+  /** Shard of each collection. */
   readonly owners = new Map<number, string>();
   readonly sessions = new Map<string, string>();
-  /** Called at each question. */
+  /** Callback for each request. */
   onAsked = (): void => {};
   isAway = false;
   #listener: MembersListener | undefined;
@@ -27,7 +27,7 @@ class ToldMembers {
     this.#listener!.ownerChanged(id);
   }
 
-  /** `session` undefined: the process has ended. */
+  /** Sets the session of a shard's process; undefined ends the process. */
   live(shard: string, session: string | undefined): void {
     if (session === undefined) this.sessions.delete(shard);
     else this.sessions.set(shard, session);
@@ -56,7 +56,7 @@ class ToldMembers {
   }
 }
 
-describe('the logs that may have grown unseen', () => {
+describe('logs that may have grown unseen', () => {
   const setUp = (): { told: ToldMembers; look: (logged?: readonly number[]) => Promise<number[]> } => {
     const told = new ToldMembers();
     const unseen = new UnseenLogs(told.members, systemClock);
@@ -65,7 +65,7 @@ describe('the logs that may have grown unseen', () => {
     return { told, look };
   };
 
-  it('are asked for once under each process that serves them', async () => {
+  it('are requested once from each process that serves them', async () => {
     const { told, look } = setUp();
     told.own(1, 'a');
     told.own(2, 'b');
@@ -85,7 +85,7 @@ describe('the logs that may have grown unseen', () => {
     expect(told.asked).to.have.length(4);
   });
 
-  it('are asked for again where there was no answer', async () => {
+  it('are requested again after a missing answer', async () => {
     const { told, look } = setUp();
     told.live('a', 'a1');
     told.own(1, 'a');
@@ -102,7 +102,7 @@ describe('the logs that may have grown unseen', () => {
     expect(told.asked.at(-1)).to.deep.equal([13]);
   });
 
-  it('are asked for again where the owner has changed meanwhile', async () => {
+  it('are requested again if the owner changed during the request', async () => {
     const { told, look } = setUp();
     told.live('a', 'a1');
     told.own(1, 'a');
@@ -115,12 +115,12 @@ describe('the logs that may have grown unseen', () => {
     expect(await look()).to.deep.equal([]);
   });
 
-  it('come some at a time: first those that the log never had, then those that were logged last', async () => {
+  it('are requested in portions: never logged ones first, then those with the oldest entry', async () => {
     const { told, look } = setUp();
     told.live('a', 'a1');
     const count = HEADS_PER_LOOK + 100;
     for (let id = 101; id <= 100 + count; id++) told.own(id, 'a');
-    // 101 was logged last, and the last 50 never were.
+    // 101 has the oldest log entry, and the last 50 collections have none.
     const logged = Array.from({ length: count - 50 }, (_, i) => 50 + count - i);
     const never = Array.from({ length: 50 }, (_, i) => 51 + count + i);
     const first = await look(logged);

@@ -1,4 +1,4 @@
-/** What placement decides, from what it sees: pure functions, tried on clusters that are only data. */
+/** The decisions of placement: pure functions, tested on clusters that are plain data. */
 import { expect } from 'chai';
 import { followersWanted, planFollowers } from '../../../../../../coordinator/cluster/placement/plan/followers.js';
 import { planHomes } from '../../../../../../coordinator/cluster/placement/plan/homes.js';
@@ -16,7 +16,7 @@ interface Shards {
   readonly [name: string]: 'stays' | 'leaves' | 'new' | 'silent' | 'lost' | 'gone';
 }
 
-/** A cluster as plain data; `apply` does to it what a plan says. */
+/** A cluster as plain data. `apply` carries out a plan. */
 class Cluster {
   readonly collections = new Map<number, PlacedCollection>();
   readonly moving = new Map<number, string>();
@@ -81,8 +81,8 @@ class Cluster {
   }
 }
 
-describe('what placement decides', () => {
-  it('new collections go to the least loaded shard that stays', () => {
+describe('the plan of placement', () => {
+  it('gives new collections to the least loaded shard that stays', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'leaves', s3: 'new' });
     cluster.add(3, 's1');
     cluster.add(5, undefined);
@@ -93,7 +93,7 @@ describe('what placement decides', () => {
     expect(planHomes(cluster.view), 'nobody stays').to.deep.equal([]);
   });
 
-  it('a lost shard’s collections go to their followers, where those are sound; else to the least loaded', () => {
+  it("gives a lost shard's collections to sound followers, or else to the least loaded shard", () => {
     const cluster = new Cluster({ s1: 'lost', s2: 'stays', s3: 'stays', s4: 'silent', s5: 'leaves' });
     cluster.add(4, 's3');
     cluster.add(1, 's1', { followers: ['s3'] });
@@ -109,7 +109,7 @@ describe('what placement decides', () => {
     ]);
   });
 
-  it('a shard that is silent for a moment loses nothing, and comes back to what it had', () => {
+  it('leaves a briefly silent shard all its collections', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'stays', s3: 'stays' });
     cluster.add(10, 's1');
     cluster.add(10, 's2', { followers: ['s3'], followersWanted: 1 });
@@ -123,7 +123,7 @@ describe('what placement decides', () => {
     }
   });
 
-  it('a shard that has joined gets its share once it has lived for a while, and nothing moves without need', () => {
+  it('gives a new shard its share once it has lived for a while, with few moves', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'stays', s3: 'new' });
     cluster.add(15, 's1');
     cluster.add(16, 's2');
@@ -137,7 +137,7 @@ describe('what placement decides', () => {
     expect(Object.values(cluster.counts()).sort()).to.deep.equal([10, 10, 11]);
   });
 
-  it('which ones move says nothing of their age, and what rests or moves already stays out', () => {
+  it('chooses moves independently of age, and skips collections that rest or move', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'stays' });
     cluster.add(200, 's1');
     const ids = planMoves(cluster.view, MOST).map(({ collectionId }) => collectionId);
@@ -151,7 +151,7 @@ describe('what placement decides', () => {
     expect(next.filter((id) => ids.slice(0, 60).includes(id))).to.deep.equal([]);
   });
 
-  it('a shard that leaves gives everything away, even to one, and even what rests', () => {
+  it('takes everything from a draining shard, resting collections too, even if one shard remains', () => {
     const cluster = new Cluster({ s1: 'leaves', s2: 'stays', s3: 'leaves' });
     cluster.add(5, 's1');
     cluster.add(2, 's2');
@@ -162,7 +162,7 @@ describe('what placement decides', () => {
     expect(planMoves(cluster.view, MOST), 'nobody is left').to.deep.equal([]);
   });
 
-  it('what leaves goes to a follower where that makes nobody much fuller', () => {
+  it('prefers a follower for a collection that leaves, unless that shard becomes much fuller', () => {
     const cluster = new Cluster({ s1: 'leaves', s2: 'stays', s3: 'stays' });
     cluster.add(2, 's3');
     cluster.add(4, 's1', { followers: ['s2'] });
@@ -171,7 +171,7 @@ describe('what placement decides', () => {
     expect(moves.map(({ to }) => to)).to.deep.equal(['s2', 's2', 's2', 's2', 's3']);
   });
 
-  it('followers: as many as wanted or possible, spread evenly, never the owner', () => {
+  it('assigns as many followers as wanted or possible, evenly spread, never the owner', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'stays', s3: 'stays', s4: 'leaves' });
     for (let i = 0; i < 60; i++) cluster.add(1, `s${1 + (i % 3)}`, { followersWanted: 1 });
     cluster.settle();
@@ -185,7 +185,7 @@ describe('what placement decides', () => {
     for (const { followers } of cluster.collections.values()) expect(new Set(followers).size).to.equal(2);
   });
 
-  it('a follower is replaced when its shard is gone for good, leaves, or has a wrong copy', () => {
+  it('replaces a follower when its shard is gone for good, drains, or has a wrong copy', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'silent', s3: 'stays' });
     cluster.add(1, 's1', { followers: ['s2'], followersWanted: 1 });
     for (const how of ['silent', 'lost'] as const) {
@@ -206,7 +206,7 @@ describe('what placement decides', () => {
     ]);
   });
 
-  it('what a move that was cut short has left is taken back, and a move under way keeps what it needs', () => {
+  it('undoes the remains of an interrupted move, and keeps the followers that a current move needs', () => {
     const cluster = new Cluster({ s1: 'stays', s2: 'stays', s3: 'stays' });
     cluster.add(1, 's1', { followers: ['s2'] });
     cluster.add(1, 's2', { followers: ['s3', 's1'], followersWanted: 1 });
@@ -218,7 +218,7 @@ describe('what placement decides', () => {
     ]);
   });
 
-  it('any mixture of shards and collections comes to rest: even, followed, nothing on those that leave', () => {
+  it('settles for any mixture of shards and collections: even, followed, nothing on draining shards', () => {
     const random = seededRandom(testSeed());
     for (let i = 0; i < 60; i++) {
       const names = Array.from({ length: 1 + random.int(6) }, (_, n) => `s${n + 1}`);
@@ -248,13 +248,13 @@ describe('what placement decides', () => {
     }
   });
 
-  it('a collection’s own number of followers comes before its project’s, and that before everybody’s', () => {
+  it("prefers a collection's own number of followers to its project's, and that to the default", () => {
     const followers = { count: 1, staleMs: 1, projects: { p: 2 }, collections: { 'p/c': 0, 'q/c': 3 } };
     const wanted = (project: string, name: string): number => followersWanted(followers, { project, name });
     expect([wanted('p', 'c'), wanted('p', 'd'), wanted('q', 'c'), wanted('q', 'd')]).to.deep.equal([0, 2, 3, 1]);
   });
 
-  it('a round over thousands of collections costs little', () => {
+  it('costs little CPU time for thousands of collections', () => {
     const cluster = new Cluster(Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`s${i + 1}`, 'stays'])));
     for (let i = 0; i < 8; i++)
       cluster.add(625, `s${i + 1}`, { followers: [`s${((i + 1) % 8) + 1}`], followersWanted: 1 });
