@@ -6,7 +6,7 @@ import { TestEdge } from '../../../support/rigs/testEdge.js';
 const NOTHING: SearchResult = { ids: new Uint8Array(0), scores: new Uint8Array(0) };
 const HASH = 'ab'.repeat(32);
 
-describe('a past state at the edge', () => {
+describe('a past state in a search request', () => {
   let edge: TestEdge;
   let rw: Client;
   let answer: SearchResult;
@@ -24,7 +24,7 @@ describe('a past state at the edge', () => {
 
   const search = (options: object) => rw.post('/v1/search', { collection: 'c', query: [1], k: 3, ...options });
 
-  /** What the shard was asked for. */
+  /** The state that the shard was asked for. */
   async function asked(options: object): Promise<AsOf | undefined> {
     const { status, text } = await search(options);
     expect(status, text).to.equal(200);
@@ -60,7 +60,7 @@ describe('a past state at the edge', () => {
     ['9999-12-31T23:59:59.999-23:59', 253_402_387_139_999],
   ];
   for (const [as_of, timeMs] of instants)
-    it(`reads ${as_of}, to the millisecond and never beyond`, async () => {
+    it(`is read from ${as_of}, cut to the millisecond`, async () => {
       expect(await asked({ as_of })).to.deep.equal({ timeMs });
     });
 
@@ -120,12 +120,12 @@ describe('a past state at the edge', () => {
     [],
   ];
   for (const as_of of noInstants)
-    it(`refuses ${JSON.stringify(as_of)} as an instant, with a log index or without`, async () => {
+    it(`is refused for ${JSON.stringify(as_of)} as an instant, with or without a log index`, async () => {
       await refused({ as_of }, 'as_of');
       await refused({ as_of, as_of_log_index: 1 }, 'as_of');
     });
 
-  it('takes a log index of 0 or more, before an instant', async () => {
+  it('is a log index of 0 or more, which precedes an instant', async () => {
     const as_of = '2026-01-01T00:00:00Z';
     for (const logIndex of [0, 1, 2 ** 53 - 1]) {
       expect(await asked({ as_of_log_index: logIndex })).to.deep.equal({ logIndex });
@@ -138,7 +138,7 @@ describe('a past state at the edge', () => {
       await refused({ as_of_log_index, as_of }, 'as_of_log_index');
   });
 
-  it('is told of beside the results, in whole seconds, and only where it was asked for', async () => {
+  it('is reported beside the results, in whole seconds, and only if it was requested', async () => {
     const body = async (): Promise<object> => (await search({ as_of_log_index: 7 })).body;
     expect(await body()).to.deep.equal({ results: [] });
     answer = { ...NOTHING, asOf: { logIndex: 7, timeMs: 1_767_225_600_999, stateHash: HASH } };
@@ -155,7 +155,7 @@ describe('a past state at the edge', () => {
     });
   });
 
-  it('goes with every other option', async () => {
+  it('can be combined with every other option', async () => {
     const options = {
       as_of_log_index: 3,
       query_text: 'word',
@@ -170,7 +170,7 @@ describe('a past state at the edge', () => {
     );
   });
 
-  it('is no field of a multi search', async () => {
+  it('is refused in a multi search', async () => {
     for (const field of ['as_of', 'as_of_log_index']) {
       const { status, body } = await rw.post('/v1/search/multi', {
         collections: ['c'],

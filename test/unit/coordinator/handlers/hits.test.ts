@@ -16,7 +16,7 @@ describe('hits as JSON', () => {
     return { ids, scores: ids.map((id) => id / 3), aged, hops: Int32Array.from(ids, (id) => (id % 2 === 0 ? -1 : id)) };
   };
 
-  it('are the hits, digit for digit', () => {
+  it('equal the hits, digit for digit', () => {
     expect(JSON.parse(`[${hitsJson(hits(3))}]`)).to.deep.equal([
       { id: 1, score: 1 / 3, decay_factor: 1, age_secs: 10, graph_distance: 1 },
       { id: 2, score: 2 / 3, decay_factor: 0.5, age_secs: 20, graph_distance: null },

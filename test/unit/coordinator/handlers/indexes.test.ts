@@ -1,4 +1,4 @@
-/** The index endpoints over a fake backend: what they refuse, what they ask the shards, and how they answer. */
+/** The index endpoints over a fake backend: refusals, calls to shards, and answers. */
 import { expect } from 'chai';
 import type { IndexSpec } from '../../../../shared/model/indexSpec.js';
 import type { Answer, Client } from '../../../support/launch/client.js';
@@ -6,7 +6,7 @@ import { TestEdge } from '../../../support/rigs/testEdge.js';
 
 const code = ({ status, body }: Answer): unknown[] => [status, body.code];
 
-describe('index endpoints', () => {
+describe('the index endpoints', () => {
   let edge: TestEdge;
   let rw: Client;
   before(async () => {
@@ -29,7 +29,7 @@ describe('index endpoints', () => {
     return call?.op === 'configureIndex' ? call.spec : undefined;
   };
 
-  it('an index of unknown kind is invalid_index wherever it is named', async () => {
+  it('answer an index of unknown kind with invalid_index in every request', async () => {
     for (const kind of ['lsh', '', 'HNSW', 'none', 7, true, {}, ['hnsw']])
       for (const answer of [await create(kind), await configure(kind), await rebuild(kind)])
         expect(code(answer), JSON.stringify(kind)).to.deep.equal([400, 'invalid_index']);
@@ -37,7 +37,7 @@ describe('index endpoints', () => {
     expect(code(await configure('auto', { m: 1 }))).to.deep.equal([400, 'invalid_index']);
   });
 
-  it('a create or replace is 202 with the state, and asks the shard for what the caller named', async () => {
+  it('answer a create or replace with 202 and the state, and send the named parameters to the shard', async () => {
     const parameters = {
       m: 2,
       ef_construction: 4_096,
@@ -70,7 +70,7 @@ describe('index endpoints', () => {
     }
   });
 
-  it('a drop is 200, whatever parameters stand beside it', async () => {
+  it('answer a drop with 200, and ignore parameters beside it', async () => {
     for (const body of [{}, { type: null }, { parameters: { m: 8 } }]) {
       const answer = await rw.post('/v1/namespaces/a/index', body);
       expect(answer.status).to.equal(200);
@@ -86,7 +86,7 @@ describe('index endpoints', () => {
     }
   });
 
-  it('parameters out of their range are validation_error that names them', async () => {
+  it('refuse a parameter out of range by name, with validation_error', async () => {
     const ranges = { m: [2, 128], ef_construction: [1, 4_096], ef_search: [1, 4_096], n_list: [1, 65_536] };
     const wrong = Object.entries({ ...ranges, n_probe: [1, 65_536], candidates: [1, 65_536] }).flatMap(
       ([name, [least, most]]) =>
@@ -109,7 +109,7 @@ describe('index endpoints', () => {
     expect(code(await configure('ivf', 'fast'))).to.deep.equal([400, 'validation_error']);
   });
 
-  it('what is wrong with the request comes before what is not there, and that before what the node can', async () => {
+  it('report an invalid request before a missing collection, and that before a disabled feature', async () => {
     const off = await TestEdge.start({ ann: false });
     const client = await off.client();
     await off.backend.create('p', { name: 'a', dimension: 1, index: 'brute' });
@@ -133,7 +133,7 @@ describe('index endpoints', () => {
     await off.stop();
   });
 
-  it('the state has each field as the contract says, null or absent where there is nothing', async () => {
+  it('show each field of the state as the contract says, null or absent without a value', async () => {
     const state = async () => (await rw.get('/v1/namespaces/a/index')).body;
     edge.backend.setState('p', 'a', { activeKind: 'bq', status: 'active', desiredKind: 'auto', activeGeneration: 7 });
     expect(await state()).to.deep.equal({
@@ -154,7 +154,7 @@ describe('index endpoints', () => {
     expect(code(await rw.get('/v1/namespaces/none/index'))).to.deep.equal([404, 'collection_not_found']);
   });
 
-  it('a collection is made with the index that is asked for, and listed with the one that serves', async () => {
+  it('create a collection with the requested index, and list it with the active one', async () => {
     for (const index of ['hnsw', 'ivf', 'bq', 'auto', 'brute', null, undefined]) {
       expect((await create(index)).body.created).to.equal(true);
       expect((await edge.backend.find('p', 'n')).index).to.equal(index ?? 'brute');

@@ -5,7 +5,7 @@ import { JsonWriter } from '../../../../coordinator/http/jsonWriter.js';
 import { atOnce } from '../../../../shared/scheduling/slice.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
-/** The hits that are merged in one go. */
+/** Hits merged at once. */
 const mergeHits = (lists: readonly CollectionHits[], k: number): MultiSearchHit[] => {
   const writer = new JsonWriter();
   atOnce(writeMerged(writer, lists, k));
@@ -35,7 +35,7 @@ describe('the merge of a multi-collection search', () => {
     }
   });
 
-  it('with decay is by decayed distance, then true distance, then collection and id', () => {
+  it('with decay sorts by decayed distance, then true distance, then collection and id', () => {
     const random = seededRandom(testSeed());
     const distance = ({ score, decay_factor }: MultiSearchHit): number => score / decay_factor!;
     const byId = (a: MultiSearchHit, b: MultiSearchHit): number =>
@@ -69,7 +69,7 @@ describe('the merge of a multi-collection search', () => {
     expect(mergeHits([none], 5)).to.deep.equal([]);
   });
 
-  it('takes 5,000 hits in steps of 64', () => {
+  it('yields every 64 hits', () => {
     const lists = Array.from({ length: 32 }, (_, at): CollectionHits => {
       const ids = Float64Array.from({ length: 5_000 }, (_, i) => i + 1);
       return { collection: `c${at}`, ids, scores: ids.map((id) => 32 * id + at) };

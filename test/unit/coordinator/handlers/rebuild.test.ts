@@ -1,4 +1,4 @@
-/** The rebuild of a project: its hold on the writes, and how that ends on every path. */
+/** The rebuild of a project: its hold on the writes, and the release on every path. */
 import { expect } from 'chai';
 import { HOLD_TIMES, ProjectHold } from '../../../../coordinator/handlers/projectHold.js';
 import { systemClock } from '../../../../shared/clock.js';
@@ -15,7 +15,7 @@ const FREE = { a: undefined, b: undefined, c: undefined };
 const ofOp = <O extends Call['op']>(calls: readonly Call[], op: O) =>
   calls.filter((call): call is Extract<Call, { op: O }> => call.op === op);
 
-describe('rebuild of a project', () => {
+describe('the rebuild of a project', () => {
   let edge: TestEdge;
   beforeEach(async () => {
     edge = await TestEdge.start({ limits: { deadlineMs: 5_000, rebuildMs: 60_000 } });
@@ -24,7 +24,7 @@ describe('rebuild of a project', () => {
   });
   afterEach(() => edge.stop());
 
-  it('holds every collection of the project by one token, rebuilds each, and releases all before it answers', async () => {
+  it('holds every collection by one token, rebuilds each, and releases all before it answers', async () => {
     const rw = await edge.client();
     const answer = await rw.post('/v1/index/rebuild', {});
     expect(answer.body).to.deep.equal({ ok: true, effective: 'rebuilt', records: 0 });
@@ -37,7 +37,7 @@ describe('rebuild of a project', () => {
     expect(new Set(ofOp(edge.backend.calls, 'hold').map(({ token }) => token)).size, 'a token each').to.equal(2);
   });
 
-  it('asks for the kind that is named, and answers it as it was sent', async () => {
+  it('asks for the named kind, and answers with the name as sent', async () => {
     const rw = await edge.client();
     const kinds = {
       brute: 'brute',
@@ -58,7 +58,7 @@ describe('rebuild of a project', () => {
     }
   });
 
-  it('of two at once the second is 409, and the first is not disturbed', async () => {
+  it('is refused with 409 while another runs, which is not disturbed', async () => {
     const rw = await edge.client();
     const slow = gate();
     edge.backend.beforeCall = ({ project }, { op }) => (project === 'p' && op === 'rebuild' ? slow.opened : undefined);
@@ -75,7 +75,7 @@ describe('rebuild of a project', () => {
     expect(ofOp(edge.backend.calls, 'rebuild')).to.have.length(NAMES.length + 1);
   });
 
-  it('of many that begin at once some are done, one after another, and the others are 409', async () => {
+  it('succeeds one after another or is refused with 409 if many are requested at once', async () => {
     const rw = await edge.client();
     const answers = await Promise.all(NAMES.flatMap(() => NAMES.map(() => rw.post('/v1/index/rebuild', {}))));
     for (const { status } of answers) expect(status).to.be.oneOf([200, 409]);
@@ -83,7 +83,7 @@ describe('rebuild of a project', () => {
     expect(edge.backend.holders()).to.include(FREE);
   });
 
-  it('a collection that fails is told, the others are rebuilt, and all are released', async () => {
+  it('reports a collection that fails, rebuilds the others, and releases all', async () => {
     const rw = await edge.client();
     edge.backend.beforeCall = ({ name }, { op }) => {
       if (name === 'b' && op === 'rebuild') throw new VouchError('internal_error', 'collection "b" is quarantined');
@@ -95,7 +95,7 @@ describe('rebuild of a project', () => {
     expect(edge.backend.holders()).to.include(FREE);
   });
 
-  it('where one collection cannot be held nothing is rebuilt, and what was held is released', async () => {
+  it('rebuilds nothing and releases all if one collection cannot be put on hold', async () => {
     const rw = await edge.client();
     for (const name of NAMES) {
       edge.backend.beforeCall = (collection, { op }) => {
@@ -108,7 +108,7 @@ describe('rebuild of a project', () => {
     expect(ofOp(edge.backend.calls, 'rebuild')).to.deep.equal([]);
   });
 
-  it('a release that fails spoils neither the answer nor the other releases', async () => {
+  it('succeeds, and releases the others, if one release fails', async () => {
     const rw = await edge.client();
     edge.backend.beforeCall = ({ name }, { op }) => {
       if (name === 'a' && op === 'release') throw unavailable('its shard is gone');
@@ -117,7 +117,7 @@ describe('rebuild of a project', () => {
     expect(edge.backend.holders()).to.deep.include({ b: undefined, c: undefined });
   });
 
-  it('collections may come and go meanwhile', async () => {
+  it('tolerates collections that are created or dropped meanwhile', async () => {
     const rw = await edge.client();
     const slow = gate();
     edge.backend.beforeCall = async ({ name }, { op }) => {
@@ -135,7 +135,7 @@ describe('rebuild of a project', () => {
     expect((await rebuilt).body).to.deep.equal({ ok: true, effective: 'rebuilt', records: 1 });
   });
 
-  it('a collection that its owner knows to be deleted before this process does is left out', async () => {
+  it('skips a collection whose owner already knows its deletion', async () => {
     const rw = await edge.client();
     await rw.post('/v1/records', { collection: 'a', values: [1] });
     edge.backend.beforeCall = ({ name }, { op }) => {
@@ -145,7 +145,7 @@ describe('rebuild of a project', () => {
     expect(body).to.deep.equal({ ok: true, effective: 'rebuilt', records: 1 });
   });
 
-  it('has a deadline of its own, while what waits for it keeps the ordinary one', async () => {
+  it('has its own deadline, while calls that wait for it keep theirs', async () => {
     const rw = await edge.client();
     const deadlines = new Map<string, number>();
     const call = edge.backend.call.bind(edge.backend);
@@ -159,7 +159,7 @@ describe('rebuild of a project', () => {
     for (const op of ['hold', 'insert']) expect(deadlines.get(op)).to.be.within(1, 5_000);
   });
 
-  it('goes on to its end, and releases, though the client went away', async () => {
+  it('finishes and releases although the client has disconnected', async () => {
     const key = await edge.key();
     const slow = gate();
     edge.backend.beforeCall = (_, { op }) => (op === 'rebuild' ? slow.opened : undefined);
@@ -191,7 +191,7 @@ describe('the hold on a project', () => {
     for (const name of NAMES) await backend.create('p', { name, dimension: 1, index: 'brute' });
   });
 
-  it('is renewed for as long as it lasts, several times within the time a hold lasts, and not after', async () => {
+  it('is renewed several times within its duration, and not after its release', async () => {
     expect(3 * HOLD_TIMES.renewEveryMs).to.be.below(HOLD_TIMES.holdMs);
     const { hold, collections } = await heldBy('x', backend);
     expect(await hold.take(collections, soon())).to.have.length(NAMES.length);
@@ -204,7 +204,7 @@ describe('the hold on a project', () => {
     expect(backend.holders()).to.deep.equal(FREE);
   });
 
-  it('goes on being renewed though a renewal fails', async () => {
+  it('is renewed further after a failed renewal', async () => {
     const { hold, collections } = await heldBy('x', backend);
     await hold.take(collections, soon());
     let failed = 0;
@@ -216,7 +216,7 @@ describe('the hold on a project', () => {
     expect(backend.holders()).to.deep.equal(FREE);
   });
 
-  it('a renewal under way comes before the release, never after', async () => {
+  it('is not renewed after its release, even by a renewal in flight', async () => {
     const { hold, collections } = await heldBy('x', backend);
     await hold.take(collections, soon());
     const slow = gate();
@@ -234,7 +234,7 @@ describe('the hold on a project', () => {
     expect(backend.holders()).to.deep.equal(FREE);
   });
 
-  it('is taken from the oldest collection on, so that of two one holds nothing', async () => {
+  it('is taken in the order of collection ids, so that one of two rebuilds holds nothing', async () => {
     const one = await heldBy('one', backend);
     const two = await heldBy('two', backend);
     const slow = gate();
@@ -249,7 +249,7 @@ describe('the hold on a project', () => {
     await one.hold.release();
   });
 
-  it('of a project without collections is nothing', async () => {
+  it('is empty for a project without collections', async () => {
     const { hold } = await heldBy('x', backend);
     expect(await hold.take([], soon())).to.deep.equal([]);
     await hold.release();

@@ -3,7 +3,7 @@ import { VouchError } from '../../../../shared/errors/errors.js';
 import type { Client } from '../../../support/launch/client.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';
 
-describe('handlers', () => {
+describe('the handlers of the API', () => {
   let edge: TestEdge;
   let rw: Client;
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe('handlers', () => {
   });
   afterEach(() => edge.stop());
 
-  it('log_index is shown in cluster mode only', async () => {
+  it('show log_index in cluster mode only', async () => {
     const remove = () => rw.post('/v1/soft-delete', { collection: 'a', id: 1 });
     expect((await remove()).body).to.deep.equal({ success: true, log_index: 4 });
     edge.backend.mode = 'standalone';
@@ -30,7 +30,7 @@ describe('handlers', () => {
     });
   });
 
-  it('the Idempotency-Key header is used where the body names no request id', async () => {
+  it('use the Idempotency-Key header if the body names no request id', async () => {
     const sent = async (body: object, key: string) => {
       const headers = { 'idempotency-key': key };
       const answer = await rw.post('/v1/records', { collection: 'a', values: [1], ...body }, headers);
@@ -48,7 +48,7 @@ describe('handlers', () => {
     expect(await sent({}, 'zz')).to.have.nested.property('body.code', 'validation_error');
   });
 
-  it('a multi search merges what answers and lists what does not', async () => {
+  it('merge the answers of a multi search, and list the collections that failed', async () => {
     const search = (collections: string[], k = 4) => rw.post('/v1/search/multi', { query: [1], k, collections });
     const all = await search(['c', 'a', 'c', 'b']);
     expect(all.body).to.deep.equal({
@@ -80,7 +80,7 @@ describe('handlers', () => {
     expect(none.body.partial_failures).to.have.length(2);
   });
 
-  it('a multi search asks no collection before all of them are known to fit', async () => {
+  it('search no collection of a multi search before all of them are known to fit', async () => {
     await edge.backend.create('p', { name: 'wide', dimension: 2, index: 'brute' });
     const before = edge.backend.calls.length;
     const code = async (collections: string[], query = [1]) => {
@@ -95,7 +95,7 @@ describe('handlers', () => {
     expect(edge.backend.calls).to.have.length(before);
   });
 
-  it('rebuild and usage add up the collections of the project', async () => {
+  it('add up the collections of the project in rebuild and usage', async () => {
     await edge.backend.create('q', { name: 'a', dimension: 1, index: 'brute' });
     expect((await rw.post('/v1/index/rebuild', {})).body).to.deep.equal({ ok: true, effective: 'rebuilt', records: 9 });
     const raw = await rw.raw('POST', '/v1/index/rebuild', '');
@@ -109,7 +109,7 @@ describe('handlers', () => {
     });
   });
 
-  it('the shape of a request is checked before anybody is asked', async () => {
+  it('check the shape of a request before they call a shard', async () => {
     const asked = edge.backend.calls.length;
     const wrong = await Promise.all([
       rw.post('/v1/records/encrypted', { payload: '!' }),
@@ -124,7 +124,7 @@ describe('handlers', () => {
     expect(edge.backend.calls).to.have.length(asked);
   });
 
-  it('a key learns its own id, project and scope, unless it may not read', async () => {
+  it('show a key its own id, project and scope, unless it may not read', async () => {
     for (const scope of ['read_only', 'read_write', 'admin'] as const) {
       const { body } = await (await edge.client(scope)).get('/v1/keys/self');
       expect(body).to.deep.equal({ id: body.id, project: 'p', scope });
@@ -133,7 +133,7 @@ describe('handlers', () => {
     expect((await (await edge.client('metrics')).get('/v1/keys/self')).body.code).to.equal('forbidden');
   });
 
-  it('keys are made, listed and revoked within the project of an admin', async () => {
+  it('create, list and revoke keys within the project of an admin', async () => {
     const admin = await edge.client('admin');
     const other = await edge.client('admin', 'q');
     expect((await rw.get('/v1/keys')).body.code).to.equal('forbidden');
@@ -154,7 +154,7 @@ describe('handlers', () => {
       expect((await admin.post('/v1/keys', body)).body.code).to.equal('validation_error');
   });
 
-  it('a deletion answers 204 without a body or a length', async () => {
+  it('answer a deletion of a collection with 204, without body or length', async () => {
     const answer = await rw.delete('/v1/namespaces/a');
     expect(answer.status).to.equal(204);
     expect(answer.text).to.equal('');

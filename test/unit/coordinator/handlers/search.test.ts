@@ -7,7 +7,7 @@ import { TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
 const floats = (...numbers: number[]): Uint8Array => new Uint8Array(Float64Array.from(numbers).buffer);
 const ints = (...numbers: number[]): Uint8Array => new Uint8Array(Int32Array.from(numbers).buffer);
 
-describe('the options of a search at the edge', () => {
+describe('the options of a search request', () => {
   const clock = new TestClock();
   let edge: TestEdge;
   let rw: Client;
@@ -24,7 +24,7 @@ describe('the options of a search at the edge', () => {
   const search = (options: object) => rw.post('/v1/search', { collection: 'a', query: [1], k: 3, ...options });
   const multi = (options: object) =>
     rw.post('/v1/search/multi', { collections: ['a', 'b'], query: [1], k: 3, ...options });
-  /** What the shard was asked, beyond query and k. */
+  /** Options that reached the shard, without query and k. */
   const asked = async (options: object): Promise<Partial<SearchCall>> => {
     const { status, text } = await search(options);
     expect(status, text).to.equal(200);
@@ -33,7 +33,7 @@ describe('the options of a search at the edge', () => {
     return rest;
   };
 
-  it('what is absent, null or off is not asked for', async () => {
+  it('are not sent to the shard if they are absent, null or off', async () => {
     const off = [
       {},
       { rerank: true },
@@ -54,7 +54,7 @@ describe('the options of a search at the edge', () => {
     for (const options of off) expect(await asked(options)).to.deep.equal({});
   });
 
-  it('text is reranked by default, and hybrid only where it is', async () => {
+  it('rerank by text by default, and allow hybrid only with a text', async () => {
     expect(await asked({ query_text: 'words' })).to.deep.equal({ text: { query: 'words', hybrid: false } });
     expect(await asked({ query_text: 'words', rerank: true, hybrid: true })).to.deep.equal({
       text: { query: 'words', hybrid: true },
@@ -68,7 +68,7 @@ describe('the options of a search at the edge', () => {
     expect(body.error).to.match(/^\$\.query_text takes 102 bytes/);
   });
 
-  it('decay is asked for with the moment of the request', async () => {
+  it('pass decay on with the time of the request', async () => {
     clock.advance(1_234);
     expect(await asked({ decay_half_life_secs: 60 })).to.deep.equal({
       decay: { halfLifeSecs: 60, nowMs: clock.nowMs() },
@@ -80,7 +80,7 @@ describe('the options of a search at the edge', () => {
       }
   });
 
-  it('the graph is asked for within its bounds, silently', async () => {
+  it('limit the graph options to their bounds without an error', async () => {
     const graph = async (graph_rerank: object) => (await asked({ graph_rerank })).graph;
     const defaults = { weight: 0.15, seedCount: 1, maxDepth: 2, direction: 'outgoing' };
     expect(await graph({})).to.deep.equal(defaults);
@@ -111,7 +111,7 @@ describe('the options of a search at the edge', () => {
     }
   });
 
-  it('a filter reaches the shard in its own shape, from both endpoints', async () => {
+  it('pass a filter on in the form of shards, from both endpoints', async () => {
     const filter = { op: 'test', path: ['a', 'b'], test: { kind: 'gte', value: 2 } };
     const { filter: sent } = await asked({ metadata_filter: { 'a.b': { gte: 2 } } });
     expect(JSON.stringify(sent)).to.include(JSON.stringify(filter));
@@ -120,7 +120,7 @@ describe('the options of a search at the edge', () => {
     expect(await asked({ metadata_filter: {} })).to.have.property('filter');
   });
 
-  it('a wrong filter is refused before anything is searched', async () => {
+  it('with a wrong filter are refused before any search', async () => {
     for (const metadata_filter of [{ a: { between: 1 } }, { a: { in: 5 } }, { a: { gt: true } }, { $or: 1 }, 7, []])
       for (const answer of [await search({ metadata_filter }), await multi({ metadata_filter })]) {
         expect([answer.status, answer.body.code]).to.deep.equal([400, 'validation_error']);
@@ -129,7 +129,7 @@ describe('the options of a search at the edge', () => {
     expect(edge.backend.calls).to.deep.equal([]);
   });
 
-  it('each option shows its own fields of a hit, and no others', async () => {
+  it('add their own fields to each hit, and no others', async () => {
     const hits = { ids: floats(7, 2), scores: floats(0.25, 4e-9) };
     const aged = { factors: floats(1, 2 ** -900), agesSecs: floats(0, 90_000) };
     answers.a = hits;
@@ -149,7 +149,7 @@ describe('the options of a search at the edge', () => {
     ]);
   });
 
-  it('a multi search asks every collection the same, of the same moment, and merges by decayed distance', async () => {
+  it('reach each collection of a multi search with one time, and order its merge by decayed distance', async () => {
     edge.backend.beforeCall = () => clock.advance(10);
     const nowMs = clock.nowMs();
     answers.a = { ids: floats(1, 2), scores: floats(1, 8), factors: floats(0.25, 1), agesSecs: floats(20, 0) };
@@ -168,7 +168,7 @@ describe('the options of a search at the edge', () => {
     expect(calls[1]!.filter).to.deep.equal(calls[0]!.filter).and.not.equal(undefined);
   });
 
-  it('a multi search merges what answers with decay too', async () => {
+  it('allow a multi search with decay to merge the remaining answers if a collection fails', async () => {
     answers.b = { ids: floats(5), scores: floats(3), factors: floats(0.5), agesSecs: floats(10) };
     edge.backend.beforeCall = ({ name }) => {
       if (name === 'a') throw new VouchError('unavailable', 'its shard is gone');

@@ -1,10 +1,10 @@
-/** What is answered without a project: how the service is, what it measures, what its interface is. */
+/** The routes without a project: health, metrics and the OpenAPI document. */
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { eventually, gate } from '../../../support/expectations.js';
 import { TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
 
-describe('service routes', () => {
+describe('the service routes', () => {
   const edges: TestEdge[] = [];
   const start = async (...options: Parameters<typeof TestEdge.start>): Promise<TestEdge> => {
     const edge = await TestEdge.start(...options);
@@ -16,7 +16,7 @@ describe('service routes', () => {
     await Promise.all(edges.splice(0).map((edge) => edge.stop()));
   });
 
-  it('serves metrics beside the API or at an address of their own', async () => {
+  it('serve metrics beside the API or at a separate address', async () => {
     const beside = await start();
     const client = await beside.client();
     await client.get('/v1/version');
@@ -42,7 +42,7 @@ describe('service routes', () => {
     expect((await fetch(`${open.edge.url}/metrics`)).status).to.equal(200);
   });
 
-  it('however many ask for the metrics, the cluster is asked once a second, and those who would crowd are refused', async () => {
+  it('collect metrics from the cluster once a second, and refuse excess requests', async () => {
     const clock = new TestClock();
     const edge = await start({}, { clock });
     const { backend } = edge;
@@ -73,7 +73,7 @@ describe('service routes', () => {
     expect(text).to.include(`vouch_metrics_timestamp_seconds ${clock.nowMs() / 1000}\n`);
   });
 
-  it('however many ask for the health, the cluster is asked once, and again soon enough to tell the truth', async () => {
+  it('check the health of the cluster once for concurrent requests, and again soon', async () => {
     const clock = new TestClock();
     const edge = await start({}, { clock });
     const { backend } = edge;
@@ -94,7 +94,7 @@ describe('service routes', () => {
     expect((await client.get('/health')).body).to.include({ status: 'degraded', reason: 'no shard answers' });
   });
 
-  it('health is 503 with a reason where the cluster cannot work', async () => {
+  it('answer health with 503 and a reason if the cluster cannot work', async () => {
     const clock = new TestClock();
     const edge = await start({}, { clock });
     const client = await edge.client();

@@ -1,4 +1,7 @@
-/** Two coordinators and two shards over one vault: a shred that one coordinator answered is done for the other. */
+/**
+ * Encrypted records at two coordinators and two shards over one vault: a shred that one coordinator answered is visible
+ * at the other.
+ */
 import { expect } from 'chai';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
 import { shredKey } from '../../../../coordinator/handlers/shred.js';
@@ -68,7 +71,7 @@ describe('encrypted records in a cluster', () => {
     }
   }
 
-  it('are read and shredded through any coordinator, whichever shard has them', async () => {
+  it('are read and shredded through any coordinator, on any shard', async () => {
     expect(new Set(await owned()).size).to.equal(2);
     for (const [i, name] of NAMES.entries()) await insert(i % 2 === 0 ? one.backend : other.backend, name, name);
     for (const { backend } of [one, other]) for (const name of NAMES) expect(await read(backend, name)).to.equal(name);
@@ -78,7 +81,7 @@ describe('encrypted records in a cluster', () => {
     await expectShredded();
   });
 
-  it('a collection that a coordinator was not told of yet is part of its shreds', async () => {
+  it('are shredded also in a collection that the coordinator has not yet learned of', async () => {
     for (const name of NAMES) await insert(one.backend, name, name);
     other.reach.hold('vouch-catalog');
     other.reach.hold('vouch-owners');
@@ -92,10 +95,10 @@ describe('encrypted records in a cluster', () => {
     await expectShredded();
   });
 
-  it('a shred that a stopped shard keeps from being answered is finished by the one that takes over', async () => {
+  it('are shredded by the shard that takes over from a stopped one', async () => {
     for (const name of NAMES) await insert(one.backend, name, name);
     await shards[0]!.stop();
-    // Nobody has its collections yet; who is patient may still be answered.
+    // No shard serves them yet; a patient call may still succeed.
     await shred(one.backend).catch((error) => expect(error).to.include({ code: 'unavailable' }));
     const status = (await (await cluster.vault()).get(PROJECT, KEY))!.entry;
     expect([status.status, status.wrapped]).to.deep.equal(['shredded', null]);
@@ -107,7 +110,7 @@ describe('encrypted records in a cluster', () => {
     await expectShredded();
   });
 
-  it('a coordinator that cannot reach the vault answers unavailable, and nothing has happened', async () => {
+  it('remain readable after a shred at a coordinator that cannot reach the vault', async () => {
     for (const name of NAMES) await insert(one.backend, name, name);
     other.reach.cut = true;
     await expectCode(shred(other.backend), 'unavailable');
@@ -117,7 +120,7 @@ describe('encrypted records in a cluster', () => {
     await expectShredded();
   });
 
-  /** The collection `a` as it is, under another name; `finish` ends the import. */
+  /** Imports the log of collection `a` under another name. `finish` ends the import. */
   async function imported(name: string): Promise<{ finish(): Promise<void> }> {
     const { backend } = one;
     const { id, dimension, createdAtMs } = await backend.find(PROJECT, 'a');
@@ -140,7 +143,7 @@ describe('encrypted records in a cluster', () => {
     return { finish: () => backend.finishImport(collection) };
   }
 
-  it('an import is read with the keys that are there, and a shred reaches it', async () => {
+  it('can be read in an import with existing keys, and are included in a shred', async () => {
     await insert(one.backend, 'a', 'a');
     await (await imported('copy')).finish();
     expect(await read(one.backend, 'copy')).to.equal('a');
@@ -149,7 +152,7 @@ describe('encrypted records in a cluster', () => {
     await expectCode(call(one.backend, 'copy', { op: 'get', id: 1 }), 'record_not_found');
   });
 
-  it('a shred leaves the log of an import under way alone, and reaches it once that is over', async () => {
+  it('are skipped by a shred in an unfinished import, and shredded when the import is finished', async () => {
     await insert(one.backend, 'a', 'a');
     const early = await imported('early');
     await shred(one.backend);
@@ -157,7 +160,7 @@ describe('encrypted records in a cluster', () => {
     expect([stored!.entry.status, stored!.entry.pendingIds.length]).to.deep.equal(['shredded', 1]);
     await early.finish();
     await expectCode(read(one.backend, 'early'), 'record_shredded');
-    // A shard that begins to serve looks for what is pending.
+    // A shard that begins to serve completes pending shreds.
     for (const shard of shards) await shard.stop();
     await cluster.shard('s1');
     await cluster.shard('s2');
@@ -167,7 +170,7 @@ describe('encrypted records in a cluster', () => {
     });
   });
 
-  it('a deleted collection takes nothing along that is not its own', async () => {
+  it('survive the deletion of another collection with their key', async () => {
     for (const name of NAMES) await insert(one.backend, name, name);
     await other.backend.remove(PROJECT, 'a', soon());
     expect(await read(one.backend, 'b')).to.equal('b');

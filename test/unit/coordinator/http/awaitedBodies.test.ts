@@ -1,4 +1,4 @@
-/** Clients that send the head of a request and wait to be asked for its body: `Expect: 100-continue`. */
+/** Clients that send the head of a request and wait for `100 Continue` before the body: `Expect: 100-continue`. */
 import { expect } from 'chai';
 import { HostileClient } from '../../../support/launch/hostileClient.js';
 import { overEngines, TestEdge, until } from '../../../support/rigs/testEdge.js';
@@ -6,7 +6,7 @@ import { overEngines, TestEdge, until } from '../../../support/rigs/testEdge.js'
 const BODY = JSON.stringify({ collection: 'c', query: [1, 2], k: 1 });
 const ASKED = 'HTTP/1.1 100 Continue\r\n\r\n';
 
-overEngines('a client that waits to be asked for its body', (engine) => {
+overEngines('a client that waits for 100 Continue', (engine) => {
   let edge: TestEdge;
   let authorization: string;
   const clients: HostileClient[] = [];
@@ -33,11 +33,11 @@ overEngines('a client that waits to be asked for its body', (engine) => {
     clients.push(client);
     return client;
   };
-  /** The statuses of all answers, interim ones included. */
+  /** Statuses of all answers, interim ones included. */
   const statuses = ({ received }: HostileClient): number[] =>
     [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-  it('is asked whatever the case of its header, and the connection is used again', async () => {
+  it('receives 100 Continue for any case of its header, and can reuse the connection', async () => {
     for (const expectation of ['100-continue', '100-Continue', '100-CONTINUE']) {
       const client = await open(expectation);
       await until(() => client.received === ASKED);
@@ -51,7 +51,7 @@ overEngines('a client that waits to be asked for its body', (engine) => {
     }
   });
 
-  it('gets a long answer behind the question', async () => {
+  it('receives a long answer after 100 Continue', async () => {
     const client = await edge.client();
     await client.post('/v1/vectors/batch-insert', {
       collection: 'c',
@@ -66,7 +66,7 @@ overEngines('a client that waits to be asked for its body', (engine) => {
     expect(statuses(waiting)).to.deep.equal([100, 200]);
   });
 
-  it('is refused before it has sent anything: its key, its type, its length, its scope, no place', async () => {
+  it('is refused before it sends the body: for its key, type, length, scope or headers', async () => {
     const refusals: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
       [401, { authorization: 'Bearer vk_no' }],
       [415, { 'content-type': 'text/plain' }],
@@ -82,21 +82,21 @@ overEngines('a client that waits to be asked for its body', (engine) => {
     }
   });
 
-  it('is refused once, and what it sends then is not carried out', async () => {
+  it('is refused once, and a request that it then sends is not carried out', async () => {
     const client = await open('100-Continue', { authorization: 'Bearer vk_no' });
     client.send(`DELETE /v1/namespaces/c HTTP/1.1\r\nhost: test\r\nauthorization: ${authorization}\r\n\r\n`);
     await until(() => !client.isOpen);
     expect((await edge.backend.list('p')).map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('is served where it sends its body unasked', async () => {
+  it('is served if it sends its body without waiting', async () => {
     const client = await open('100-Continue');
     client.send(BODY);
     await until(() => /"results":/.test(client.received));
     expect(statuses(client).at(-1)).to.equal(200);
   });
 
-  it('another expectation is ignored', async () => {
+  it('with an unknown expectation is served as without one', async () => {
     const client = await open('other');
     client.send(BODY);
     await until(() => /"results":/.test(client.received));

@@ -4,7 +4,7 @@ import type { EngineResponse } from '../../../../coordinator/http/engine/engine.
 import type { InFlight } from '../../../../coordinator/limits/inFlight.js';
 
 describe('the small chunks of all bodies', () => {
-  it('are admitted up to a bound in each turn of the event loop', async () => {
+  it('are accepted up to a limit in each turn of the event loop', async () => {
     const watch = new BodyWatch();
     const admitted = (): number => {
       let chunks = 0;
@@ -18,8 +18,8 @@ describe('the small chunks of all bodies', () => {
   });
 });
 
-describe('a refused body over the bytes allowed', () => {
-  it('is dropped while it arrives, for 30 checks at most, and then read no further', async () => {
+describe('a refused body longer than allowed', () => {
+  it('is dropped while it arrives, for at most 30 checks, and then no longer read', async () => {
     let send = (_chunk: ArrayBuffer, _isLast: boolean): void => {};
     const calls: string[] = [];
     const res = {

@@ -1,4 +1,4 @@
-/** The compression of answers, and what caches may keep of them. */
+/** The compression of answers, and their cache headers. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const head = (acceptEncoding: string, method = 'GET') => ({ acceptEncoding, meth
 const headersOf = (reply: Reply): Record<string, string> => Object.fromEntries(reply.headers ?? []);
 
 describe('the compression of answers', () => {
-  it('uses the coding with the most weight, brotli before gzip, or none', async () => {
+  it('uses the coding with the highest weight, brotli before gzip, or none', async () => {
     const codings: Readonly<Record<string, string | undefined>> = {
       gzip: 'gzip',
       br: 'br',
@@ -34,7 +34,7 @@ describe('the compression of answers', () => {
     }
   });
 
-  it('leaves short answers, bytes and answers without a body as they are', () => {
+  it('leaves short answers, bytes and empty answers uncompressed', () => {
     const kept: readonly Reply[] = [
       { ...long(), body: 'x'.repeat(8 * 1024 - 1) },
       long('application/octet-stream'),
@@ -50,7 +50,7 @@ describe('the compression of answers', () => {
     expect(compressor.compress(file, head('gzip'))).to.equal(first);
   });
 
-  it('takes two answers at a time, and leaves a third as it is', async () => {
+  it('compresses two answers at a time, and leaves a third uncompressed', async () => {
     const compressor = new Compressor();
     const replies = [1, 2, 3].map(() => compressor.compress(long(), head('br')));
     expect(replies.map((reply) => reply instanceof Promise)).to.deep.equal([true, true, false]);
@@ -94,7 +94,7 @@ overEngines('a long answer', (engine) => {
     }
   });
 
-  it('has the length of the whole for HEAD', async () => {
+  it('has for HEAD the length of the uncompressed body', async () => {
     const [got, told] = [await get('/openapi.json', ''), await get('/openapi.json', 'gzip', 'HEAD')];
     expect([Number(told.headers['content-length']), told.bytes.length]).to.deep.equal([got.bytes.length, 0]);
   });
@@ -107,7 +107,7 @@ overEngines('the headers for caches', (engine) => {
   });
   afterEach(() => edge.stop());
 
-  it('forbid to store any answer of the API, refusals included, and let the console be stored', async () => {
+  it('forbid to store any answer of the API, refusals included, and allow to store the console', async () => {
     const client = await edge.client();
     const answers = [
       ...[await client.get('/health'), await client.get('/openapi.json'), await client.get('/v1/namespaces')],

@@ -7,7 +7,7 @@ import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
 
 const SEARCH = JSON.stringify({ collection: 'c', query: [1, 2], k: 1 });
 
-overEngines('connections that are kept', (engine) => {
+overEngines('kept-alive connections', (engine) => {
   const edges: TestEdge[] = [];
   const start = async (): Promise<TestEdge> => {
     const edge = await TestEdge.start({ http: { engine } });
@@ -19,7 +19,7 @@ overEngines('connections that are kept', (engine) => {
     await Promise.all(edges.splice(0).map((edge) => edge.stop()));
   });
 
-  it('answers HEAD where it answers GET: the same head, without the body', async () => {
+  it('answer HEAD like GET, without the body', async () => {
     const edge = await start();
     const authorization = `Bearer ${await edge.key()}`;
     for (const path of ['/health', '/v1/namespaces', '/v1/records/1?collection=c', '/v1/nope', '/openapi.json']) {
@@ -42,10 +42,10 @@ overEngines('connections that are kept', (engine) => {
     expect(other!.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'HEAD', 'POST']);
   });
 
-  it('says how long an idle connection may be used again: a client that heeds it meets no closed one', async () => {
+  it('announce how long they stay open while idle, and stay open at least that long', async () => {
     const edge = await start();
     const key = await edge.key();
-    // Whatever the answer, and also where it is given before the body is read.
+    // For every answer, also one that is sent before the body is read.
     const refused = await HostileClient.open(
       edge.edge.port,
       requestHead('POST', '/v1/search', { 'content-length': '2' }).concat('{}'),
@@ -72,12 +72,12 @@ overEngines('connections that are kept', (engine) => {
     expect(await Promise.all(later)).to.deep.equal(Array(60).fill(200));
     agent.destroy();
     expect([refused.status, /^keep-alive: timeout=7\r$/m.test(refused.received)]).to.deep.equal([401, true]);
-    // Not for ever: the connection is closed in the end.
+    // The connection is closed at last.
     await Promise.race([refused.closed, delay(10_000, undefined, { ref: false })]);
     expect(refused.isOpen).to.equal(false);
   });
 
-  it('an idle connection is closed in the end, also where its request was refused before its body came', async () => {
+  it('are closed when idle for too long, also after a request that was refused before its body', async () => {
     const edge = await start();
     const fixed = requestHead('POST', '/v1/search', { 'content-length': '4' });
     const chunked = requestHead('POST', '/v1/search', { 'transfer-encoding': 'chunked' });
@@ -102,7 +102,7 @@ overEngines('connections that are kept', (engine) => {
     }
   });
 
-  it('a refused request whose body stops is answered what it was refused with, and closed', async () => {
+  it('are closed after a refused request whose body stops arriving, with the refusal as answer', async () => {
     const edge = await start();
     const client = await HostileClient.open(
       edge.edge.port,
@@ -113,7 +113,7 @@ overEngines('connections that are kept', (engine) => {
     expect(client.received).to.match(/^connection: close\r$/im);
   });
 
-  it('closes where the client or its own stop asks for it, and says so instead', async () => {
+  it('are closed if the client asks or the server stops, with a header that says so', async () => {
     const edge = await start();
     const client = await HostileClient.open(edge.edge.port, requestHead('GET', '/health', { connection: 'close' }));
     await client.closed;

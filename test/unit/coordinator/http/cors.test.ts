@@ -1,4 +1,4 @@
-/** What pages of other origins get. */
+/** Requests from pages of other origins (CORS). */
 import { expect } from 'chai';
 import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
 
@@ -21,14 +21,14 @@ overEngines('pages of other origins', (engine) => {
     return { status: answer.status, headers: Object.fromEntries(ofCors) };
   };
 
-  it('may not call the API, unless a setting names them', async () => {
+  it('may not call the API unless a setting names them', async () => {
     const edge = await start();
     expect(await ask(edge, 'GET', '/health', { origin: OURS })).to.deep.equal({ status: 200, headers: {} });
     const asked = await ask(edge, 'OPTIONS', '/v1/search', { origin: OURS, ...ASKED });
     expect(asked).to.deep.equal({ status: 405, headers: {} });
   });
 
-  it('of an origin that is named are let in without a key to ask, and with one to call', async () => {
+  it('with a named origin pass the preflight without a key, and call with one', async () => {
     const edge = await start(OURS, 'http://localhost:3000');
     const exposed = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
     const allowed = {
@@ -57,7 +57,7 @@ overEngines('pages of other origins', (engine) => {
     for (const { headers } of answers) expect(headers).to.deep.equal(allowed);
   });
 
-  it('of another origin are told nothing', async () => {
+  it('with other origins receive no CORS headers', async () => {
     const edge = await start(OURS);
     const alone = { vary: 'origin' };
     expect((await ask(edge, 'GET', '/health', { origin: OTHER })).headers).to.deep.equal(alone);
@@ -67,7 +67,7 @@ overEngines('pages of other origins', (engine) => {
     expect((await ask(edge, 'OPTIONS', '/v1/search', { origin: OURS })).status, 'no such question').to.equal(405);
   });
 
-  it('of every origin may call where all are named', async () => {
+  it('with any origin may call if the setting is `*`', async () => {
     const edge = await start('*');
     expect((await ask(edge, 'GET', '/health', { origin: OTHER })).headers).to.include({
       'access-control-allow-origin': '*',

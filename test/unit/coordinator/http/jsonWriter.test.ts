@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { JsonWriter } from '../../../../coordinator/http/jsonWriter.js';
 
-describe('a long answer of JSON', () => {
+describe('a written JSON answer', () => {
   const written = (texts: readonly string[]) => {
     const writer = new JsonWriter();
     for (const text of texts) writer.write(text);
@@ -13,7 +13,7 @@ describe('a long answer of JSON', () => {
     expect(written([]).body).to.equal('');
   });
 
-  it('is encoded as it is written, and the same to the byte', () => {
+  it('is encoded during writing if it is long, to equal bytes', () => {
     const texts = Array.from({ length: 1_000 }, (_, i) => JSON.stringify(`é😀${i}`.repeat(200)));
     const { body } = written(texts);
     expect(body).to.be.instanceOf(Buffer);

@@ -1,25 +1,25 @@
-/** What a client gets that does not speak HTTP properly, byte by byte: an answer at once, and no effect. */
+/** Malformed HTTP requests, byte by byte: each is answered at once and has no effect. */
 import { expect } from 'chai';
 import { HostileClient } from '../../../support/launch/hostileClient.js';
 import { rawExchange, requestHead } from '../../../support/launch/http.js';
 import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
 
 const HOST = 'host: test\r\n';
-/** Longer than any answer at once takes, shorter than the idle time-out. */
+/** Longer than any immediate answer takes, shorter than the idle timeout. */
 const ANSWER_MS = 4_000;
-/** A body that stops is told so after 5 s. */
+/** Longer than the 5 s after which a stopped body is refused. */
 const STALLED_MS = 8_000;
 
 type Ends = 'closed' | 'open';
 
 interface Row {
   readonly bytes: string;
-  /** Of the first answer; 0: none. */
+  /** Status of the first answer; 0 without an answer. */
   readonly status: number;
   readonly ends: Ends;
-  /** False: the engine's parser answers, and the server never sees the request. */
+  /** False if the engine's parser answers and the server never sees the request. */
   readonly isJson?: boolean;
-  /** The answer of Node's parser, where it differs. */
+  /** Answer of Node's parser, where it differs. */
   readonly byNode?: { readonly status: number; readonly ends: Ends };
 }
 
@@ -69,7 +69,7 @@ overEngines('malformed requests', (engine) => {
     }
   };
 
-  it('a length that is none, or is told twice, is 400 before anything else, and what follows is not read', () =>
+  it('an invalid or repeated length gets 400 first, and the bytes behind it are not read', () =>
     check(() => {
       const refused = (headers: string, rest = ''): Row => ({
         bytes: framed(headers) + rest,
@@ -105,7 +105,7 @@ overEngines('malformed requests', (engine) => {
       };
     }));
 
-  it('what the native parser refuses is answered by it and closed', () =>
+  it('a request that the native parser refuses is answered by it and closed', () =>
     check(() => {
       const native = (status: number, bytes: string, byNode: Row['byNode'] = { status, ends: 'closed' }): Row => ({
         ...{ bytes, status, ends: 'closed', isJson: false, byNode },
@@ -137,7 +137,7 @@ overEngines('malformed requests', (engine) => {
       };
     }));
 
-  it('what is proper and rare is served, and the connection stays', () =>
+  it('a rare but valid request is served, and the connection stays open', () =>
     check(() => {
       const health = 'GET /health HTTP/1.1\r\n';
       return {
@@ -160,7 +160,7 @@ overEngines('malformed requests', (engine) => {
       };
     }));
 
-  it('nothing behind the last chunk of a body is taken for a request', async () => {
+  it('bytes behind the last chunk of a body are not read as a request', async () => {
     const body = JSON.stringify({ collection: 'x', query: [1, 2], k: 1 });
     const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n`;
     const search = `POST /v1/search HTTP/1.1\r\n${HOST}${authorization}transfer-encoding: chunked\r\n\r\n${chunk}`;
@@ -188,7 +188,7 @@ overEngines('malformed requests', (engine) => {
     expect([whole.status, inPieces.status]).to.deep.equal([200, 200]);
   });
 
-  it('a byte beyond ASCII within the value of a header is 400', () =>
+  it('a byte beyond ASCII inside a header value gets 400', () =>
     check(() => {
       const refused = (headers: string): Row => ({ bytes: framed(headers), status: 400, ends: 'closed' });
       return {
@@ -199,9 +199,9 @@ overEngines('malformed requests', (engine) => {
       };
     }));
 
-  // The parser of uWebSockets.js drops such bytes at the ends of values before it hands them over.
+  // The parser of uWebSockets.js drops such bytes at the ends of values before it passes them on.
   if (engine === 'node')
-    it('a byte beyond ASCII at an end of the value of a header is 400', () =>
+    it('a byte beyond ASCII at an end of a header value gets 400', () =>
       check(() => {
         const names = ['authorization', 'content-type', 'content-length', 'idempotency-key', 'accept', 'host'];
         const rows = names.flatMap((name) =>
@@ -237,14 +237,14 @@ overEngines('malformed requests', (engine) => {
     await soon(() => edge.backend.calls.length === 1, ANSWER_MS);
     client.send('garbage\r\n\r\n');
     client.send('garbage\r\n\r\n');
-    // The bytes are read before this request, which comes later.
+    // These bytes are read before this later request.
     await rawExchange(edge.edge.port, requestHead('GET', '/health'));
     release();
     await soon(() => (engine === 'node' ? !client.isOpen : client.status !== 0), ANSWER_MS);
     expect(client.received.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 200']);
   });
 
-  it('a bad length reserves nothing: as many uploads are let in after it as before', async () => {
+  it('a bad length reserves no memory for uploads', async () => {
     for (let i = 0; i < 20; i++) {
       const bad = requestHead('POST', '/v1/search', { 'content-length': '1, 1' });
       const [answer] = await rawExchange(edge.edge.port, bad.replace('host:', `${authorization}host:`));
@@ -255,7 +255,7 @@ overEngines('malformed requests', (engine) => {
     expect(text).to.match(/^vouch_http_in_flight 0$/m);
   });
 
-  it('a body that stops before its end is answered and closed, before the connection is closed without a word', async () => {
+  it('a body that stops early is answered and closed before the idle timeout', async () => {
     const post = (headers: string, body: string): string =>
       `POST /v1/search HTTP/1.1\r\n${HOST}${authorization}${headers}\r\n${body}`;
     const stalled = await Promise.all([

@@ -29,7 +29,7 @@ describe('a media type', () => {
     expect(search(`text/${'x'.repeat(200)}`)!.length, 'a long one is cut').to.be.below(150);
   });
 
-  it('is taken in every spelling of the right one', () => {
+  it('is accepted in every spelling of an allowed one', () => {
     for (const type of [
       '',
       'application/json',

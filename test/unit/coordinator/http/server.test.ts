@@ -14,7 +14,7 @@ import { overEngines, TestClock, TestEdge, until } from '../../../support/rigs/t
 
 const SEARCH = JSON.stringify({ collection: 'c', query: [1, 2], k: 1 });
 
-/** A key store that tells its watchers nothing, and answers when it is told to. */
+/** A key store without a watch, whose reads wait for `answer()`. */
 class UnwatchedBucket extends MemoryBucket {
   waiting: (() => void)[] = [];
 
@@ -32,7 +32,7 @@ class UnwatchedBucket extends MemoryBucket {
   }
 }
 
-overEngines('HTTP edge', (engine) => {
+overEngines('the HTTP server', (engine) => {
   const edges: TestEdge[] = [];
   const start = async (
     overrides: ConfigOverrides = {},
@@ -47,7 +47,7 @@ overEngines('HTTP edge', (engine) => {
     await Promise.all(edges.splice(0).map((edge) => edge.stop()));
   });
 
-  it('checks path, method, key, content type and scope in this order, and none of it costs a token', async () => {
+  it('checks path, method, key, content type and scope in this order, without taking a token before', async () => {
     const rate = { perMinute: 1, burst: 1 };
     const clock = new TestClock();
     const edge = await start({ rateLimits: { default: { total: rate, read: rate, write: rate } } }, { clock });
@@ -71,7 +71,7 @@ overEngines('HTTP edge', (engine) => {
     expect(await ask('POST', '/v1/records', reader)).to.deep.equal([403, 'forbidden']);
   });
 
-  it('a 429 has Retry-After, the state of the limit, and a body of one field', async () => {
+  it('answers 429 with Retry-After, the rate limit headers, and a body of one field', async () => {
     const rate = { perMinute: 6, burst: 1 };
     const edge = await start({ rateLimits: { default: { total: rate, read: rate, write: rate } } });
     const one = await edge.client('read_only');
@@ -89,9 +89,9 @@ overEngines('HTTP edge', (engine) => {
     expect((await one.get('/health')).headers.has('ratelimit-limit')).to.equal(false);
   });
 
-  it('answers methods that no path has, and HEAD without a body', async () => {
+  it('answers unknown methods with 405, and HEAD without a body', async () => {
     const { edge } = await start();
-    // The parser of Node knows the methods that there are.
+    // Node's parser refuses unknown methods itself.
     for (const method of ['HEAD', 'OPTIONS', 'TRACE', ...(engine === 'uws' ? ['FOO', 'get'] : [])]) {
       const [answer, next] = await rawExchange(
         edge.port,
@@ -107,7 +107,7 @@ overEngines('HTTP edge', (engine) => {
     }
   });
 
-  it('takes a content type of JSON in UTF-8 only, and a missing one for that', async () => {
+  it('accepts only JSON in UTF-8 as content type, and a missing content type as that', async () => {
     const edge = await start();
     const authorization = `Bearer ${await edge.key()}`;
     const status = async (headers: Record<string, string>): Promise<number> => {
@@ -131,7 +131,7 @@ overEngines('HTTP edge', (engine) => {
     expect(await status({ 'content-encoding': 'identity' })).to.equal(200);
   });
 
-  it('counts a chunked body, and refuses what is too long at once', async () => {
+  it('counts a chunked body, and refuses one that is too long at once', async () => {
     const edge = await start({ limits: { bodyBytes: 1_000, metadataBytes: 100, textBytes: 100, payloadBytes: 100 } });
     const authorization = `Bearer ${await edge.key()}`;
     const chunked = requestHead('POST', '/v1/search', { authorization, 'transfer-encoding': 'chunked' });
@@ -168,7 +168,7 @@ overEngines('HTTP edge', (engine) => {
     }
   });
 
-  it('takes a short body in chunks of one byte, and ends a long one', async () => {
+  it('accepts a short body in chunks of one byte, and refuses a long one', async () => {
     const edge = await start();
     await edge.backend.create('p', { name: 'c', dimension: 2, index: 'brute' });
     const bytewise = (text: string): string => text.replaceAll(/./g, '1\r\n$&\r\n');
@@ -184,16 +184,16 @@ overEngines('HTTP edge', (engine) => {
       'the body comes in too many small chunks: send 512 bytes or more in each',
     ]);
     expect(answer!.headers.get('connection')).to.equal('close');
-    // A body that is dropped unread is ended as well.
+    // A body that is dropped unread is refused as well.
     const [unknown] = await rawExchange(edge.edge.port, padded(`vk_${'0'.repeat(64)}`, 17_000).slice(0, 2));
     expect([unknown!.status, unknown!.headers.get('connection')]).to.deep.equal([401, 'close']);
   });
 
-  it('takes a small body of many pieces, which a worker prepares, whatever the size of the pool of buffers', async () => {
+  it('accepts a small body of many elements, which a worker prepares, with any buffer pool size', async () => {
     const edge = await start();
     const client = await edge.client();
     const { poolSize } = Buffer;
-    // As of Node 24; what shares memory with others cannot be given to a worker.
+    // The default of Node 24. Pooled memory is shared and cannot be transferred to a worker.
     Buffer.poolSize = 64 * 1024;
     try {
       for (let i = 0; i < 4; i++) {
@@ -205,7 +205,7 @@ overEngines('HTTP edge', (engine) => {
     }
   });
 
-  it('lets a large body wait while a key is looked up, and takes all of it then', async () => {
+  it('lets a large body wait while its key is looked up, and reads all of it afterwards', async () => {
     const keys = new UnwatchedBucket({ logger: silentLogger });
     const edge = await start({}, { keys });
     const client = await edge.client();
@@ -221,7 +221,7 @@ overEngines('HTTP edge', (engine) => {
     expect(edge.backend.calls).to.have.length(2);
   });
 
-  it('repeats a fit request id, and passes it on with the deadline', async () => {
+  it('repeats a valid request id, and passes it on with the deadline', async () => {
     const clock = new TestClock();
     const edge = await start({}, { clock });
     const client = await edge.client();
@@ -255,7 +255,7 @@ overEngines('HTTP edge', (engine) => {
       expect((await client.get(`/v1/records/${id}?collection=%63`)).body.code).to.equal('record_not_found');
   });
 
-  it('an unexpected failure is 500, logged under the request id, and says nothing inside', async () => {
+  it('answers an unexpected failure with 500, logs it under the request id, and hides its details', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
     const edge = await start({}, { logger });
@@ -274,7 +274,7 @@ overEngines('HTTP edge', (engine) => {
     expect([busy.status, busy.body.code, busy.headers.get('retry-after')]).to.deep.equal([503, 'unavailable', '3']);
   });
 
-  it('bounds what is under way, and is open again when that is answered', async () => {
+  it('limits requests in flight, and accepts requests again once those are answered', async () => {
     const edge = await start({ limits: { inFlight: 2 } });
     const client = await edge.client();
     let release = (): void => {};
@@ -290,7 +290,7 @@ overEngines('HTTP edge', (engine) => {
     expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1);
     expect(refused.headers.get('x-request-id')).to.match(/^[0-9a-f]{12}-/);
     expect((await client.get('/health')).status).to.equal(200);
-    // Whatever of a body of known length is still to come, the connection goes on with the next request.
+    // The connection continues with the next request, however much of a body of known length is still to come.
     const statuses = async (headers: Readonly<Record<string, string>>, body: string): Promise<number[]> => {
       const head = requestHead('POST', '/v1/search', { authorization: `Bearer ${client.key}`, ...headers });
       const answers = await rawExchange(edge.edge.port, [head, body, requestHead('GET', '/health')], 2);
@@ -305,7 +305,7 @@ overEngines('HTTP edge', (engine) => {
     const [answer] = await rawExchange(edge.edge.port, [chunked, '5\r\nxxxxx\r\n0\r\n\r\n']);
     expect(answer!.status).to.equal(503);
     expect(edge.backend.calls.length).to.equal(before);
-    // The project's places are taken, and these are told all the same.
+    // The project's places are taken; these requests need no place.
     const { text } = await (await edge.client('metrics')).get('/metrics');
     expect(text).to.match(/^vouch_refused_total\{reason="(?:project_)?requests"\} 4$/m);
     expect(text).to.match(/^vouch_http_requests_total\{route="POST \/v1\/search",status="503"\} 4$/m);
@@ -315,7 +315,7 @@ overEngines('HTTP edge', (engine) => {
     expect((await search()).status).to.equal(200);
   });
 
-  it('survives clients that go away, at any moment of a request', async () => {
+  it('frees the places of clients that disconnect at any moment of a request', async () => {
     const clock = new TestClock();
     const edge = await start({ limits: { inFlight: 3 } }, { clock });
     const { port } = edge.edge;
@@ -347,7 +347,7 @@ overEngines('HTTP edge', (engine) => {
     for (const leave of parts) leave();
     await until(() => metric(/^vouch_http_requests_total{route="POST \/v1\/search",status="aborted"} 3$/m));
     release();
-    // All three places are free again, and so is the room their bodies took.
+    // All three places are free again, and so is the memory of their bodies.
     await until(() => metric(/^vouch_http_in_flight 0$/m));
     await until(() => metric(/^vouch_http_in_flight_body_bytes 0$/m));
     const answers = await Promise.all([1, 2, 3].map(() => client.raw('POST', '/v1/search', SEARCH)));
@@ -355,7 +355,7 @@ overEngines('HTTP edge', (engine) => {
     agent.destroy();
   });
 
-  it('stops without losing a request under way, large answers included, and takes no new connection', async () => {
+  it('stops without losing a request in flight, large answers included, and accepts no new connection', async () => {
     const edge = await start();
     const client = await edge.client();
     await edge.backend.create('p', { name: 'wide', dimension: 32_768, index: 'brute' });
@@ -379,7 +379,7 @@ overEngines('HTTP edge', (engine) => {
     await stopped;
   });
 
-  it('says in one line why it cannot listen', async () => {
+  it('reports in one line why it cannot listen', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as { port: number };

@@ -6,7 +6,7 @@ const textOf = ({ body }: Reply): string => Buffer.from(body).toString();
 const times = <T>(count: number, what: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => what(i));
 
 describe('SharedReads', () => {
-  /** Asks one after another in one turn of the event loop, as a server does that takes requests from many sockets. */
+  /** Requests one after another in one turn of the event loop, like a server that reads from many sockets. */
   async function asked(count: number, ask: (i: number) => Promise<Reply>): Promise<string[]> {
     const answers: Promise<Reply>[] = [];
     for (let i = 0; i < count; i++) {
@@ -24,7 +24,7 @@ describe('SharedReads', () => {
     assert.equal(made, 2);
   });
 
-  it('begins an answer in a later turn of the event loop than the request', async () => {
+  it('starts an answer in a later turn of the event loop than the request', async () => {
     let turn = 'that of the request';
     setImmediate(() => {
       turn = 'a later one';
@@ -32,7 +32,7 @@ describe('SharedReads', () => {
     assert.equal(textOf(await new SharedReads().next('keys of a', async () => jsonText(turn))), 'a later one');
   });
 
-  it('begins the answer to a request after it, where another is being made', async () => {
+  it('starts the answer after the request, even if another is being made', async () => {
     const reads = new SharedReads();
     let stored = 'before';
     let begin = (): void => undefined;
@@ -50,13 +50,13 @@ describe('SharedReads', () => {
     assert.deepEqual([textOf(await first), textOf(await second)], ['before', 'after']);
   });
 
-  it('makes an answer as the newest request does that waits for it', async () => {
+  it('makes an answer with the function of its newest request', async () => {
     const reads = new SharedReads();
     const answers = await asked(5, (i) => reads.next('keys of a', async () => jsonText(`${i}`)));
     assert.deepEqual(answers.slice(1), ['4', '4', '4', '4']);
   });
 
-  it('tells every request that waits of a failure, and makes the next answer', async () => {
+  it('reports a failure to every waiting request, and makes the next answer', async () => {
     const reads = new SharedReads();
     const failed = times(3, () => reads.next('keys of a', () => Promise.reject(new Error('away'))));
     for (const one of await Promise.allSettled(failed)) assert.equal(one.status, 'rejected');

@@ -1,4 +1,4 @@
-/** HTTPS by the service itself. Its certificates are made with openssl, where that is installed. */
+/** HTTPS served by the service. Its certificates are made with openssl, where that is installed. */
 import { chmod, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const LOOK_MS = 20;
 interface Answered {
   readonly status: number;
   readonly body: string;
-  /** The name in the certificate that the server showed. */
+  /** Name in the certificate that the server presented. */
   readonly name: string;
   readonly reused: boolean;
 }
@@ -71,7 +71,7 @@ overEngines('HTTPS', (name) => {
       asked.end();
     });
 
-  it('serves the API with the certificate of the files, and tells when that expires', async () => {
+  it('serves the API with the configured certificate, and reports its expiry', async () => {
     await install('one');
     const edge = await TestEdge.start({ http: { engine: name, tlsCert: cert(), tlsKey: key() } });
     try {
@@ -97,7 +97,7 @@ overEngines('HTTPS', (name) => {
     }
   });
 
-  it('is well for the health check of the image, which finds a server that is away too', async () => {
+  it('passes the health check of the image, which fails for a stopped server', async () => {
     await install('one');
     const edge = await TestEdge.start({ http: { engine: name, tlsCert: cert(), tlsKey: key() } });
     const [, script] = /^HEALTHCHECK .*\n.*CMD \["node", "-e", "(.*)"\]$/m.exec(
@@ -112,7 +112,7 @@ overEngines('HTTPS', (name) => {
     expect([...codes, (await check(cert())).code]).to.deep.equal([0, 1, 1]);
   });
 
-  it('takes a new certificate for new connections, and drops none; a bad one changes nothing', async () => {
+  it('uses a new certificate for new connections without dropping any, and ignores a bad one', async () => {
     await install('one');
     const errors: string[] = [];
     const logger = { ...silentLogger, info: () => {}, error: (_: object, message: string) => errors.push(message) };
@@ -164,7 +164,7 @@ overEngines('HTTPS', (name) => {
     }
   });
 
-  it('says in one line why files cannot be used', async () => {
+  it('reports in one line why files cannot be used', async () => {
     await install('one');
     const refusal = async (certFile: string, keyFile: string): Promise<string> =>
       (await rejection(openWith(certFile, keyFile))).message;

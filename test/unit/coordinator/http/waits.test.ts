@@ -1,4 +1,4 @@
-/** A request that waits for others ends at its deadline, and gives its place back as soon as its client has gone. */
+/** Waiting requests: they end at their deadline, and free their place when their client disconnects. */
 import { request } from 'node:http';
 import { expect } from 'chai';
 import type { ProofResults } from '../../../../shared/protocol/proofs.js';
@@ -6,7 +6,7 @@ import { EMPTY_LOG, overEngines, TestClock, TestEdge, until } from '../../../sup
 
 const DEADLINE_MS = 10_000;
 const REBUILD_MS = 900_000;
-/** After its own deadline the server waits so long for the answer that says more. */
+/** Time after its own deadline that the server waits for a more informative answer. */
 const OVERDUE_MS = 1_000;
 const LOGGED = '/v1/proof/checkpoint?collection=c&logged=true';
 const LATE = 'the request was not done by its deadline; its outcome is unknown';
@@ -19,7 +19,7 @@ const STATE: ProofResults['proofState'] = {
 overEngines('a request that waits', (engine) => {
   const clock = new TestClock();
   let edge: TestEdge;
-  /** Requests that wait for the service log, which does not move. */
+  /** Number of requests that wait for the service log, which does not move. */
   let waiting: number;
   beforeEach(async () => {
     waiting = 0;
@@ -53,10 +53,10 @@ overEngines('a request that waits', (engine) => {
     expect(await inFlight()).to.equal(0);
   });
 
-  it('for the service log gives its place back when its client has gone, before any deadline', async () => {
+  it('for the service log frees its place when its client disconnects, before any deadline', async () => {
     const key = await edge.key('read_only');
     const headers = { authorization: `Bearer ${key}` };
-    // Three quarters of the places: all that one project may have.
+    // Three quarters of the places: the maximum of one project.
     const clients = Array.from({ length: 6 }, () => {
       const sent = request({ port: edge.edge.port, path: LOGGED, headers, agent: false });
       sent.on('error', () => {}).end();
@@ -71,7 +71,7 @@ overEngines('a request that waits', (engine) => {
     expect(await inFlight()).to.equal(0);
   });
 
-  it('for a call without an end is answered 503 after its deadline, and gives its place back', async () => {
+  it('for a call that never ends is answered 503 after its deadline, and frees its place', async () => {
     edge.backend.beforeCall = () => new Promise(() => {});
     const asking = (await edge.client('read_write')).post('/v1/search', { collection: 'c', query: [1, 2], k: 1 });
     await until(() => edge.backend.calls.length === 1);
@@ -93,7 +93,7 @@ overEngines('a request that waits', (engine) => {
     expect((await asking).status).to.equal(503);
   });
 
-  it('without a key, as for the health of the service, has a deadline too', async () => {
+  it('without a key, such as for health, has a deadline too', async () => {
     edge.backend.beforeAsked = () => new Promise(() => {});
     const asking = fetch(`${edge.edge.url}/health`);
     await until(() => edge.backend.asked.health === 1);

@@ -11,7 +11,7 @@ const SPEC: ProjectRates = {
   write: { perMinute: 50, burst: 10 },
 };
 
-describe('rate limiter', () => {
+describe('the rate limiter', () => {
   let clock: TestClock;
   let limiter: LocalLimiter;
   const take = (category: Category, project = 'p') => limiter.take(project, category);
@@ -23,7 +23,7 @@ describe('rate limiter', () => {
     limiter = new LocalLimiter({ default: SPEC }, clock);
   });
 
-  it('grants a burst of 10 writes and refuses the 11th until Retry-After has passed', () => {
+  it('grants a burst of 10 writes, and refuses the 11th until Retry-After has passed', () => {
     expect(allowed('write', 10)).to.equal(10);
     const { retryAfterSecs } = take('write');
     expect(retryAfterSecs).to.equal(2);
@@ -34,7 +34,7 @@ describe('rate limiter', () => {
     expect(take('write').retryAfterSecs).to.be.above(0);
   });
 
-  it('keeps reads and writes apart, under one total', () => {
+  it('counts reads and writes separately, under one total', () => {
     expect(allowed('write', 11)).to.equal(10);
     expect(allowed('read', 11)).to.equal(10);
     // Both categories refill 50 a minute, and the total 100: ten of each in twelve seconds.
@@ -43,28 +43,28 @@ describe('rate limiter', () => {
     expect(allowed('write', 20)).to.equal(10);
   });
 
-  it('holds the total where it is the tighter one', () => {
+  it('applies the total where it is the tighter one', () => {
     limiter = new LocalLimiter({ default: { ...SPEC, total: { perMinute: 60, burst: 3 } } }, clock);
     expect(allowed('read', 5)).to.equal(3);
     expect(take('write').retryAfterSecs).to.equal(1);
     expect(take('write').state).to.deep.equal({ limit: 3, remaining: 0, resetSecs: 3 });
   });
 
-  it('takes nothing where it refuses, of either bucket', () => {
+  it('takes no token of either bucket if it refuses', () => {
     expect(allowed('write', 200)).to.equal(10);
     expect(allowed('read', 200)).to.equal(10);
     clock.advance(1_200);
     expect(allowed('write', 5)).to.equal(1);
   });
 
-  it('shows the tighter bucket', () => {
+  it('reports the tighter bucket', () => {
     expect(take('read').state).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
     allowed('read', 9);
     expect(take('read').state).to.deep.equal({ limit: 10, remaining: 0, resetSecs: 12 });
     expect(take('write').state).to.deep.equal({ limit: 10, remaining: 9, resetSecs: 2 });
   });
 
-  it('does not mix projects, and takes other figures or none for one of them', () => {
+  it('counts projects separately, and may have other rates or none for a project', () => {
     const small = { ...SPEC, write: { perMinute: 1, burst: 1 } };
     limiter = new LocalLimiter({ default: SPEC, projects: { free: 'off', small } }, clock);
     expect(allowed('write', 30, 'a')).to.equal(10);
@@ -77,7 +77,7 @@ describe('rate limiter', () => {
     expect(allowed('read', 100)).to.equal(100);
   });
 
-  it('a retry after Retry-After always succeeds, and no stretch of time grants more than burst and rate', () => {
+  it('admits each retry after Retry-After, and never grants more than burst and rate', () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 50; round++) {
       const perMinute = 1 + random.next() * 1_000;
@@ -104,7 +104,7 @@ describe('rate limiter', () => {
   });
 });
 
-describe('failed authentication per address', () => {
+describe('the limiter of failed authentication', () => {
   const v4 = (last: number): ArrayBuffer => Uint8Array.of(10, 0, 0, last).buffer;
   const v6 = (...bytes: number[]): ArrayBuffer => Uint8Array.from({ length: 16 }, (_, i) => bytes[i] ?? 0).buffer;
   const mapped = (last: number): ArrayBuffer => v6(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, last);
@@ -112,7 +112,7 @@ describe('failed authentication per address', () => {
     for (let i = 0; i < 10_000 && attempts.take(address) === 0; i++);
   };
 
-  it('is bounded for each client, and recovers', () => {
+  it('is separate for each client address, and refills', () => {
     const clock = new TestClock();
     const attempts = new FailedAttempts(clock);
     exhaust(attempts, v4(1));
@@ -123,7 +123,7 @@ describe('failed authentication per address', () => {
     expect(attempts.take(v4(1))).to.equal(0);
   });
 
-  it('takes an IPv6 network for one client, and a mapped IPv4 address for itself', () => {
+  it('counts an IPv6 network as one client, and a mapped IPv4 address as that address', () => {
     const attempts = new FailedAttempts(new TestClock());
     exhaust(attempts, v6(0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 9));
     expect(attempts.take(v6(0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 7, 7))).to.be.above(0);

@@ -15,7 +15,7 @@ const RATES = {
   read: { perMinute: 0.1, burst: 10 },
   write: { perMinute: 0.1, burst: 10 },
 };
-/** In which one grows. */
+/** Time in which one token grows. */
 const TOKEN_MS = 600_000;
 const LEASE_MS = 60_000;
 
@@ -23,7 +23,7 @@ describe('the limiter that coordinators share', () => {
   let leases: MemoryBucket;
   let transport: InProcessTransport;
   let limiters: SharedLimiter[];
-  /** What each of them knows, by its holder. */
+  /** Local limiter of each coordinator, by holder. */
   let known: Map<string, LocalLimiter>;
 
   const start = async (holder: string, rates: 'off' | typeof RATES = RATES): Promise<SharedLimiter> => {
@@ -45,7 +45,7 @@ describe('the limiter that coordinators share', () => {
   const takes = (limiter: SharedLimiter, count: number, category: Category) =>
     Array.from({ length: count }, () => limiter.take('p', category));
 
-  /** How many writes the holder knows to have been let through lately. */
+  /** Number of recent writes that the holder knows of. */
   const writesKnown = (holder: string): number => {
     const [, untilFull] = known.get(holder)?.known()[0] ?? [];
     return Math.round((untilFull?.[2] ?? 0) / TOKEN_MS);
@@ -59,7 +59,7 @@ describe('the limiter that coordinators share', () => {
   });
   afterEach(() => Promise.all(limiters.map((limiter) => limiter.stop())));
 
-  it('grants a project its burst once, however many coordinators it asks', async () => {
+  it('grants a project its burst once, through any number of coordinators', async () => {
     const [first, second, third] = [await start('a'), await start('b'), await start('c')];
     expect(
       await granted([...takes(first, 5, 'write'), ...takes(second, 5, 'write'), ...takes(third, 5, 'write')]),
@@ -71,13 +71,13 @@ describe('the limiter that coordinators share', () => {
     expect((await third.take('other', 'read')).retryAfterSecs).to.equal(0);
   });
 
-  it('asks nobody about a project without limits', async () => {
+  it('sends no request for a project without limits', async () => {
     await start('a', 'off');
     const second = await start('b', 'off');
     expect(second.take('p', 'write')).to.deep.equal({ state: undefined, retryAfterSecs: 0 });
   });
 
-  it('goes on from what was let through when the counter stops, whoever counts then', async () => {
+  it('continues with the granted tokens when the counting coordinator stops, at any successor', async () => {
     const first = await start('a');
     const second = await start('b');
     expect(await granted([...takes(first, 3, 'write'), ...takes(second, 4, 'write')])).to.equal(7);
@@ -90,7 +90,7 @@ describe('the limiter that coordinators share', () => {
     expect(await granted([...takes(third, 12, 'read'), ...takes(second, 12, 'read')])).to.equal(10);
   });
 
-  it('counts for itself while nobody counts, and the others hear of it', async () => {
+  it('counts locally while no coordinator counts, and the others learn the result', async () => {
     const [first, second, third] = [await start('a'), await start('b'), await start('c')];
     await first.stop();
     expect(await granted(takes(second, 6, 'read'))).to.equal(6);
@@ -98,7 +98,7 @@ describe('the limiter that coordinators share', () => {
     expect(await granted(takes(third, 12, 'read'))).to.equal(4);
   });
 
-  it('waits once for a counter that does not answer, and then counts for itself for a while', async () => {
+  it('waits once for a counter that does not answer, and then counts locally for a while', async () => {
     await leases.create('limits', { holder: 'hung' });
     const hung = gate();
     const serving = await transport.serve(LIMITS_SUBJECT, async () => {
@@ -112,7 +112,7 @@ describe('the limiter that coordinators share', () => {
     await serving.stop();
   });
 
-  it('one that joins begins with what the others know', async () => {
+  it('starts a new coordinator with the counts of the others', async () => {
     const first = await start('a');
     expect(await granted(takes(first, 8, 'write'))).to.equal(8);
     const second = await start('b');

@@ -1,4 +1,4 @@
-/** The service log as a coordinator reads it, against the verifier's trees and formats. */
+/** The service log as a coordinator reads it, compared with the verifier's trees and formats. */
 import { expect } from 'chai';
 import { DELETION, deletionEntry, readEntryHead } from '../../../../coordinator/serviceLog/entry.js';
 import { encodeFrame } from '../../../../coordinator/serviceLog/frame.js';
@@ -63,7 +63,7 @@ describe('the tree of the service log', () => {
 });
 
 describe('the service log', () => {
-  it('is the same for every reader, and after a restart', async () => {
+  it('is equal for every reader, and after a restart', async () => {
     const logs = new ScriptedLogs();
     const [writer, reader] = [await storeOver(logs), await storeOver(logs)];
     for (let from = 0; from < 700; from += 70) await writer.append(entriesFrom(from, 70), soon());
@@ -87,7 +87,7 @@ describe('the service log', () => {
     expect(DELETION).to.equal(2);
   });
 
-  it('is written by one: the other is fenced, reads, and goes on', async () => {
+  it('has one writer: another is fenced, reads, and then continues', async () => {
     const logs = new ScriptedLogs();
     const [first, second] = [await storeOver(logs), await storeOver(logs)];
     await first.append(entriesFrom(0, 2), soon());
@@ -99,7 +99,7 @@ describe('the service log', () => {
     expect(toHex(first.tree.root(3))).to.equal(toHex(second.tree.root(3)));
   });
 
-  it('has an entry once, whose append had an unknown outcome', async () => {
+  it('contains an entry once after an append of unknown outcome', async () => {
     for (const fate of ['landed', 'lost'] as const) {
       const logs = new ScriptedLogs();
       const store = await storeOver(logs);
@@ -111,7 +111,7 @@ describe('the service log', () => {
     }
   });
 
-  it('leaves out frames that were written for a place that was taken', async () => {
+  it('skips frames that were written for a sequence already taken', async () => {
     const logs = new ScriptedLogs();
     const store = await storeOver(logs);
     await store.append(entriesFrom(0, 3), soon());
@@ -124,7 +124,7 @@ describe('the service log', () => {
     expect((await later.entries(1, 4)).map((bytes) => readEntryHead(bytes).collectionId)).to.deep.equal([1, 2, 3]);
   });
 
-  it('does not verify where a frame is missing or damaged', async () => {
+  it('does not verify if a frame is missing or damaged', async () => {
     for (const [break_, why] of [
       [
         (logs: ScriptedLogs) => logs.writeAs(SERVICE_LOG_ID, encodeFrame({ first: 9, entries: entriesFrom(9, 1) })),

@@ -1,10 +1,10 @@
-/** What the publisher of the service log takes for a log that was rolled back, and what for a reading that is behind. */
+/** The publisher of the service log: detection of a rolled back log, as opposed to a stale reading. */
 import { expect } from 'chai';
 import { SERVICE_LOG_ID } from '../../../../shared/log/eventLog.js';
 import { entry, PublisherRig, policyOf, STALE_MS, WitnessServer } from '../../../support/rigs/publisherRig.js';
 
 describe('the publisher of the service log', () => {
-  it('reads what another has written before it compares', async () => {
+  it('reads new entries before it compares', async () => {
     const rig = new PublisherRig();
     const late = await rig.coordinator();
     const first = await rig.coordinator();
@@ -18,7 +18,7 @@ describe('the publisher of the service log', () => {
     expect(rig.size).to.equal(3);
   });
 
-  it('stalls where entries are gone for longer than a server may be behind, and signs nothing before', async () => {
+  it('stalls if entries are missing for longer than a replica may be stale, and signs nothing before', async () => {
     const rig = new PublisherRig();
     await rig.publish(2);
     rig.logs.lose(SERVICE_LOG_ID, 1);
@@ -34,7 +34,7 @@ describe('the publisher of the service log', () => {
     expect(rig.size).to.equal(2);
   });
 
-  it('does not stall where the entries are there again', async () => {
+  it('does not stall if the entries reappear', async () => {
     const rig = new PublisherRig();
     await rig.publish(2);
     const [, newest] = rig.logs.frames(SERVICE_LOG_ID);
@@ -47,7 +47,7 @@ describe('the publisher of the service log', () => {
     expect([publisher.stalled, store.tree.size]).to.deep.equal([undefined, 2]);
   });
 
-  it('compares with what has a quorum too: the newest may be lost without it', async () => {
+  it('also compares with the witnessed checkpoint, since the newest one may be lost', async () => {
     const rig = new PublisherRig();
     await rig.publish(1);
     await rig.published.publish('witnessed', rig.published.checkpoint('newest')!);
@@ -60,7 +60,7 @@ describe('the publisher of the service log', () => {
     expect(publisher.stalled).to.equal('the log has published 1 entries, and there are 0');
   });
 
-  it('signs nothing more from when a witness that was away shows what is lost', async () => {
+  it('signs nothing more once a returning witness shows that entries are lost', async () => {
     const rig = new PublisherRig();
     const witness = new WitnessServer(rig.key);
     await witness.come();
@@ -77,7 +77,7 @@ describe('the publisher of the service log', () => {
       expect([rig.size, publisher.isBehind]).to.deep.equal([1, false]);
       await witness.come();
       await store.append([entry(8)], Number.POSITIVE_INFINITY);
-      // It is asked again after a while.
+      // The witness is asked again after a while.
       expect(await rig.untilStalled(publisher)).to.equal('the log has signed, as w1 shows, 3 entries, and there are 2');
       expect(rig.size, 'what was signed before it was seen').to.be.at.most(2);
     } finally {
@@ -85,7 +85,7 @@ describe('the publisher of the service log', () => {
     }
   });
 
-  it('stalls at once where other entries are there', async () => {
+  it('stalls at once if other entries are in their place', async () => {
     const rig = new PublisherRig();
     await rig.publish(1);
     rig.logs.lose(SERVICE_LOG_ID, 0);

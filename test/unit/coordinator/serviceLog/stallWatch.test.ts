@@ -1,4 +1,4 @@
-/** A stalled service log is detected for each cause, and the log line names the cause. */
+/** The detection of a stalled service log for each cause, and the log line with the cause. */
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { type LogProgress, STALLED_MS, StallWatch } from '../../../../coordinator/serviceLog/stallWatch.js';
@@ -19,7 +19,7 @@ describe('the watch over the progress of the service log', () => {
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     watch = new StallWatch(() => now, { nowMs: () => ms, monotonicMs: () => ms }, logger);
   });
-  /** Looks after a time, at this progress. */
+  /** Checks after a time, with this progress. */
   const stalledAfter = (passedMs: number, progress: Partial<LogProgress> = {}): boolean => {
     ms += passedMs;
     now = { ...now, ...progress };
@@ -27,7 +27,7 @@ describe('the watch over the progress of the service log', () => {
     return watch.isStalled;
   };
 
-  it('reports entries that no quorum cosigns, once, with the witnesses that do not answer', () => {
+  it('reports entries that no quorum cosigns once, with the witnesses that do not answer', () => {
     const failing = ['w2 at https://w2.example: no whole answer came within 2000 ms'];
     expect(stalledAfter(0, { size: 6, failing })).to.equal(false);
     expect(stalledAfter(STALLED_MS - 1)).to.equal(false);
@@ -40,7 +40,7 @@ describe('the watch over the progress of the service log', () => {
     expect(lines.at(-1)!.msg).to.equal('the service log moves again');
   });
 
-  it('is satisfied with a log that grows all the time and is published a little later', () => {
+  it('accepts a log that grows all the time and is published a little later', () => {
     for (let size = 6; size < 100; size++)
       expect(stalledAfter(STALLED_MS / 2, { size, provable: size - 1 })).to.equal(false);
     expect(lines).to.deep.equal([]);
@@ -57,14 +57,14 @@ describe('the watch over the progress of the service log', () => {
     expect(lines.map(({ reason }) => reason)).to.deep.equal(['its writer has finished no round for 30 s']);
   });
 
-  it('reports a contradiction at once, which has a line already', () => {
+  it('reports a contradiction at once, without a second log line', () => {
     expect(stalledAfter(0, { contradiction: 'w1 says that it has cosigned 3 entries, and there are 1' })).to.equal(
       true,
     );
     expect(lines).to.deep.equal([]);
   });
 
-  it('reports nothing where another process writes the log, and restarts its count when this one leads again', () => {
+  it('reports nothing while another process writes the log, and restarts its count when this one leads again', () => {
     expect(stalledAfter(0, { size: 6 })).to.equal(false);
     expect(stalledAfter(STALLED_MS, { leads: false })).to.equal(false);
     expect(stalledAfter(1, { leads: true })).to.equal(false);

@@ -1,12 +1,15 @@
-/** What the writer of the service log appends, and when. */
+/** The entries that the writer of the service log appends, and their times. */
 import { expect } from 'chai';
 import { configHashOf, LogWriterRig } from '../../../support/rigs/logWriterRig.js';
 
 const MINUTE_MS = 60_000;
-/** Between two looks for missing collections. */
+/** Time between two checks for missing collections. */
 const LOOK_MS = 10_000;
 
-/** What the entries are about: `c7:3`, a checkpoint of 3 events; `d7`, a deletion; `=2`, two are there; `=1-7`, and 7 is not. */
+/**
+ * Entries in short: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `=2` a census of two, `=1-7` one in which 7 is
+ * missing.
+ */
 async function told(rig: LogWriterRig): Promise<string> {
   const words = (await rig.entries()).map((entry) => {
     if (entry.type === 'checkpoint') return `c${entry.collectionId}:${entry.size}`;
@@ -17,7 +20,7 @@ async function told(rig: LogWriterRig): Promise<string> {
 }
 
 describe('the writer of the service log', () => {
-  it('logs a collection that nobody has open, and that the log never had', async () => {
+  it('logs a collection that no shard has open and that the log has never had', async () => {
     const rig = await LogWriterRig.make();
     rig.listed.add(7);
     rig.unseen.set(7, 1).set(8, 0);
@@ -28,7 +31,7 @@ describe('the writer of the service log', () => {
     expect(rig.opened, 'it is opened once').to.deep.equal([7]);
   });
 
-  it('opens no collection that may be older than the log, unless the log has it', async () => {
+  it('opens no collection that may be older than the log, unless the log contains it', async () => {
     const rig = await LogWriterRig.make();
     rig.firstId = 10;
     for (const id of [8, 9, 10]) rig.listed.add(id);
@@ -41,7 +44,7 @@ describe('the writer of the service log', () => {
     expect(rig.opened).to.deep.equal([9, 9, 10]);
   });
 
-  it('tries again where a collection could not be opened, and opens some in a round', async () => {
+  it('retries a collection that could not be opened, and opens a limited number in a round', async () => {
     const rig = await LogWriterRig.make();
     for (let id = 1; id <= 100; id++) {
       rig.unseen.set(id, 1);
@@ -58,7 +61,7 @@ describe('the writer of the service log', () => {
     expect(rig.store.collections.get(1)).to.include({ configHash: configHashOf(1), size: 2 });
   });
 
-  it('forgets what was deleted before it was logged', async () => {
+  it('drops a collection that was deleted before it was logged', async () => {
     const rig = await LogWriterRig.make();
     rig.unseen.set(7, 1);
     await rig.look();
@@ -68,7 +71,7 @@ describe('the writer of the service log', () => {
     expect([await told(rig), rig.opened]).to.deep.equal(['', []]);
   });
 
-  it('counts hourly the collections that are there', async () => {
+  it('counts the existing collections hourly', async () => {
     const rig = await LogWriterRig.make();
     await rig.round();
     for (const id of [1, 2]) {
@@ -84,7 +87,7 @@ describe('the writer of the service log', () => {
     expect(await told(rig)).to.equal('c1:2 c2:2 =2 =2');
   });
 
-  it('names a collection that is gone without a deletion, and counts it again when it is back', async () => {
+  it('names a collection that is missing without a deletion, and counts it again when it is back', async () => {
     const rig = await LogWriterRig.make();
     for (const id of [1, 2]) {
       rig.listed.add(id);
@@ -108,7 +111,7 @@ describe('the writer of the service log', () => {
     expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2 =2');
   });
 
-  it('tells once of a collection with fewer events than the log says, and not where the log has grown since it asked', async () => {
+  it('reports a collection with fewer events than the log once, unless the log has grown meanwhile', async () => {
     const rig = await LogWriterRig.make();
     rig.listed.add(7);
     rig.open.set(7, 4);
@@ -125,7 +128,7 @@ describe('the writer of the service log', () => {
     expect(rig.errors).to.deep.equal(['a collection has fewer events than the service log says: it was rolled back']);
   });
 
-  it('names no collection that is being deleted', async () => {
+  it('does not name a collection that is being deleted', async () => {
     const rig = await LogWriterRig.make();
     for (const id of [1, 2]) {
       rig.listed.add(id);

@@ -1,4 +1,4 @@
-/** Which engine serves HTTP. */
+/** The choice of the HTTP engine. */
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { addressBytes } from '../../../../../coordinator/http/engine/addressBytes.js';
@@ -18,20 +18,20 @@ describe('the HTTP engine', () => {
     throw new Error('GLIBC_2.38 not found');
   };
 
-  it('is uWebSockets.js where a binary of it runs, without a word', async () => {
+  it('is uWebSockets.js if its binary runs, without a log line', async () => {
     for (const wanted of ['auto', 'uws'] as const)
       expect(await loadEngine(wanted, logger, async () => native)).to.equal(native);
     expect(lines).to.deep.equal([]);
   });
 
-  it('is node:http where none runs, and one line says why', async () => {
+  it('is node:http if the binary does not run, with one log line that says why', async () => {
     expect((await loadEngine('auto', logger, missing)).name).to.equal('node:http');
     expect(lines.map((line) => JSON.parse(line)).map(({ level, reason }) => [level, reason])).to.deep.equal([
       [40, 'GLIBC_2.38 not found'],
     ]);
   });
 
-  it('is node:http where that is asked for, without a word; uws refuses to start without its binary', async () => {
+  it('is node:http if configured, without a log line, and `uws` without its binary fails', async () => {
     expect((await loadEngine('node', logger, missing)).name).to.equal('node:http');
     expect(lines).to.deep.equal([]);
     expect((await rejection(loadEngine('uws', logger, missing))).message).to.equal(
@@ -39,7 +39,7 @@ describe('the HTTP engine', () => {
     );
   });
 
-  it('tells the address of a client in 4 or 16 bytes', () => {
+  it('gives the address of a client in 4 or 16 bytes', () => {
     const hex = (address: string): string => Buffer.from(addressBytes(address)).toString('hex');
     expect(hex('192.0.2.255')).to.equal('c00002ff');
     expect(hex('::ffff:192.0.2.1'), 'mapped').to.equal('c0000201');
