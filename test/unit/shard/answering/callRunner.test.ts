@@ -1,4 +1,4 @@
-/** Messages to a shard: the times that their sender names, and answers that are larger than a message. */
+/** Messages to a shard: the deadlines of their calls, and answers that are larger than a message. */
 import { expect } from 'chai';
 import { DURATION_MAX_MS } from '../../../../config/config.js';
 import { CallRunner } from '../../../../shard/answering/callRunner.js';
@@ -13,8 +13,8 @@ import { soon } from '../../../support/rigs/engine.js';
 
 const CALL = { op: 'describe' };
 
-describe('the times in messages to a shard', () => {
-  it('a call has at most 7 days, whatever deadline its sender names', async () => {
+describe('times in messages to a shard', () => {
+  it('limit each call to 7 days, whatever its deadline', async () => {
     const admission = new CallAdmission(1_000, systemClock, () => undefined);
     const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
     const passes = (): void => undefined;
@@ -26,13 +26,13 @@ describe('the times in messages to a shard', () => {
     for (const outcome of outcomes) expect((outcome as { ok: number }).ok).to.be.within(1, DURATION_MAX_MS);
   });
 
-  it('a deadline that is not a number is refused', () => {
+  it('include no deadline that is not a number', () => {
     for (const deadlineMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
       expect(areReads([['r', deadlineMs, CALL]]), String(deadlineMs)).to.equal(false);
     expect(areReads([['r', 4e12, CALL]])).to.equal(true);
   });
 
-  it('a hold of writes for longer than 7 days is refused', () => {
+  it('include no hold of writes for longer than 7 days', () => {
     const hold = (holdMs: number): unknown => [['r', 1, { op: 'hold', token: 't', holdMs }]];
     expect(areControls(hold(DURATION_MAX_MS))).to.equal(true);
     for (const holdMs of [DURATION_MAX_MS + 1, 2 ** 31, 2 ** 53 - 1, 0])
@@ -40,7 +40,7 @@ describe('the times in messages to a shard', () => {
   });
 });
 
-describe('an answer of a shard that would be larger than a message', () => {
+describe('an answer of a shard above the size of a message', () => {
   const sizes = [400, 500, 200, 30, 900];
   const answer = async (areCalls: typeof areReads): Promise<readonly Outcome[]> => {
     const admission = new CallAdmission(1_000, systemClock, () => undefined);
@@ -55,7 +55,7 @@ describe('an answer of a shard that would be larger than a message', () => {
     return unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
   };
 
-  it('holds the first results of reads that fit, and the other reads are sent again', async () => {
+  it('contains the first results of reads that fit, and reports the other reads as moved', async () => {
     const outcomes = await answer(areReads);
     expect(outcomes.map((outcome) => ('ok' in outcome ? (outcome.ok as Uint8Array).length : outcome))).to.deep.equal([
       400,
@@ -66,7 +66,7 @@ describe('an answer of a shard that would be larger than a message', () => {
     ]);
   });
 
-  it('holds every result of other calls, which must not be repeated', async () => {
+  it('contains every result of other calls, which must not be repeated', async () => {
     const others = ((value: unknown) => areReads(value)) as typeof areReads;
     expect((await answer(others)).every((outcome) => 'ok' in outcome)).to.equal(true);
   });

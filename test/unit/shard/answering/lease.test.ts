@@ -1,4 +1,4 @@
-/** A lease that has expired, and is had again. */
+/** A lease that has expired and is taken again. */
 import { expect } from 'chai';
 import { Lease } from '../../../../shard/answering/lease.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
@@ -7,7 +7,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { eventually } from '../../../support/expectations.js';
 
 const LEASE_MS = 2_000;
-/** Rounds are asked for. */
+/** The test itself calls for each round. */
 const NEVER_MS = 1e9;
 
 class SetClock {
@@ -20,7 +20,7 @@ describe('a lease', () => {
   const clock = new SetClock();
   let bucket: MemoryBucket;
   let lease: Lease;
-  /** What is asked after an expiry, in turn. */
+  /** Calls for the owned collections after an expiry, in order. */
   let asked: { answer: () => void; fail: () => void }[];
 
   beforeEach(async () => {
@@ -50,12 +50,12 @@ describe('a lease', () => {
     await lease.renew();
   };
 
-  it('asks nothing while it is renewed in time', async () => {
+  it('reads no owners while it is renewed in time', async () => {
     for (const ms of [1_900, 3_800]) await renewAt(ms);
     expect([lease.leftMs, asked.length]).to.deep.equal([LEASE_MS, 0]);
   });
 
-  it('is valid again once it is known what is owned, while heartbeats go on', async () => {
+  it('is valid again once the owners are read, and is renewed meanwhile', async () => {
     await renewAt(2_500);
     const { revision } = (await bucket.get('s1'))!;
     await renewAt(4_000);
@@ -66,7 +66,7 @@ describe('a lease', () => {
     expect(lease.leftMs).to.equal(LEASE_MS);
   });
 
-  it('asks again where that fails, and where it has expired meanwhile', async () => {
+  it('reads the owners again after a failure, and after another expiry', async () => {
     await renewAt(2_500);
     asked[0]!.fail();
     await new Promise(setImmediate);

@@ -1,4 +1,4 @@
-/** Searches of the past through a collection: what is answered from memory, and what of the thread of past states. */
+/** Searches of the past through a collection: answers from memory and from the as-of thread. */
 import { expect } from 'chai';
 import { AsOfThread } from '../../../../shard/asOf/asOfThread.js';
 import { countMeasured } from '../../../../shard/asOf/measured.js';
@@ -15,12 +15,12 @@ import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
 
 const ID = 7;
 const RECORDS = 60;
-/** See `mortalPastWorker.ts`. */
+/** Makes the worker die, see `mortalPastWorker.ts`. */
 const DIES_AT_K = 4_444;
 
 type Past = Partial<SearchCall>;
 
-describe('the thread of past states', () => {
+describe('the as-of thread', () => {
   let logs: WatchedLogs;
   let engine: Engine;
   let collection: TestCollection;
@@ -52,9 +52,9 @@ describe('the thread of past states', () => {
     const samples = samplesNamed(name, await engine.context.metrics.texts());
     return Object.fromEntries(samples.map(({ value, labels }) => [labels.from ?? 'all', value]));
   }
-  /** So that states before it are not in memory any more. */
+  /** Deletes a record, so that memory loses the states before it. */
   const lose = (id: number): Promise<unknown> => collection.write({ op: 'delete', id });
-  /** Another collection of the same log, whose past states are another thread's. */
+  /** Another collection over this log, with an as-of thread of its own. */
   function hostWith(options: { memoryBytes?: number; program?: URL }): { hosted: CollectionHandle; pasts: AsOfThread } {
     const { metrics } = engine.context;
     const pasts = new AsOfThread(
@@ -71,7 +71,7 @@ describe('the thread of past states', () => {
     return { hosted: new CollectionHandle(configOf(ID), context), pasts };
   }
 
-  it('leaves searches that memory answers to the turns among reads, and takes no turn while it searches', async () => {
+  it('takes no turn among reads for a search that it answers itself', async () => {
     const { admission } = engine.context;
     const turns: string[] = [];
     const inTurn = admission.inTurn.bind(admission);
@@ -99,7 +99,7 @@ describe('the thread of past states', () => {
     expect(await rebuilt).to.deep.equal(upTo(30));
   });
 
-  it('is left alone while memory can answer, as it can after inserts and soft deletes', async () => {
+  it('is not used while memory can answer, as it can after inserts and soft deletes', async () => {
     expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
     expect(await found(0)).to.deep.equal([]);
     expect(await found(40)).to.deep.equal(upTo(40));
@@ -112,7 +112,7 @@ describe('the thread of past states', () => {
     expect(await metric('vouch_as_of_searches_total')).to.deep.equal({ current: 1, memory: 4 });
   });
 
-  it('is asked for what memory has lost, and for that alone', async () => {
+  it('is used only for states that memory has lost', async () => {
     await lose(5);
     expect(await found(40)).to.deep.equal(upTo(40));
     expect(await found(4)).to.deep.equal(upTo(4));
@@ -128,7 +128,7 @@ describe('the thread of past states', () => {
     expect((await metric('vouch_as_of_cache_bytes')).all).to.be.above(0);
   });
 
-  it('finds a record as it was, though its slot is another’s now', async () => {
+  it('finds a record as it was, even if another record has its slot now', async () => {
     await lose(1);
     await collection.insert([7, 7]);
     expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
@@ -151,7 +151,7 @@ describe('the thread of past states', () => {
     expect(collection.hosted.quarantined).to.equal(true);
   });
 
-  it('refuses what its memory has no room for', async () => {
+  it('refuses states that exceed its memory', async () => {
     await lose(1);
     const { hosted, pasts } = hostWith({ memoryBytes: 1 });
     await expectCode(found(RECORDS, {}, hosted), 'capacity_exceeded');
@@ -160,7 +160,7 @@ describe('the thread of past states', () => {
     await pasts.end();
   });
 
-  it('dies, those who wait are told to retry, and is started again', async () => {
+  it('fails its waiting searches with unavailable when it dies, and is started again', async () => {
     await lose(1);
     const { hosted, pasts } = hostWith({
       program: new URL('../../../support/rigs/mortalPastWorker.js', import.meta.url),
@@ -180,7 +180,7 @@ describe('the thread of past states', () => {
     await pasts.end();
   });
 
-  it('reads the log no longer once the collection is closed', async () => {
+  it('stops reading the log when the collection is closed', async () => {
     await lose(1);
     const { opened, open } = gate();
     logs.pass = opened;
@@ -191,7 +191,7 @@ describe('the thread of past states', () => {
     const closing = collection.hosted.close({ keep: true }).then(() => {
       closed = true;
     });
-    // Before the log can be read on.
+    // Before the log can be read further.
     await Promise.all(asked);
     expect(closed).to.equal(false);
     open();
@@ -203,7 +203,7 @@ describe('the thread of past states', () => {
     expect(await found(40)).to.deep.equal(upTo(40));
   });
 
-  it('is sent a log of more than may be on its way at once, and no more of it than it needs', async () => {
+  it('receives a log in bounded portions, up to the needed event only', async () => {
     const wide = { ...configOf(8), dimension: 4_096 };
     const other = engine.host(wide);
     const vector = (n: number): Uint8Array => new Uint8Array(new Int32Array(wide.dimension).fill(n).buffer);
@@ -217,7 +217,7 @@ describe('the thread of past states', () => {
     await other.hosted.close({ keep: true });
   });
 
-  it('is not needed for a state that a later frame is being applied to', async () => {
+  it('is not needed for a state while a later frame is being applied', async () => {
     const before = await past({}, RECORDS);
     let written = false;
     const write = collection.batch(upTo(RECORDS).map((n) => [n, 1])).finally(() => {
@@ -231,13 +231,13 @@ describe('the thread of past states', () => {
     expect(logs.reads).to.equal(0);
   });
 
-  it('takes over a search of a graph that a write has changed meanwhile', async () => {
+  it('takes over a search of a graph that a write changes meanwhile', async () => {
     const nodes = 600;
     await collection.write({ op: 'addNode', kind: 0, recordId: 1 });
     await Promise.all(
       upTo(nodes).map((n) => collection.write({ op: 'addNode', kind: 1, recordId: n === 1 ? 2 : null })),
     );
-    // From the first to all but the second, which makes the walk look at all of them.
+    // Edges from the first node to every other except the second, so that the walk visits them.
     await Promise.all(upTo(nodes - 1).map((n) => collection.write({ op: 'addEdge', from: 1, to: n + 2, kind: 0 })));
     const logIndex = RECORDS + 1 + nodes + nodes - 1;
     const graph = { weight: 1, seedCount: 1, maxDepth: 4, direction: 'both' } as const;

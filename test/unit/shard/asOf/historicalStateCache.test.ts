@@ -1,4 +1,7 @@
-/** What past states cost, in their own thread: rebuilt once for all who ask, kept within a bound, given up when nobody waits. */
+/**
+ * The cost of historical states in their thread: rebuilt once for concurrent searches, kept within a limit, aborted
+ * without waiting searches.
+ */
 import { expect } from 'chai';
 import { HistoricalStateCache } from '../../../../shard/asOf/historicalStateCache.js';
 import type { Measured } from '../../../../shard/asOf/measured.js';
@@ -16,7 +19,7 @@ import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
 const ID = 7;
 const RECORDS = 60;
 
-/** Every look at it is a millisecond later by the one, and by the other as it is told. */
+/** The monotonic clock advances by a millisecond at each reading, the wall clock when the test says so. */
 class TestClock implements Clock {
   ms = configOf(ID).createdAtMs;
   #looks = 0;
@@ -28,7 +31,7 @@ class TestClock implements Clock {
   }
 }
 
-describe('past states', () => {
+describe('historical states', () => {
   let clock: TestClock;
   let logs: WatchedLogs;
   let collection: TestCollection;
@@ -73,7 +76,7 @@ describe('past states', () => {
     settled.map((one) => (one.status === 'fulfilled' ? 'found' : (one.reason as VouchError).code));
   const searchedFrom = (): string[] => measured.flatMap((one) => (one.what === 'searched' ? [one.from] : []));
 
-  it('are rebuilt once for all who ask at the same time, and not again for those who ask later', async () => {
+  it('are rebuilt once for concurrent searches, and kept for later ones', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => found(40)));
     for (const ids of all) expect(ids).to.deep.equal(upTo(40));
     expect(await found(40)).to.deep.equal(upTo(40));
@@ -84,12 +87,12 @@ describe('past states', () => {
     expect(measured.flatMap((one) => (one.what === 'rebuilt' ? [one.outcome] : []))).to.deep.equal(['done']);
   });
 
-  it('of no event is there without reading', async () => {
+  it('before the first event need no reading', async () => {
     expect(await found(0)).to.deep.equal([]);
     expect(logs.reads).to.equal(0);
   });
 
-  it('go on from an earlier one that nobody uses', async () => {
+  it('are continued from an earlier unused state', async () => {
     await found(40);
     expect(await found(50)).to.deep.equal(upTo(50));
     expect(logs.framesRead).to.equal(50);
@@ -97,7 +100,7 @@ describe('past states', () => {
     expect(logs.framesRead).to.equal(90);
   });
 
-  it('are given up at the bound, the least recently used first, and all memory with them', async () => {
+  it('are dropped at the limit, the least recently used first, with their memory', async () => {
     await found(40);
     const { keptBytes } = pasts;
     await start(Math.floor(2.5 * keptBytes));
@@ -116,7 +119,7 @@ describe('past states', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('give way to the deadline of the last who waits', async () => {
+  it('are rebuilt until the last deadline of the waiting searches', async () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const early = expectCode(found(50, 100), 'unavailable');
@@ -129,7 +132,7 @@ describe('past states', () => {
     expect(logs).to.include({ reads: 1, framesRead: 50 });
   });
 
-  it('are not finished when every deadline has passed', async () => {
+  it('are abandoned when every deadline has passed', async () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const waiting = [100, 200].map((ms) => expectCode(found(50, ms), 'unavailable'));
@@ -142,7 +145,7 @@ describe('past states', () => {
     expect(await found(50)).to.deep.equal(upTo(50));
   });
 
-  it('are rebuilt one at a time for a project; so many wait, and more are refused', async () => {
+  it('are rebuilt one at a time for a project, with a bounded queue', async () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled(upTo(40).map((n) => found(n)));
@@ -153,7 +156,7 @@ describe('past states', () => {
     expect(outcome.slice(33)).to.deep.equal(new Array(7).fill('unavailable'));
   });
 
-  it('are rebuilt at once for another project, however many one project asks for', async () => {
+  it('are rebuilt at once for another project, however many one project waits for', async () => {
     const config = { ...configOf(8), project: 'other' };
     const written = new Engine(logs).host(config);
     for (let n = 1; n <= 5; n++) await written.insert([n, 0]);
@@ -174,7 +177,7 @@ describe('past states', () => {
     }
   });
 
-  it('are given up when their collection closes, those that wait too', async () => {
+  it('are dropped when their collection closes, and waiting searches fail', async () => {
     await found(30);
     const { opened, open } = gate();
     logs.pass = opened;
@@ -191,7 +194,7 @@ describe('past states', () => {
     await expectCode(found(30), 'unavailable');
   });
 
-  it('give all memory back where there is not enough', async () => {
+  it('release all memory if there is not enough', async () => {
     await pasts.use(opening, RECORDS, clock.ms, async () => undefined);
     const needed = memory.usedBytes;
     await start(1, needed - 1);
@@ -201,7 +204,7 @@ describe('past states', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('find records whose slots others have now', async () => {
+  it('contain records whose slots other records have now', async () => {
     for (let id = 1; id <= RECORDS; id++) await collection.write({ op: 'delete', id });
     for (let n = 1; n <= RECORDS; n++) await collection.insert([-n, 0]);
     expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
@@ -209,7 +212,7 @@ describe('past states', () => {
     expect(await found(3 * RECORDS)).to.deep.equal(upTo(RECORDS).map((n) => RECORDS + n));
   });
 
-  it('know a log that is damaged in the middle', async () => {
+  it('fail with Damaged if the log is damaged before their event', async () => {
     const frame = Uint8Array.from(logs.stored.frames(ID)[29]!);
     frame[100]! ^= 1;
     logs.stored.tamper(ID, 29, frame);

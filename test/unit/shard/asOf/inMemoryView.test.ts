@@ -1,4 +1,4 @@
-/** Past states answered from memory, against the same states rebuilt, and against a fresh replay up to the event. */
+/** Historical states answered from memory, compared with rebuilt states and with a fresh replay up to the event. */
 import { expect } from 'chai';
 import { emptyState, HistoricalState, NO_REQUESTS } from '../../../../shard/asOf/historicalState.js';
 import { HistoricalStateCache } from '../../../../shard/asOf/historicalStateCache.js';
@@ -22,10 +22,10 @@ const ID = 7;
 const WRITES = 300;
 const LOOKS = 80;
 const WORDS = ['red', 'blue', 'fish', 'stone'];
-/** A deadline. */
+/** An infinite deadline. */
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Time passes at every look, so that all work in slices rests wherever it may. */
+/** Time passes at every reading, so that work in slices yields wherever it may. */
 class HastyClock implements Clock {
   #ms = configOf(ID).createdAtMs;
   nowMs(): number {
@@ -37,7 +37,7 @@ class HastyClock implements Clock {
   }
 }
 
-/** A history in which little is lost: deletions for good, and changes of metadata, texts and the graph, come seldom. */
+/** A history that loses few states: permanent deletions and changes of metadata, texts and the graph are rare. */
 class Writer {
   #records = 0;
   #nodes = 0;
@@ -57,7 +57,7 @@ class Writer {
     const id = 1 + random.int(this.#records + 1);
     const choice = random.int(100);
     if (choice < 25) return { op: 'softDelete', id };
-    // Mostly of the young, so that few states lose a record.
+    // Mostly young records, so that few states lose a record.
     if (choice < 28) return { op: 'delete', id: random.int(40) === 0 ? id : this.#records - random.int(3) };
     if (choice < 30)
       return {
@@ -109,7 +109,7 @@ function optionsBy(random: SeededRandom): AsOfOptions {
   };
 }
 
-describe('past states in memory', () => {
+describe('historical states in memory', () => {
   const slice = (): Slice => new Slice(clock, NEVER);
   let random: SeededRandom;
   let clock: HastyClock;
@@ -145,7 +145,7 @@ describe('past states in memory', () => {
     const { state, timeMs } = past;
     return { found: await searchState(state, timeMs, asked, options, slice), timeMs, stateHash: toHex(past.hash()) };
   }
-  /** Slots are where a record happens to lie. */
+  /** The answer without slots, which depend on the memory layout. */
   const shown = ({ found: { slots: _, ...found }, ...answer }: AsOfAnswer) => ({ ...answer, ...found });
   const lastSequence = (): number => {
     const last = logs.frames(ID).at(-1)!;
@@ -153,7 +153,7 @@ describe('past states in memory', () => {
     return Number(view.getBigUint64(8, true)) + view.getUint32(4, true) - 1;
   };
 
-  it('answer as the state rebuilt does, and as a fresh replay, to the last bit; where they cannot, they say so', async () => {
+  it('answer exactly like a rebuilt state and a fresh replay, or not at all', async () => {
     const end = lastSequence();
     const present = await replayed(end);
     const held = new InMemoryView(present.state, present.history);
@@ -161,7 +161,7 @@ describe('past states in memory', () => {
     const states = new HistoricalStateCache({ boundBytes: 1 << 24, ...options });
     let answered = 0;
     for (let look = 0; look < LOOKS; look++) {
-      // The young are asked for more often, as nothing of them is lost yet.
+      // Young states are drawn more often, as less of them is lost.
       const sequence = 1 + Math.floor(end * Math.sqrt(random.next()));
       const [asked, search] = [query(), optionsBy(random)];
       const fresh = await replayed(Math.min(sequence, end));
@@ -181,7 +181,7 @@ describe('past states in memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('answer right or not at all while writes come in', async () => {
+  it('answer right or not at all while writes arrive', async () => {
     const end = lastSequence();
     const from = Math.floor(0.7 * end);
     const present = await replayed(from);
@@ -206,7 +206,7 @@ describe('past states in memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('know no more and no less after their versions were saved and restored', async () => {
+  it('are the same after their versions were saved and restored', async () => {
     const present = await replayed(lastSequence());
     const { versions } = present.state;
     const other = newState();

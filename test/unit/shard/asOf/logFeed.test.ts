@@ -1,4 +1,4 @@
-/** A log on its way to the thread of past states: held back, ended, and never handed over itself. */
+/** The transfer of a log to the as-of thread: with backpressure, a clean end, and copied buffers. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { expect } from 'chai';
 import { type FeedMessage, feedLog, type PackedFrames } from '../../../../shard/asOf/logFeed.js';
@@ -20,7 +20,7 @@ const IN_FLIGHT_BYTES = 4 << 20;
 
 const BARE = { metadata: null, text: null, externalId: null };
 
-describe('a log on its way to another thread', () => {
+describe('the transfer of a log to another thread', () => {
   let frames: StoredFrame[];
   let sent: PackedFrames[];
   let read: number;
@@ -45,7 +45,7 @@ describe('a log on its way to another thread', () => {
   });
   afterEach(() => reader.close());
 
-  /** Resolves to how the reading ended; undefined where the port was closed before. */
+  /** Resolves to the outcome of the reading; undefined if the port was closed before. */
   async function run(
     after: number,
     upTo: number,
@@ -76,7 +76,7 @@ describe('a log on its way to another thread', () => {
     for (const { bytes } of sent.splice(0)) reader.postMessage(bytes.length);
   };
 
-  it('goes no faster than it is taken, in order and whole', async () => {
+  it('is as fast as its reader, in order and complete', async () => {
     const taken: number[] = [];
     let done = false;
     const ended = run(0, FRAMES - 1).then(() => {
@@ -101,7 +101,7 @@ describe('a log on its way to another thread', () => {
     expect(taken).to.deep.equal(frames.map(({ position }) => position));
   });
 
-  it('is sent from a copy: what the log handed out stays its own', async () => {
+  it("sends copies, so that the log's own buffers stay usable", async () => {
     await run(FRAMES - 2, FRAMES - 1);
     const stays = new Set(frames.map(({ bytes }) => bytes.buffer));
     for (const { bytes } of sent) {
@@ -111,13 +111,13 @@ describe('a log on its way to another thread', () => {
     expect(frames.at(-1)!.bytes.length).to.be.above(FRAME_BYTES);
   });
 
-  it('is read from where it is asked for to the event that is wanted', async () => {
+  it('reads from the given position to the wanted event', async () => {
     await run(2, 5);
     expect(positions()).to.deep.equal([3, 4, 5, 6]);
     expect(read).to.equal(4);
   });
 
-  it('is not read on once it is enough, though it was held back', async () => {
+  it('stops reading when the port closes, also during backpressure', async () => {
     const ended = run(0, FRAMES - 1);
     await eventually('it is held back', () => sentBytes() >= IN_FLIGHT_BYTES);
     reader.close();
@@ -125,7 +125,7 @@ describe('a log on its way to another thread', () => {
     expect(read).to.be.below(FRAMES / 2);
   });
 
-  it('ends with what reading it threw', async () => {
+  it('ends with the error of the log', async () => {
     const outcome = await run(0, 5, {
       // biome-ignore lint/correctness/useYield: it breaks before there is anything to yield.
       read: async function* () {

@@ -1,4 +1,4 @@
-/** Searches of the past against what was answered when it was the present, by a collection that took each write alone. */
+/** Searches of the past compared with the answers at that time, by a collection that received each write alone. */
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import type { Filter } from '../../../../shared/model/filter.js';
@@ -39,7 +39,7 @@ type Search = Omit<SearchCall, 'op' | 'query' | 'k'>;
 const atLeast = (value: number): Filter => ({ op: 'test', path: ['n'], test: { kind: 'gte', value } });
 const GRAPH: GraphRerank = { weight: 0.5, seedCount: 2, maxDepth: 3, direction: 'both' };
 
-/** One of each option, and of all together. Ages are counted to `nowMs`. */
+/** One search with each option, and one with all. Ages are counted to `nowMs`. */
 function searches(nowMs: number): SearchCall[] {
   const decay = { halfLifeSecs: 5, nowMs };
   const options: Search[] = [
@@ -58,19 +58,22 @@ function searches(nowMs: number): SearchCall[] {
 const search = (collection: TestCollection, call: SearchCall): Promise<Results['search']> =>
   collection.hosted.run(call, soon()) as Promise<Results['search']>;
 
-/** What was answered after an event, and what the state then was. */
+/** Answers after an event, and the state at that time. */
 interface Moment {
   readonly timeMs: number;
   readonly answers: readonly Results['search'][];
   readonly stateHash: string;
 }
 
-/** Two collections of one history: one in frames as they come, one event a frame and looked at after each. */
+/**
+ * Two collections with one history: one with frames as they arise, one with one event in each frame and searches after
+ * each.
+ */
 class History {
   readonly clock = new SetClock(configOf(ID).createdAtMs);
   readonly logs = new ScriptedLogs();
   readonly #aloneLogs = new ScriptedLogs();
-  /** By events − 1. */
+  /** Moment after event n at index n − 1. */
   readonly moments: Moment[] = [];
   readonly receipts = new Map<number, string>();
   readonly #alone: TestCollection;
@@ -101,7 +104,7 @@ class History {
     await Promise.all([this.collection, this.#alone].map(({ hosted }) => hosted.close({ keep: true })));
   }
 
-  /** One event or none, where what it changes is not there: the same in both collections. */
+  /** Sends calls to both collections; each is one event, or none if its record is absent. */
   async #write(calls: readonly WriteCall[], as: 'batch' | 'together'): Promise<void> {
     for (const call of calls) {
       const [one] = await Promise.allSettled([this.#alone.write(call)]);
@@ -185,7 +188,7 @@ describe('a search of the past', () => {
   });
   afterEach(() => history.close());
 
-  /** The moment for ages that comes with the calls is a wrong one: the shard knows better. */
+  /** The calls carry a wrong time for ages, which the shard replaces. */
   async function expectAnswers(asOf: AsOf, logIndex: number): Promise<void> {
     const { timeMs, answers, stateHash } = history.moments[logIndex - 1]!;
     const told = await Promise.all(
@@ -200,7 +203,7 @@ describe('a search of the past', () => {
     expect(history.receipts.get(logIndex) ?? stateHash).to.equal(stateHash);
   }
 
-  it('answers as was answered then, with every option, in any order, and after a restart', async () => {
+  it('returns the answers of that time, with every option, in any order, and after a restart', async () => {
     await history.live(STEPS);
     const events = history.moments.length;
     expect((await replayedLog(history.logs.frames(ID))).stateHash).to.equal(history.moments.at(-1)?.stateHash);
@@ -218,7 +221,7 @@ describe('a search of the past', () => {
     }
   });
 
-  it('stays what it was while the collection is written to', async () => {
+  it('returns equal answers while the collection is written to', async () => {
     await history.live(30);
     const asked = [5, 17, history.moments.length];
     for (const logIndex of asked) await expectAnswers({ logIndex }, logIndex);
@@ -226,7 +229,7 @@ describe('a search of the past', () => {
     for (const logIndex of asked) await expectAnswers({ logIndex }, logIndex);
   });
 
-  it('by time means the last event at or before the instant', async () => {
+  it('for an instant uses the last event at or before it', async () => {
     await history.live(80);
     const { moments } = history;
     const { createdAtMs } = configOf(ID);
@@ -249,7 +252,7 @@ describe('a search of the past', () => {
     expect(asOf).to.include({ logIndex: 0, timeMs: null });
   });
 
-  it('of no event is empty and known by one hash, whether or not anything was written since', async () => {
+  it('before the first event is empty, with one state hash at any time', async () => {
     const asOf = { logIndex: 0 };
     const before = await Promise.all(
       searches(systemClock.nowMs()).map((call) => search(history.collection, { ...call, asOf })),

@@ -1,4 +1,4 @@
-/** Log proofs recomputed plainly from RFC 9162, sections 2.1.1 to 2.1.4, over all leaves, with nothing of the engine's. */
+/** Log proofs computed directly by RFC 9162, sections 2.1.1 to 2.1.4, over all leaves, without code of the engine. */
 import { hash, toHex } from '../../../../shared/hashing/hash.js';
 
 export const H = (...parts: readonly Uint8Array[]): Buffer => Buffer.from(hash(Buffer.concat(parts)));
@@ -40,7 +40,7 @@ export function subproof(m: number, leaves: readonly Buffer[]): Buffer[] {
 const piecesOf = (bytes: Uint8Array): Buffer[] =>
   Array.from({ length: bytes.length / 32 }, (_, i) => Buffer.from(bytes.subarray(32 * i, 32 * i + 32)));
 
-/** The root that the path leads to (section 2.1.3.2); undefined where it is too short or too long. */
+/** The root that the path leads to (section 2.1.3.2); undefined if the path is too short or too long. */
 export function checkInclusion(leaf: Uint8Array, index: number, size: number, path: Uint8Array): string | undefined {
   let fn = index;
   let sn = size - 1;
@@ -60,7 +60,7 @@ export function checkInclusion(leaf: Uint8Array, index: number, size: number, pa
   return sn === 0 ? rootOf(size, r) : undefined;
 }
 
-/** Whether the nodes lead to both roots (section 2.1.4.2, the first of them always being there). */
+/** Whether the nodes lead to both roots (section 2.1.4.2, where the first node is always present). */
 export function checkConsistency(
   first: number,
   second: number,

@@ -20,7 +20,7 @@ describe('the log tree', () => {
   const tree = treeOf(leaves);
   const roots = Array.from({ length: LOG_MAX + 1 }, (_, size) => toHex(tree.root(size)));
 
-  it('has the root of RFC 9162 at every size, whatever comes later', () => {
+  it('has the root of RFC 9162 at every size, also after later appends', () => {
     for (let size = 0; size <= LOG_MAX; size++) {
       expect(roots[size], `size ${size}`).to.equal(logRootOf(leaves.slice(0, size)));
       expect(toHex(treeOf(leaves.slice(0, size)).root(size))).to.equal(roots[size]);
@@ -29,14 +29,14 @@ describe('the log tree', () => {
     expect(roots[0]).to.equal(toHex(H(Buffer.of(2), Buffer.alloc(8), Buffer.alloc(32))));
   });
 
-  it('shows each event in each log that has it, and in no other place', () => {
+  it('proves each event at its place in each log that has it, and at no other place', () => {
     for (let size = 1; size <= LOG_MAX; size++)
       for (let sequence = 0; sequence < size; sequence++) {
         const path = tree.path(sequence, size);
         const what = `event ${sequence} in ${size}`;
         expect(checkInclusion(leaves[sequence]!, sequence, size, path), what).to.equal(roots[size]);
         expect(path.length / 32, what).to.be.at.most(Math.ceil(Math.log2(size)));
-        // A path of another length is refused; one of the same leads elsewhere.
+        // A path of another length is refused; one of equal length leads elsewhere.
         for (const other of [sequence - 1, sequence + 1, size - 1])
           if (other !== sequence && other >= 0 && other < size)
             expect(checkInclusion(leaves[sequence]!, other, size, path), `${what}, told as ${other}`).to.not.equal(
@@ -45,7 +45,7 @@ describe('the log tree', () => {
       }
   });
 
-  it('shows each log to be the beginning of each later one, node by node as RFC 9162 has it', () => {
+  it('proves each log to be a prefix of each later one, with the nodes of RFC 9162', () => {
     for (let to = 0; to <= LOG_MAX; to++)
       for (let from = 0; from <= to; from++) {
         const nodes = tree.consistency(from, to);
@@ -56,14 +56,14 @@ describe('the log tree', () => {
       }
   });
 
-  it('never shows one history in another', () => {
+  it('proves no event or prefix of another history', () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 300; round++) {
       const to = 2 + random.int(LOG_MAX - 1);
       const from = 1 + random.int(to - 1);
       const changed = random.int(from);
       const other = leaves.slice(0, to);
-      // From one event on it is another history: every chain head after it differs too.
+      // Another history from one event on: every later chain head differs too.
       const forked = [...other.slice(0, changed), ...heads(`fork ${round}`, to - changed)];
       const its = treeOf(forked);
       const what = `round ${round}: ${from} of ${to}, forked at ${changed}`;
@@ -82,7 +82,7 @@ describe('the log tree', () => {
     }
   });
 
-  it('shows nothing with any bit of a proof flipped', () => {
+  it('proves nothing with any bit of a proof flipped', () => {
     for (const [from, to] of [
       [6, 7],
       [4, 13],
@@ -103,7 +103,7 @@ describe('the log tree', () => {
     }
   });
 
-  it('refuses what is not in it', () => {
+  it('refuses sizes and sequences beyond its own', () => {
     for (const act of [
       () => tree.path(70, 70),
       () => tree.path(3, 71),

@@ -33,12 +33,12 @@ const replaced = (leaves: ReadonlyMap<number, Uint8Array>): Overrides => ({
   follow: function* () {},
 });
 
-/** Leaves, some of them absent, so that absent parts of all sizes come up. */
+/** Leaves of which some are absent, so that there are absent subtrees of all sizes. */
 const randomLeaves = (random: SeededRandom, count: number): Buffer[] =>
   Array.from({ length: count }, (_, i) => (random.next() < 0.3 ? Buffer.alloc(32) : leafOf(i)));
 
 describe('the Merkle tree', () => {
-  it('is the tree of RFC 6962 at every size up to 70, grown one leaf at a time', () => {
+  it('equals the tree of RFC 6962 at every size up to 70, grown one leaf at a time', () => {
     const tree = new MerkleTree(hashStateNode);
     const leaves: Buffer[] = [];
     expectSame(tree, leaves, []);
@@ -49,7 +49,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('hashes each node once, however the leaves arrive', () => {
+  it('hashes each node once, for leaves in pieces of any size', () => {
     for (const pieces of [[1000], [1, 999], [511, 2, 487], Array.from({ length: 1000 }, () => 1)]) {
       let hashed = 0;
       const tree = new MerkleTree((children) => {
@@ -63,7 +63,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('is the same tree through random appends, batches and changes', () => {
+  it('equals a fresh tree after random appends, batches and changes', () => {
     const random = seededRandom(testSeed());
     const tree = new MerkleTree(hashStateNode);
     const leaves: Buffer[] = [];
@@ -81,7 +81,7 @@ describe('the Merkle tree', () => {
     expectSame(tree, leaves, [0, random.int(leaves.length)]);
   });
 
-  it('tells any smaller tree with any leaves replaced, and stays as it is', () => {
+  it('computes any smaller tree with any leaves replaced, without changing itself', () => {
     const random = seededRandom(testSeed());
     const leaves = randomLeaves(random, 300);
     const tree = treeOf(leaves);
@@ -100,7 +100,7 @@ describe('the Merkle tree', () => {
     expectSame(tree, leaves, [0, 150, 299]);
   });
 
-  it('leads from each leaf over its path to the hash, and from the last path to the tree before it', () => {
+  it('leads from each leaf over its path to the hash, and to the previous tree', () => {
     const leaves = Array.from({ length: 70 }, (_, i) => leafOf(i));
     for (let size = 1; size <= leaves.length; size++) {
       const tree = treeOf(leaves.slice(0, size));
@@ -112,7 +112,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('stays the same tree as its storage grows, in batches of any size', () => {
+  it('stays correct as its storage grows, in batches of any size', () => {
     for (const batch of [1, 1_000, 4_095, 9_001]) {
       const tree = new MerkleTree(hashStateNode);
       const leaves = Array.from({ length: 9_001 }, (_, i) => leafOf(i));
@@ -126,12 +126,12 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('takes nothing for hashed that is absent', () => {
+  it('treats an absent subtree as absent, not as a hash', () => {
     const absent = treeOf(Array.from({ length: 100 }, () => EMPTY_HASH));
     expect(toHex(absent.mth())).to.equal('00'.repeat(32));
   });
 
-  it('keeps what it was given: leaves are copied in and out', () => {
+  it('copies leaves in and out', () => {
     const leaf = leafOf(1);
     const tree = treeOf([leaf, leafOf(2)]);
     leaf.fill(0);
@@ -143,7 +143,7 @@ describe('the Merkle tree', () => {
     expectSame(tree, [leafOf(1), leafOf(2)], [0, 1]);
   });
 
-  it('refuses what is not in it', () => {
+  it('refuses indices and sizes beyond its own', () => {
     const tree = treeOf([leafOf(1), leafOf(2)]);
     for (const act of [
       () => tree.leaf(2),
@@ -168,13 +168,13 @@ describe('the state tree', () => {
     expect(toHex(tree.root())).to.equal('87abd1239c4d36bbccc3726a944ed83f670a4bf02a21d3033a1e4b2c60123735');
   });
 
-  it('gives large records the same leaf as small ones would get: nothing of one stays for the next', () => {
+  it('gives a record the same leaf after a large record', () => {
     const large = leafHash({ ...record(1), vector: new Uint8Array(131_072).fill(7), text: Buffer.alloc(70_000, 'x') });
     expect(toHex(leafHash(record(1)))).to.equal(toHex(leaves[0]!));
     expect(toHex(large)).to.not.equal(toHex(leaves[0]!));
   });
 
-  it('remembers every past root and what each write did', () => {
+  it('computes every past root and the effect of each write', () => {
     const random = seededRandom(testSeed());
     const tree = new StateTree();
     const now: Buffer[] = [];
@@ -201,7 +201,7 @@ describe('the state tree', () => {
     expect(toHex(tree.root())).to.equal(toHex(stateRoot(BigInt(now.length), treeHash(now))));
   });
 
-  it('tells a past write while others are made, as it was', async () => {
+  it('computes a past write correctly while others are made', async () => {
     const random = seededRandom(testSeed());
     const tree = new StateTree();
     const size = 5_000;

@@ -75,12 +75,12 @@ const valuesOf = ({ record: values }: Pick<Write, 'record'>): RecordValues | 'de
         insertedMs: BigInt(values.insertedMs),
       };
 
-describe('receipts', () => {
-  it('are made as documented, for an insert and for a change', () => {
+describe('a receipt', () => {
+  it('is made as documented, for an insert and for a change', () => {
     expect(sampleReceipts()).to.deep.equal({ inserted: INSERTED, deleted: DELETED });
   });
 
-  it('check from their own bytes, and against the record', () => {
+  it('verifies from its own bytes, and against the record', () => {
     const seventh = valuesOf({ record: RECORDS[6]! }) as RecordValues;
     expect(verifyReceipt(INSERTED)).to.deep.equal([]);
     expect(verifyReceipt(INSERTED, seventh)).to.deep.equal([]);
@@ -106,7 +106,7 @@ describe('receipts', () => {
     ['an insert', INSERTED],
     ['a change', DELETED],
   ] as const) {
-    it(`of ${name} fail with any bit of the proof flipped`, () => {
+    it(`for ${name} fails with any bit of the proof flipped`, () => {
       const bytes = Buffer.from(receipt.proof, 'base64url');
       for (let bit = 0; bit < bytes.length * 8; bit++) {
         bytes[bit >> 3]! ^= 1 << (bit & 7);
@@ -116,7 +116,7 @@ describe('receipts', () => {
       }
     });
 
-    it(`of ${name} fail with the proof cut, lengthened or written another way`, () => {
+    it(`for ${name} fails with the proof cut, lengthened or encoded otherwise`, () => {
       const bytes = Buffer.from(receipt.proof, 'base64url');
       for (let length = 0; length < bytes.length; length++)
         expect(verifyReceipt({ ...receipt, proof: bytes.subarray(0, length).toString('base64url') })).to.have.length(1);
@@ -127,7 +127,7 @@ describe('receipts', () => {
         expect(verifyReceipt({ ...receipt, proof: written }), written).to.have.length(1);
     });
 
-    it(`of ${name} fail with any field changed`, () => {
+    it(`for ${name} fails with any field changed`, () => {
       const flipped = (text: string): string => (text.startsWith('0') ? '1' : '0') + text.slice(1);
       for (const changed of [
         { record_id: receipt.record_id + 1 },
@@ -144,7 +144,7 @@ describe('receipts', () => {
     });
   }
 
-  it('of one write do not pass for another', () => {
+  it('does not verify with the proof of another write', () => {
     expect(verifyReceipt({ ...INSERTED, proof: DELETED.proof })).to.have.length.greaterThan(1);
     expect(verifyReceipt({ ...DELETED, old_root: INSERTED.old_root })).to.deep.equal([
       'the proof does not lead to old_root',
@@ -153,7 +153,7 @@ describe('receipts', () => {
 });
 
 describe('a random history', () => {
-  it('verifies whole, leads to the engine’s state, and proves each of its writes at any later time', async () => {
+  it("verifies, leads to the engine's state, and proves each write at any later time", async () => {
     const random = seededRandom(testSeed());
     const history = new History(random);
     while (history.writes.length < 400) await history.commit(1 + random.int(random.pick([1, 5, 60])));

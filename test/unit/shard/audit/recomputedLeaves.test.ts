@@ -8,7 +8,7 @@ import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 const leafOf = (number: number): Buffer => Buffer.from(hash(Buffer.from(`leaf ${number}`)));
 
-/** Leaves, and trees over them: one that hashes them anew, which is to look up a leaf here, and one that keeps them. */
+/** Leaves, and two trees over them: one that recomputes leaves, here by a lookup, and one that stores them. */
 class Both {
   readonly now: Buffer[] = [];
   read = 0;
@@ -34,8 +34,8 @@ class Both {
   }
 }
 
-describe('a tree that hashes its leaves anew', () => {
-  it('is the tree that keeps them, through random appends, changes and reads of the past', () => {
+describe('a state tree that recomputes its leaves', () => {
+  it('equals the tree that stores them, through random appends, changes and past reads', () => {
     const random = seededRandom(testSeed());
     const both = new Both();
     const writes: { index: number; leaves: number }[] = [];
@@ -62,7 +62,7 @@ describe('a tree that hashes its leaves anew', () => {
     expect(toHex(both.anew.mth())).to.equal(toHex(treeHash(both.now)));
   });
 
-  it('tells a past write while others are made', () => {
+  it('computes a past write correctly while others are made', () => {
     const random = seededRandom(testSeed());
     const both = new Both();
     const size = 1_000;
@@ -83,7 +83,7 @@ describe('a tree that hashes its leaves anew', () => {
     expect(step.value).to.deep.equal(wanted);
   });
 
-  it('reads no content for appends and the receipts of new records', () => {
+  it('reads no content for appends and for receipts of new records', () => {
     const both = new Both();
     for (let sequence = 1; sequence <= 1_000; sequence++) {
       both.append(leafOf(sequence));
@@ -95,7 +95,7 @@ describe('a tree that hashes its leaves anew', () => {
     expect(both.read, 'the leaves of a group').to.equal(4);
   });
 
-  it('takes over a tree of any size', () => {
+  it('adopts a tree of any size', () => {
     for (const size of [...Array(20).keys(), 1_023, 1_024, 1_025, 2_048, 2_101]) {
       const now = Array.from({ length: size }, (_, i) => leafOf(i));
       const other = new StateTree();
@@ -114,7 +114,7 @@ describe('a tree that hashes its leaves anew', () => {
     }
   });
 
-  it('notices content that has changed unasked, before it hashes it into a node', () => {
+  it('detects a leaf that changed without a call, before it is hashed into a node', () => {
     const both = new Both();
     for (let i = 0; i < 500; i++) both.append(leafOf(i));
     const root = toHex(both.anew.root());

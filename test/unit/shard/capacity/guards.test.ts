@@ -1,4 +1,4 @@
-/** A shard short of memory, and a store that is nearly full: who may write, and what goes on. */
+/** The memory guard of a shard and the guard of the store: refused writes, and calls that continue. */
 import { expect } from 'chai';
 import { MemoryGuard, processMemory } from '../../../../shard/capacity/memoryGuard.js';
 import { StoreGuard } from '../../../../shard/capacity/storeGuard.js';
@@ -12,7 +12,7 @@ import { configOf, Engine, fixed, memoryGuardOf, soon, storeGuardOf } from '../.
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
 describe('the memory guard of a shard', () => {
-  it('refuses writes from 85 % on, and takes them again below 80 %', () => {
+  it('refuses writes from 85 % on, and accepts them again below 80 %', () => {
     let used = 0;
     const guard = memoryGuardOf(() => used);
     const isFullAt = (percent: number): boolean => {
@@ -27,7 +27,7 @@ describe('the memory guard of a shard', () => {
       .that.includes({ code: 'unavailable', retryAfterSecs: 1, reason: 'memory' });
   });
 
-  it('counts the heap of JavaScript by its own limit', () => {
+  it('compares the JavaScript heap with its own limit', () => {
     let heapBytes = 80;
     let ms = 0;
     const guard = new MemoryGuard({
@@ -44,7 +44,7 @@ describe('the memory guard of a shard', () => {
     expect(guard.isFull).to.equal(true);
   });
 
-  it('opens no collection that would not fit, and counts those that are being opened', async () => {
+  it('opens no collection that would not fit, and counts the ones being opened', async () => {
     const guard = memoryGuardOf(() => 50);
     let end: () => void = () => undefined;
     const first = guard.opening(30, () => new Promise<void>((resolve) => (end = resolve)));
@@ -57,14 +57,14 @@ describe('the memory guard of a shard', () => {
     expect(guard.usedBytes).to.equal(50);
   });
 
-  it('reads the memory of this process, which is less than that of the system', () => {
+  it('reads the memory of this process, which is below that of the system', () => {
     const { usedBytes, heapBytes, heapLimitBytes } = processMemory(() => 0);
     expect(usedBytes).to.be.within(20e6, systemMemoryBytes());
     expect(heapBytes).to.be.within(5e6, heapLimitBytes);
     expect(processMemory(() => -1e15).usedBytes).to.equal(0);
   });
 
-  it('lets searches, deletes and shreds of a collection go on, and refuses whatever makes it grow', async () => {
+  it('lets a collection search, delete and shred, and refuses every call that makes it grow', async () => {
     let used = 0;
     const memoryGuard = memoryGuardOf(() => used);
     const collection = new Engine(new ScriptedLogs(), { memoryGuard }).host(configOf(1));
@@ -95,7 +95,7 @@ describe('the memory guard of a shard', () => {
     expect(await collection.insert([5, 6])).to.include({ id: 3 });
   });
 
-  it('keeps a shard that comes back with little memory from opening more than it can hold', async () => {
+  it('stops a restarted shard with little memory from opening more than it has room for', async () => {
     const logs = new ScriptedLogs();
     const reached = new MemoryBucket({ logger: silentLogger });
     const first = new Engine(logs, { reached, notesEveryMs: 1 }).host(configOf(1));
@@ -106,7 +106,7 @@ describe('the memory guard of a shard', () => {
     const again = new Engine(logs, { reached, memoryGuard }).host(configOf(1));
     await expectCode(again.found(), 'unavailable');
     expect(again.hosted.openCollection).to.equal(undefined);
-    // The record takes more than the guard's 100 bytes: only a larger memory opens it.
+    // The record takes more than the guard's 100 bytes, so it opens only with more memory.
     used = -1_000;
     memoryGuard.sample();
     expect(await again.found()).to.deep.equal([1]);
@@ -136,7 +136,7 @@ describe('the store guard', () => {
       }
     });
 
-  it('refuses those with a fair share or more from 85 % on, and all from 95 % on', async () => {
+  it('refuses projects at or above their fair share from 85 % on, and all from 95 % on', async () => {
     let used = 84;
     const projects = ['large', 'fair', 'small', 'new'];
     const guard = await guardOf({ large: 170, fair: 100, small: 30 }, () => used);
@@ -158,7 +158,7 @@ describe('the store guard', () => {
     await guard.stop();
   });
 
-  it('follows what projects reserve and free', async () => {
+  it('follows the reservations of projects', async () => {
     const quota = new MemoryBucket({ logger: silentLogger });
     const guard = storeGuardOf(() => 90);
     await guard.start(quota);
@@ -171,7 +171,7 @@ describe('the store guard', () => {
     await guard.stop();
   });
 
-  it('is off where no limit is known, and keeps what it knew while the store does not answer', async () => {
+  it('is off without a limit, and keeps its last reading while the store does not answer', async () => {
     const quota = new MemoryBucket({ logger: silentLogger });
     let answer: () => { usedBytes: number | undefined; freeBytes: number | undefined } = () => ({
       usedBytes: 90,
@@ -181,7 +181,7 @@ describe('the store guard', () => {
     await guard.start(quota);
     await quota.create('a.bytes', { 1: 90 });
     expect(writers(guard, ['a'])).to.deep.equal(['a']);
-    // The disk of a standalone node: what its projects have, and what is free.
+    // The disk of a standalone node: bytes of its projects, and free bytes.
     answer = () => ({ usedBytes: undefined, freeBytes: 10 });
     await guard.sample();
     expect([guard.usedBytes, guard.limitBytes]).to.deep.equal([90, 100]);
@@ -194,7 +194,7 @@ describe('the store guard', () => {
     await guard.stop();
   });
 
-  it('reads how full the store is in each round with writes or refusals, and at rest in one of ten', async () => {
+  it('reads the use of the store in each round with writes or refusals, and otherwise in every tenth', async () => {
     let reads = 0;
     let used = 50;
     const guard = storeGuardOf(() => {
@@ -217,7 +217,7 @@ describe('the store guard', () => {
     await guard.stop();
   });
 
-  it('takes deletes and shreds of a collection at the end', async () => {
+  it('accepts deletes and shreds of a collection when the store is full', async () => {
     let used = 0;
     const storeGuard = storeGuardOf(() => used);
     await storeGuard.start(new MemoryBucket({ logger: silentLogger }));

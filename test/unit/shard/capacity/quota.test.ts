@@ -1,4 +1,4 @@
-/** One record capacity for a project whose collections lie on several shards. */
+/** The record quota of a project whose collections are on several shards. */
 import { expect } from 'chai';
 import type { Bucket, BucketValue, Entry } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
@@ -19,7 +19,7 @@ const COLLECTIONS = 6;
 const CAPACITY_BYTES = 1_000_000;
 const SHARDS = ['s1', 's2', 's3'] as const;
 
-/** A bucket far away: answers come in any order. Watches that the sum of a ledger never exceeds the capacity. */
+/** A remote bucket that answers in any order. Asserts that the sum of a ledger never exceeds the quota. */
 class FarBucket implements Bucket {
   readonly near = new MemoryBucket({ logger: silentLogger });
   reads = 0;
@@ -75,7 +75,7 @@ class FarBucket implements Bucket {
 const sumOf = (ledger: BucketValue): number =>
   Object.values(ledger as Record<string, number>).reduce((sum, one) => sum + one, 0);
 
-/** Shards over one bucket and one transport; collection n lies on shard n mod 3. */
+/** Shards over one bucket and one transport; collection n is on shard n mod 3. */
 class Cluster {
   readonly bucket: FarBucket;
   readonly collections: TestCollection[] = [];
@@ -120,8 +120,8 @@ class Cluster {
   }
 }
 
-describe('the capacity of a project', () => {
-  it('is filled to the last record, and never beyond, whoever inserts when', async () => {
+describe('the record quota of a project', () => {
+  it('is filled to the last record and never exceeded, by concurrent inserts on any shard', async () => {
     const seed = testSeed();
     for (let round = 0; round < 8; round++) {
       const random = seededRandom(seed + round);
@@ -147,7 +147,7 @@ describe('the capacity of a project', () => {
     }
   });
 
-  it('is refused only where the project is full, after every insert, batch and deletion', async () => {
+  it('is refused only when the project is full, after every insert, batch and deletion', async () => {
     const random = seededRandom(testSeed());
     const capacity = 200;
     const cluster = await Cluster.start(random, capacity);
@@ -177,7 +177,7 @@ describe('the capacity of a project', () => {
     expect(refused).to.be.above(0);
   });
 
-  it('is not called exhausted where a shard could not be asked for what it does not use', async () => {
+  it('is not reported as exhausted if a shard with unused reservations does not answer', async () => {
     const cluster = await Cluster.start(seededRandom(testSeed()), 100);
     const [one, two] = cluster.collections as [TestCollection, TestCollection];
     await one.insert([1, 0]);
@@ -185,11 +185,11 @@ describe('the capacity of a project', () => {
     await cluster.silence(1);
     const error = await expectCode(two.batch(Array.from({ length: 99 }, () => [2, 0])), 'unavailable');
     expect(error.retryAfterSecs).to.equal(1);
-    // What there is room for in any case is taken.
+    // A batch that fits without that shard is accepted.
     expect(await two.batch([[3, 0]])).to.deep.equal([1]);
   });
 
-  it('a trim gives back what is not used, of this shard’s collections and no others', async () => {
+  it("is released by a trim up to the use of this shard's collections only", async () => {
     const bucket = new MemoryBucket({ logger: silentLogger });
     const [one, two] = ['s1', 's2'].map((shard) => new Engine(new ScriptedLogs(), { capacity: 1_000, bucket, shard }));
     await one!.host(configOf(1)).batch(Array.from({ length: 10 }, () => [1, 1]));
@@ -219,7 +219,7 @@ describe('the capacity of a project', () => {
     await trimmed;
   });
 
-  it('asks the bucket only when what it has is used up', async () => {
+  it('needs the bucket only when the reservation is used up', async () => {
     const cluster = await Cluster.start(seededRandom(testSeed()), 1_000_000);
     const [one] = cluster.collections as [TestCollection];
     await one.insert([1, 0]);
@@ -228,7 +228,7 @@ describe('the capacity of a project', () => {
     expect(cluster.bucket.reads).to.equal(reads);
   });
 
-  it('a deleted collection gives back all it had', async () => {
+  it('is released completely by a deleted collection', async () => {
     const bucket = new MemoryBucket({ logger: silentLogger });
     const reservations = new Reservations(bucket, {
       maxRecords: 10,
@@ -246,7 +246,7 @@ describe('the capacity of a project', () => {
     await reservations.lower(PROJECT, 2, { records: 3, bytes: 7 });
     expect((await bucket.get(PROJECT))?.value).to.deep.equal({ 2: 3 });
     expect((await bucket.get(`${PROJECT}.bytes`))?.value).to.deep.equal({ 2: 7 });
-    // Beyond what 32 bits hold, with slack.
+    // More than 32 bits, with slack.
     expect(await reservations.raise('bytes', 'large', 1, 8_000_000_000)).to.be.within(8_200_000_000, 9_000_000_000);
   });
 });

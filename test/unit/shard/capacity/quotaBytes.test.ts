@@ -1,4 +1,4 @@
-/** The quota of bytes: what is counted, what is refused, and what is free again. */
+/** The byte quota: counted bytes, refused writes, and freed bytes. */
 import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { silentLogger } from '../../../../shared/logger.js';
@@ -16,16 +16,16 @@ import {
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
 const VECTOR_BYTES = 8;
-/** Around the events of a frame. */
+/** Bytes of a frame around its events. */
 const FRAME_BYTES = 112;
-/** The length of an event, and an insert or update without vector, metadata and text. */
+/** Length of an event, of an insert or update without vector, metadata and text. */
 const INSERT_BYTES = 4 + 72;
 const UPDATE_BYTES = 4 + 40;
 const DELETE_BYTES = 4 + 32;
 const ENCRYPTED_BYTES = 4 + 96;
 const KEY = 'ab'.repeat(16);
 
-/** Collections on one shard, with the bytes that they must hold. */
+/** Collections on one shard, with their expected bytes. */
 class Held {
   readonly logs = new ScriptedLogs();
   readonly bucket = new MemoryBucket({ logger: silentLogger });
@@ -39,7 +39,7 @@ class Held {
     this.collections = this.open();
   }
 
-  /** A shard that has just started over the same logs. */
+  /** Opens the collections on a new shard over the same logs. */
   open(): TestCollection[] {
     const engine = new Engine(this.logs, { bucket: this.bucket, reached: this.reached, ...this.options });
     this.collections = Array.from({ length: this.count }, (_, i) => engine.host(configOf(i + 1)));
@@ -77,8 +77,8 @@ const encrypted = (payload: string, keyId = KEY) =>
     requestId: null,
   }) as const;
 
-describe('the quota of bytes of a project', () => {
-  it('counts vectors, metadata, texts and payloads of what is held, and every byte of the log', async () => {
+describe('the byte quota of a project', () => {
+  it('counts stored vectors, metadata, texts and payloads, and every byte of the log', async () => {
     const rig = new Held({});
     await rig.one.insert([1, 2], { metadata: json(10), text: 'é' });
     const held = { vectors: 8, metadata: json(10).length, texts: 2, payloads: 0 };
@@ -89,7 +89,7 @@ describe('the quota of bytes of a project', () => {
     expect((await rig.one.hosted.count()).logBytes).to.equal(logBytes + FRAME_BYTES + UPDATE_BYTES + json(3).length);
     await rig.one.write(encrypted('secret'));
     expect(await rig.held()).to.include({ payloads: 6 + 16 });
-    // A search of the past finds it still.
+    // A search of the past can still find the record.
     await rig.one.write({ op: 'softDelete', id: 1 });
     expect(await rig.held()).to.include({ vectors: 8, metadata: json(3).length, texts: 2 });
     await rig.one.write({ op: 'delete', id: 1 });
@@ -97,12 +97,12 @@ describe('the quota of bytes of a project', () => {
     await rig.one.write(encrypted('more', '01'.repeat(16)));
     await rig.one.write({ op: 'shredKey', keyId: KEY });
     expect(await rig.held()).to.include({ payloads: 4 + 16 });
-    // It was freed by the shred already.
+    // The shred has already freed it.
     await rig.one.write({ op: 'delete', id: 2 });
     expect(await rig.held()).to.include({ payloads: 4 + 16 });
   });
 
-  it('is filled to the last byte and never beyond, and a refusal says how full it is', async () => {
+  it('is filled to the last byte and never exceeded, and a refusal names its use', async () => {
     const probe = new Held({});
     await probe.one.insert([1, 2], { metadata: json(1) });
     const first = await probe.total();
@@ -122,7 +122,7 @@ describe('the quota of bytes of a project', () => {
     expect(await short.one.records()).to.equal(1);
   });
 
-  it('leaves room for the deletes that share a frame with what grows', async () => {
+  it('leaves room for deletes that share a frame with growing writes', async () => {
     const probe = new Held({});
     await probe.one.insert([1, 2]);
     const both = FRAME_BYTES + DELETE_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
@@ -132,7 +132,7 @@ describe('the quota of bytes of a project', () => {
     expect(await rig.total(), 'in one frame, filled to the last byte').to.equal((await probe.total()) + both);
   });
 
-  it('is refused only where the project is full, after every kind of write', async () => {
+  it('refuses only when the project is full, after every kind of write', async () => {
     const random = seededRandom(testSeed());
     const capacityBytes = 40_000;
     const rig = new Held({ capacityBytes }, 3);
@@ -160,14 +160,14 @@ describe('the quota of bytes of a project', () => {
         expect(before + FRAME_BYTES + genesis + bytes, `step ${step}`).to.be.above(capacityBytes);
       }
       if (bytes === 0) inDeletes += FRAME_BYTES + DELETE_BYTES;
-      // Deletes are taken beyond the quota, and so is metadata that is replaced by less of it, but for its frame.
+      // Deletes may exceed the quota. Metadata replaced by shorter metadata may exceed it by its frame.
       expect(after).to.be.at.most(Math.max(capacityBytes + inDeletes, before + FRAME_BYTES));
       expect(await rig.reserved()).to.be.at.most(capacityBytes);
     }
     expect(refused).to.be.above(10);
   });
 
-  it('takes deletes and shreds when it is full, and what they free', async () => {
+  it('accepts deletes and shreds when it is full, and then the bytes that they free', async () => {
     const rig = new Held({ capacityBytes: 3_000 });
     await rig.one.insert([1, 2], { metadata: json(700) });
     await rig.one.write(encrypted('x'.repeat(100)));
@@ -185,7 +185,7 @@ describe('the quota of bytes of a project', () => {
     expect((await rig.one.hosted.count()).sequence).to.be.above(before.sequence + 1);
   });
 
-  it('of a collection that is not open is counted from its watermark, and where that is behind, from its log', async () => {
+  it('counts a closed collection by its watermark, or by its log if the watermark is behind', async () => {
     const rig = new Held({ notesEveryMs: 1 });
     await rig.one.insert([1, 2], { metadata: json(10), text: 'words' });
     await rig.one.write(encrypted('secret'));
@@ -196,7 +196,7 @@ describe('the quota of bytes of a project', () => {
     expect(again!.hosted.openCollection, 'opened').to.equal(undefined);
 
     await again!.insert([3, 4]);
-    // Killed: the note is one write behind, or has no bytes, as those of earlier versions.
+    // Killed: the note is one write behind, or has no byte counts, like notes of earlier versions.
     const { value, revision } = (await rig.reached.get('1'))!;
     await rig.reached.update('1', { sequence: 1, chain_head: (value as { chain_head: string }).chain_head }, revision);
     const killed = new Held({ notesEveryMs: 1_000_000 });
@@ -205,7 +205,7 @@ describe('the quota of bytes of a project', () => {
     expect(behind.hosted.openCollection, 'opened').not.to.equal(undefined);
   });
 
-  it('keeps out a second collection until the first is trimmed, also one that is not open', async () => {
+  it('blocks a second collection until a trim of the first, also if that one is closed', async () => {
     const rig = new Held({ capacityBytes: 5_000, notesEveryMs: 1 }, 2);
     await rig.one.insert([1, 2], { metadata: json(500) });
     const total = await rig.total();
@@ -222,7 +222,7 @@ describe('the quota of bytes of a project', () => {
   });
 });
 
-/** `bytes`: what the write adds at most, without its frame. */
+/** A random write. `bytes` is its maximum growth without the frame. */
 function randomWrite(
   random: SeededRandom,
   collection: TestCollection,

@@ -1,4 +1,7 @@
-/** Appends that are stored after their writer has given up: what they bring stays reserved until they cannot come any more. */
+/**
+ * Late appends, which are stored after their writer has reported a failure: their growth stays reserved while they may
+ * still arrive.
+ */
 import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
@@ -13,7 +16,7 @@ const CAPACITY = 1_000;
 const ROWS = 5;
 const [OF, OTHER] = [1, 2];
 
-describe('what a late append brings', () => {
+describe('the growth of a late append', () => {
   let bucket: MemoryBucket;
   let logs: ScriptedLogs;
   let laterMs: number;
@@ -38,12 +41,12 @@ describe('what a late append brings', () => {
     await expectCode(insert(collection, ROWS), 'unavailable');
   };
 
-  it('stays reserved until another append has taken its place', async () => {
+  it('stays reserved until another append has taken its position', async () => {
     const engine = shard();
     const collection = engine.host(configOf(OF));
     await insert(collection, 1);
     await insertLate(collection);
-    // The next commit learns that the frame is not there now, and is not stored either.
+    // The next commit learns that the frame is absent, and is not stored either.
     logs.fates.push('lost');
     await expectCode(insert(collection, 1), 'unavailable');
     await engine.context.quota.trim('p');
@@ -55,7 +58,7 @@ describe('what a late append brings', () => {
   });
 
   for (const lateMs of [LATE_MS, 0])
-    it(`is given back where it is not stored ${lateMs > 0 ? 'in time' : 'when the log is read, and cannot be later'}`, async () => {
+    it(`is released if the append is not stored ${lateMs > 0 ? 'in time' : 'when the log is read, and cannot be late'}`, async () => {
       logs.lateMs = lateMs;
       const engine = shard();
       const { context } = engine;
@@ -71,7 +74,7 @@ describe('what a late append brings', () => {
       expect(collection.hosted.mayGetAppends).to.equal(false);
     });
 
-  it('of one that cannot be read keeps no other from giving back', async () => {
+  it('in an unreadable collection does not keep other collections from releasing', async () => {
     const engine = shard();
     const [of, other] = [engine.host(configOf(OF)), engine.host(configOf(OTHER))];
     await insert(other, ROWS);
@@ -88,7 +91,7 @@ describe('what a late append brings', () => {
   });
 
   for (const isOpen of [true, false])
-    it(`stays reserved at the next owner, which has it ${isOpen ? 'open' : 'closed'}, and counts once it is there`, async () => {
+    it(`stays reserved at the next owner, with the collection ${isOpen ? 'open' : 'closed'}, and counts once it is stored`, async () => {
       const before = shard().host(configOf(OF));
       await insert(before, 1);
       await insertLate(before);
@@ -108,7 +111,7 @@ describe('what a late append brings', () => {
       expect(await next.records()).to.equal(1 + ROWS);
     });
 
-  it('is not waited for where the owner before has handed the collection over, or this one has written', async () => {
+  it('is not awaited after a handover by the former owner, or after a write of this one', async () => {
     const before = shard().host(configOf(OF));
     await insert(before, 1);
     expect(before.hosted.mayGetAppends).to.equal(false);

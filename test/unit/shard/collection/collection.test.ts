@@ -1,4 +1,4 @@
-/** A collection over the local logs: order, receipts, idempotency, capacity, and the same state from the same log. */
+/** A collection over local logs: order, receipts, idempotency, capacity, and equal states from equal logs. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ describe('a collection over its log', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('writes that wait together get ids and sequences in the order they came, in one frame', async () => {
+  it('gives concurrent writes ids and sequences in order of arrival, in one frame', async () => {
     await collection.insert([0, 0]);
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => collection.insert([i, i])));
     expect(answers.map(({ id }) => id)).to.deep.equal(Array.from({ length: 50 }, (_, i) => i + 2));
@@ -71,7 +71,7 @@ describe('a collection over its log', () => {
     });
   });
 
-  it('its receipts say what an independent replay of its frames finds', async () => {
+  it('returns receipts that agree with an independent replay of its frames', async () => {
     const receipts = await Promise.all([1, 2, 3].map((n) => collection.insert([n, 0])));
     await collection.write({ op: 'softDelete', id: 2 });
     await collection.write({ op: 'delete', id: 1 });
@@ -83,7 +83,7 @@ describe('a collection over its log', () => {
     expect(receipts.map((one) => one.receipt.sequence)).to.deep.equal([1, 2, 3]);
   });
 
-  it('answers the same receipts after a restart, those of long ago included', async () => {
+  it('returns equal receipts after a restart, also for old writes', async () => {
     const random = seededRandom(testSeed());
     const written = await randomLife(collection, random);
     const report = await replayedLog(await frames());
@@ -95,7 +95,7 @@ describe('a collection over its log', () => {
     expect(await collection.records()).to.equal(report.liveRecords + 1);
   });
 
-  it('a request id within one frame, one batch, and after a restart makes one record', async () => {
+  it('stores one record for a request id within a frame, a batch, and after a restart', async () => {
     const requestId = requestIdOf(1);
     const twice = await Promise.all([
       collection.insert([1, 1], { requestId }),
@@ -117,14 +117,14 @@ describe('a collection over its log', () => {
     expect(await collection.records()).to.equal(2);
   });
 
-  it('a request id counts even for a record deleted since', async () => {
+  it('remembers a request id also for a deleted record', async () => {
     const requestId = requestIdOf(1);
     const first = await collection.insert([1, 1], { requestId });
     await collection.write({ op: 'delete', id: 1 });
     expect(await collection.insert([1, 1], { requestId })).to.deep.equal({ ...first, deduplicated: true });
   });
 
-  it('remembers as many request ids as it is told to, the newest, also after a restart', async () => {
+  it('remembers the configured number of newest request ids, also after a restart', async () => {
     await restart({ dedupWindow: 3 });
     for (let n = 0; n < 5; n++) await collection.insert([n, 0], { requestId: requestIdOf(n) });
     for (let round = 0; round < 2; round++) {
@@ -132,19 +132,19 @@ describe('a collection over its log', () => {
       await restart({ dedupWindow: 3 });
     }
     expect(await collection.insert([0, 0], { requestId: requestIdOf(1) })).to.include({ id: 6, deduplicated: false });
-    // That one is the newest now, so the oldest of the three has made room.
+    // Request id 1 is the newest now, so the oldest of the three is dropped.
     expect((await collection.replay(requestIdOf(1))).record_id).to.equal(6);
     expect(await collection.insert([0, 0], { requestId: requestIdOf(2) })).to.include({ id: 7, deduplicated: false });
   });
 
-  it('a request id applied twice, by a window that was smaller then, counts as of the second time', async () => {
+  it('counts a request id as of its second use if a smaller window had dropped the first', async () => {
     await restart({ dedupWindow: 1 });
     for (const n of [0, 1, 0, 2]) await collection.insert([n, 0], { requestId: requestIdOf(n) });
     await restart({ dedupWindow: 2 });
     expect((await collection.replay(requestIdOf(0))).record_id).to.equal(3);
   });
 
-  it('deletes of one frame see one another', async () => {
+  it('applies deletes of one frame in order', async () => {
     await collection.batch([
       [1, 0],
       [2, 0],
@@ -176,7 +176,7 @@ describe('a collection over its log', () => {
     expect((await collection.insert([5, 0])).id).to.equal(5);
   });
 
-  it('a batch is committed whole or not at all, its neighbours in the frame in any case', async () => {
+  it('commits a batch whole or not at all, independently of its frame', async () => {
     await restart({ capacity: 3 });
     const rows = [
       [1, 0],
@@ -200,8 +200,8 @@ describe('a collection over its log', () => {
       filter: filterOf({ $or: [{ a: 1 }, { a: { gte: 2 } }, { a: 0 }] }),
     },
   ])
-    it(`${what} tells the sequence of what it sees, also while a frame is only half applied`, async () => {
-      // Every look at the clock finds that the slice is used up.
+    it(`in ${what} reports the sequence that it sees, also while a frame is half applied`, async () => {
+      // At every reading of the clock the slice is used up.
       let ms = 0;
       await restart({ clock: { ...systemClock, monotonicMs: () => (ms += 5) } });
       const sequences: number[] = [];
@@ -229,7 +229,7 @@ describe('a collection over its log', () => {
       expect(sequences.filter((sequence) => sequence > 0 && sequence < 200)).to.have.length.above(3);
     });
 
-  it('a full collection takes deletes, replays and what they make room for, in the same frame', async () => {
+  it('accepts deletes, replays and inserts into the freed places when full, in one frame', async () => {
     await restart({ capacity: 2 });
     const requestId = requestIdOf(1);
     await collection.insert([1, 0], { requestId });
@@ -243,13 +243,13 @@ describe('a collection over its log', () => {
     expect(replay).to.include({ id: 1, deduplicated: true });
     expect(third).to.include({ id: 3, deduplicated: false });
     await expectCode(collection.insert([4, 0]), 'capacity_exceeded');
-    // Hiding a record has freed its part already; deleting it for good frees nothing more.
+    // The soft delete has already freed the place; a permanent deletion frees no other.
     await collection.write({ op: 'delete', id: 2 });
     await expectCode(collection.insert([4, 0]), 'capacity_exceeded');
     expect(await collection.batch([])).to.deep.equal([]);
   });
 
-  it('a collection above a capacity that was lowered takes replays and empty batches', async () => {
+  it('above a lowered capacity accepts replays and empty batches', async () => {
     const requestId = requestIdOf(1);
     await collection.insert([1, 0], { requestId });
     await collection.batch([
@@ -263,7 +263,7 @@ describe('a collection over its log', () => {
   });
 });
 
-/** Inserts, batches and deletions at random; the receipts by request id. */
+/** Random inserts, batches and deletions. Returns the receipts by request id. */
 async function randomLife(collection: TestCollection, random: SeededRandom): Promise<Map<number, Receipt>> {
   const receipts = new Map<number, Receipt>();
   let records = 0;

@@ -1,4 +1,4 @@
-/** A collection whose log fails it: nothing is applied before it is durable, nothing is written twice, nothing is assumed. */
+/** A collection over a failing log: it applies nothing before it is durable, and writes nothing twice. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
@@ -23,7 +23,7 @@ describe('a collection whose log fails', () => {
   });
   afterEach(() => collection.hosted.close({ keep: true }));
 
-  it('shows nothing that is not durable; what waits meanwhile shares the next frame', async () => {
+  it('shows only durable writes, and combines waiting writes into the next frame', async () => {
     await collection.insert([1, 0]);
     const disk = gate();
     logs.fates.push(disk.opened);
@@ -39,7 +39,7 @@ describe('a collection whose log fails', () => {
     expect(await collection.records()).to.equal(22);
   });
 
-  it('refuses nothing because of a write that is not durable, nor where that comes to nothing', async () => {
+  it('does not refuse a write because of another that is not durable, or that fails', async () => {
     await collection.insert([1, 0]);
     const disk = gate();
     logs.fates.push(disk.opened);
@@ -67,7 +67,7 @@ describe('a collection whose log fails', () => {
     ['late', 'the frame came later'],
   ];
   for (const [fate, title] of unknown)
-    it(`after an unknown outcome a retry makes no second record, where ${title}`, async () => {
+    it(`stores one record for a retry after an unknown outcome, if ${title}`, async () => {
       await collection.insert([1, 0]);
       logs.fates.push(fate);
       const requestId = requestIdOf(1);
@@ -80,7 +80,7 @@ describe('a collection whose log fails', () => {
       expect((await replayedLog(logs.frames(ID))).problems).to.deep.equal([]);
     });
 
-  it('a late frame that lands between the retry’s look and its append wins, and the retry finds it', async () => {
+  it("finds by a retry a late frame that arrived between the retry's read and append", async () => {
     logs.fates.push('late');
     const requestId = requestIdOf(1);
     await expectCode(collection.insert([1, 0], { requestId }), 'unavailable');
@@ -95,7 +95,7 @@ describe('a collection whose log fails', () => {
     expect(await collection.records()).to.equal(1);
   });
 
-  it('one that was fenced takes in what the other owner wrote before it writes again', async () => {
+  it('reads the frames of another owner before it writes again after it was fenced', async () => {
     await collection.insert([1, 0]);
     const other = new Engine(logs).host(configOf(ID));
     await other.insert([2, 0], { requestId: requestIdOf(2) });
@@ -106,20 +106,20 @@ describe('a collection whose log fails', () => {
     await other.hosted.close({ keep: true });
   });
 
-  it('one whose log is read a second time before the first reading has ended takes in each frame once', async () => {
+  it('applies each frame once if its log is read twice at the same time', async () => {
     await collection.insert([1, 0]);
     const other = new Engine(logs).host(configOf(ID));
     await other.insert([2, 0]);
     await other.insert([3, 0]);
     const { journal } = await collection.hosted.opened();
-    // The first one stays behind where reading a collection's watermark fails beside it.
+    // This happens if a read of the collection's watermark fails beside the first reading.
     await Promise.all([journal.catchUp(), journal.catchUp()]);
     expect(journal.sequence).to.equal(3);
     expect(await collection.found()).to.deep.equal([1, 2, 3]);
     await other.hosted.close({ keep: true });
   });
 
-  it('a write past its deadline is refused and leaves nothing, its neighbours are committed', async () => {
+  it('refuses a write past its deadline without an effect, and commits the others', async () => {
     const late = { requestId: 'late', deadlineMs: systemClock.nowMs() - 1 };
     const [refused, taken] = await Promise.allSettled([
       collection.write(insertOf(fixed(1, 1)), late),
@@ -130,7 +130,7 @@ describe('a collection whose log fails', () => {
     expect(await collection.records()).to.equal(1);
   });
 
-  it('closing answers the commit under way and refuses what waits behind it', async () => {
+  it('when closed answers the commit in flight, and refuses the writes behind it', async () => {
     const disk = gate();
     logs.fates.push(disk.opened);
     const underWay = collection.insert([1, 0]);
@@ -145,7 +145,7 @@ describe('a collection whose log fails', () => {
     expect(await engine.host(configOf(ID)).found()).to.deep.equal([1]);
   });
 
-  it('records whose commit has an unknown outcome stay reserved until it is known', async () => {
+  it('keeps records of an unknown commit reserved until its outcome is known', async () => {
     logs.lateMs = 60_000;
     const tight = new Engine(logs, { capacity: 10 });
     const one = tight.host(configOf(ID));
@@ -164,7 +164,7 @@ describe('a collection whose log fails', () => {
     await Promise.all([one.hosted.close({ keep: true }), two.hosted.close({ keep: true })]);
   });
 
-  it('a failed read while it opens is no damage: the next call opens it', async () => {
+  it('is not damaged by a failed read during its opening: the next call opens it', async () => {
     await collection.insert([1, 0]);
     const again = engine.host(configOf(ID));
     logs.failRead = new VouchError('unavailable', 'no connection');
@@ -174,7 +174,7 @@ describe('a collection whose log fails', () => {
     await again.hosted.close({ keep: true });
   });
 
-  it('a log with another collection’s genesis is refused, and nothing is written to it', async () => {
+  it("refuses a log with another collection's genesis, and writes nothing to it", async () => {
     await collection.insert([1, 0]);
     logs.writeAs(8, logs.frames(ID)[0] as Uint8Array);
     const other = engine.host(configOf(8));
@@ -186,7 +186,7 @@ describe('a collection whose log fails', () => {
     expect((await collection.get(1)).id).to.equal(1);
   });
 
-  it('a log whose frames are tampered with, moved or left out is refused by name', async () => {
+  it('refuses a log with altered, swapped or missing frames, by its name', async () => {
     for (let i = 0; i < 3; i++) await collection.insert([i, 0]);
     const whole = logs.frames(ID) as Uint8Array[];
     const flipped = Uint8Array.from(whole[1] as Uint8Array);
@@ -208,7 +208,7 @@ describe('a collection whose log fails', () => {
     }
   });
 
-  it('damage met in the middle of its work stops the collection for all callers, by name', async () => {
+  it('refuses all callers, by its name, after it has found damage', async () => {
     await collection.insert([1, 0]);
     const disk = gate();
     logs.fates.push(disk.opened);
@@ -224,7 +224,7 @@ describe('a collection whose log fails', () => {
     expect(logs.frames(ID)).to.have.length(2);
   });
 
-  it('damage that the log itself reports quarantines the collection', async () => {
+  it('is quarantined by damage that the log reports', async () => {
     await collection.insert([1, 0]);
     const again = engine.host(configOf(ID));
     logs.failRead = new LogDamaged(ID, 'a frame does not verify');
@@ -232,7 +232,7 @@ describe('a collection whose log fails', () => {
     expect(again.hosted.quarantined).to.equal(true);
   });
 
-  it('a commit that runs when the collection is quarantined ends before another shard may own it', async () => {
+  it('finishes a commit in flight during a quarantine before another shard may own it', async () => {
     await collection.insert([1, 0]);
     const disk = gate();
     logs.fates.push(disk.opened);
@@ -255,7 +255,7 @@ describe('a collection whose log fails', () => {
     expect(hosted.mayGetAppends).to.equal(false);
   });
 
-  it('an old receipt that cannot be made from the log any more quarantines the collection', async () => {
+  it('is quarantined if an old receipt can no longer be made from its log', async () => {
     const requestId = requestIdOf(1);
     await collection.insert([1, 0], { requestId });
     await collection.insert([2, 0]);
@@ -267,7 +267,7 @@ describe('a collection whose log fails', () => {
     expect(collection.hosted.quarantined).to.equal(true);
   });
 
-  it('under random failures every retried write is one record, and the log verifies', async () => {
+  it('stores one record for each retried write under random failures, and its log verifies', async () => {
     const random = seededRandom(testSeed());
     const fates: Fate[] = ['stored', 'stored', 'landed', 'lost', 'late', 'fenced'];
     const write = async (n: number): Promise<number> => {

@@ -1,4 +1,4 @@
-/** Deletions of many records under a request id: what a repeat does, what the log tells of them, and what no log may tell. */
+/** Deletions of many records under a request id: repeats, events in the log, and logs that contradict themselves. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ describe('a deletion under a request id', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('deletes nothing that came since when it is sent again, also after a restart, and is answered as before', async () => {
+  it('repeated, also after a restart, deletes no newer record and returns the first answer', async () => {
     expect(await remove(OLD)).to.deep.equal({ deleted: 2, missing: [], sequence: 5 });
     const { id } = await collection.insert([4, 0], { metadata });
     for (let round = 0; round < 2; round++) {
@@ -78,7 +78,7 @@ describe('a deletion under a request id', () => {
     expect(await remove(OLD, null), 'under none').to.include({ deleted: 0, sequence: null });
   });
 
-  it('is one frame, which ends with an event that the verifier reads too', async () => {
+  it('is one frame that ends with an event that the verifier reads', async () => {
     await remove({ ids: [3, 1] });
     const all = await frames();
     expect(all).to.have.length(4);
@@ -105,20 +105,20 @@ describe('a deletion under a request id', () => {
     expect(await frames()).to.have.length(4);
   });
 
-  it('of nothing commits nothing, so that its repeat is carried out', async () => {
+  it('without a match commits nothing, so that its repeat is carried out', async () => {
     expect(await remove({ ids: [8] })).to.deep.equal({ deleted: 0, missing: [0], sequence: null });
     expect(await sequence()).to.equal(3);
     expect(await remove(OLD)).to.include({ deleted: 2 });
   });
 
-  it('takes a place in the window of request ids, as an insert does', async () => {
+  it('uses a place in the window of request ids, like an insert', async () => {
     await restart({ dedupWindow: 1 });
     await remove({ ids: [1] });
     await collection.insert([4, 0], { requestId: requestIdOf(2) });
     expect(await remove({ ids: [2] }), 'once it is forgotten').to.include({ deleted: 1, sequence: 7 });
   });
 
-  it('is refused under the id of an insert, and an insert under that of a deletion; nothing is changed', async () => {
+  it('is refused under the id of an insert and vice versa, without an effect', async () => {
     await collection.insert([4, 0], { requestId: requestIdOf(5) });
     await remove({ ids: [1] });
     const before = await sequence();
@@ -147,7 +147,7 @@ describe('a deletion under a request id', () => {
     expect(await sequence()).to.equal(before);
   });
 
-  it('is imported with its log, and known there', async () => {
+  it('is remembered by an import of its log', async () => {
     await remove(OLD);
     const away = new ScriptedLogs();
     const copy = new Engine(away).host({ ...configOf(9), origin: { project: 'p', name: 'c7', id: ID } });
@@ -158,7 +158,7 @@ describe('a deletion under a request id', () => {
     await copy.hosted.close({ keep: true });
   });
 
-  it('in an import that tells of more deletions than there are is refused', async () => {
+  it('in an import is refused if it counts more deletions than there are', async () => {
     const genesis = genesisOf(configOf(ID));
     const { timeMs } = genesis;
     const bare = { tag: 0, requestId: null, metadata: null, text: null, externalId: null };

@@ -1,4 +1,4 @@
-/** A log read in pieces, and taken into another collection whose own log fails it. */
+/** The export of a log in pieces, and its import into another collection whose own log fails. */
 import { expect } from 'chai';
 import { VouchError } from '../../../../shared/errors/errors.js';
 import { readFrameHeader } from '../../../../shared/log/frame.js';
@@ -13,7 +13,7 @@ const ID = 7;
 const OTHER_ID = 9;
 const FATES: readonly Fate[] = ['stored', 'stored', 'landed', 'lost', 'late', 'fenced'];
 
-/** Of another project, under another name and id. */
+/** A collection in another project, under another name and id. */
 const elsewhere: CollectionConfig = {
   ...configOf(OTHER_ID, 'copy'),
   project: 'q',
@@ -45,7 +45,7 @@ const lastOf = (frame: Uint8Array): number => {
   return firstSequence + events - 1;
 };
 
-describe('a log that is exported and imported', () => {
+describe('an exported and imported log', () => {
   let logs: ScriptedLogs;
   let collection: TestCollection;
   let random: SeededRandom;
@@ -57,7 +57,7 @@ describe('a log that is exported and imported', () => {
   });
   afterEach(() => collection.hosted.close({ keep: true }));
 
-  it('is read in whole frames, as many as fit, from whatever event', async () => {
+  it('is read in whole frames, as many as fit, from any event', async () => {
     const frames = logs.frames(ID);
     const end = lastOf(frames.at(-1)!);
     for (let i = 0; i < 200; i++) {
@@ -75,7 +75,7 @@ describe('a log that is exported and imported', () => {
     }
   });
 
-  it('comes whole through appends that fail, outcomes that are not known and restarts, and is the same log', async () => {
+  it('arrives complete and equal in spite of failed appends, unknown outcomes and restarts', async () => {
     const frames = logs.frames(ID);
     const end = lastOf(frames.at(-1)!);
     const away = new ScriptedLogs();
@@ -105,7 +105,7 @@ describe('a log that is exported and imported', () => {
     await copy.hosted.close({ keep: true });
   });
 
-  it('is taken by no collection that states another origin', async () => {
+  it('is refused by a collection that states another origin', async () => {
     const frames = logs.frames(ID);
     const { origin: _, ...own } = elsewhere;
     const strangers: CollectionConfig[] = [

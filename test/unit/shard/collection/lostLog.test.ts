@@ -1,4 +1,4 @@
-/** A log that is gone, or has lost its end, is never taken for one that was not begun or went no further. */
+/** Lost or shortened logs: they are never mistaken for new or shorter logs. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';
 import { CollectionHandle } from '../../../../shard/collection/collectionHandle.js';
@@ -27,12 +27,12 @@ import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
 const GONE = 'it is empty, but event 1 was committed';
 
-/** Counts what is asked of it, and can be out of reach. */
+/** Counts its reads and writes, and can be out of reach. */
 class CountedBucket extends MemoryBucket {
   gets = 0;
   writes = 0;
   isAway = false;
-  /** The next writes come after it. */
+  /** Work that each write waits for. */
   before: () => Promise<unknown> = async () => undefined;
 
   override async get(key: string): ReturnType<MemoryBucket['get']> {
@@ -49,7 +49,7 @@ class CountedBucket extends MemoryBucket {
     return this.#write(() => super.update(key, value, revision));
   }
 
-  /** As `get`, by the test. */
+  /** Reads an entry without counting it. */
   peek(key: string): ReturnType<MemoryBucket['get']> {
     return super.get(key);
   }
@@ -74,7 +74,7 @@ describe('a collection whose log is written to', () => {
 
   const configNamed = async (name: string): Promise<CollectionConfig> =>
     catalogEntryOf((await entries.get(`p.${name}`))!).config;
-  /** The event that is noted; 0 where none is. */
+  /** Noted event; 0 without a note. */
   const noted = async (id = config.id): Promise<number> => {
     const entry = await reached.peek(watermarkKey(id));
     return entry === undefined ? 0 : watermarkOf(entry).sequence;
@@ -83,7 +83,7 @@ describe('a collection whose log is written to', () => {
     await catalog.create('p', { name, dimension: 2, index: 'brute' });
     return configNamed(name);
   };
-  /** As another shard would. */
+  /** Opens the collection on another shard. */
   const open = (opened = config, options: Partial<EngineOptions> = {}): TestCollection => {
     engine = new Engine(logs, { reached, ...options });
     engines.push(engine);
@@ -120,7 +120,7 @@ describe('a collection whose log is written to', () => {
     reached.close();
   });
 
-  it('is answered for only once its first commit is noted: later ones wait for nothing', async () => {
+  it('answers its first commit once that is noted, and later ones without waiting', async () => {
     const told = gate();
     reached.before = () => told.opened;
     let isAnswered = false;
@@ -137,7 +137,7 @@ describe('a collection whose log is written to', () => {
     expect([reached.gets, reached.writes]).to.deep.equal([asked, 1]);
   });
 
-  it('answers nothing any more where that is gone, and the others serve', async () => {
+  it('refuses every call if its log is gone, while others serve', async () => {
     const other = await make('other');
     await collection.insert([1, 1]);
     await open(other).insert([2, 2]);
@@ -147,7 +147,7 @@ describe('a collection whose log is written to', () => {
     expect(logs.frames(config.id)).to.have.length(0);
   });
 
-  it('is known after a crash before it was noted: of that commit nothing was answered', async () => {
+  it('is known after a crash before its note: no answer was given for that commit', async () => {
     expect(await collection.found()).to.deep.equal([]);
     reached.isAway = true;
     await expectCode(collection.insert([1, 1]), 'unavailable');
@@ -159,7 +159,7 @@ describe('a collection whose log is written to', () => {
     await expectQuarantined(open());
   });
 
-  it('repeats no answer before it is noted', async () => {
+  it('repeats no answer before its note', async () => {
     const call = insertOf(fixed(1, 1), { requestId: requestIdOf(1) });
     expect(await collection.found()).to.deep.equal([]);
     reached.isAway = true;
@@ -170,7 +170,7 @@ describe('a collection whose log is written to', () => {
     expect([logs.frames(config.id).length, await noted()]).to.deep.equal([1, 1]);
   });
 
-  it('opens where the notes can be read, and is not damaged where they cannot', async () => {
+  it('opens if the notes can be read, and otherwise fails without damage', async () => {
     await collection.insert([1, 1]);
     for (const [opened, found] of [
       [config, [1]],
@@ -183,13 +183,13 @@ describe('a collection whose log is written to', () => {
       expect(await later.found()).to.deep.equal(found);
       expect(engine.context.damages.reported()).to.deep.equal([]);
     }
-    // Counting asks nobody.
+    // A count reads no notes.
     const asked = reached.gets;
     expect((await open().hosted.count()).records).to.equal(1);
     expect(reached.gets).to.equal(asked);
   });
 
-  it('has nothing to do with another that is made under its name', async () => {
+  it('is independent of a later collection under its name', async () => {
     await collection.insert([1, 1]);
     await catalog.remove('p', 'c');
     const again = await make('c');
@@ -198,7 +198,7 @@ describe('a collection whose log is written to', () => {
     expect(await noted(again.id)).to.equal(0);
   });
 
-  it('is not lost because a server that was deposed does not know of it', async () => {
+  it('is not reported as lost because a stale replica lacks its log', async () => {
     await collection.insert([1, 1]);
     const later = new StaleLogs(logs, 2);
     engine = new Engine(later, { reached });
@@ -207,44 +207,44 @@ describe('a collection whose log is written to', () => {
     expect(later.staleReads).to.equal(0);
   });
 
-  it('whose log loses what was applied takes no further write', async () => {
+  it('accepts no further write if its log loses applied events', async () => {
     await write(collection, 3);
     logs.lose(config.id, 2);
-    // The log takes nothing behind what it does not have; why, is looked into before the next.
+    // The append fails because its position is gone; the cause is found before the next write.
     await expectCode(collection.insert([9, 9]), 'unavailable');
     await expectCode(collection.insert([9, 9]), 'internal_error');
     await expectQuarantined(collection, 'it ends with event 2, but event 3 was applied');
     expect(logs.frames(config.id)).to.have.length(2);
   });
 
-  it('is noted in a while, and one that has lost its end behind that is not served', async () => {
+  it('is noted after a while, and refused if its log ends before the noted event', async () => {
     const busy = open(config, soonNoted);
     await write(busy, 5);
     await eventually('it is noted', async () => (await noted()) === 5);
     expect(await open().found()).to.have.length(5);
     logs.lose(config.id, 4);
     await expectQuarantined(open(), 'it ends with event 4, but event 5 was committed');
-    // Whoever goes on from what is left in the log, with another note or none, gives the numbers again.
+    // A collection that continues from the rest of the log, with another note, uses the sequences again.
     await open(config, { reached: new MemoryBucket({ logger: silentLogger }) }).insert([8, 8]);
     expect(logs.frames(config.id)).to.have.length(5);
     await expectQuarantined(open(), 'its event 5, or one before, is another than was committed');
   });
 
-  it('is noted when it is closed by a shard that ends, and where it was not by the next that opens it', async () => {
+  it('is noted when its shard ends, or otherwise by the next shard that opens it', async () => {
     await write(collection, 3);
     expect(await noted()).to.equal(1);
     await collection.hosted.close({ keep: true });
     expect(await noted()).to.equal(3);
     const second = open();
     await write(second, 1);
-    // Deleted here: nothing is noted any more.
+    // After its deletion nothing is noted.
     await second.hosted.close({ keep: false });
     expect(await noted()).to.equal(3);
     await open(config, soonNoted).found();
     await eventually('it is noted', async () => (await noted()) === 4);
   });
 
-  it('is noted once however often it is written to meanwhile, and again what came during the note', async () => {
+  it('is noted once for many writes, and again for writes during the note', async () => {
     const busy = open(config, soonNoted);
     await busy.insert([1, 1]);
     const under = gate();
@@ -258,7 +258,7 @@ describe('a collection whose log is written to', () => {
     expect(reached.writes).to.equal(3);
   });
 
-  it('is noted by the owner that knows most, whichever comes last', async () => {
+  it('keeps the note of the highest event if two owners write notes', async () => {
     const late = gate();
     const former = open(config, soonNoted);
     await write(former, 2);
@@ -278,7 +278,7 @@ describe('a collection whose log is written to', () => {
     expect(await open().found()).to.have.length(7);
   });
 
-  it('is noted by nobody once it is deleted', async () => {
+  it('is not noted after its deletion', async () => {
     const busy = open(config, soonNoted);
     await busy.insert([1, 1]);
     await reached.delete(watermarkKey(config.id));
@@ -290,7 +290,7 @@ describe('a collection whose log is written to', () => {
     expect(await noted()).to.equal(0);
   });
 
-  it('is taken over only where its follower has all that was noted', async () => {
+  it('is taken over only by a follower that has all noted events', async () => {
     await write(collection, 3);
     const follower = new CollectionHandle(config, engine.context, 'follower');
     await follower.opened();
@@ -301,7 +301,7 @@ describe('a collection whose log is written to', () => {
     await expectQuarantined(new TestCollection(follower), 'it ends with event 4, but event 5 was committed');
   });
 
-  it('of an import, is noted up to its end before the import goes on', async () => {
+  it('under import is noted up to its end before the import continues', async () => {
     await write(collection, 3);
     const frames = logs.frames(config.id);
     const wanted = {
@@ -327,7 +327,7 @@ describe('a collection whose log is written to', () => {
   });
 });
 
-/** The first reads are answered by a server that knows of nothing. */
+/** Logs whose first reads come from a stale replica without entries. */
 class StaleLogs {
   readonly lateMs = 0;
   constructor(
@@ -350,14 +350,14 @@ class StaleLogs {
 
 async function* nothing(): AsyncGenerator<StoredFrame> {}
 
-describe('a log that is gone, in a cluster', () => {
+describe('a lost log in a cluster', () => {
   let cluster: MemoryCluster;
   beforeEach(() => {
     cluster = new MemoryCluster({ placement: { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000 } });
   });
   afterEach(() => cluster.stop());
 
-  it('is found by whichever shard opens it next, told in the health, and all of it goes with the collection', async () => {
+  it('is detected by the next shard that opens it, reported in health, and removed with the collection', async () => {
     const { backend } = await cluster.coordinator();
     const first = await cluster.shard('s1');
     const make = async (name: string) =>

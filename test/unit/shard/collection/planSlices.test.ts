@@ -5,7 +5,7 @@ import { Slice } from '../../../../shared/scheduling/slice.js';
 import { DEFAULT_LIMITS } from '../../../support/rigs/engine.js';
 
 describe('the plan of a batch of upserts', () => {
-  it('gives way to others while it is made', async () => {
+  it('yields to other work while it is made', async () => {
     const state = {
       ...{ nextRecordId: 1, liveRecords: 0, dimension: 2, graph: { nextNodeId: 1, nextEdgeId: 1 } },
       ...{ externalIds: { find: () => undefined }, encrypted: { get: () => undefined }, isLive: () => false },

@@ -1,4 +1,4 @@
-/** Notes of how far logs have reached: few at a time, beside everything else. */
+/** Watermark notes: a few at a time, beside all other work. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Noting, WatermarkNotes } from '../../../../shard/collection/watermarkNotes.js';
@@ -8,13 +8,13 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
 import { eventually } from '../../../support/expectations.js';
 
-describe('the notes of a shard', () => {
+describe('the watermark notes of a shard', () => {
   const bucket = new MemoryBucket({ logger: silentLogger });
   const notesWhile = (mayAnswer: () => boolean): WatermarkNotes =>
     new WatermarkNotes(bucket, mayAnswer, new Metrics('shard'), silentLogger, 0);
   after(() => bucket.close());
 
-  it('are written one at a time, and tried again where that fails', async () => {
+  it('are written one at a time, and retried after a failure', async () => {
     const notes = notesWhile(() => true);
     let atOnce = 0;
     let most = 0;
@@ -31,11 +31,11 @@ describe('the notes of a shard', () => {
     });
     for (let n = 0; n < 5; n++) notes.later(noting(n));
     await eventually('all are noted', () => done.length === 5);
-    // Those that failed had their turn; the others come first.
+    // Failed notes go to the end of the queue.
     expect([done, most, notes.waiting]).to.deep.equal([[2, 3, 4, 0, 1], 1, 0]);
   });
 
-  it('wait while the shard may not answer, and are not written of what it has let go', async () => {
+  it('wait while the shard may not answer, and are skipped for released collections', async () => {
     let mayAnswer = false;
     let asked = 0;
     const notes = notesWhile(() => asked++ >= 0 && mayAnswer);
@@ -49,17 +49,17 @@ describe('the notes of a shard', () => {
     await notes.last(ended!);
     expect(done).to.include('ended');
     await eventually('the other is noted', () => notes.waiting === 0);
-    // Nothing of it waits any more.
+    // No note of this collection waits any more.
     await notes.last(ended!);
     expect(done.sort()).to.deep.equal(['ended', 'kept']);
   });
 
-  it('are no more than 200 in a round: the others come in the next', async () => {
+  it('are at most 200 in a round, and the others follow in the next', async () => {
     let noted = 0;
     const afterRounds: number[] = [];
     const notes = notesWhile(() => true);
     const note = async (): Promise<void> => {
-      // A round of what waits for nothing ends before the event loop turns.
+      // A round without waiting ends before the event loop turns.
       if (noted++ % 200 === 0) setImmediate(() => afterRounds.push(noted));
     };
     for (let n = 0; n < 450; n++) notes.later({ note });

@@ -3,14 +3,14 @@ import { expect } from 'chai';
 import { WriteHold } from '../../../../shard/collection/writeHold.js';
 import { eventually } from '../../../support/expectations.js';
 
-describe('holding the writes of a collection', () => {
+describe('a hold on the writes of a collection', () => {
   const make = () => {
     let ends = 0;
     const hold = new WriteHold(() => ends++);
     return { hold, ends: () => ends };
   };
 
-  it('ends with the release of whoever holds', () => {
+  it('ends with the release by its token', () => {
     const { hold, ends } = make();
     hold.take('a', 60_000);
     expect(hold.isHeld).to.equal(true);
@@ -21,7 +21,7 @@ describe('holding the writes of a collection', () => {
     expect(ends()).to.equal(1);
   });
 
-  it('is refused to anybody else meanwhile, who does not disturb it', () => {
+  it('is refused to another token, and undisturbed by it', () => {
     const { hold } = make();
     hold.take('a', 60_000);
     expect(() => hold.take('b', 60_000)).to.throw('rebuilt already');
@@ -31,7 +31,7 @@ describe('holding the writes of a collection', () => {
     hold.over();
   });
 
-  it('is over for good once the collection is let go of', () => {
+  it('ends for good when the collection is released', () => {
     const { hold, ends } = make();
     hold.take('a', 60_000);
     hold.over();
@@ -40,7 +40,7 @@ describe('holding the writes of a collection', () => {
     expect(() => hold.take('a', 60_000)).to.throw('no shard serves this');
   });
 
-  it('ends by itself once its holder has not renewed it, and not before', async () => {
+  it('ends without a renewal after its duration, and not before', async () => {
     const { hold, ends } = make();
     hold.take('a', 40);
     hold.take('a', 200);

@@ -1,4 +1,4 @@
-/** The writes that wait for a commit: what goes together, and what is refused. */
+/** The queue of writes before a commit: combination and refusal. */
 import { expect } from 'chai';
 import { WriteQueue } from '../../../../shard/collection/writeQueue.js';
 import { type Overloaded, overloaded } from '../../../../shared/errors/overloaded.js';
@@ -17,7 +17,7 @@ describe('a queue of writes', () => {
     queue = new WriteQueue(clock, { maxQueueWaitMs: QUEUE_MS, refusal: overloaded });
   });
 
-  /** Why it is refused; undefined: it waits. */
+  /** Reason of the refusal; undefined if the write waits. */
   function add(sizeKib: number, isHeld = false): string | undefined {
     try {
       void queue.add(insertOf(new Uint8Array(sizeKib * KIB)), soon(), isHeld);
@@ -27,7 +27,7 @@ describe('a queue of writes', () => {
     }
   }
 
-  /** How many writes one commit takes. It lasts a millisecond for each KiB; what comes meanwhile is added half-way. */
+  /** Number of writes in a commit. It takes a millisecond for each KiB; other writes are added half-way. */
   function commit(meanwhile: (lastsMs: number) => void = () => undefined): number {
     const taken = queue.take(FRAME_BYTES);
     const lastsMs = taken.reduce((sum, { sizeBytes }) => sum + sizeBytes / KIB, 0);
@@ -38,13 +38,13 @@ describe('a queue of writes', () => {
     return taken.length;
   }
 
-  it('gives what is small together, up to a size, and what is larger than that alone', () => {
+  it('combines small writes up to a size, and gives out larger ones alone', () => {
     for (const sizeKib of [1, 1, 1_000, 1_000, 100, 4_000, 1]) add(sizeKib);
     expect([commit(), commit(), commit(), commit()]).to.deep.equal([4, 1, 1, 1]);
     expect(queue.isEmpty).to.equal(true);
   });
 
-  it('lets a few wait, however long they last, and once the oldest has waited too long, nobody', () => {
+  it('lets a few long writes wait, and refuses all once the oldest has waited too long', () => {
     add(4_000);
     const meanwhile: (string | undefined)[] = [];
     commit(() => {
@@ -54,10 +54,10 @@ describe('a queue of writes', () => {
     expect(add(1), 'they came 2,000 ms ago').to.equal('write_waited');
   });
 
-  it('refuses of many what would wait too long, by how long those before have waited', () => {
+  it('refuses writes that would wait too long, judged by earlier waits', () => {
     add(100);
     let refused = 0;
-    /** Twice what can be done meanwhile. */
+    /** Twice as much as can be written meanwhile. */
     const flood = (lastsMs: number): void => {
       for (let ms = 0; ms < lastsMs; ms += 5) refused += add(10) === undefined ? 0 : 1;
     };
@@ -69,7 +69,7 @@ describe('a queue of writes', () => {
     expect(add(10), 'it is empty').to.equal(undefined);
   });
 
-  it('learns nothing of those who are held, and refuses none of them', () => {
+  it('ignores held writes in its estimate, and refuses none of them', () => {
     for (let i = 0; i < 20; i++) expect(add(10, true)).to.equal(undefined);
     clock.advance(60_000);
     expect(add(10, true)).to.equal(undefined);

@@ -1,4 +1,4 @@
-/** A collection that other shards follow: what they have, when they answer, and what becomes of them. */
+/** Followers of a collection: their state, their answers, and their end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Entry } from '../../../../shared/bucket/bucket.js';
@@ -34,7 +34,7 @@ describe('a follower', () => {
     await Promise.all(names.map((name) => rig.shard(name)));
   };
 
-  it('applies what its owner tells, and answers searches with the event they have seen', async () => {
+  it('applies the frames of its owner, and answers searches with the sequence of its state', async () => {
     await start('s1', 's2', 's3');
     await rig.create(ID, 's1', ['s2', 's3']);
     await insert(1);
@@ -48,7 +48,7 @@ describe('a follower', () => {
     expect(await rig.metric('s2', 'vouch_feed_frames_total', { way: 'applied' })).to.be.at.least(1);
   });
 
-  it('costs nothing while its owner has not opened the collection, and no subject', async () => {
+  it('costs no memory and no subject while its owner has not opened the collection', async () => {
     await start('s1', 's2');
     for (let id = 1; id <= 2_000; id++) await rig.create(id, 's1', ['s2']);
     expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'idle' })).to.equal(2_000);
@@ -58,7 +58,7 @@ describe('a follower', () => {
     expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'following' })).to.equal(1);
   });
 
-  it('answers with all that a search can be asked for, also of the past', async () => {
+  it('answers searches with every option, also of the past', async () => {
     await start('s1', 's2');
     await rig.create(ID, 's1', ['s2']);
     await insert(1, { metadata: json({ colour: 'red' }), text: 'a quick fox' });
@@ -82,7 +82,7 @@ describe('a follower', () => {
     }
   });
 
-  it('takes no write, and nothing but searches', async () => {
+  it('accepts no write, and no read except searches', async () => {
     await start('s1', 's2');
     await rig.create(ID, 's1', ['s2']);
     await insert(1);
@@ -93,7 +93,7 @@ describe('a follower', () => {
     expect(await rejection(beyond), 'the owner may have it').to.be.instanceOf(NobodyServes);
   });
 
-  it('reads the log where it was told nothing, too little, or something that is none of it', async () => {
+  it('reads the log after missing, incomplete or malformed feed messages', async () => {
     const { reach } = await rig.shard('s1');
     await start('s2');
     await rig.create(ID, 's1', ['s2']);
@@ -105,7 +105,7 @@ describe('a follower', () => {
     await followed();
     const told = await rig.metric('s2', 'vouch_feed_frames_total', { way: 'missed' });
     expect(told).to.be.at.least(1);
-    // Cut off from publishing for a while: the next frame does not continue what is there.
+    // The feed is cut for a while, so the next frame does not continue the follower's state.
     const cut = reach.mute();
     await insert(3);
     cut();
@@ -114,7 +114,7 @@ describe('a follower', () => {
     expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2, 3, 4]);
   });
 
-  it('shows nothing of the log that its owner does not know of yet', async () => {
+  it('shows no event of the log that its owner does not know yet', async () => {
     await start('s1', 's2');
     await rig.create(ID, 's1', ['s2']);
     await insert(1);
@@ -129,7 +129,7 @@ describe('a follower', () => {
     expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2, 3]);
   });
 
-  it('shows nothing that a former owner commits after its term', async () => {
+  it('shows no commit of a former owner after its term', async () => {
     await start('s1', 's2', 's3');
     await rig.create(ID, 's1', ['s2']);
     await insert(1);
@@ -150,7 +150,7 @@ describe('a follower', () => {
     expect((await rig.eventual(ID).catch(() => ({ ids: [1] }))).ids).to.deep.equal([1]);
   });
 
-  it('does not answer while it cannot know how old it is, and does again once it can', async () => {
+  it('does not answer while it cannot know its age, and answers again when it can', async () => {
     const owner = await rig.shard('s1');
     await start('s2');
     await rig.create(ID, 's1', ['s2']);
@@ -171,7 +171,7 @@ describe('a follower', () => {
     expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2]);
   });
 
-  it('is never older than the bound, whatever is lost', async () => {
+  it('is never older than the bound, whatever messages are lost', async () => {
     const random = seededRandom(testSeed());
     const staleMs = rig.cluster.config.followers.staleMs;
     const { reach } = await rig.shard('s1');
@@ -179,7 +179,7 @@ describe('a follower', () => {
     await rig.create(ID, 's1', ['s2']);
     await insert(0);
     await followed();
-    /** When each sequence was answered. */
+    /** Time at which each sequence was answered. */
     const answeredMs: number[] = [];
     let answers = 0;
     const writer = async (): Promise<void> => {
@@ -197,7 +197,7 @@ describe('a follower', () => {
         await delay(random.int(20));
         if (answer === undefined) continue;
         answers++;
-        // Older than the bound: the write after what it has seen was answered longer ago than that.
+        // The write after the shown state must have been answered within the bound.
         const nextMs = answeredMs[answer.sequence + 1] ?? askedMs;
         expect(askedMs - nextMs).to.be.below(staleMs);
         expect(answer.ids.length).to.be.at.least(answer.sequence);
@@ -207,7 +207,7 @@ describe('a follower', () => {
     await followed();
   });
 
-  it('that is not what its owner is, is found out, answers nothing, and is told of; its owner goes on', async () => {
+  it('with a state that differs is detected and reported, answers no search, and its owner continues', async () => {
     const { opened, end } = watchOpenings();
     try {
       await start('s1', 's2');
@@ -231,7 +231,7 @@ describe('a follower', () => {
         );
       });
       await insert(100);
-      // Named the owner all the same, it goes by the log.
+      // It rebuilds its state from the log if it becomes the owner.
       await rig.change(ID, { shard: 's2', epoch: 2, followers: ['s1'] });
       expect((await rig.call(ID, { op: 'get', id: 51 })).vector).to.deep.equal(Buffer.from(fixed(99, 0)));
       await insert(101);
@@ -241,7 +241,7 @@ describe('a follower', () => {
     }
   });
 
-  it('whose tree became another is found by its state hash', async () => {
+  it('with a changed tree is detected by its state hash', async () => {
     const { opened, end } = watchOpenings();
     try {
       await start('s1', 's2');
@@ -256,7 +256,7 @@ describe('a follower', () => {
     }
   });
 
-  it('goes with its collection, and gives its memory back when it follows no more', async () => {
+  it('ends with its collection, and releases its memory when it stops following', async () => {
     await start('s1', 's2');
     await rig.create(ID, 's1', ['s2']);
     await insert(1);

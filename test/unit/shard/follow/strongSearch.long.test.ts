@@ -1,4 +1,4 @@
-/** Strong searches that a follower answers: what they see, what they never show, and when only the owner can answer. */
+/** Strong searches at a follower: what they show, and when only the owner can answer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
@@ -40,7 +40,7 @@ describe('a strong search at a follower', () => {
     await rig.untilFollowed(ID);
   };
 
-  it('finds each write that was answered before it came, whatever the feed loses', async () => {
+  it('finds each write that was answered before it, whatever the feed loses', async () => {
     const { reach } = await rig.shard('s1');
     await start('s2');
     await rig.create(ID, 's1', ['s2']);
@@ -62,14 +62,14 @@ describe('a strong search at a follower', () => {
     expect(await rig.metric('s2', 'vouch_follower_searches_total', outcome)).to.equal(answered);
   });
 
-  it('asks the owner once for all searches that wait', async () => {
+  it('shares one request to the owner with all waiting searches', async () => {
     await startFollowed('s2');
     const before = await rig.metric('s2', 'vouch_read_index_messages_total');
     await Promise.all(Array.from({ length: 200 }, () => found()));
     expect((await rig.metric('s2', 'vouch_read_index_messages_total')) - before).to.be.within(1, 20);
   });
 
-  it('answers all that a search can ask for, to the last bit as the owner', async () => {
+  it("returns exactly the owner's answer, with every option", async () => {
     await startFollowed('s2');
     const random = seededRandom(testSeed());
     for (let i = 0; i < 150; i++) {
@@ -111,14 +111,14 @@ describe('a strong search at a follower', () => {
     expect(await rig.strongAt(ID, 's2', batch)).to.deep.equal(await rig.call(ID, batch));
   });
 
-  it('takes nothing but searches', async () => {
+  it('is the only strong call that a follower accepts', async () => {
     await startFollowed('s2');
     expect(await rejection(rig.strongAt(ID, 's2', { op: 'get', id: 1 }))).to.be.instanceOf(NobodyServes);
   });
 
   it('shows no event that the owner does not show', async () => {
     await startFollowed('s2');
-    // In the log, and unknown to the owner until it commits again.
+    // In the log, but unknown to the owner until its next commit.
     rig.cluster.logs.fates.push('landed');
     await rejection(insert(2));
     await rig.warm('s2', ID);
@@ -130,7 +130,7 @@ describe('a strong search at a follower', () => {
     expect(await rig.found(ID)).to.deep.equal([1, 2, 3]);
   });
 
-  it('never goes back in time, whoever answers, while large commits are applied and the feed loses frames', async () => {
+  it('never goes back in time, at any shard, during large commits and with a lossy feed', async () => {
     const { reach } = await rig.shard('s1');
     await start('s2', 's3');
     await rig.create(ID, 's1', ['s2', 's3']);
@@ -165,7 +165,7 @@ describe('a strong search at a follower', () => {
     expect(byFollowers).to.be.above(20);
   });
 
-  it('is forwarded while the owner has no lease, and is no more when it has one again', async () => {
+  it('is forwarded while the owner has no lease, and answered again afterwards', async () => {
     await rig.stop();
     rig = new ShardRig({ placement: { heartbeatMs: 40, leaseMs: 250, failoverMs: 400, drainTimeoutMs: 20_000 } });
     const { reach } = await rig.shard('s1');
@@ -181,7 +181,7 @@ describe('a strong search at a follower', () => {
     await eventually('it is answered again', async () => (await found().catch(() => [])).length === 1);
   });
 
-  it('finds each answered write while owners change under it', async () => {
+  it('finds each answered write while owners change', async () => {
     await start('s1', 's2', 's3');
     await rig.create(ID, 's1', ['s2', 's3']);
     await insert(0);
@@ -222,7 +222,7 @@ describe('a strong search at a follower', () => {
     expect(answered).to.be.above(20);
   });
 
-  it('is forwarded where the owner is gone', async () => {
+  it('is forwarded if the owner is gone', async () => {
     const owner = await rig.shard('s1');
     await start('s2', 's3');
     await rig.create(ID, 's1', ['s2', 's3']);
@@ -235,7 +235,7 @@ describe('a strong search at a follower', () => {
     await eventually('it follows the new owner', async () => (await found().catch(() => [])).length === 2);
   });
 
-  it('is answered with the index that the owner serves with, and else forwarded', async () => {
+  it("is answered with the owner's index type, and otherwise forwarded", async () => {
     const config = configOf(ID);
     const entry = storedEntry({ config, spec: EXACT });
     await rig.cluster.bucket(BUCKETS.catalog).create(catalogKey(config.project, config.name), entry);
@@ -251,7 +251,7 @@ describe('a strong search at a follower', () => {
       EXACT,
     ];
     for (const spec of wanted) {
-      // The follower does not hear of it yet.
+      // The follower does not receive the change yet.
       reach.hold(BUCKETS.catalog);
       await rig.call(ID, { op: 'configureIndex', spec });
       await eventually(

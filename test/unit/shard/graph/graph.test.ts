@@ -1,4 +1,4 @@
-/** The graph of a collection over the local logs, beside a plain model of it. */
+/** The graph of a collection over local logs, compared with a plain model. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ describe('the graph of a collection', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('gives ids from 1, never again, to nodes and to edges', async () => {
+  it('gives nodes and edges ids from 1, without reuse', async () => {
     await collection.insert([0, 0]);
     expect(await addNode(1)).to.deep.equal({ id: 1, sequence: 2 });
     expect(await addNode()).to.deep.equal({ id: 2, sequence: 3 });
@@ -80,7 +80,7 @@ describe('the graph of a collection', () => {
     expect((await addEdge(1, 3)).id).to.equal(2);
   });
 
-  it('judges each write as those before it in the same frame leave the graph', async () => {
+  it('checks each write against the graph after the earlier writes of the frame', async () => {
     await collection.insert([0, 0]);
     const outcomes = await Promise.allSettled([
       addNode(1),
@@ -109,7 +109,7 @@ describe('the graph of a collection', () => {
     expect(report.problems).to.deep.equal([]);
   });
 
-  it('keeps the nodes of a record that is hidden, and drops those of one that is deleted', async () => {
+  it('keeps the nodes of a soft-deleted record, and deletes those of a deleted one', async () => {
     await collection.insert([0, 0]);
     for (const recordId of [1, null, 1]) await addNode(recordId);
     await addEdge(1, 2);
@@ -127,7 +127,7 @@ describe('the graph of a collection', () => {
     }
   });
 
-  it('answers as a plain model does, and its root is that of an independent replay, whatever was written', async () => {
+  it('answers like the plain model, with the root of an independent replay, after random writes', async () => {
     const random = seededRandom(testSeed());
     const model = new GraphModel();
     const receipts: Receipt[] = [];
@@ -154,7 +154,7 @@ describe('the graph of a collection', () => {
     await restart();
     await look();
     const all = await frames();
-    // A receipt holds the graph root as it was at its write, when it was made and when it is made again.
+    // A receipt has the graph root of its write, both when it was made and when it is made again.
     for (const receipt of receipts) {
       expect(verifyReceipt(receipt)).to.deep.equal([]);
       expect(await collection.replay(requestIdOf(receipt.record_id))).to.deep.equal(receipt);
@@ -201,7 +201,7 @@ describe('a graph', () => {
     kind: 0,
   });
 
-  it('has the empty root until there was a node, and never again', () => {
+  it('has the empty root until its first node, and never again', () => {
     const graph = new Graph();
     expect(graph.root()).to.deep.equal(EMPTY_HASH);
     graph.apply(add(1, 1));
@@ -210,7 +210,7 @@ describe('a graph', () => {
     expect(toHex(graph.rootAt(0))).to.equal(toHex(EMPTY_HASH));
   });
 
-  it('refuses events that cannot follow the ones before them', () => {
+  it('refuses events that cannot follow the earlier ones', () => {
     const graph = new Graph();
     for (const event of [add(1, 1), add(2, 2), edge(1, 1, 2, 3)]) graph.apply(event);
     const impossible: GraphEvent[] = [
@@ -231,7 +231,7 @@ describe('a graph', () => {
     expect(() => graph.apply(gone)).to.throw(Damaged);
   });
 
-  it('forgets the edges of nodes that came and went', () => {
+  it('drops the edges of deleted nodes', () => {
     const graph = new Graph();
     let sequence = 0;
     graph.apply(add(1, ++sequence));
@@ -243,7 +243,7 @@ describe('a graph', () => {
     expect(graph.outgoing(1).length).to.be.below(64);
   });
 
-  it('takes 100,000 nodes of a record, and one more once one of them is deleted', () => {
+  it('accepts 100,000 nodes of a record, and another one after a deletion', () => {
     const graph = new Graph();
     const ids = Array.from({ length: NODES_OF_RECORD_MAX - 2 }, (_, i) => i + 1);
     for (const nodeId of ids)
@@ -268,7 +268,7 @@ describe('a graph', () => {
     expect(graph.countNodesOfRecord(7)).to.equal(graph.nodesOfRecord(7).length);
   });
 
-  it('loses all nodes of a record in one step, and hashes that bit by bit to the root of deletions one by one', () => {
+  it('deletes all nodes of a record at once, and hashes them in steps to the right root', () => {
     const NODES = 5_000;
     const linked = (nodeId: number): GraphEvent =>
       ({ ...add(nodeId, nodeId), recordId: nodeId % 3 === 0 ? 8 : 7 }) as GraphEvent;
@@ -296,7 +296,7 @@ describe('a graph', () => {
     expect(toHex(graph.root())).to.equal(toHex(plain.root()));
   });
 
-  it('has the right root in the middle of that too, and after more writes', () => {
+  it('has the right root in the middle of these steps, and after more writes', () => {
     const [graph, plain] = [new Graph(), new Graph()];
     for (let id = 1; id <= 2_000; id++)
       for (const each of [graph, plain]) each.apply({ ...add(id, id), recordId: 1 + (id % 2) } as GraphEvent);
@@ -313,14 +313,14 @@ describe('a graph', () => {
     expect(graph.hashSome()).to.equal(false);
   });
 
-  describe('with a node that leads to more than a page', () => {
+  describe('with a node of more edges than a page', () => {
     const FAR = GRAPH_PAGE_MAX + 1;
     const graph = new Graph();
     before(() => {
       for (let n = 1; n <= FAR + 1; n++) graph.apply(add(n, n));
       for (let n = 1; n <= FAR; n++) graph.apply(edge(n, 1, n + 1, FAR + 1 + n));
     });
-    /** Every look at the clock finds 3 ms gone: a slice is over at each. */
+    /** A clock that advances 3 ms at every reading, so that each slice is used up. */
     const paceUntil = (deadlineMs: number): Slice => {
       let ms = 0;
       return new Slice({ monotonicMs: () => (ms += 3), nowMs: () => ms }, deadlineMs);
@@ -328,7 +328,7 @@ describe('a graph', () => {
     const ask = (call: GraphRead, deadlineMs = 1e9) => readGraph(graph, call, paceUntil(deadlineMs));
     const wide = { op: 'graphQuery', start: 1, direction: 'both', edgeKind: null, nodeKind: null, depth: 2 } as const;
 
-    it('counts all hits and returns the first, in order', async () => {
+    it('counts all hits, and returns the first in order', async () => {
       const { hits, count } = (await ask({ ...wide, limit: 3 })) as GraphResults['graphQuery'];
       expect(count).to.equal(FAR + 1);
       expect(hits.map(({ id, depth }) => [id, depth])).to.deep.equal([
@@ -338,7 +338,7 @@ describe('a graph', () => {
       ]);
     });
 
-    it('refuses an answer of more than a page, and gives it page by page', async () => {
+    it('refuses an answer of more than a page, and returns it page by page', async () => {
       await expectCode(ask({ op: 'graphEdges', id: 1, offset: 0, limit: null }), 'validation_error');
       await expectCode(ask({ op: 'graphSubgraph', root: 1, depth: 1 }), 'validation_error');
       const page = await ask({ op: 'graphEdges', id: 1, offset: FAR - 2, limit: 5 });
@@ -347,7 +347,7 @@ describe('a graph', () => {
       expect((rest as GraphResults['graphEdges']).edges).to.have.length(GRAPH_PAGE_MAX);
     });
 
-    it('lets others have their turn during a walk, and ends it with its deadline', async () => {
+    it('yields during a walk, and ends it at its deadline', async () => {
       let turns = 0;
       let walking = true;
       const count = (): void => {
@@ -363,7 +363,7 @@ describe('a graph', () => {
   });
 });
 
-/** The frames up to the write `sequence`: each write of this test is a frame. */
+/** Frames up to the write `sequence`: each write of this test is a frame. */
 const framesUntil = (all: readonly Uint8Array[], sequence: number): readonly Uint8Array[] => all.slice(0, sequence);
 
 function randomWrite(model: GraphModel, random: SeededRandom, n: number) {
