@@ -20,7 +20,7 @@ class StepClock implements Clock {
 }
 
 describe('an absorber', () => {
-  it('gives a project of many tails as many slices as one of a single tail', async () => {
+  it('gives a project of many tails as many slices as a project of one', async () => {
     const clock = new StepClock();
     const absorber = new Absorber(clock, silentLogger);
     const calls: string[] = [];
@@ -35,7 +35,7 @@ describe('an absorber', () => {
     expect(calls.slice(0, 40).filter((project) => project === 'b')).to.have.length(20);
   });
 
-  it('does not call a forgotten tail, and calls a tail once that was wanted twice', async () => {
+  it('skips a forgotten tail, and calls a tail once although it was wanted twice', async () => {
     const absorber = new Absorber(new StepClock(), silentLogger);
     const calls: string[] = [];
     const one = (): boolean => calls.push('one') < 0;

@@ -1,4 +1,4 @@
-/** Every kind of index, and exact search, under the same tests. */
+/** Every kind of index, and exact search, in one test suite. */
 import type { Floors } from '../../../support/suites/indexSubject.js';
 import { indexSuite } from '../../../support/suites/indexSuite.js';
 

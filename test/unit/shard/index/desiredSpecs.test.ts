@@ -1,4 +1,6 @@
-/** The desired index in the catalog: written by a shard beside the coordinators, and never over what they wrote. */
+/**
+ * The desired index in the catalog: a shard writes it beside the coordinators, and overwrites none of their changes.
+ */
 import { expect } from 'chai';
 import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';
 import { DesiredSpecs } from '../../../../shard/index/desiredSpecs.js';
@@ -15,7 +17,7 @@ import { LateWatch } from '../../../support/rigs/lateWatch.js';
 const HNSW: IndexSpec = { kind: 'hnsw', parameters: { m: 8, efConstruction: 100, efSearch: 50 } };
 const ALL = { m: 1, efConstruction: 2, efSearch: 3, nList: 4, nProbe: 5, candidates: 6 };
 
-/** A bucket whose next updates come after what the test puts in between. */
+/** A bucket in which the test inserts writes before the next updates. */
 class ContestedBucket extends MemoryBucket {
   readonly before: (() => Promise<unknown>)[] = [];
 
@@ -47,7 +49,7 @@ describe('the desired index of a collection', () => {
     bucket.close();
   });
 
-  it('is what the collection was made with, until another is written', async () => {
+  it('is the one at creation, until another is written', async () => {
     expect(await specs.read(config)).to.deep.equal({ kind: 'auto', parameters: {} });
     await specs.write(config, HNSW);
     expect(await specs.read(config)).to.deep.equal(HNSW);
@@ -57,7 +59,7 @@ describe('the desired index of a collection', () => {
     expect(await specs.read(config)).to.deep.equal({ kind: 'brute', parameters: {} });
   });
 
-  it('is stored for an operator to read, and nothing else of the entry changes', async () => {
+  it('is stored in readable form, and leaves the rest of the entry unchanged', async () => {
     const before = (await stored()) as { readonly [key: string]: BucketValue };
     expect(before).to.deep.equal({
       id: config.id,
@@ -77,14 +79,14 @@ describe('the desired index of a collection', () => {
     expect(await stored(), 'no parameters are left of the other kind').to.deep.equal({ ...kept, index: 'bq' });
   });
 
-  it('a write that another one came before is tried again over what that one wrote', async () => {
+  it('is written again on top of a concurrent change', async () => {
     const entry = (await stored()) as { readonly [key: string]: BucketValue };
     for (const n of [1, 2]) bucket.before.push(() => bucket.put('p.c', { ...entry, changed: n }));
     await specs.write(config, HNSW);
     expect(await stored()).to.deep.include({ changed: 2, index: 'hnsw' });
   });
 
-  it('of a collection that was deleted or replaced cannot be read, and is never written to the new one', async () => {
+  it('cannot be read after the collection was deleted or replaced, and is not written to the new one', async () => {
     await expectCode(specs.read(configOf(9, 'never')), 'collection_not_found');
     bucket.before.push(async () => {
       await catalog.remove('p', 'c');
@@ -97,7 +99,7 @@ describe('the desired index of a collection', () => {
     await expectCode(specs.write(config, HNSW), 'collection_not_found');
   });
 
-  it('is unavailable where the catalog is', async () => {
+  it('is unavailable while the catalog is unavailable', async () => {
     bucket.close();
     await expectCode(specs.read(config), 'unavailable');
     await expectCode(specs.write(config, HNSW), 'unavailable');
@@ -116,7 +118,7 @@ describe('the desired index of a collection', () => {
     other.stop();
   });
 
-  it('is read as it is now, although the watch of a coordinator has not reported it yet', async () => {
+  it("is current in a reread, although the coordinator's watch has not reported it yet", async () => {
     const watch = new LateWatch(bucket);
     const late = new Catalog({ catalog: watch.bucket, counters: bucket, ids: bucket }, systemClock, 10);
     await late.start();

@@ -1,4 +1,4 @@
-/** What a listing says of the indexes, with the shards and without them. */
+/** The index of each collection in a listing, with and without its shards. */
 import { expect } from 'chai';
 import { eventually, expectCode } from '../../../support/expectations.js';
 import { soon } from '../../../support/rigs/engine.js';
@@ -6,14 +6,14 @@ import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 
 const KINDS = ['auto', 'bq', 'brute', 'hnsw', 'ivf'] as const;
 
-describe('the index that a listing reports', () => {
+describe('the index in a listing', () => {
   let cluster: MemoryCluster;
   beforeEach(() => {
     cluster = new MemoryCluster();
   });
   afterEach(() => cluster.stop());
 
-  it('is the one that serves; where no shard is there to count, the listing says so', async () => {
+  it('is the one that serves, and without a shard the listing is unavailable', async () => {
     const shard = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     for (const index of KINDS) {

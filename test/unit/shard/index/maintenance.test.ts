@@ -15,11 +15,11 @@ const serving = (changes: Partial<ServingGeneration> = {}): ServingGeneration =>
   ...changes,
 });
 
-/** Of so many an exact scan takes as long as an index. */
+/** Number of rows for which an exact scan takes as long as an index. */
 const WORTH_ROWS = 6_000;
 
-describe('what an index needs next', () => {
-  it('auto has an index from 10,000 rows on, and keeps it down to 5,000', () => {
+describe('the next step of an index', () => {
+  it('is for kind auto a build from 10,000 rows on, and a drop below 5,000', () => {
     expect(kindFor('auto', 9_999, undefined, WORTH_ROWS)).to.equal(undefined);
     expect(kindFor('auto', 10_000, undefined, WORTH_ROWS)).to.equal('hnsw');
     expect(kindFor('auto', 5_000, 'hnsw', WORTH_ROWS)).to.equal('hnsw');
@@ -28,30 +28,30 @@ describe('what an index needs next', () => {
     expect(nextStep('auto', 4_999, serving({ covered: 4_999 }), WORTH_ROWS)).to.equal('drop');
   });
 
-  it('auto has no index while an exact scan is as fast, and keeps it down to half of that', () => {
+  it('is for kind auto no build until an index beats a scan, and a drop below half', () => {
     expect(kindFor('auto', 13_999, undefined, 14_000)).to.equal(undefined);
     expect(kindFor('auto', 14_000, undefined, 14_000)).to.equal('hnsw');
     expect(kindFor('auto', 7_000, 'hnsw', 14_000)).to.equal('hnsw');
     expect(kindFor('auto', 6_999, 'hnsw', 14_000)).to.equal(undefined);
   });
 
-  it('a kind that was asked for is there at any size', () => {
+  it('is for a requested kind a build at any size', () => {
     expect(kindFor('ivf', 0, undefined, WORTH_ROWS)).to.equal('ivf');
     expect(nextStep('ivf', 0, undefined, WORTH_ROWS)).to.equal('build');
     expect(nextStep('brute', 1_000_000, undefined, WORTH_ROWS)).to.equal('nothing');
   });
 
-  it('another kind than the desired one is replaced', () => {
+  it('is a build if the serving kind differs from the desired one', () => {
     expect(nextStep('bq', 100_000, serving(), WORTH_ROWS)).to.equal('build');
   });
 
-  it('is built once there are rows enough to be worth it', () => {
+  it('is a build once there are enough rows for an index', () => {
     const unindexed = serving({ indexed: false, covered: 0, tail: 999 });
     expect(nextStep('hnsw', 999, unindexed, WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('hnsw', 1_000, unindexed, WORTH_ROWS)).to.equal('build');
   });
 
-  it('a short tail is absorbed, a long one is built onto what was saved', () => {
+  it('is to absorb a short tail, and to extend the saved build by a long one', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10 }), WORTH_ROWS)).to.equal('absorb');
     expect(nextStep('hnsw', 112_500, serving({ tail: 12_500 }), WORTH_ROWS)).to.equal('absorb');
     expect(nextStep('hnsw', 112_501, serving({ tail: 12_501 }), WORTH_ROWS)).to.equal('extend');
@@ -60,7 +60,7 @@ describe('what an index needs next', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0 }), WORTH_ROWS)).to.equal('extend');
   });
 
-  it('a tail whose rows take long to absorb waits until it is long', () => {
+  it('leaves a tail of slow rows waiting until it is long', () => {
     const slow = { absorbs: false };
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, ...slow }), WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('hnsw', 112_501, serving({ tail: 12_501, ...slow }), WORTH_ROWS)).to.equal('extend');
@@ -68,7 +68,7 @@ describe('what an index needs next', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0, ...slow }), WORTH_ROWS)).to.equal('extend');
   });
 
-  it('too many dead rows, rows that it would not find, or growth far beyond what it was trained on, mean a build from scratch', () => {
+  it('is a new build with too many dead or refused rows, or far beyond the trained size', () => {
     expect(nextStep('hnsw', 69_999, serving({ covered: 69_999, garbage: 30_001 }), WORTH_ROWS)).to.equal('build');
     expect(nextStep('hnsw', 70_001, serving({ covered: 70_001, garbage: 29_999 }), WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('hnsw', 112_501, serving({ refused: 12_501 }), WORTH_ROWS)).to.equal('build');
@@ -77,7 +77,7 @@ describe('what an index needs next', () => {
     expect(nextStep('hnsw', 400_000, serving({ covered: 400_000 }), WORTH_ROWS)).to.equal('nothing');
   });
 
-  it('what a crash would have absorbed again is saved from time to time', () => {
+  it('is to persist after many absorbed rows, so that a crash repeats few', () => {
     expect(nextStep('hnsw', 100_000, serving({ unsaved: 25_001 }), WORTH_ROWS)).to.equal('persist');
     expect(nextStep('hnsw', 100_000, serving({ unsaved: 25_000 }), WORTH_ROWS)).to.equal('nothing');
   });

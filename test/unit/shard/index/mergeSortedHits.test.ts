@@ -11,7 +11,7 @@ const hits = (...found: readonly (readonly [id: number, score: number])[]): Hits
 const shown = ({ ids, slots, scores }: Hits): (readonly [number, number, number])[] =>
   [...ids].map((id, i) => [id, slots[i]!, scores[i]!] as const);
 
-describe('merging the hits of the tail and of the index', () => {
+describe('the merge of hits of tail and index', () => {
   it('orders by score, then by id', () => {
     const merged = mergeSortedHits(hits([7, 1], [2, 3]), hits([5, 0.5], [1, 3], [9, 4]), 4);
     expect(shown(merged)).to.deep.equal([
@@ -22,7 +22,7 @@ describe('merging the hits of the tail and of the index', () => {
     ]);
   });
 
-  it('takes a record that both have once, and fewer than k where there are no more', () => {
+  it('contains a record of both lists once, and fewer than k hits if there are no more', () => {
     expect([...mergeSortedHits(hits([1, 0], [2, 5]), hits([1, 0], [3, 5]), 5).ids]).to.deep.equal([1, 2, 3]);
     expect([...mergeSortedHits(hits([1, 0]), hits(), 5).ids]).to.deep.equal([1]);
     expect([...mergeSortedHits(hits(), hits([4, 1]), 5).ids]).to.deep.equal([4]);

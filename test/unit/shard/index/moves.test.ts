@@ -1,4 +1,4 @@
-/** An index where its collection changes hands, stops or goes while it is there or being built. */
+/** Indexes of a collection that moves, is deleted, or whose shard stops, before and during a build. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,10 +13,10 @@ import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 const PROJECT = 'p';
 const DIMENSION = 8;
 const ROWS = 1_500;
-/** Costs seconds for so many rows. */
+/** Takes seconds for this number of rows. */
 const SLOW = { m: 64, efConstruction: 4_096 };
 
-describe('an index and the life of its collection', () => {
+describe('the index of a collection', () => {
   let cluster: MemoryCluster;
   let backend: ClusterBackend;
   let collection: Collection;
@@ -37,7 +37,7 @@ describe('an index and the life of its collection', () => {
   const state = () => backend.call(collection, { op: 'indexState' }, soon());
   const serves = (kind: string): Promise<void> =>
     eventually(`${kind} serves`, async () => (await state().catch(() => undefined))?.activeKind === kind);
-  /** Of one shard that has saved indexes: the ids of their collections. */
+  /** Ids of collections with saved indexes. */
   const saved = (): string[] => {
     const folder = join(cluster.config.dataDir, 'indexes');
     return readdirSync(folder).flatMap((shard) => readdirSync(join(folder, shard)));
@@ -48,7 +48,7 @@ describe('an index and the life of its collection', () => {
     return { failure: rejection(backend.call(collection, { op: 'rebuild', kind: null }, later)) };
   };
 
-  it('is built by the shard that takes over, as the catalog says', async () => {
+  it('is built by the shard that takes over, as configured in the catalog', async () => {
     const first = await cluster.shard('s1');
     await fill('brute');
     await backend.call(collection, { op: 'configureIndex', spec: { kind: 'ivf', parameters: { nList: 20 } } }, soon());
@@ -61,7 +61,7 @@ describe('an index and the life of its collection', () => {
     expect(new Float64Array(new Uint8Array(ids).buffer)[0]).to.equal(8);
   });
 
-  it('goes with its files when the collection is deleted, also in the middle of a rebuild', async () => {
+  it('is deleted with its files with the collection, also during a rebuild', async () => {
     await cluster.shard('s1');
     await fill('hnsw');
     await serves('hnsw');
@@ -72,7 +72,7 @@ describe('an index and the life of its collection', () => {
     await eventually('its files are gone', () => saved().length === 0);
   });
 
-  it('does not keep its shard from stopping while it is rebuilt and writes are held', async () => {
+  it('does not keep its shard from stopping during a rebuild with held writes', async () => {
     const shard = await cluster.shard('s1');
     await fill('hnsw');
     const { failure } = await slowRebuild();
@@ -84,7 +84,7 @@ describe('an index and the life of its collection', () => {
   });
 });
 
-/** What became of an insert: committed while the shard stopped, or refused. */
+/** Outcome of an insert: committed while the shard stopped, or refused. */
 const outcomeOf = (insert: Promise<{ readonly id: number }>): Promise<string> =>
   insert.then(
     ({ id }) => `record ${id}`,

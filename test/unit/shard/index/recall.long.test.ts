@@ -1,6 +1,6 @@
 /**
- * Recall@10 on real data through collections, of one kind that is drawn: after it took over from another, after 20% more records, after
- * a restart, and after 20% of the records are gone; each time also of every tenth, hundredth and thousandth record alone.
+ * Recall@10 on real data through collections, for one kind drawn at random. Measured after a swap, 20% more records, a
+ * restart and 20% deletions, and each time also for every tenth, hundredth and thousandth record alone.
  */
 import { expect } from 'chai';
 import type { IndexKind, IndexParameters } from '../../../../shared/model/indexSpec.js';
@@ -15,24 +15,24 @@ import { scannedShare } from '../../../support/rigs/scannedShare.js';
 const ROWS = 32_000;
 const QUERIES = 100;
 const K = 10;
-/** One in five of the records that are there at the build. */
+/** Late rows: one in five of the records at the build. */
 const LATE_EVERY = 6;
 const DELETED_SHARE = 0.2;
 const WRITES_AT_ONCE = 1_000;
-/** A filter lets every so many records through. */
+/** Each filter passes one record in this number. */
 const FILTERS = [10, 100, 1_000];
 const FILTERED_QUERIES = 20;
 
 const LISTS = 1_024;
 const PROBES = 48;
-/** Of the records, what an IVF search may read. */
+/** Largest share of the records that an IVF search may read. */
 const SCANNED_SHARE_MOST = 0.27;
 
 interface Gate {
   readonly kind: IndexKind;
   readonly parameters: IndexParameters;
   readonly recall: number;
-  /** Serves until the swap. */
+  /** Kind that serves until the swap. */
   readonly before: IndexKind;
 }
 
@@ -42,7 +42,7 @@ const GATES: readonly Gate[] = [
   { kind: 'hnsw', parameters: { efSearch: 128 }, recall: 0.93, before: 'bq' },
 ];
 
-describe('recall on real data', () => {
+describe('the recall on real data', () => {
   let set: RealSet;
   let random = seededRandom(0);
   let rig: IndexRig | undefined;
@@ -55,7 +55,7 @@ describe('recall on real data', () => {
     rig = undefined;
   });
 
-  it('is what the parameters of a kind promise', async () => {
+  it('reaches the figure that the parameters of a kind promise', async () => {
     const { kind, parameters, recall, before: former } = random.pick(GATES);
     rig = await openIndexRig({ dimension: set.dimension });
     const { collection } = rig;
@@ -93,8 +93,8 @@ describe('recall on real data', () => {
 });
 
 /**
- * Every sixth row is put last, to be inserted after the build. All else stays in its order, which matters: with GloVe's
- * rows shuffled, a graph finds two in a hundred less.
+ * Moves every sixth row to the end, for insertion after the build. The others keep their order, which matters: with
+ * shuffled GloVe rows, a graph finds two in a hundred fewer.
  */
 function withLateRows(set: RealSet): RealSet {
   const isLate = (row: number): boolean => row % LATE_EVERY === LATE_EVERY - 1;
@@ -124,7 +124,7 @@ async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: Re
   return mean(each);
 }
 
-/** Says in the metadata of every tenth record which filters let it through. */
+/** Sets in the metadata of every tenth record which filters pass it. */
 async function mark({ collection }: IndexRig): Promise<void> {
   const ids = [...collection.records.keys()].filter((id) => id % Math.min(...FILTERS) === 0);
   for (let from = 0; from < ids.length; from += WRITES_AT_ONCE)

@@ -1,4 +1,6 @@
-/** Records that get other vectors under an index: the new ones are found, the old ones are not, and none is found twice. */
+/**
+ * Records that get new vectors under an index: searches find the new vectors, not the old ones, and no record twice.
+ */
 import { expect } from 'chai';
 import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
@@ -19,7 +21,7 @@ for (const kind of ['hnsw', 'ivf', 'bq'] as const)
   describe(`records that are replaced under an index of kind ${kind}`, () => {
     let random: SeededRandom;
     let rig: IndexRig;
-    /** By record id − 1. */
+    /** Vector of record id n at n − 1. */
     let vectors: Vector[];
 
     beforeEach(async () => {
@@ -30,7 +32,7 @@ for (const kind of ['hnsw', 'ivf', 'bq'] as const)
     afterEach(() => rig.dispose());
 
     const someVector = (): Vector => Array.from({ length: DIMENSION }, () => random.int(10_000));
-    /** Gives the records of these places new vectors, and returns the old ones. */
+    /** Gives these records new vectors, and returns the old ones. */
     async function upsert(places: readonly number[]): Promise<Vector[]> {
       const before = places.map((place) => vectors[place]!);
       const batch = places.map(someVector);
@@ -62,7 +64,7 @@ for (const kind of ['hnsw', 'ivf', 'bq'] as const)
       }
     }
 
-    it('are found by what they are now: at once, absorbed, after a restart, and in an index that is built anew', async () => {
+    it('are found by their new vectors: at once, absorbed, after a restart, and in a new build', async () => {
       await upsert(all);
       await rig.collection.configure(kind, PARAMETERS[kind]);
       await rig.collection.settled();
@@ -81,7 +83,7 @@ for (const kind of ['hnsw', 'ivf', 'bq'] as const)
       await expectReplaced(more, beforeMore);
     });
 
-    it('are found once, and none is missed, by searches that run meanwhile', async () => {
+    it('are found exactly once by concurrent searches', async () => {
       await upsert(all);
       await rig.collection.configure(kind, PARAMETERS[kind]);
       await rig.collection.settled();

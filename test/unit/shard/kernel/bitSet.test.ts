@@ -4,7 +4,7 @@ import { BlockShape } from '../../../../shard/kernel/blockShape.js';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 
-/** A bit set beside the set of numbers that it must equal. */
+/** A bit set and the set of numbers that it must equal. */
 class Both {
   readonly numbers = new Set<number>();
   readonly bits: BitSet;
@@ -34,7 +34,7 @@ const sorted = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b)
 describe('a bit set', () => {
   const random = seededRandom(testSeed());
 
-  it('holds what was added and not deleted, and grows', () => {
+  it('contains the added and not deleted numbers, and grows', () => {
     for (const size of [0, 1, 31, 32, 33, 500]) {
       const both = new Both(size);
       for (let i = 0; i < 2_000; i++) {
@@ -51,7 +51,7 @@ describe('a bit set', () => {
     }
   });
 
-  it('counts and tells whether it is empty, whatever was done before', () => {
+  it('counts its bits, and knows whether it is empty, after any operation', () => {
     const bits = BitSet.ofSize(64);
     expect(bits.isEmpty).to.equal(true);
     bits.addWord(1, 0x8000_0001);
@@ -62,7 +62,7 @@ describe('a bit set', () => {
     expect([bits.isEmpty, bits.count]).to.deep.equal([true, 0]);
   });
 
-  it('unites, intersects and subtracts, of one size or not', () => {
+  it('unites, intersects and subtracts sets of equal or different sizes', () => {
     for (let round = 0; round < 200; round++) {
       const [one, other] = [Both.filled(random, random.int(200)), Both.filled(random, random.int(200))];
       const room = 32 * one.bits.words.length;
@@ -81,7 +81,7 @@ describe('a bit set', () => {
     }
   });
 
-  it('gives a part of itself in whole pairs of words', () => {
+  it('returns a slice of itself in whole pairs of words', () => {
     for (let round = 0; round < 200; round++) {
       const { bits, numbers } = Both.filled(random, 300);
       const [first, size] = [random.int(320), 1 + random.int(150)];
@@ -92,7 +92,7 @@ describe('a bit set', () => {
     }
   });
 
-  it('is laid out block by block as a set of slots', () => {
+  it('has the block layout of a set of slots', () => {
     for (const dimension of [1, 3, 100]) {
       const shape = new BlockShape(dimension);
       const { bits, numbers } = Both.filled(random, 1_000);

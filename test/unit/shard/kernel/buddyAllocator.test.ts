@@ -20,7 +20,7 @@ describe('the buddy allocator', () => {
     ]);
   });
 
-  it('never gives out a byte twice, and joins everything again in the end', () => {
+  it('never allocates a byte twice, and merges all free blocks at last', () => {
     for (const [sizeBytes, largestBytes] of [
       [MIB, 2 ** 17],
       [2 ** 32, 2 ** 30],
@@ -53,7 +53,7 @@ describe('the buddy allocator', () => {
     expect(allocator.allocate(1)).to.equal(undefined);
   });
 
-  it('refuses to free what it did not give', () => {
+  it('refuses to free an address that it did not allocate', () => {
     const allocator = new BuddyAllocator(MIB);
     const address = allocator.allocate(1_000)!;
     expect(() => allocator.free(address + 64)).to.throw('nothing is allocated');

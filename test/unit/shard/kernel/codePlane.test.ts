@@ -1,4 +1,4 @@
-/** Exact search through the codes of the rows, against BigInt, on data of every kind. */
+/** Exact search through the codes of the rows, compared with BigInt, on data of every kind. */
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { EVEN } from '../../../../shard/kernel/weightedScan.js';
@@ -11,7 +11,7 @@ const filledWith = (of: (random: SeededRandom, at: number, row: number) => numbe
   return (random, dimension, row) => Int32Array.from({ length: dimension }, (_, at) => of(random, at, row));
 };
 
-/** About normal, with the deviation 1. */
+/** Approximately normal, with standard deviation 1. */
 const normal = (random: SeededRandom): number =>
   (random.next() + random.next() + random.next() - random.next() - random.next() - random.next()) * Math.SQRT2;
 
@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<string, Vector>> = {
   'near the query': filledWith((random) => component(random, 3)),
 };
 
-/** Rows that are erased. */
+/** Number of erased rows. */
 const ERASED = 10;
 
 const DIMENSIONS = [16, 17, 31, 64, 100, 128];
@@ -50,7 +50,7 @@ describe('the codes of rows', () => {
   const random = seededRandom(testSeed());
 
   for (const [kind, vector] of Object.entries(KINDS)) {
-    it(`lose no row ${kind}, whatever is written, erased and searched`, async () => {
+    it(`lose no row during writes, erasures and searches, with data ${kind}`, async () => {
       for (const dimension of DIMENSIONS) {
         const collection = new Modelled(dimension);
         const rows = 100 + random.int(500);
@@ -66,7 +66,7 @@ describe('the codes of rows', () => {
     });
   }
 
-  it('lose none of any few that are eligible, nor of a list, nor within a limit', async () => {
+  it('lose no row among few eligible ones, in a list, or within a limit', async () => {
     for (const vector of [KINDS.normal!, KINDS.clustered!, KINDS['with outliers among the rows']!]) {
       const collection = new Modelled(48);
       for (let row = 0; row < 1_500; row++) collection.insert(vector(random, 48, row));
@@ -87,7 +87,7 @@ describe('the codes of rows', () => {
     }
   });
 
-  it('are there for rows of 16 dimensions or more, in blocks of 16 rows or more, once there are as many', () => {
+  it('exist for rows of at least 16 dimensions, in blocks of at least 16 rows', () => {
     const blockOf = (dimension: number, count: number) => {
       const { vectors } = filled(dimension, count);
       return vectors.blocks.at(-1)!;

@@ -6,7 +6,7 @@ import { seededRandom, testSeed } from '../../../support/model/random.js';
 const ABSENT = 0xffff_ffff;
 
 describe('a column of numbers', () => {
-  it('reads what was written last, and the fill elsewhere, as an array does', () => {
+  it('reads the last written number, and the fill elsewhere, like an array', () => {
     const random = seededRandom(5);
     const column = new Column(ABSENT);
     const model: number[] = [];
@@ -25,7 +25,7 @@ describe('a column of numbers', () => {
       if (copy[index] !== (model[index] ?? ABSENT)) expect.fail(`the copy has ${copy[index]} at ${index}`);
   });
 
-  it('is pushed to where it ends, through whole chunks of fills too', () => {
+  it('is extended at its end by push, through whole chunks of fills too', () => {
     const column = new Column(0);
     for (let i = 0; i < 10_000; i++) column.push(0);
     column.push(2 ** 53 - 1);
@@ -37,7 +37,7 @@ describe('a column of numbers', () => {
     ]);
   });
 
-  it('holds numbers of every reach, whole or not, as they come: ascending, descending, to and fro', () => {
+  it('stores numbers of any range, whole or not: ascending, descending, alternating', () => {
     const random = seededRandom(testSeed());
     const steps: readonly ((i: number) => number)[] = [
       (i) => 1_700_000_000_000 + Math.floor(i / 40),
@@ -69,7 +69,7 @@ describe('a column of numbers', () => {
       }
   });
 
-  it('is made of an array of any length, and grows on', () => {
+  it('is made from an array of any length, and grows further', () => {
     for (const length of [0, 1, 3, 4_095, 4_096, 4_097, 9_000]) {
       const numbers = Float64Array.from({ length }, (_, i) => 7 * i);
       const column = Column.of(ABSENT, numbers);
@@ -96,7 +96,7 @@ describe('a column of numbers', () => {
     expect(new Column(0).firstNotBelow(1)).to.equal(0);
   });
 
-  it('takes a byte or two for numbers that were given one after another', async () => {
+  it('takes a byte or two for each number of a regular sequence', async () => {
     await releaseMemory();
     const before = process.memoryUsage().arrayBuffers;
     const columns = Array.from({ length: 20 }, () => new Column(0));
@@ -107,7 +107,7 @@ describe('a column of numbers', () => {
     expect(columns[7]!.get(65_535)).to.equal(1_700_000_000_000 + 3 * 65_535);
   });
 
-  it('reads the fill at indexes that are no 32-bit numbers', () => {
+  it('reads the fill at indexes that are not 32-bit numbers', () => {
     const column = new Column(ABSENT);
     column.push(7);
     expect([-1, 2 ** 32, 2 ** 40].map((index) => column.get(index))).to.deep.equal([ABSENT, ABSENT, ABSENT]);

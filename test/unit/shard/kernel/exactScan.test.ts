@@ -21,7 +21,7 @@ describe('a search in slices', () => {
     return collection;
   };
 
-  /** Steps a block at a time; the answer it must give is that of now. */
+  /** A search that proceeds by a block at a time, with the expected result of its start. */
   const begin = (collection: Modelled): UnderWay => {
     const query = vector();
     const scan = new ExactScan(collection.vectors, query, K);
@@ -47,7 +47,7 @@ describe('a search in slices', () => {
     }
   };
 
-  it('shows the collection as it was at the start, whatever is written meanwhile', () => {
+  it('shows the collection as at its start, whatever is written meanwhile', () => {
     const collection = filled(1_000);
     for (let round = 0; round < 20; round++) {
       const underWay = begin(collection);
@@ -58,7 +58,7 @@ describe('a search in slices', () => {
     }
   });
 
-  it('is independent of others under way', async () => {
+  it('is independent of concurrent ones', async () => {
     const collection = filled(600);
     const underWay: UnderWay[] = [];
     for (let round = 0; round < 120; round++) {
@@ -73,7 +73,7 @@ describe('a search in slices', () => {
     expect(vectors.blocks[0]!.region.arena.usedBytes, 'scans leave nothing behind').to.equal(memory.usedBytes);
   });
 
-  it('delays the reuse of a released slot only until the scans that can see it have ended', () => {
+  it('delays the reuse of a released slot until the scans that can see it have ended', () => {
     const collection = filled(300);
     const early = begin(collection);
     collection.release(5);
@@ -87,7 +87,7 @@ describe('a search in slices', () => {
     expect(collection.insert(vector())).to.equal(6);
   });
 
-  it('ends in peace when the collection is destroyed under it, and the memory goes then', () => {
+  it('ends normally if the collection is destroyed meanwhile, and then frees the memory', () => {
     const collection = filled(500);
     const underWay = begin(collection);
     collection.vectors.destroy();
@@ -96,7 +96,7 @@ describe('a search in slices', () => {
     expect(collection.memory.usedBytes).to.equal(0);
   });
 
-  it('leaves nothing behind when it is given up', () => {
+  it('leaves nothing behind when it is closed early', () => {
     const collection = filled(500);
     const { scan } = begin(collection);
     collection.release(3);
@@ -106,7 +106,7 @@ describe('a search in slices', () => {
     expect(collection.vectors.blocks[0]!.region.arena.usedBytes).to.equal(collection.memory.usedBytes);
   });
 
-  it('pauses only where the collection is large', async () => {
+  it('pauses only if the collection is large', async () => {
     let pauses = 0;
     const pause = async (): Promise<void> => {
       pauses++;

@@ -1,4 +1,4 @@
-/** What the kernel is held against: the same searches in BigInt, over a plain model of the collection. */
+/** The reference for the kernel: the same searches in BigInt, over a plain model of the collection. */
 import { expect } from 'chai';
 import type { Hits } from '../../../../shard/kernel/scanScratch.js';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
@@ -84,7 +84,7 @@ export class Modelled {
     this.vectors = new VectorBlocks(memory, dimension);
   }
 
-  /** `id`: other than the next, so that slot order is not id order. */
+  /** An `id` other than the next makes slot order differ from id order. */
   insert(vector: Int32Array, id = this.#nextId): number {
     this.#nextId = Math.max(this.#nextId, id) + 1;
     const slot = this.vectors.acquire();
@@ -105,7 +105,7 @@ export class Modelled {
     this.rows.delete(slot);
   }
 
-  /** The rows as they are now, unmoved by what happens later. */
+  /** A copy of the current rows, which later changes do not affect. */
   frozen(): Rows {
     return new Map([...this.rows].map(([slot, row]) => [slot, { ...row }]));
   }

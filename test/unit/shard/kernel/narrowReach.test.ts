@@ -6,10 +6,10 @@ import { Modelled } from './kernelOracle.js';
 
 const fits = (dimension: number, reach: number): boolean => BigInt(dimension) * BigInt(reach) ** 2n < 2n ** 63n;
 
-describe('the way through a block', () => {
+describe('the narrow path through a block', () => {
   const random = seededRandom(testSeed());
 
-  it('is narrow exactly as far as 64 bits hold every sum and 32 bits every difference', () => {
+  it('is used exactly as far as 64 bits fit every sum and 32 bits every difference', () => {
     for (let dimension = 1; dimension <= DIMENSION_MAX; dimension++) {
       const reach = narrowReach(dimension);
       const isLargest = fits(dimension, reach) && (reach === 2 ** 31 - 1 || !fits(dimension, reach + 1));
@@ -19,14 +19,14 @@ describe('the way through a block', () => {
     expect(narrowReach(1)).to.equal(2 ** 31 - 1);
   });
 
-  it('gives the same answer on both sides of every bound', async () => {
+  it('gives the right result on both sides of every bound', async () => {
     for (const dimension of [1, 4, 5, 8, 128, 1_024, 1_032, 32_768]) {
-      // Rows have codes up to half of it, less a little.
+      // Rows have codes up to half of the bound, less a little.
       for (const bound of [narrowReach(dimension) - 256, narrowReach(dimension)]) {
         for (const reach of [bound - 1, bound, bound + 1]) {
           const rowMax = Math.min(Math.floor(reach / 2) + random.int(3), 2 ** 31 - 1);
           const collection = new Modelled(dimension);
-          // Full differences in all components make the largest sum there can be; the others leave it a little.
+          // Full differences in all components make the largest possible sum; the other rows are slightly below.
           for (let i = 0; i < (dimension > 2_000 ? 24 : 90); i++)
             collection.insert(new Int32Array(dimension).fill(rowMax).map((value) => value - random.int(i + 1)));
           await collection.check(new Int32Array(dimension).fill(rowMax - reach), 5);

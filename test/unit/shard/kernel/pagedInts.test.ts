@@ -4,14 +4,14 @@ import { PagedInts } from '../../../../shard/kernel/pagedInts.js';
 describe('paged integers', () => {
   const COUNT = 10_000;
 
-  it('keep each number that was pushed, beyond one page', () => {
+  it('keep each pushed number, beyond one page', () => {
     const ints = new PagedInts();
     for (let i = 0; i < COUNT; i++) expect(ints.push(-i)).to.equal(i);
     expect(ints.length).to.equal(COUNT);
     for (let i = 0; i < COUNT; i++) expect(ints.get(i)).to.equal(i === 0 ? 0 : -i);
   });
 
-  it('are 0 where none was set, within a page and beyond all of them', () => {
+  it('are 0 where none was set, within a page and beyond all pages', () => {
     const ints = new PagedInts();
     expect(ints.get(0)).to.equal(0);
     ints.set(5_000, 7);

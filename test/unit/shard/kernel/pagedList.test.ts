@@ -3,7 +3,7 @@ import { PagedList } from '../../../../shard/kernel/pagedList.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('a list of values by number', () => {
-  it('holds what a map holds, by ascending number, whatever is set and deleted', () => {
+  it('equals a map, in ascending order, after random changes', () => {
     const random = seededRandom(testSeed());
     const list = new PagedList<string>();
     const map = new Map<number, string>();
@@ -22,7 +22,7 @@ describe('a list of values by number', () => {
     expect([...list.entries()]).to.deep.equal([...map].sort(([a], [b]) => a - b));
   });
 
-  it('has nothing at numbers that it was not given, however large', () => {
+  it('has no value at other numbers, of any size', () => {
     const list = new PagedList<number>();
     list.set(0, 5);
     list.set(1_024, 6);

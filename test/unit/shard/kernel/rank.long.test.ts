@@ -6,7 +6,7 @@ import { listed, Modelled, nearest, noPause, type Rows, randomVector } from './k
 
 const ARENA_BYTES = 1 << 21;
 
-describe('choosing among rows', () => {
+describe('the ranking of rows', () => {
   const random = seededRandom(testSeed());
 
   const filled = (dimension: number, rows: number, bound = 2 ** 18, memory = new VectorMemory()): Modelled => {
@@ -39,9 +39,9 @@ describe('choosing among rows', () => {
     expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, k, new Set(slots)));
   };
 
-  describe('those of a list', () => {
+  describe('in a list', () => {
     for (const dimension of [1, 3, 4, 100, 768]) {
-      it(`ranks them exactly at ${dimension} dimensions, whatever the scale of the components`, async () => {
+      it(`is exact at ${dimension} dimensions, at any scale of the components`, async () => {
         for (const bits of [3, 17, 21, 25, 31]) {
           const collection = filled(dimension, Math.floor(120_000 / (dimension + 60)), 2 ** bits);
           retireSome(collection, 0.1);
@@ -52,7 +52,7 @@ describe('choosing among rows', () => {
       });
     }
 
-    it('counts a slot that is given twice once, and passes over what is dead, free or beyond the end', async () => {
+    it('counts a repeated slot once, and skips dead, free and absent slots', async () => {
       const collection = filled(7, 900);
       retireSome(collection, 0.2);
       for (const slot of some(collection.rows, 0.2)) collection.release(slot);
@@ -61,7 +61,7 @@ describe('choosing among rows', () => {
       for (const given of [shuffled(all), [...all].sort((a, b) => a - b)]) await checkRank(collection, given, 400);
     });
 
-    it('finds nothing where nothing is listed, and where nothing lives', async () => {
+    it('finds nothing in an empty list, and among dead rows', async () => {
       const collection = filled(5, 20);
       await checkRank(collection, [], 10);
       retireSome(collection, 1);
@@ -69,7 +69,7 @@ describe('choosing among rows', () => {
       await checkRank(new Modelled(5), [0, 1, 2], 10);
     });
 
-    it('takes those that are eligible only', async () => {
+    it('considers only eligible rows', async () => {
       const collection = filled(12, 3_000);
       retireSome(collection, 0.1);
       for (const share of [0, 0.01, 0.5, 1]) {
@@ -85,7 +85,7 @@ describe('choosing among rows', () => {
       }
     });
 
-    it('ranks tens of thousands in any order, over several arenas', async () => {
+    it('is exact for tens of thousands in any order, over several arenas', async () => {
       const memory = new VectorMemory({ arenaBytes: ARENA_BYTES });
       const collection = filled(4, 60_000, 2 ** 18, memory);
       const arenas = new Set(collection.vectors.blocks.map(({ region }) => region.arena));
@@ -103,14 +103,14 @@ describe('choosing among rows', () => {
       }
     });
 
-    it('leaves no scratch behind', async () => {
+    it('leaves no scratch memory behind', async () => {
       const collection = filled(9, 500);
       await checkRank(collection, shuffled(some(collection.rows, 0.5)), 10);
       const { vectors, memory } = collection;
       expect(vectors.blocks[0]!.region.arena.usedBytes).to.equal(memory.usedBytes);
     });
 
-    it('pauses where there are many, and ranks what lived at its start', async () => {
+    it('pauses for many rows, and ranks the rows that were live at its start', async () => {
       const collection = filled(1_024, 8_000, 2 ** 31);
       const query = randomVector(random, 1_024, 2 ** 31);
       const slots = some(collection.rows, 0.9);
@@ -127,8 +127,8 @@ describe('choosing among rows', () => {
     });
   });
 
-  describe('all but some', () => {
-    it('searches the others, of those that are eligible where that is asked', async () => {
+  describe('outside a set', () => {
+    it('considers the other rows, and only eligible ones if asked', async () => {
       const collection = filled(10, 5_000);
       retireSome(collection, 0.1);
       const live = new Map([...collection.rows].filter(([, row]) => row.live));
@@ -149,7 +149,7 @@ describe('choosing among rows', () => {
       }
     });
 
-    it('keeps to what was excepted and eligible at its start, however they change while it pauses', async () => {
+    it('keeps to the exceptions and eligible rows of its start, however they change during a pause', async () => {
       const collection = filled(1_024, 8_000, 2 ** 31);
       const query = randomVector(random, 1_024, 2 ** 31);
       const covered = some(collection.rows, 0.1);
@@ -177,8 +177,8 @@ describe('choosing among rows', () => {
     });
   });
 
-  describe('those that are held', () => {
-    it('searches them, live or retired, and keeps them though they are released while it pauses', async () => {
+  describe('in a held set', () => {
+    it('considers live and retired rows, and keeps rows that are released during a pause', async () => {
       const collection = filled(1_024, 3_000, 2 ** 31);
       retireSome(collection, 0.3);
       const held = new Set(some(collection.rows, 0.9));

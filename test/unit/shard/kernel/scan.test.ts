@@ -5,11 +5,11 @@ import { rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { component, listed, MAX, MIN, Modelled, nearest, noPause, randomVector } from './kernelOracle.js';
 
-describe('exact search', () => {
+describe('an exact search', () => {
   const random = seededRandom(testSeed());
 
   for (const dimension of [1, 2, 3, 4, 5, 7, 8, 12, 100, 128, 768, 4_096, 32_768]) {
-    it(`finds the nearest at ${dimension} dimensions, whatever the scale of the components`, async () => {
+    it(`finds the nearest rows at ${dimension} dimensions, at any scale of the components`, async () => {
       const rows = Math.max(24, Math.min(900, Math.floor(200_000 / dimension)));
       for (const bits of [3, 17, 21, 25, 29, 31]) {
         const collection = new Modelled(dimension);
@@ -19,7 +19,7 @@ describe('exact search', () => {
     });
   }
 
-  it('is exact at the ends of the range, where a total takes 79 bits', async () => {
+  it('is exact at the ends of the range, where a sum takes 79 bits', async () => {
     for (const dimension of [1, 5, 128, 32_768]) {
       const collection = new Modelled(dimension);
       for (let i = 0; i < 20; i++)
@@ -30,7 +30,7 @@ describe('exact search', () => {
     }
   });
 
-  it('refuses a number of rows that is none, and keeps what it has', async () => {
+  it('refuses an invalid k, and stays intact', async () => {
     const collection = new Modelled(3);
     for (let i = 0; i < 900; i++) collection.insert(randomVector(random, 3, 2 ** 20));
     const query = randomVector(random, 3, 2 ** 20);
@@ -56,7 +56,7 @@ describe('exact search', () => {
     for (const k of [1, 7, 100, 699, 700, 701]) await collection.check(randomVector(random, 6, 1.99), k);
   });
 
-  it('finds the nearest where every row is nearer than all before it, and where every row is farther', async () => {
+  it('finds the nearest rows if each row is nearer, or farther, than all before it', async () => {
     for (const direction of [-1, 1]) {
       const collection = new Modelled(16);
       for (let i = 0; i < 1_500; i++)
@@ -79,7 +79,7 @@ describe('exact search', () => {
     }
   });
 
-  it('finds the nearest where near rows are spread over blocks that hold outliers of all sizes', async () => {
+  it('finds near rows in blocks that contain outliers of all sizes', async () => {
     const collection = new Modelled(4_096);
     const centre = randomVector(random, 4_096, 2 ** 14);
     const nearby = (): Int32Array => {
@@ -98,7 +98,7 @@ describe('exact search', () => {
     for (const k of [1, 5, 60]) await collection.check(centre, k);
   });
 
-  it('finds what is nearer than 2^64 after rows that are exactly that far', async () => {
+  it('finds rows nearer than 2^64 after rows at exactly that distance', async () => {
     const collection = new Modelled(4);
     const far = collection.vectors.shape.rows(0);
     for (let i = 0; i < far; i++) collection.insert(new Int32Array(4).fill(MIN));
@@ -106,7 +106,7 @@ describe('exact search', () => {
     for (const k of [1, far]) await collection.check(new Int32Array(4), k);
   });
 
-  it('takes k from 1 to the largest allowed, below and above the number of rows', async () => {
+  it('accepts k from 1 to the maximum, below and above the number of rows', async () => {
     const collection = new Modelled(3);
     for (let i = 0; i < K_MAX + 300; i++) {
       collection.insert(randomVector(random, 3, 2 ** 20));
@@ -115,7 +115,7 @@ describe('exact search', () => {
     for (const k of [1, 2, 1_000, K_MAX]) await collection.check(randomVector(random, 3, 2 ** 20), k);
   });
 
-  it('finds nothing where there is nothing', async () => {
+  it('finds nothing in an empty collection, and among dead rows', async () => {
     const collection = new Modelled(9);
     await collection.check(new Int32Array(9), 10);
     const slot = collection.insert(new Int32Array(9));
@@ -140,7 +140,7 @@ describe('exact search', () => {
     }
   });
 
-  it('chooses among eligible rows only', async () => {
+  it('considers only eligible rows', async () => {
     const collection = new Modelled(10);
     for (let i = 0; i < 5_000; i++) collection.insert(randomVector(random, 10, 2 ** 18));
     for (const slot of collection.rows.keys()) if (random.next() < 0.1) collection.retire(slot);

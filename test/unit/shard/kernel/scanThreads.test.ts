@@ -11,10 +11,10 @@ import { type Expected, listed, Modelled, nearest, randomVector } from './kernel
 const DIMENSION = 24;
 const K = 15;
 const ROWS = 12_000;
-/** Several arenas hold the rows. */
+/** Small, so that several arenas contain the rows. */
 const ARENA_BYTES = 1 << 21;
 
-/** Threads that end when they are to scan. */
+/** Threads that end when they receive a scan. */
 const DYING = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -47,7 +47,7 @@ describe('threads that share scans', () => {
     return collection;
   };
 
-  /** Searches now; the answer must be that of now, whatever is written until it comes. */
+  /** Starts a search. Its result must be that of now, whatever is written until it ends. */
   const search = ({ vectors, rows }: Modelled, k = K): (() => Promise<void>) => {
     const query = vector();
     const expected: Expected = nearest(rows, query, k);
@@ -68,7 +68,7 @@ describe('threads that share scans', () => {
     }
   };
 
-  /** Lets the threads scan while the event loop cannot. */
+  /** Lets the threads scan while the event loop is blocked. */
   const standStill = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 
   const usedByScans = ({ vectors, memory }: Modelled): number => {
@@ -77,7 +77,7 @@ describe('threads that share scans', () => {
   };
 
   for (const count of [0, 1, 2]) {
-    it(`find what a search alone finds, with writes going on: ${count} threads`, async () => {
+    it(`find what a single search finds, during writes: ${count} threads`, async () => {
       const collection = filled(open(count));
       expect(new Set(collection.vectors.blocks.map(({ region }) => region.arena)).size).to.be.above(1);
       for (let round = 0; round < 25; round++) {
@@ -93,7 +93,7 @@ describe('threads that share scans', () => {
     });
   }
 
-  it('find the same among some rows, and of components beyond the narrow path', async () => {
+  it('find the right rows among eligible ones, and for components beyond the narrow path', async () => {
     for (const bound of [2 ** 17, 2 ** 31]) {
       const { vectors, rows } = filled(open(2), 3_000, bound);
       const eligible = new SlotSet(vectors.shape);
@@ -108,7 +108,7 @@ describe('threads that share scans', () => {
     }
   });
 
-  it('order equal distances by id, though they were found by several', async () => {
+  it('order equal distances by id, although several threads find them', async () => {
     const collection = filled(open(2), 0);
     const same = vector();
     for (let i = 0; i < 4_000; i++) collection.insert(same);
@@ -119,7 +119,7 @@ describe('threads that share scans', () => {
     }
   });
 
-  it('leave alone what costs less than a hand-over', async () => {
+  it('leave small scans to the event loop', async () => {
     const collection = filled(open(2, 24 * 4 * ROWS), 500);
     const scan = new ExactScan(collection.vectors, vector(), K);
     expect(scan.costBytes).to.be.within(1, 500 * 24 * 4);
@@ -138,7 +138,7 @@ describe('threads that share scans', () => {
     expect(collection.memory.usedBytes).to.equal(0);
   });
 
-  it('do not reuse a slot that a scan may read', async () => {
+  it('delay the reuse of a slot that a scan may read', async () => {
     const collection = filled(open(2));
     const found = search(collection);
     collection.release(5);
@@ -147,10 +147,10 @@ describe('threads that share scans', () => {
     expect(collection.insert(vector())).to.equal(5);
   });
 
-  it('that die lose no search, and are replaced', async () => {
+  it('lose no search when they die, and are replaced', async () => {
     const threads = open(1, 0, DYING);
     const collection = filled(threads);
-    // Until the thread has been given a scan.
+    // Until the thread has received a scan.
     while (threads.running === 0) await search(collection)();
     while (threads.running > 0) {
       const found = search(collection);
@@ -162,7 +162,7 @@ describe('threads that share scans', () => {
     while (threads.running === 0) await search(collection)();
   });
 
-  it('that end with the process leave the search to the event loop', async () => {
+  it('leave running searches to the event loop when they are closed', async () => {
     const collection = filled(open(2));
     for (let round = 0; round < 3; round++) await search(collection)();
     const searches = Array.from({ length: 4 }, () => search(collection));
@@ -173,7 +173,7 @@ describe('threads that share scans', () => {
     expect(where.at(-1)).to.equal('loop');
   });
 
-  it('are as many as the setting says, or one fewer than there are cores', () => {
+  it('are as many as configured, or one fewer than there are cores', () => {
     expect(threadsOf(0)).to.equal(0);
     expect(threadsOf(5)).to.equal(5);
     expect(threadsOf('auto')).to.be.within(0, 8);

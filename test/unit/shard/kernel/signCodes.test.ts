@@ -7,9 +7,9 @@ const random = seededRandom(testSeed());
 const squares = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value ** 2, 0);
 const differences = (one: Int32Array, other: Int32Array): number[] => Array.from(one, (value, i) => value - other[i]!);
 
-describe('codes of signs', () => {
+describe('sign codes', () => {
   for (const dimension of [1, 3, 63, 64, 100, 128, 192, 768, 1_000, 4_096]) {
-    it(`rotate ${dimension} dimensions: lengths and products stay as they are, and what was in one component is spread`, () => {
+    it(`come from a rotation that keeps lengths and products and spreads each of ${dimension} components`, () => {
       const coder = new SignCoder(dimension);
       const origin = randomVector(random, dimension, 2 ** 20);
       const [one, other] = [0, 1].map(() => randomVector(random, dimension, 2 ** 24));
@@ -30,7 +30,7 @@ describe('codes of signs', () => {
     });
   }
 
-  it('hold the sign of each rotated component, the norm and the factor, over the whole range', () => {
+  it('contain the sign of each rotated component, the norm and the factor, over the whole range', () => {
     for (const bound of [1, 1_000, 2 ** 20, 2 ** 31]) {
       const dimension = 100;
       const coder = new SignCoder(dimension);

@@ -5,7 +5,7 @@ import { seededRandom, testSeed } from '../../../support/model/random.js';
 describe('the k items of the smallest keys', () => {
   const random = seededRandom(testSeed());
 
-  it('are those that a sort puts first: by key, by tie, then as told', () => {
+  it('are the first of a sort by key, tie, and the given order', () => {
     for (let round = 0; round < 300; round++) {
       const names = Float64Array.from({ length: random.int(200) }, () => random.next());
       const offers = [...names.keys()].map((item) => ({ item, key: random.int(6) - 3, tie: random.int(4) }));
@@ -22,7 +22,7 @@ describe('the k items of the smallest keys', () => {
     }
   });
 
-  it('tells what may still come in', () => {
+  it('define the bound that further items must be below', () => {
     const best = new TopK(2);
     expect([best.worst, best.worstTie]).to.deep.equal([Infinity, Infinity]);
     best.offer(7, 3, 1);

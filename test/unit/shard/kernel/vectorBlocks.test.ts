@@ -21,7 +21,7 @@ describe('vector blocks', () => {
     }
   });
 
-  it('give back the bytes that were written, at whatever alignment they came', () => {
+  it('return the bytes that were written, from any alignment', () => {
     for (const dimension of [1, 2, 3, 4, 5, 129]) {
       const vectors = new VectorBlocks(new VectorMemory(), dimension);
       const written = Array.from({ length: 100 }, () => bytesOf(randomVector(random, dimension, 2 ** 31)));
@@ -37,7 +37,7 @@ describe('vector blocks', () => {
     }
   });
 
-  it('show a row in search between publish and retire', async () => {
+  it('show a row in searches between publish and retire', async () => {
     const vectors = new VectorBlocks(new VectorMemory(), 4);
     const found = async (): Promise<number> => (await vectors.search(new Int32Array(4), 1, noPause)).ids.length;
     const slot = vectors.acquire();
@@ -63,7 +63,7 @@ describe('vector blocks', () => {
     await collection.check(randomVector(random, 7, 2 ** 20), 30);
   });
 
-  it('refuse what would break them', () => {
+  it('refuse invalid vectors, slots and reservations', () => {
     const vectors = new VectorBlocks(new VectorMemory(), 4);
     const slot = vectors.acquire();
     expect(() => vectors.write(slot, 1, new Uint8Array(12))).to.throw('a vector of 12 bytes');

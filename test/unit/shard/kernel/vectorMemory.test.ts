@@ -17,7 +17,7 @@ const codeOf = (act: () => unknown): string | undefined => {
   return undefined;
 };
 
-/** Adds rows until the memory is full; returns how many. */
+/** Adds rows until the memory is full. Returns their number. */
 function fill(vectors: VectorBlocks): number {
   const vector = new Uint8Array(4 * vectors.dimension);
   for (let rows = 0; ; rows++) {
@@ -37,14 +37,14 @@ function fill(vectors: VectorBlocks): number {
 describe('vector memory', () => {
   const random = seededRandom(testSeed());
 
-  it('is not taken by an empty collection', () => {
+  it('is not used by an empty collection', () => {
     const memory = new VectorMemory();
     const collections = Array.from({ length: 1_000 }, (_, i) => new VectorBlocks(memory, i + 1));
     expect(collections.map(({ bytes }) => bytes)).to.deep.equal(new Array(1_000).fill(0));
     expect([memory.usedBytes, memory.grownBytes]).to.deep.equal([0, 0]);
   });
 
-  it('grows with the rows: a small collection takes little, a large one no more than a few percent beyond its rows', () => {
+  it('grows with the rows: little for few rows, and a few percent beyond many rows', () => {
     for (const dimension of [1, 4, 100, 128, 768, 4_096]) {
       const codeBytes = dimension < 16 ? 0 : 16 * Math.ceil(dimension / 16) + 8;
       const rowBytes = 16 * Math.ceil(dimension / 4) + 8 + codeBytes;
@@ -58,7 +58,7 @@ describe('vector memory', () => {
     }
   });
 
-  it('ends at its bound, with capacity_exceeded, and serves again when rows go', async () => {
+  it('is limited, with capacity_exceeded, and usable again after deletions', async () => {
     const memory = new VectorMemory({ boundBytes: 3 * MIB });
     const first = new VectorBlocks(memory, 128);
     const second = new VectorBlocks(memory, 64);
@@ -68,7 +68,7 @@ describe('vector memory', () => {
     fill(second);
     expect(codeOf(() => first.reserve(1))).to.equal('capacity_exceeded');
 
-    // What is there is still found, and a deleted row's place is reused.
+    // Existing rows are still found, and the slot of a deleted row is reused.
     const hits = await first.search(new Int32Array(128), 5_000, async () => {});
     expect(hits.ids.length).to.equal(Math.min(rows, 5_000));
     first.release(7);
@@ -81,7 +81,7 @@ describe('vector memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('keeps what reserve has promised', () => {
+  it('is sufficient for every reserved row', () => {
     const memory = new VectorMemory({ boundBytes: MIB });
     const vectors = new VectorBlocks(memory, 100);
     vectors.reserve(500);
@@ -94,7 +94,7 @@ describe('vector memory', () => {
     expect(memory.usedBytes).to.equal(before);
   });
 
-  it('opens another arena when one is full, and a search goes through all of them', async () => {
+  it('opens another arena when one is full, and searches cover all arenas', async () => {
     const memory = new VectorMemory({ arenaBytes: 2 * MIB });
     const collection = new Modelled(64, memory);
     for (let i = 0; i < 14_000; i++) collection.insert(randomVector(random, 64, 2 ** 17));
@@ -105,7 +105,7 @@ describe('vector memory', () => {
     expect(held, 'a scan leaves nothing behind').to.equal(memory.usedBytes);
   });
 
-  it('leaves room for scans where blocks that came and went leave small pieces only', async () => {
+  it('leaves room for scans if released blocks left only small pieces', async () => {
     const memory = new VectorMemory({ arenaBytes: 2 * MIB });
     const collection = new Modelled(64, memory);
     for (let i = 0; i < 1_000; i++) collection.insert(randomVector(random, 64, 2 ** 17));
@@ -130,9 +130,9 @@ describe('vector memory', () => {
     await collection.check(randomVector(random, 64, 2 ** 17), 1_000);
   });
 
-  it('works in the upper half of an arena, where addresses are no i32', async () => {
+  it('works in the upper half of an arena, where addresses exceed an i32', async () => {
     const memory = new VectorMemory();
-    // Taken and never touched: address space, not memory.
+    // Allocated but never touched: address space, not memory.
     for (let exponent = 30; exponent >= 20; exponent--) memory.allocateBlock(2 ** exponent);
     const collection = new Modelled(4_096, memory);
     for (let i = 0; i < 200; i++) collection.insert(randomVector(random, 4_096, 2 ** 17));
@@ -143,7 +143,7 @@ describe('vector memory', () => {
     expect(collection.vectors.vectorBytes(slot)).to.deep.equal(bytesOf(collection.rows.get(slot)!.vector));
   });
 
-  it('holds many collections apart', async () => {
+  it('keeps many collections apart', async () => {
     const memory = new VectorMemory();
     const collections = Array.from({ length: 150 }, () => new Modelled(1 + random.int(40), memory));
     for (let i = 0; i < 6_000; i++) {
@@ -162,7 +162,7 @@ describe('vector memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('shows nothing of the collection that had it before', async () => {
+  it('shows no data of the collection that used it before', async () => {
     const memory = new VectorMemory();
     for (let round = 0; round < 3; round++) {
       const collection = new Modelled(random.pick([2, 6, 8]), memory);
@@ -172,7 +172,7 @@ describe('vector memory', () => {
     }
   });
 
-  it('gives a large arena back when the last block goes', () => {
+  it('releases a large arena with its last block', () => {
     const memory = new VectorMemory();
     const vectors = new VectorBlocks(memory, 8_192);
     vectors.reserve(Math.ceil((70 * MIB) / (32 * KIB)));

@@ -18,7 +18,7 @@ import { estimatesOf, leastEstimated } from './estimates.js';
 
 const random = seededRandom(testSeed());
 
-/** A collection and a BQ index over it, opened as a generation opens one. */
+/** A collection and a BQ index over it, opened like in a generation. */
 class Indexed {
   rows: Rows;
   index: Index | undefined;
@@ -68,7 +68,7 @@ class Indexed {
     return [...(await this.index!.candidates(query, k, undefined))];
   }
 
-  /** As `found`, but of an index whose codes are around `mean`. */
+  /** Expected result of `found` for an index with codes around `mean`. */
   expected(query: Int32Array, mean: Int32Array, wanted: number): number[] {
     const covered = [...this.model.rows].filter(([slot]) => this.rows.covered.has(slot));
     const vectors = covered.map(([slot, { vector }]) => [slot, vector] as const);
@@ -101,7 +101,7 @@ describe('a BQ index', () => {
   const vectorsOf = ({ model }: Indexed): Int32Array[] => [...model.rows.values()].map(({ vector }) => vector);
 
   for (const dimension of [1, 3, 100, 768]) {
-    it(`proposes what seems nearest to the query by codes around the mean of the rows, at ${dimension} dimensions`, async () => {
+    it(`proposes the rows with the least estimates by codes around the mean, at ${dimension} dimensions`, async () => {
       const indexed = filled(dimension, 1_200, { candidates: 37 });
       const mean = meanOf(vectorsOf(indexed), dimension);
       const path = newPath();
@@ -114,7 +114,7 @@ describe('a BQ index', () => {
     });
   }
 
-  it('proposes ten times as many as are asked for, and 200 at least', async () => {
+  it('proposes ten times as many rows as requested, and at least 200', async () => {
     const indexed = filled(64, 3_000);
     const path = newPath();
     await indexed.open(path, await indexed.build(path));
@@ -124,7 +124,7 @@ describe('a BQ index', () => {
     expect(await indexed.found(query, 3_000)).to.have.lengthOf(3_000);
   });
 
-  it('finds any row by its own vector, absorbed ones as well, and none that is gone', async () => {
+  it('finds each row by its own vector, absorbed rows too, and no released row', async () => {
     const indexed = filled(6, 1_000, { candidates: 1 });
     const path = newPath();
     await indexed.open(path, await indexed.build(path));
@@ -138,7 +138,7 @@ describe('a BQ index', () => {
     for (const [slot, { vector }] of indexed.model.rows) expect(await indexed.found(vector, 1)).to.include(slot);
   });
 
-  it('finds all rows where they are equal, and the one where there is one', async () => {
+  it('finds all rows if they are equal, and a single row', async () => {
     for (const rows of [1, 2, 1_500]) {
       const model = new Modelled(3);
       for (let i = 0; i < rows; i++) model.insert(Int32Array.of(7, -7, 0));
@@ -149,7 +149,7 @@ describe('a BQ index', () => {
     }
   });
 
-  it('persists what it holds: the file opened again proposes the same', async () => {
+  it('proposes the same rows after its file is opened again', async () => {
     const indexed = filled(100, 1_000);
     const built = newPath();
     await indexed.open(built, await indexed.build(built));
@@ -164,7 +164,7 @@ describe('a BQ index', () => {
     expect(await Promise.all(queries.map((query) => indexed.found(query)))).to.deep.equal(before);
   });
 
-  it('extends a base: its mean and codes stay, rows are added, those that died are not found', async () => {
+  it('extends a base: its mean and codes stay, new rows are added, and released rows are not found', async () => {
     const indexed = filled(20, 1_000, { candidates: 60 });
     const mean = meanOf(vectorsOf(indexed), 20);
     const base = newPath();
@@ -180,7 +180,7 @@ describe('a BQ index', () => {
     }
   });
 
-  it('builds the same file from the same rows', async () => {
+  it('builds equal files from equal rows', async () => {
     const indexed = filled(33, 500);
     const [one, other] = [newPath(), newPath()];
     await indexed.build(one);
@@ -188,7 +188,7 @@ describe('a BQ index', () => {
     expect((await readFile(one)).equals(await readFile(other))).to.equal(true);
   });
 
-  it('refuses a payload that does not hold together, in one line, and keeps no memory', async () => {
+  it('refuses an inconsistent payload with a one-line message, and keeps no memory', async () => {
     const indexed = filled(50, 300);
     const whole = newPath();
     const ids = await indexed.build(whole);
@@ -213,7 +213,7 @@ describe('a BQ index', () => {
     }
   });
 
-  it('holds vector memory while it is open: capacity_exceeded where there is none, and all is given back', async () => {
+  it('takes vector memory while it is open, fails with capacity_exceeded without it, and releases all', async () => {
     const source = filled(128, 2_000);
     const path = newPath();
     const ids = await source.build(path);

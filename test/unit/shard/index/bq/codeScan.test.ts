@@ -10,7 +10,7 @@ import { estimatesOf, leastEstimated } from './estimates.js';
 
 const random = seededRandom(testSeed());
 
-/** A collection whose codes are kept by hand, around a mean that is given. */
+/** A collection whose codes the test maintains, around a given mean. */
 class Coded {
   readonly model: Modelled;
   readonly codes: CodeBlocks;
@@ -38,7 +38,7 @@ class Coded {
     return new CodeScan(this.model.vectors, this.codes, this.#coder.rotated(query, this.mean), wanted, among);
   }
 
-  /** In one step. */
+  /** Result of a scan in one step. */
   found(query: Int32Array, wanted: number, eligible?: SlotSet): number[] {
     const scan = this.scan(query, wanted, eligible);
     while (!scan.step());
@@ -58,7 +58,7 @@ class Coded {
 
 describe('a scan of bit codes', () => {
   for (const dimension of [1, 2, 3, 31, 32, 33, 100, 128, 129, 256, 768, 4_096]) {
-    it(`finds the rows of the least estimates at ${dimension} dimensions`, () => {
+    it(`finds the rows with the least estimates at ${dimension} dimensions`, () => {
       const coded = new Coded(dimension);
       const rows = Math.max(300, Math.min(4_000, Math.floor(400_000 / dimension)));
       for (let i = 0; i < rows; i++) coded.insert(randomVector(random, dimension, 2_000));
@@ -71,7 +71,7 @@ describe('a scan of bit codes', () => {
     });
   }
 
-  it('estimates distances: exactly that of a row from itself, and others the better the more components there are', () => {
+  it("estimates a row's distance from itself exactly, and others better with more components", () => {
     for (const [dimension, most] of [
       [64, 0.2],
       [1_024, 0.05],
@@ -90,7 +90,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('considers rows that are covered and eligible only', () => {
+  it('considers only rows that are covered and eligible', () => {
     const coded = new Coded(40);
     for (let i = 0; i < 3_000; i++) coded.insert(randomVector(random, 40, 2_000));
     for (const slot of coded.model.rows.keys()) if (random.next() < 0.2) coded.covered.delete(slot);
@@ -103,7 +103,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('finds every row that has the signs of the query, however many there are', () => {
+  it('finds every row with the signs of the query, in any number', () => {
     const coded = new Coded(256);
     const ends = [-5_000, 5_000].map((end) => new Int32Array(256).fill(end));
     const rows = coded.model.vectors.shape.rowsMax * 5;
@@ -113,7 +113,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('shows what was covered at its start, whatever is written while it pauses', () => {
+  it('shows the rows covered at its start, whatever is written while it pauses', () => {
     const coded = new Coded(24);
     for (let i = 0; i < 2_000; i++) coded.insert(randomVector(random, 24, 2_000));
     for (let round = 0; round < 10; round++) {
@@ -131,7 +131,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('goes through codes in several arenas, other ones than the vectors', () => {
+  it('reads codes in several arenas, separate from those of the vectors', () => {
     const memory = new VectorMemory({ arenaBytes: 1 << 21 });
     const coded = new Coded(200, memory);
     const insert = (rows: number): void => {

@@ -1,10 +1,10 @@
-/** The estimates of a BQ index, made in JavaScript from rotated vectors. */
+/** Estimates of a BQ index, computed in JavaScript from rotated vectors. */
 import { SignCoder, signCodeBytes } from '../../../../../shard/kernel/signCodes.js';
 
 const LEVEL_MAX = 15;
 const { fround } = Math;
 
-/** To the nearest whole number, the even one of two that are equally near. */
+/** Rounds to the nearest whole number, half to even. */
 const nearest = (value: number): number => {
   const below = Math.floor(value);
   if (value - below !== 0.5) return Math.round(value);
@@ -22,7 +22,7 @@ function levelsOf(rotated: Float32Array): Levels {
   return { step: fround(2 * unit), levels: [...rotated].map((value) => nearest(fround(value * perUnit))) };
 }
 
-/** What the kernel estimates from a row's code, in its own single precision; −infinity where the signs are the query's. */
+/** The kernel's estimate from a row's code, in single precision; −infinity if the code has the signs of the query. */
 function estimateOf({ step, levels }: Levels, code: Uint8Array): number {
   const signBytes = levels.length / 8;
   const [norm = 0, factor = 0] = new Float32Array(code.slice(signBytes).buffer);
@@ -31,7 +31,7 @@ function estimateOf({ step, levels }: Levels, code: Uint8Array): number {
   return fround(norm - fround(factor * fround(step * sum)));
 }
 
-/** The `wanted` slots of the least estimates, the first ones where they are alike, and all that have the query's own signs. */
+/** The `wanted` slots with the least estimates, lower slots first among equals, and all rows with the query's signs. */
 export function leastEstimated(estimates: ReadonlyMap<number, number>, wanted: number): number[] {
   const order = [...estimates].sort(([a, x], [b, y]) => (x === y ? a - b : x - y));
   const own = order.filter(([, estimate]) => estimate === Number.NEGATIVE_INFINITY).length;
@@ -41,7 +41,7 @@ export function leastEstimated(estimates: ReadonlyMap<number, number>, wanted: n
     .sort((a, b) => a - b);
 }
 
-/** The estimates of vectors by codes around a mean. */
+/** Estimates of vectors by codes around a mean. */
 export function estimatesOf(
   vectors: Iterable<readonly [slot: number, vector: Int32Array]>,
   query: Int32Array,

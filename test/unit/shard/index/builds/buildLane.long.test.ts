@@ -1,4 +1,4 @@
-/** Builds in turns, in real threads: pauses, cancellations and deaths, and what they leave of the others. */
+/** Builds in turns, in real threads: pauses, cancellations and deaths, and their effect on other builds. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ import { Modelled, randomVector } from '../../kernel/kernelOracle.js';
 
 const DIMENSION = 64;
 const ROWS = 20_000;
-/** Takes minutes. */
+/** A build of minutes. */
 const HUGE = { kind: 'hnsw', parameters: { m: 128, efConstruction: 4_096 } } as const;
-/** Takes some tenths of a second. */
+/** A build of some tenths of a second. */
 const SMALL = { kind: 'ivf', parameters: { nList: 64 } } as const;
 /** Turns so short that each build has many. */
 const RULES: TurnRules = {
@@ -70,13 +70,13 @@ describe('builds that take turns', () => {
   };
   const underWay = (...of: readonly Build[]): Promise<void> =>
     eventually('the builds to be under way', () => of.every(({ progress }) => progress.done > 0));
-  /** Fails where the build has no more turns. */
+  /** Waits until the build has another turn. */
   const expectsTurns = async ({ progress }: Build): Promise<void> => {
     const { done } = progress;
     await eventually('the build to go on', () => progress.done > done);
   };
 
-  it('end a small one while three huge ones of another project are not done', async () => {
+  it('finish a small build before three huge ones of another project', async () => {
     const huge = [1, 2, 3].map((collectionId) => build('a', collectionId, HUGE));
     await underWay(huge[0]!);
     const saved = await build('b', 4, SMALL).done;
@@ -85,7 +85,7 @@ describe('builds that take turns', () => {
     await expectsTurns(huge[0]!);
   });
 
-  it('write the same bytes as one that runs alone', async () => {
+  it('write the same bytes as a build that runs alone', async () => {
     const alone = await build('a', 1, SMALL).done;
     const beside = await Promise.all([2, 3, 4].map((id) => build(`p${id}`, id, SMALL).done));
     for (const { payload, rows: saved } of beside)
@@ -111,7 +111,7 @@ describe('builds that take turns', () => {
     });
 
   for (const which of [0, 1])
-    it(`outlive the death of another one's thread, running or paused (${which + 1} of 2)`, async () => {
+    it(`survive the death of another build's thread, running or paused (${which + 1} of 2)`, async () => {
       const workers: Worker[] = [];
       const onWorker = (worker: Worker): void => void workers.push(worker);
       process.on('worker', onWorker);
@@ -127,7 +127,7 @@ describe('builds that take turns', () => {
       await build('c', 3, SMALL).done;
     });
 
-  it('restart from scratch where they are long and had no place, with the same bytes in the end', async () => {
+  it('restart from scratch if they are long and lost their place, with the same bytes at last', async () => {
     const alone = await build('a', 1, SMALL).done;
     await builds.close();
     start({ ...RULES, places: 2, longPlaces: 1, trialMs: 20 });
@@ -141,7 +141,7 @@ describe('builds that take turns', () => {
     expect((await long.done).payload).to.deep.equal(alone.payload);
   });
 
-  it('end with the lane, also those that are paused', async () => {
+  it('end with the lane, paused builds too', async () => {
     const all = [build('a', 1, HUGE), build('b', 2, HUGE), build('b', 3, HUGE), build('c', 4, HUGE)];
     await underWay(all[0]!, all[1]!, all[3]!);
     await builds.close();

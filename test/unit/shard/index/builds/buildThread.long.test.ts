@@ -1,4 +1,4 @@
-/** Generations built beside the thread that answers: what they hold, and what is left of those that fail. */
+/** Generations built beside the thread that answers: their content, and the cleanup of failed builds. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -48,7 +48,7 @@ describe('the build thread', () => {
   };
   const generations = (): Promise<string[]> => readdir(join(folder, String(COLLECTION))).catch(() => [] as string[]);
   const recordIdsOf = async (saved: SavedGeneration): Promise<number[]> => [...(await readRows(saved)).recordIds];
-  /** Takes some seconds, of which it is cancelled or killed in the first. */
+  /** A build of some seconds, which the tests cancel or kill in the first. */
   const longBuild = (number: number) =>
     builds.build(orderOf(store, long.vectors, number, undefined, { kind: 'hnsw', parameters: {} }), PATIENT);
   let long: Modelled;
@@ -56,7 +56,7 @@ describe('the build thread', () => {
     long = collectionOf(20_000, 64);
   });
 
-  it('builds what lives into a generation that is found, verified and read', async () => {
+  it('builds live rows into a generation that is found, verified and read', async () => {
     const { vectors } = collectionOf(2_000);
     for (let slot = 0; slot < 2_000; slot += 3) vectors.retire(slot);
     const build = builds.build(orderOf(store, vectors, 1), URGENT);
@@ -70,14 +70,14 @@ describe('the build thread', () => {
     expect((await readRows(saved)).leftOut.size).to.equal(0);
   });
 
-  it('gives the same bytes for the same rows', async () => {
+  it('builds equal bytes from equal rows', async () => {
     const { vectors } = collectionOf(1_500);
     const saved = await Promise.all([1, 2].map((n) => builds.build(orderOf(store, vectors, n), PATIENT).done));
     expect(saved[0]!.payload).to.deep.equal(saved[1]!.payload);
     expect(saved[0]!.rows).to.deep.equal(saved[1]!.rows);
   });
 
-  it('sees vectors as they are though the memory grows and other rows come and go meanwhile', async () => {
+  it('sees the vectors of its start, although memory grows and rows change meanwhile', async () => {
     const collection = collectionOf(3_000, 64);
     const { vectors } = collection;
     const expected = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
@@ -93,7 +93,7 @@ describe('the build thread', () => {
     expect([saved.payload, saved.rows]).to.deep.equal([expected.payload, expected.rows]);
   });
 
-  it('extends a base: its ordinals stay, the dead among them are marked, what is new comes after', async () => {
+  it('extends a base: ordinals stay, dead rows are marked, and new rows come after them', async () => {
     const collection = collectionOf(2_000);
     const { vectors } = collection;
     const base = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
@@ -111,7 +111,7 @@ describe('the build thread', () => {
     expect([...leftOut].map((ordinal) => recordIds[ordinal])).to.deep.equal(died);
   });
 
-  it('leaves out for good what a base has left out', async () => {
+  it('keeps leaving out the rows that a base has left out', async () => {
     const { vectors } = collectionOf(1_200);
     const first = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const again = store.folderOf(COLLECTION, 2);
@@ -127,7 +127,7 @@ describe('the build thread', () => {
     expect([...leftOut]).to.deep.equal([3, 5]);
   });
 
-  it('builds in the order asked, and first what somebody waits for', async () => {
+  it('builds in the order of requests, awaited builds first', async () => {
     const { vectors } = collectionOf(1_000);
     const base = await blockedBase(join(folder, 'base'));
     const blocked = builds.build(orderOf(store, vectors, 9, base), PATIENT);
@@ -142,7 +142,7 @@ describe('the build thread', () => {
     expect(ended).to.deep.equal([3, 4, 1, 2]);
   });
 
-  it('stops where it is when it is cancelled, and leaves nothing', async () => {
+  it('stops at once when it is cancelled, and leaves nothing behind', async () => {
     const [running, waiting, next] = [
       longBuild(1),
       longBuild(2),
@@ -158,7 +158,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal(['g3']);
   });
 
-  it('fails the build whose thread dies, leaves nothing of it, and goes on with the next in another', async () => {
+  it('fails a build whose thread dies, removes its files, and continues with the next in a new thread', async () => {
     const { vectors } = collectionOf(1_000);
     const base = await blockedBase(join(folder, 'base'));
     const started = once(process, 'worker') as Promise<[Worker]>;
@@ -174,7 +174,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal(['g2']);
   });
 
-  it('says in one line why a build failed, without paths of the machine', async () => {
+  it('reports in one line why a build failed, without local paths', async () => {
     const { vectors } = collectionOf(1_000);
     await writeFile(join(folder, '8'), 'a file where a folder should be');
     const order = orderOf(store, vectors, 1, undefined, { collectionId: 8 });
@@ -183,7 +183,7 @@ describe('the build thread', () => {
     expect(String(error.cause)).to.contain(folder);
   });
 
-  it('fails where the folder goes while it builds', async () => {
+  it('fails a build if its folder disappears', async () => {
     const { vectors } = collectionOf(5_000, 64);
     const build = builds.build(orderOf(store, vectors, 1, undefined, { kind: 'hnsw', parameters: {} }), PATIENT);
     await eventually('the build to be under way', () => build.progress.done > 0);
@@ -194,7 +194,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal([]);
   });
 
-  it('leaves a generation alone that is there already', async () => {
+  it('leaves an existing generation unchanged', async () => {
     const { vectors } = collectionOf(1_000);
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const error = await rejection(builds.build(orderOf(store, vectors, 1), PATIENT).done);
@@ -202,7 +202,7 @@ describe('the build thread', () => {
     await builds.verify(saved, 'p');
   });
 
-  it('builds upon no base that is damaged, missing or another collection’s', async () => {
+  it('refuses a base that is damaged, missing or of another collection', async () => {
     const { vectors } = collectionOf(1_000);
     const base = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const extended = (number: number, given = {}): Promise<Error> =>
@@ -220,7 +220,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal([]);
   });
 
-  it('verifies while a build is under way', async () => {
+  it('verifies during a build', async () => {
     const { vectors } = collectionOf(1_000);
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const base = await blockedBase(join(folder, 'base'));
@@ -232,7 +232,7 @@ describe('the build thread', () => {
     await rejection(build.done);
   });
 
-  it('removes what it could not complete', async () => {
+  it('removes an incomplete generation', async () => {
     const unfinished = store.folderOf(COLLECTION, 1);
     await mkdir(unfinished, { recursive: true });
     const rows = { recordIds: new Float64Array(1), leftOut: [] };
@@ -240,7 +240,7 @@ describe('the build thread', () => {
     expect(existsSync(unfinished)).to.equal(false);
   });
 
-  it('cancels everything when it is closed', async () => {
+  it('cancels every build when it is closed', async () => {
     const orders = [1, 2, 3].map(longBuild);
     await eventually('a build to be under way', () => orders[0]!.progress.done > 0);
     await builds.close();
@@ -249,7 +249,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal([]);
   });
 
-  it('keeps no process alive that has nothing left to build', async () => {
+  it('does not keep a process alive when it has nothing to build', async () => {
     const program = fileURLToPath(new URL('../../../../support/rigs/buildAndEnd.js', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [program, folder], { timeout: 8_000 });
     expect(stdout).to.equal('built\n');

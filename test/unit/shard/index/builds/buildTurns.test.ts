@@ -1,9 +1,9 @@
-/** The order of builds, over builds that consist of counted steps. */
+/** The order of builds, for builds of counted steps. */
 import { expect } from 'chai';
 import { BuildTurns, type TurnJob, type TurnRules } from '../../../../../shard/index/builds/buildTurns.js';
 import { systemClock } from '../../../../../shared/clock.js';
 
-/** A step takes one millisecond, and is a turn. */
+/** A step takes one millisecond and is a turn. */
 const RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 10, turnMs: 1 };
 const HUGE = 10_000;
 
@@ -14,7 +14,7 @@ interface Job extends TurnJob {
   starts: number;
 }
 
-/** Runs builds step by step, as the lane does. */
+/** Runs builds step by step, like the lane. */
 class Steps {
   readonly ran: string[] = [];
   readonly ended: string[] = [];
@@ -31,7 +31,7 @@ class Steps {
     return this.#turns.counts;
   }
 
-  /** `name`: the project, then the collection. */
+  /** `name` is the letter of the project and the number of the collection. */
   add(name: string, steps: number, urgent = false): void {
     const collectionId = this.#jobs.size + 1;
     const job: Job = { name, project: name[0]!, collectionId, urgent, steps, left: steps, starts: 1 };
@@ -47,7 +47,7 @@ class Steps {
     this.#turns.remove(this.job(name));
   }
 
-  /** Runs at most `count` steps, and no more once the build `until` has ended. Returns the names, one for each step. */
+  /** Runs at most `count` steps, and stops when the build `until` has ended. Returns one name for each step. */
   run(count: number, until?: string): string[] {
     const from = this.ran.length;
     for (let i = 0; i < count && (until === undefined || !this.ended.includes(until)); i++) {
@@ -77,7 +77,7 @@ class Steps {
 const countOf = (names: readonly string[], wanted: string): number => names.filter((name) => name[0] === wanted).length;
 
 describe('the turns of builds', () => {
-  it('end a small build among three huge ones of another project after as many steps of those', () => {
+  it('finish a small build after as many steps of three huge ones of another project', () => {
     const steps = new Steps();
     for (const name of ['a1', 'a2', 'a3']) steps.add(name, HUGE);
     steps.run(100);
@@ -104,14 +104,14 @@ describe('the turns of builds', () => {
     expect(ran.join(' ').match(/a1 a2|a2 a1/g)).to.have.length(10);
   });
 
-  it('give a project with many tiny builds as much time as one with a huge one', () => {
+  it('give a project with many tiny builds as much time as one with a huge build', () => {
     const steps = new Steps();
     steps.add('a1', HUGE);
     for (let i = 0; i < 200; i++) steps.add(`b${i}`, 2);
     expect(countOf(steps.run(200), 'b')).to.be.within(98, 102);
   });
 
-  it('begin requested builds before maintenance', () => {
+  it('start requested builds before maintenance', () => {
     const steps = new Steps({ places: 1, longPlaces: 0 });
     steps.add('a1', 5);
     steps.run(1);
@@ -122,7 +122,7 @@ describe('the turns of builds', () => {
     expect(steps.ended).to.deep.equal(['a1', 'e1', 'd2', 'b1', 'c1', 'd1']);
   });
 
-  it('begin every fourth build from maintenance, however many are requested', () => {
+  it('start every fourth build from maintenance, however many are requested', () => {
     const steps = new Steps({ places: 1, longPlaces: 0 });
     for (let i = 0; i < 6; i++) steps.add(`r${i}`, 1, true);
     steps.add('m1', 1);
@@ -130,14 +130,14 @@ describe('the turns of builds', () => {
     expect(steps.ended).to.deep.equal(['r0', 'r1', 'r2', 'm1', 'r3', 'r4', 'r5']);
   });
 
-  it('give a free place to the project that has waited longest for one', () => {
+  it('give a free place to the project that has waited longest', () => {
     const steps = new Steps({ places: 1, longPlaces: 0 });
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) steps.add(name, 2);
     steps.run(100);
     expect(steps.ended).to.deep.equal(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('never let more builds hold memory than there are places', () => {
+  it('let at most as many builds take memory as there are places', () => {
     const steps = new Steps();
     for (const project of 'abcdefgh') for (let i = 0; i < 4; i++) steps.add(`${project}${i}`, 30);
     const ran = steps.run(HUGE);
@@ -146,7 +146,7 @@ describe('the turns of builds', () => {
     expect(ran.length).to.be.at.most(32 * (30 + RULES.trialMs));
   });
 
-  it('let one build at a time hold memory while the memory is nearly full', () => {
+  it('let one build at a time take memory while memory is nearly full', () => {
     const steps = new Steps();
     steps.hasRoom = false;
     for (const project of 'abc') steps.add(`${project}1`, 20);
@@ -155,19 +155,19 @@ describe('the turns of builds', () => {
     expect(steps.ended).to.deep.equal(['a1', 'b1', 'c1']);
   });
 
-  it('end a small build within a bounded number of steps though huge ones of four projects came first', () => {
+  it('finish a small build within a bounded number of steps behind huge ones of four projects', () => {
     const steps = new Steps();
     for (const project of 'abcd') for (let i = 0; i < 5; i++) steps.add(`${project}${i}`, HUGE);
     steps.run(500);
     expect(steps.counts).to.deep.equal({ begun: 4, waiting: 16 });
     steps.add('z1', 7);
-    // Each of four projects may be given a place first, which is on trial for 10 steps with three long builds beside it.
+    // Each of four projects may get a place first, on trial for 10 steps beside three long builds.
     const ran = steps.run(HUGE, 'z1');
     expect(steps.ended).to.deep.equal(['z1']);
     expect(ran.length).to.be.at.most(5 * 6 * RULES.trialMs);
   });
 
-  it('lose the work of a long build once at most', () => {
+  it('discard the work of a long build once at most', () => {
     const steps = new Steps();
     for (const project of 'abcdef') steps.add(`${project}1`, 100);
     steps.run(HUGE);
@@ -188,7 +188,7 @@ describe('the turns of builds', () => {
     expect(turns.next()).to.equal(other);
   });
 
-  it('forget a build that is not wanted any more before it has begun', () => {
+  it('drop a waiting build that is no longer wanted', () => {
     const steps = new Steps({ places: 1, longPlaces: 0 });
     for (const name of ['a1', 'b1', 'b2', 'c1']) steps.add(name, 3);
     steps.run(1);

@@ -6,7 +6,7 @@ import { Collection, hnswRig, K, ONE, times } from '../../../../support/rigs/hns
 
 const CODED_DIMENSION = 32;
 
-describe('HNSW index of codes, which many rows of many dimensions have', () => {
+describe('the HNSW index with codes, for many rows of many dimensions', () => {
   const rig = hnswRig(CODED_DIMENSION);
   const coded = (): Int32Array => rig.vector();
   const shifted = (by: number) => (): Int32Array => Int32Array.from(coded(), (value) => value + by * ONE);
@@ -17,7 +17,7 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     return { collection, slots, serving: rig.kept(await collection.indexed()) };
   }
 
-  it('finds nearly all of the nearest, eligible ones too, in less memory', async () => {
+  it('finds nearly all nearest rows, eligible ones too, in less memory than with floats', async () => {
     const { collection, slots, serving } = await codedOf(3000);
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
     const eligible = new SlotSet(collection.vectors.shape);
@@ -34,7 +34,7 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
   });
 
-  it('keeps floats where codes would not tell rows apart', async () => {
+  it('keeps floats if codes would not distinguish the rows', async () => {
     const collection = new Collection(rig.folder, CODED_DIMENSION);
     for (const row of times(2000, coded)) collection.insert(row);
     collection.insert(new Int32Array(CODED_DIMENSION).fill(20_000 * ONE));
@@ -42,7 +42,7 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
   });
 
-  it('finds rows that codes do not tell apart, which stand in one node', async () => {
+  it('finds rows with equal codes, which share a node', async () => {
     const collection = new Collection(rig.folder, CODED_DIMENSION);
     for (const row of times(3000, coded)) collection.insert(row);
     const base = coded();
@@ -52,12 +52,12 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     for (const k of [10, 50, 150]) expect(await serving.recall([base, ...alike.slice(0, 5)], k)).to.equal(1);
   });
 
-  it('leaves queries that lie outside of its codes to an exact search', async () => {
+  it('leaves queries outside the range of its codes to an exact search', async () => {
     const { serving } = await codedOf(2000);
     expect(await serving.index.candidates(shifted(30)(), K, undefined)).to.have.length(0);
   });
 
-  it('does not take rows that lie outside of its codes, which are chosen anew where many new rows do', async () => {
+  it('refuses rows outside the range of its codes, which a later build widens for many of them', async () => {
     const { collection, serving } = await codedOf(2000);
     const far = shifted(30);
     for (const row of times(20, far)) expect(serving.absorb(collection.insert(row))).to.equal(false);

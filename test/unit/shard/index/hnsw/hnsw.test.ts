@@ -17,7 +17,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   throw new Error('it was not refused');
 }
 
-describe('HNSW index', () => {
+describe('the HNSW index', () => {
   const rig = hnswRig();
   const vector = (): Int32Array => rig.vector();
 
@@ -28,7 +28,7 @@ describe('HNSW index', () => {
     return { collection, slots, serving: rig.kept(await collection.indexed('payload', parameters)) };
   }
 
-  it('finds nearly all of the nearest, and more with a larger ef_search', async () => {
+  it('finds nearly all nearest rows, and more with a larger ef_search', async () => {
     const { collection, serving } = await filled(4000);
     const queries = times(100, vector);
     expect(await serving.recall(queries)).to.be.at.least(0.95);
@@ -37,7 +37,7 @@ describe('HNSW index', () => {
     expect(await wide.recall(queries)).to.be.at.least(0.995);
   });
 
-  it('builds the same graph from the same rows', async () => {
+  it('builds equal graphs from equal rows', async () => {
     const { collection } = await filled(1500);
     await collection.build('again');
     expect((await readFile(join(rig.folder, 'again'))).equals(await readFile(join(rig.folder, 'payload')))).to.equal(
@@ -45,7 +45,7 @@ describe('HNSW index', () => {
     );
   });
 
-  it('finds every row by its own vector, those absorbed included', async () => {
+  it('finds every row by its own vector, absorbed rows too', async () => {
     const { collection, slots, serving } = await filled(2000, { m: 4, efConstruction: 8, efSearch: 1 });
     for (const row of times(500, vector)) {
       const slot = collection.insert(row);
@@ -59,7 +59,7 @@ describe('HNSW index', () => {
     }
   });
 
-  it('takes in as many rows as it has room for', async () => {
+  it('absorbs as many rows as its capacity', async () => {
     const { collection, serving } = await filled(1000);
     const { capacityLeft: room } = serving.index;
     expect(room).to.be.at.least(1000);
@@ -68,7 +68,7 @@ describe('HNSW index', () => {
     expect(serving.absorb(collection.insert(vector()))).to.equal(false);
   });
 
-  it('absorbs where a row is linked in a few milliseconds', async () => {
+  it('absorbs rows if linking one takes a few milliseconds', async () => {
     const absorbs = async (parameters: IndexParameters): Promise<boolean> => {
       const collection = new Collection(rig.folder);
       for (let i = 0; i < 100; i++) collection.insert(vector());
@@ -78,7 +78,7 @@ describe('HNSW index', () => {
     expect(await absorbs({ m: 128, efConstruction: 4_096 })).to.equal(false);
   });
 
-  it('does not propose what was removed, and finds what is left', async () => {
+  it('proposes no removed row, and finds the remaining ones', async () => {
     const { slots, serving } = await filled(3000);
     for (const slot of slots) if (rig.random.next() < 0.3) serving.remove(slot);
     const proposed = await serving.index.candidates(vector(), 100, undefined);
@@ -86,7 +86,7 @@ describe('HNSW index', () => {
     expect(await serving.recall(times(50, vector))).to.be.at.least(0.95);
   });
 
-  it('finds k rows beyond a region where all were removed, and survives new rows in it', async () => {
+  it('finds k rows beyond a region of removed rows, and accepts new rows in it', async () => {
     const collection = new Collection(rig.folder);
     const near = times(1500, () => collection.insert(vector()));
     const far = times(300, () => collection.insert(Int32Array.from(vector(), (value) => value + 50 * ONE)));
@@ -98,7 +98,7 @@ describe('HNSW index', () => {
     for (let i = 0; i < 200; i++) expect(serving.absorb(collection.insert(vector()))).to.equal(true);
   });
 
-  it('finds the nearest of those that are eligible', async () => {
+  it('finds the nearest eligible rows', async () => {
     const { collection, slots, serving } = await filled(4000);
     for (const share of [0.5, 0.1]) {
       const eligible = new SlotSet(collection.vectors.shape);
@@ -110,12 +110,12 @@ describe('HNSW index', () => {
     expect(await serving.index.candidates(vector(), K, new SlotSet(collection.vectors.shape))).to.have.length(0);
   });
 
-  it('proposes all there is where k is larger', async () => {
+  it('proposes all rows if k is larger', async () => {
     const { serving } = await filled(1200);
     expect((await serving.search(vector(), 5000)).ids).to.have.length(1200);
   });
 
-  it('starts from an earlier build: rows that died since are not found, new ones are', async () => {
+  it('starts from an earlier build, without rows removed since and with new ones', async () => {
     const { collection, slots, serving } = await filled(2000);
     for (const slot of slots.splice(0, 400)) serving.remove(slot);
     const added = times(800, () => collection.insert(vector()));
@@ -135,7 +135,7 @@ describe('HNSW index', () => {
     }
   });
 
-  it('is the same after it was written and read, while searches go on', async () => {
+  it('is unchanged after it was written and read during searches', async () => {
     const { collection, serving } = await filled(1500);
     for (let i = 0; i < 300; i++) serving.absorb(collection.insert(vector()));
     const path = join(rig.folder, 'saved');
@@ -147,7 +147,7 @@ describe('HNSW index', () => {
     expect(again.index.bytes).to.be.closeTo(serving.index.bytes, 65_536);
   });
 
-  it('finds rows of few distinct vectors, which cut a graph of all of them apart', async () => {
+  it('finds rows of few distinct vectors, which would disconnect a graph', async () => {
     const collection = new Collection(rig.folder);
     const values = times(20, () => vector());
     for (const value of values) for (let i = 0; i < 150; i++) collection.insert(value);
@@ -156,7 +156,7 @@ describe('HNSW index', () => {
     expect(await serving.recall(values)).to.equal(1);
   });
 
-  it('keeps equal rows when the one that stood for them goes, also over a restart', async () => {
+  it('keeps equal rows when their representative is removed, also over a restart', async () => {
     const collection = new Collection(rig.folder);
     const equal = times(1500, () => collection.insert(flat(1)));
     const serving = rig.kept(await collection.indexed());
@@ -170,7 +170,7 @@ describe('HNSW index', () => {
     expect([...(await again.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
   });
 
-  it('finds a record that is replaced by the same vector again and again', async () => {
+  it('finds a record that is replaced by an equal vector again and again', async () => {
     const { collection, serving } = await filled(1500);
     const row = vector();
     let slot = collection.insert(row);
@@ -184,7 +184,7 @@ describe('HNSW index', () => {
     expect([...(await serving.search(near, 1)).slots]).to.deep.equal([slot]);
   });
 
-  it('opens when it is full and what stood for equal rows is gone', async () => {
+  it('opens when it is full and a representative of equal rows is gone', async () => {
     const { collection, serving } = await filled(1000);
     const twice = vector();
     const [first, second] = [collection.insert(twice), collection.insert(twice)];
@@ -205,7 +205,7 @@ describe('HNSW index', () => {
     ]).to.deep.equal([second]);
   });
 
-  it('can be stopped while it builds', async () => {
+  it('can be stopped during its build', async () => {
     const collection = new Collection(rig.folder);
     for (let i = 0; i < 50; i++) collection.insert(vector());
     const progress = new BuildProgress();
@@ -221,7 +221,7 @@ describe('HNSW index', () => {
     expect(stopped).to.be.instanceOf(Cancelled);
   });
 
-  it('refuses a payload that does not hold together, in one line', async () => {
+  it('refuses an inconsistent payload with a one-line message', async () => {
     const { collection, serving } = await filled(1000);
     const good = join(rig.folder, 'payload');
     const ids = serving.rows.recordIds;
@@ -248,7 +248,7 @@ describe('HNSW index', () => {
     expect(await damaged(overwrite(28, 1000))).to.match(/from node 1000 on/);
     expect(await damaged(overwrite(32, 2 ** 28))).to.match(/words of higher levels/);
     expect(await damaged(overwrite(64 + middles, 1000))).to.match(/rows beyond 1000/);
-    // Of the last node: its first neighbour, their number, and its place on higher levels.
+    // Fields of the last node: its first neighbour, their number, and its offset on higher levels.
     expect(await damaged(overwrite(size - 4 * 32, 1000))).to.match(/node 999 has a link to no node/);
     expect(await damaged(overwrite(size - 4 * 33, 33))).to.match(/node 999 has a link to no node/);
     expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a link to no node/);
@@ -258,7 +258,7 @@ describe('HNSW index', () => {
     expect(await refusal(collection.open(join(rig.folder, 'absent'), ids))).to.match(/ENOENT/);
   });
 
-  it('asks for a new build when the graph would be another', () => {
+  it('requires a new build if the graph would differ', () => {
     expect(hnsw.sameBuild({}, { m: 16, efConstruction: 200, efSearch: 500 })).to.equal(true);
     expect(hnsw.sameBuild({ m: 8 }, {})).to.equal(false);
     expect(hnsw.sameBuild({ efConstruction: 100 }, {})).to.equal(false);

@@ -4,7 +4,7 @@ import { Collection, hnswRig, times } from '../../../../support/rigs/hnswRig.js'
 
 const LONG_DIMENSION = 4_096;
 
-describe('HNSW index of long vectors', () => {
+describe('the HNSW index of long vectors', () => {
   const rig = hnswRig(LONG_DIMENSION);
 
   it('pauses in a wide search, which does not propose a row that is removed meanwhile', async () => {

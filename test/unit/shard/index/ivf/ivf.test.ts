@@ -14,7 +14,7 @@ import { MAX, MIN, randomVector } from '../../kernel/kernelOracle.js';
 const squared = (one: Vector, other: Vector): bigint =>
   one.reduce((sum, value, i) => sum + BigInt(value - other[i]!) ** 2n, 0n);
 
-describe('IVF', () => {
+describe('the IVF index', () => {
   const random = seededRandom(testSeed());
   const opened: IndexedRows[] = [];
 
@@ -24,7 +24,7 @@ describe('IVF', () => {
     return rows;
   };
 
-  /** Rows around some centres; every 50th reaches far beyond the others. */
+  /** Rows around some centres; every 50th is far beyond the others. */
   const clustered = (count: number, dimension: number, bound: number): Vector[] => {
     const centres = Array.from({ length: 12 }, () => randomVector(random, dimension, bound));
     return Array.from({ length: count }, (_, at) => {
@@ -38,7 +38,7 @@ describe('IVF', () => {
   const centroidsOf = ({ centroids, lists, dimension }: IvfPayload): Vector[] =>
     Array.from({ length: lists }, (_, list) => centroids.subarray(list * dimension, (list + 1) * dimension));
 
-  /** The first of the nearest. */
+  /** Index of the nearest centroid, the first among equals. */
   const nearestOf = (centroids: readonly Vector[], vector: Vector): number => {
     const distances = centroids.map((centroid) => squared(centroid, vector));
     const [least] = distances.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
@@ -57,7 +57,7 @@ describe('IVF', () => {
     [300, 200],
     [4_096, 2 ** 17],
   ] as const) {
-    it(`puts each of rows of ${dimension} dimensions up to ${bound} into the list of the nearest centroid`, async () => {
+    it(`puts each row of ${dimension} dimensions up to ${bound} into the list of its nearest centroid`, async () => {
       const rows = rowsOf(dimension);
       rows.insert(clustered(dimension > 1_000 ? 60 : 600, dimension, bound));
       const { path } = await rows.build();
@@ -69,7 +69,7 @@ describe('IVF', () => {
     });
   }
 
-  it('finds the clusters that there are', async () => {
+  it('finds the existing clusters', async () => {
     const rows = rowsOf(8, { nList: 4 });
     const corners = [0, 1, 2, 3].map((corner) => new Int32Array(8).fill(corner * 2 ** 20));
     rows.insert(Array.from({ length: 400 }, (_, at) => corners[at % 4]!.map((value) => value + random.int(1000))));
@@ -83,14 +83,14 @@ describe('IVF', () => {
     expect(Math.max(...means), 'each centroid is the mean of its rows').to.be.at.most(1);
   });
 
-  it('builds the same file from the same rows', async () => {
+  it('builds equal files from equal rows', async () => {
     const rows = rowsOf(24);
     rows.insert(clustered(1_500, 24, 2 ** 18));
     const [one, other] = [await rows.build(), await rows.build()];
     expect(readFileSync(one.path).equals(readFileSync(other.path))).to.equal(true);
   });
 
-  it('finds every row by itself in a single list, whether it was built, extended or absorbed', async () => {
+  it('finds every row by its own vector in a single list, if it was built, extended or absorbed', async () => {
     for (const [dimension, bound] of [
       [2, 2 ** 10],
       [100, 2 ** 18],
@@ -108,7 +108,7 @@ describe('IVF', () => {
     }
   });
 
-  it('finds exactly what an exact search finds where it reads all lists', async () => {
+  it('finds exactly the result of an exact search if it reads all lists', async () => {
     for (const [dimension, bound] of [
       [1, 2 ** 12],
       [3, 2 ** 17],
@@ -123,7 +123,7 @@ describe('IVF', () => {
       rows.insert(clustered(60, dimension, bound));
       rows.absorb();
       for (const k of [1, 10, 70]) {
-        // Also queries that reach farther than all rows, and far less.
+        // Queries inside, far beyond and far below the range of the rows.
         for (const scale of [1, 1 / 64, 5]) {
           const query = randomVector(random, dimension, bound * scale);
           expect(await rows.search(query, k)).to.deep.equal(nearest(rows.records, query, k));
@@ -132,7 +132,7 @@ describe('IVF', () => {
     }
   });
 
-  it('loses no row where vectors and lists lie in several arenas, with rows that have codes and rows that cannot', async () => {
+  it('loses no row over several arenas, of rows with and without codes', async () => {
     const rows = rowsOf(64, { nList: 8, nProbe: 8 }, new VectorMemory({ arenaBytes: 1 << 21 }));
     const vectors = clustered(9_000, 64, 2 ** 17);
     for (let at = 0; at < vectors.length; at += 700) vectors[at] = randomVector(random, 64, 2 ** 31);
@@ -149,14 +149,14 @@ describe('IVF', () => {
     }
   });
 
-  it('loses no row where lists grow while a search pauses in them', async () => {
+  it('loses no row if lists grow while a search pauses in them', async () => {
     const rows = rowsOf(16, { nList: 3_200, nProbe: 3_200 });
     const vectors = Array.from({ length: 6_400 }, () => randomVector(random, 16, 2 ** 17));
     rows.insert(vectors);
     await rows.buildAndOpen();
     let pauses = 0;
     rows.onPause = () => {
-      // A row for most of the lists, that of the pause among them.
+      // A row for most lists, including the list of the pause.
       if (pauses++ > 0) return;
       rows.insert(vectors.map((vector) => vector.map((component) => component + random.int(50) + 1)));
       rows.absorb();
@@ -168,11 +168,11 @@ describe('IVF', () => {
     for (const [at, { score }] of before.entries()) expect(found[at]!.score).to.be.at.most(score);
   });
 
-  it('proposes few more rows than it was asked for', async () => {
+  it('proposes few more rows than requested', async () => {
     const rows = rowsOf(100, { nProbe: 16 });
     rows.insert(clustered(4_000, 100, 2 ** 18));
     await rows.buildAndOpen();
-    // How many more depends on where the query lies: a single one may be an unlucky one.
+    // The excess depends on the query, so many queries are averaged.
     const queries = 32;
     let proposed = 0;
     for (let query = 0; query < queries; query++) {
@@ -183,7 +183,7 @@ describe('IVF', () => {
     expect(proposed / queries).to.be.within(100, 160);
   });
 
-  it('reads further lists until it has found k, or read all', async () => {
+  it('reads further lists until it has found k rows, or has read all', async () => {
     const rows = rowsOf(10, { nList: 50, nProbe: 1 });
     const ids = rows.insert(clustered(1_000, 10, 2 ** 18));
     await rows.buildAndOpen();
@@ -194,7 +194,7 @@ describe('IVF', () => {
     expect((await rows.search(query, 10, eligible)).map(({ id }) => id)).to.have.members(ids.slice(0, 7));
   });
 
-  it('keeps centroids and lists of its base, and leaves out what has died', async () => {
+  it('keeps centroids and lists of its base, without dead rows', async () => {
     const rows = rowsOf(12);
     const ids = rows.insert(clustered(800, 12, 2 ** 18));
     const base = await rows.build();
@@ -208,7 +208,7 @@ describe('IVF', () => {
     expect(after.assigned.subarray(0, 800)).to.deep.equal(kept);
   });
 
-  it('is the same after it was written and opened', async () => {
+  it('is unchanged after it was written and opened', async () => {
     const rows = rowsOf(33, { nProbe: 3 });
     const ids = rows.insert(clustered(700, 33, 2 ** 18));
     await rows.buildAndOpen();
@@ -224,7 +224,7 @@ describe('IVF', () => {
     expect(readFileSync((await rows.persist()).path).equals(readFileSync(written.path))).to.equal(true);
   });
 
-  it('has one list where all rows are equal, and no more lists than rows', async () => {
+  it('has one list if all rows are equal, and never more lists than rows', async () => {
     const equal = rowsOf(5);
     equal.insert(Array.from({ length: 300 }, () => new Int32Array(5).fill(77)));
     expect(await readIvfPayload((await equal.buildAndOpen()).path, 5)).to.include({ lists: 1, count: 300 });
@@ -240,7 +240,7 @@ describe('IVF', () => {
     expect(await none.search(new Int32Array(5), 10)).to.have.length(10);
   });
 
-  it('gives all memory back, also where it could not be opened', async () => {
+  it('releases all memory, also after a failed opening', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(500, 16, 2 ** 18));
     const payload = await rows.build();
@@ -256,7 +256,7 @@ describe('IVF', () => {
     expect(rows.memory.usedBytes).to.equal(blocks);
   });
 
-  it('leaves what it has no memory for to the exact search, and stays as it was', async () => {
+  it('leaves rows without memory to the exact search, and stays unchanged', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(1_000, 16, 2 ** 18));
     const payload = await rows.buildAndOpen();
@@ -278,7 +278,7 @@ describe('IVF', () => {
     expect(memory.usedBytes).to.equal(rows.vectors.bytes);
   });
 
-  it('says in one line what is wrong with a damaged payload', async () => {
+  it('reports in one line what is wrong with a damaged payload', async () => {
     const rows = rowsOf(7);
     rows.insert(clustered(200, 7, 2 ** 18));
     const payload = await rows.build();
@@ -302,7 +302,7 @@ describe('IVF', () => {
     expect(rows.memory.usedBytes).to.equal(rows.vectors.bytes);
   });
 
-  it('stops where it is cancelled', async () => {
+  it('stops when it is cancelled', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(2_000, 16, 2 ** 18));
     const progress = new BuildProgress();
@@ -315,8 +315,8 @@ describe('IVF', () => {
   });
 });
 
-describe('the codes of a build', () => {
-  it('counts on codes that fit their sums', () => {
+describe('the codes of an IVF build', () => {
+  it('fit in the sums of the kernel', () => {
     for (const dimension of [1, 2, 4, 100, 4_096, 32_768]) {
       const shape = new CodeShape(dimension);
       expect(dimension * shape.differenceMax ** 2).to.be.below(2 ** 32);

@@ -1,4 +1,4 @@
-/** Saved generations: what is found again, and what is refused. */
+/** Saved generations of indexes: discovery, checks and cleanup. */
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('saved generations', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are found again as they were, also after a restart', async () => {
+  it('are found unchanged, also after a restart', async () => {
     const parameters = { m: 16, efConstruction: 200, efSearch: 64, nList: 4, nProbe: 2, candidates: 9 };
     const saved = await saveGeneration(store, 4, { parameters, kind: 'hnsw' });
     expect(await store.latest(COLLECTION)).to.deep.equal(saved);
@@ -55,7 +55,7 @@ describe('saved generations', () => {
     expect([...leftOut]).to.deep.equal([1]);
   });
 
-  it('are readable to an operator, with the names that the wire has', async () => {
+  it('have a manifest that an operator can read, with the names of the API', async () => {
     const saved = await saveGeneration(store, 1, { parameters: { efSearch: 64 } });
     const manifest = JSON.parse(await readFile(manifestPath(saved.folder), 'utf8')) as Record<string, unknown>;
     expect(manifest).to.deep.include({
@@ -64,14 +64,14 @@ describe('saved generations', () => {
     });
   });
 
-  it('are chosen by the highest number; a collection without any has none', async () => {
+  it('are chosen by the highest number, if there are any', async () => {
     for (const number of [9, 10, 2]) await saveGeneration(store, number);
     expect((await store.latest(COLLECTION))?.facts.number).to.equal(10);
     expect(await store.latest(8)).to.equal(undefined);
     expect(store.kindOf(8)).to.equal(undefined);
   });
 
-  it('have numbers above all that there are or were', async () => {
+  it('get numbers above all present and former ones', async () => {
     expect([store.nextNumber(COLLECTION), store.nextNumber(COLLECTION), store.nextNumber(8)]).to.deep.equal([1, 2, 1]);
     const saved = await saveGeneration(store, 12);
     await reopen();
@@ -81,7 +81,7 @@ describe('saved generations', () => {
     expect(store.nextNumber(COLLECTION)).to.equal(14);
   });
 
-  it('are refused with any byte of the manifest changed, and the one before is taken', async () => {
+  it('are refused with any byte of the manifest changed, in favour of the previous one', async () => {
     await saveGeneration(store, 1, { kind: 'ivf' });
     const { folder: damaged } = await saveGeneration(store, 2);
     const { length } = await readFile(manifestPath(damaged));
@@ -117,7 +117,7 @@ describe('saved generations', () => {
     await verify(saved);
   });
 
-  it('are not called damaged where the system cannot read them', async () => {
+  it('are not called damaged if the system cannot read them', async () => {
     const saved = await saveGeneration(store, 1);
     await rm(rowsPath(saved));
     await mkdir(rowsPath(saved));
@@ -135,7 +135,7 @@ describe('saved generations', () => {
     expect(setAside).to.deep.equal([]);
   });
 
-  it('are refused where a file is shorter, longer or missing', async () => {
+  it('are refused if a file is shorter, longer or missing', async () => {
     const saved = await saveGeneration(store, 1);
     for (const [name, path] of [
       ['payload', payloadPath(saved.folder)],
@@ -157,7 +157,7 @@ describe('saved generations', () => {
     expect(await listed()).to.deep.equal(['damaged-g1']);
   });
 
-  it('are not taken for those of another collection or number', async () => {
+  it('are refused under another collection or number', async () => {
     const saved = await saveGeneration(store, 1);
     const elsewhere = store.folderOf(8, 1);
     await mkdir(elsewhere, { recursive: true });
@@ -167,7 +167,7 @@ describe('saved generations', () => {
     expect(await readdir(join(folder, '8'))).to.deep.equal(['damaged-g1']);
   });
 
-  it('of a version that is not known are passed over and left where they are', async () => {
+  it('with an unknown version are skipped and kept', async () => {
     const newer = await saveGeneration(store, 2);
     await saveGeneration(store, 1);
     const { checksum: _, ...manifest } = JSON.parse(await readFile(manifestPath(newer.folder), 'utf8'));
@@ -178,7 +178,7 @@ describe('saved generations', () => {
     expect(await listed()).to.deep.equal(['g1', 'g2']);
   });
 
-  it('that were cut short are removed at the start, and what a build is writing is not', async () => {
+  it('are removed at the start if they are incomplete, but not during a build', async () => {
     await saveGeneration(store, 1);
     const cutShort = await saveGeneration(store, 2);
     await rm(manifestPath(cutShort.folder));
@@ -191,7 +191,7 @@ describe('saved generations', () => {
     expect(store.nextNumber(COLLECTION)).to.equal(3);
   });
 
-  it('are set aside when they are damaged, and none is deleted', async () => {
+  it('are renamed when they are damaged, and never deleted for that', async () => {
     for (const number of [1, 2, 3]) await saveGeneration(store, number, { kind: number === 1 ? 'ivf' : 'bq' });
     for (const number of [3, 2]) {
       const saved = await store.latest(COLLECTION);
@@ -202,7 +202,7 @@ describe('saved generations', () => {
     expect(store.kindOf(COLLECTION)).to.equal('ivf');
   });
 
-  it('make way for the one that serves, and go with their collection', async () => {
+  it('are deleted below the one that serves, and with their collection', async () => {
     for (const number of [1, 2, 3]) await saveGeneration(store, number);
     await saveGeneration(store, 1, { collectionId: 8 });
     await store.keepOnly(COLLECTION, 2);
@@ -213,7 +213,7 @@ describe('saved generations', () => {
     expect(store.kindOf(COLLECTION)).to.equal(undefined);
   });
 
-  it('of collections that are elsewhere now are swept away, and nothing else is', async () => {
+  it('are swept for collections that have moved away, and nothing else is', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => i + 1);
     for (const collectionId of ids) await saveGeneration(store, 1, { collectionId });
     await writeFile(join(folder, 'note'), 'not ours');
@@ -225,7 +225,7 @@ describe('saved generations', () => {
   });
 });
 
-/** Changes one bit or more of one byte; a second call changes it back. */
+/** Changes bits of one byte; a second call restores it. */
 async function flip(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);
   bytes[at]! ^= 1 << (at % 8);
