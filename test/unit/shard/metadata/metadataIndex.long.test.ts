@@ -1,4 +1,4 @@
-/** What the metadata index finds, against a plain evaluation of every record's metadata. */
+/** Results of the metadata index, compared with a plain evaluation of every record's metadata. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
@@ -62,7 +62,7 @@ class Indexed {
   }
 }
 
-/** Draws metadata and filters from so few keys and values that they often meet. */
+/** Draws metadata and filters from so few keys and values that they often match. */
 class Draws {
   constructor(readonly random: SeededRandom) {}
 
@@ -110,7 +110,7 @@ class Draws {
   }
 }
 
-/** Every slice is used up by its first step. */
+/** A clock by which every slice is used up by its first step. */
 const alwaysDue = (): Clock => {
   let ms = 0;
   return { ...systemClock, nowMs: () => 0, monotonicMs: () => (ms += 10) };
@@ -128,13 +128,13 @@ async function wander(indexed: Indexed, draws: Draws, check: () => Promise<void>
   }
 }
 
-describe('metadata index', () => {
+describe('the metadata index', () => {
   for (const { name, dimension, pathsMax } of [
     { name: 'small blocks', dimension: 9_000, pathsMax: undefined },
     { name: 'large blocks', dimension: 3, pathsMax: undefined },
     { name: 'more paths than are indexed', dimension: 700, pathsMax: 3 },
   ])
-    it(`finds what matches, whatever comes and goes (${name})`, async () => {
+    it(`finds the matching records after random changes (${name})`, async () => {
       const draws = new Draws(seededRandom(testSeed()));
       const indexed = new Indexed(dimension, pathsMax === undefined ? {} : { pathsMax });
       await wander(indexed, draws, () => indexed.check(draws.filter()));
@@ -142,10 +142,10 @@ describe('metadata index', () => {
       expect(await indexed.found({})).to.deep.equal([]);
     });
 
-  it('yields within conditions, and judges a record by what it is at the end', async () => {
+  it('yields within conditions, and judges a record by its state at the end', async () => {
     const draws = new Draws(seededRandom(testSeed()));
     for (const pathsMax of [10_000, 3]) {
-      // Every step yields: a write comes between any two pieces of work.
+      // Every step yields: a write happens between any two pieces of work.
       const indexed = new Indexed(700, { pathsMax, stepWork: 1 });
       for (let slot = 0; slot < SLOTS; slot++) indexed.set(slot, draws.object());
       for (let round = 0; round < 60; round++) {
@@ -158,7 +158,7 @@ describe('metadata index', () => {
           const slot = draws.random.int(SLOTS);
           if (turns % 3 === 0) indexed.remove(slot);
           else indexed.set(slot, draws.object());
-          // A record that comes meanwhile takes a slot beyond those there were.
+          // A new record takes a slot beyond the existing ones.
           indexed.set(SLOTS + (turns % SLOTS), draws.object());
           setImmediate(writeOn);
         };
@@ -171,7 +171,7 @@ describe('metadata index', () => {
     }
   });
 
-  it('answers equal filters equally', async () => {
+  it('gives equal answers to equivalent filters', async () => {
     const draws = new Draws(seededRandom(testSeed()));
     const indexed = new Indexed();
     const same = async (one: JsonObject, other: JsonObject): Promise<void> => {
@@ -229,7 +229,7 @@ describe('metadata index', () => {
     expect(await indexed.found({ $not: { a: { exists: true } } })).to.deep.equal([0]);
   });
 
-  it('finds keys that hold dots, no words, or the names of prototypes', async () => {
+  it('finds keys that are empty, contain dots, or are names of prototypes', async () => {
     const indexed = new Indexed();
     const texts = ['{"a.b": 1}', '{"a": {"b": 1}}', '{"": 1}', '{"__proto__": {"x": 1}}', '{"constructor": 1}', '{}'];
     for (const [slot, text] of texts.entries()) indexed.setBytes(slot, Buffer.from(text));
@@ -241,7 +241,7 @@ describe('metadata index', () => {
     expect(await indexed.found({ toString: { exists: false } } as unknown as JsonObject)).to.have.length(6);
   });
 
-  it('tells numbers and long strings apart to the last bit', async () => {
+  it('distinguishes numbers and long strings to the last bit', async () => {
     const indexed = new Indexed();
     const tail = 'x'.repeat(200);
     const values: Json[] = [0.1 + 0.2, 0.3, 1e308, 5e-324, 0, `${tail}1`, `${tail}2`, `${tail}\ud800`, `${tail}\ud801`];
@@ -254,7 +254,7 @@ describe('metadata index', () => {
     expect(await indexed.found({ v: { gt: `${tail}1` } })).to.deep.equal([6, 7, 8]);
   });
 
-  it('gives memory back when records go', async () => {
+  it('releases memory when records are removed', async () => {
     const indexed = new Indexed(4);
     const empty = indexed.index.bytes;
     for (let slot = 0; slot < SLOTS; slot++)

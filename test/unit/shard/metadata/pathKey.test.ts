@@ -7,7 +7,7 @@ const CHARS_MAX = 256;
 describe('the key of a path', () => {
   const random = seededRandom(testSeed());
 
-  it('is the same however the path is divided into keys', () => {
+  it('is equal for every division of the path into keys', () => {
     for (let round = 0; round < 2_000; round++) {
       const lengths = Array.from({ length: 1 + random.int(8) }, () => random.pick([0, 1, 2, 60, 250, 260, 1_000]));
       const parts = lengths.map((length) => random.pick(['a', '7', '\0', '\u0001', '日']).repeat(length));
@@ -22,7 +22,7 @@ describe('the key of a path', () => {
     }
   });
 
-  it('is another for another path, also for one that is written as the key of a long path', () => {
+  it('differs between paths, also for a path written like the key of a long path', () => {
     const long = 'k'.repeat(1_000);
     const paths = [
       '',

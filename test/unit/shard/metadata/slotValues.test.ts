@@ -7,7 +7,7 @@ describe('the values of slots', () => {
   const valuesAt = (values: SlotValues, slot: number): Scalar[] =>
     [...values.ordinalsAt(slot)].map((ordinal) => values.value(ordinal)!).sort(compareScalars);
 
-  it('are a set for each slot, whatever is repeated, cleared and added again', () => {
+  it('are a set for each slot, after repeated, cleared and added values', () => {
     const random = seededRandom(testSeed());
     const values = new SlotValues();
     const wanted = new Map<number, Set<Scalar>>();
@@ -27,7 +27,7 @@ describe('the values of slots', () => {
     }
   });
 
-  it('have one ordinal each, whether they were collected in order or not', () => {
+  it('have one ordinal each, whether collected in order or not', () => {
     const values = new SlotValues();
     const collected = Array.from({ length: 1_000 }, (_, i) => `s${String(2 * i).padStart(4, '0')}`);
     const numbers = Array.from({ length: 100 }, (_, i) => values.ordinalOf(i / 8));

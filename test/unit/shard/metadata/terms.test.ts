@@ -19,7 +19,7 @@ function drawn(random: SeededRandom, depth: number): Json {
 describe('the term of a value', () => {
   const random = seededRandom(testSeed());
 
-  it('is the same for deeply equal values alone', () => {
+  it('is equal for deeply equal values, and only for them', () => {
     const values = Array.from({ length: 1_500 }, () => drawn(random, 3)).filter(
       (value): value is Term => typeof value !== 'number',
     );
@@ -39,7 +39,7 @@ describe('the term of a value', () => {
     expect(ofTerms.size).to.be.above(100);
   });
 
-  it('reads each member of nested values once, however many of the values are asked for', () => {
+  it('reads each member of nested values once, however many values are requested', () => {
     let reads = 0;
     const containers: Term[] = [];
     let inner: Json = Array.from({ length: 5_000 }, (_, i) => i);

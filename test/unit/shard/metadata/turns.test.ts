@@ -1,4 +1,4 @@
-/** The work between two turns of the event loop, with the worst records within the limits. */
+/** Work between two turns of the event loop, for the worst records within the limits. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
@@ -13,10 +13,10 @@ import { keysOfMaps } from '../../../support/keysOfMaps.js';
 
 const METADATA_BYTES = 65_536;
 const PATHS = 6_000;
-/** The longest strings that V8 hashes by their characters. */
+/** Length of the longest strings whose characters V8 hashes. */
 const HASHED_CHARS_MAX = 16_383;
 
-/** An index whose slices are always used up, and the bytes of metadata that are read between two turns of the event loop. */
+/** An index whose slices are always used up, with the bytes of metadata read in each turn of the event loop. */
 class Watched {
   readonly index: MetadataIndex;
   readonly #stored = new Map<number, Buffer>();
@@ -43,7 +43,7 @@ class Watched {
     this.#stored.set(slot, bytes);
   }
 
-  /** The bytes of each turn that the work takes. */
+  /** Bytes read in each turn of the work. */
   async turns<Result>(work: (slice: Slice) => Promise<Result>): Promise<{ bytes: number[]; result: Result }> {
     this.#readBytes.splice(0, Number.POSITIVE_INFINITY, 0);
     const result = await work(this.slice);
@@ -53,14 +53,14 @@ class Watched {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** A record with thousands of paths of its own, and some that all have. */
+/** A record with thousands of paths of its own, and some that all records share. */
 const wide = (slot: number): string => {
   const own = Array.from({ length: PATHS }, (_, i) => `"${slot.toString(36)}${i.toString(36)}":1`);
   return `{"n":${slot},"v":"${'l'.repeat(200)}${slot}",${own.join()}}`;
 };
 
 describe('a step over metadata', () => {
-  it('reads one large record, and a filter reads each once, however many conditions it has', async () => {
+  it('reads one large record, and a filter reads each record once for all its conditions', async () => {
     const watched = new Watched();
     for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
     const conditions = Array.from({ length: 64 }, (_, i) => ({
@@ -93,7 +93,7 @@ describe('a step over metadata', () => {
     expect(bytes.length).to.be.above(12);
   });
 
-  it('counts the values of a path that is not indexed record by record', async () => {
+  it('counts the values of an unindexed path record by record', async () => {
     const watched = new Watched();
     for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
     const { bytes, result } = await watched.turns((slice) =>
@@ -103,7 +103,7 @@ describe('a step over metadata', () => {
     expect(Math.max(...bytes)).to.be.at.most(METADATA_BYTES);
   });
 
-  it('finds some hundred of the operands of a list, and some ten thousand terms of a range', async () => {
+  it('finds some hundred operands of a list, or some ten thousand terms of a range', async () => {
     const watched = new Watched();
     const terms = (from: number, count: number): string =>
       Array.from({ length: count }, (_, i) => `"t${from + i}"`).join();
@@ -118,7 +118,7 @@ describe('a step over metadata', () => {
   });
 });
 
-describe('the keys of maps that metadata meets', () => {
+describe('the map keys of metadata', () => {
   const deep = (levels: number, inner: string): string => `${'{"level":'.repeat(levels)}${inner}${'}'.repeat(levels)}`;
   const short = Array.from({ length: 5_000 }, (_, i) => `"${i.toString(36)}":1`).join();
   const records = [
@@ -130,7 +130,7 @@ describe('the keys of maps that metadata meets', () => {
     deep(40, `${`{"${'m'.repeat(1_000)}":`.repeat(20)}1${'}'.repeat(20)}`),
   ];
 
-  it('are short, not only digits, and not numbers that a client chose', async () => {
+  it('are short, not only digits, and not numbers chosen by a client', async () => {
     const watched = new Watched();
     const long = 's'.repeat(40_000);
     const filter: { readonly [key: string]: Json } = {
@@ -157,7 +157,7 @@ describe('the keys of maps that metadata meets', () => {
     expect(keys.filter((key) => typeof key === 'number' && key >= 2 ** 20)).to.deep.equal([]);
   });
 
-  it('are not the numbers of a count of values, 49,152 of which share a bucket in V8', async () => {
+  it('are not the counted numbers themselves, 49,152 of which share a bucket in V8', async () => {
     const watched = new Watched();
     const numbers = collidingNumbers(49_152);
     for (let slot = 0; 4_096 * slot < numbers.length; slot++)

@@ -1,4 +1,4 @@
-/** What a shard answers when it is asked how much its collections hold. */
+/** The answer of a shard to a count of its collections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { unavailable } from '../../../../shared/errors/errors.js';
@@ -20,11 +20,11 @@ describe('counts of a shard', () => {
 
   const count = (...collectionIds: number[]) => rig.ask('s1', { op: 'count', collectionIds });
 
-  it('are of collections that nobody has opened', async () => {
+  it('include collections that are not open', async () => {
     expect(await count(HELD)).to.deep.include({ records: [0], sequences: [0] });
   });
 
-  it('end no process where one of them is not held and the log of another is lost sight of meanwhile', async () => {
+  it('do not end the process if one collection is foreign and the log of another becomes unreachable', async () => {
     let failed = 0;
     rig.cluster.logs.open = async () => {
       await delay(AWAY_MS);
@@ -32,7 +32,7 @@ describe('counts of a shard', () => {
       throw unavailable('the log is away');
     };
     expect((await rejection(count(HELD, MISSING))).message).to.include(`does not serve collection ${MISSING}`);
-    // A rejection that nobody has heard of would fail the test by now.
+    // An unhandled rejection would have failed the test by now.
     await delay(2 * AWAY_MS);
     expect(failed).to.equal(1);
     await expectCode(count(HELD), 'unavailable');

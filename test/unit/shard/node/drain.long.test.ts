@@ -1,4 +1,4 @@
-/** A shard that is told to end: what it owns moves to the others first, and nobody notices. */
+/** A draining shard: its collections move to other shards before it ends, without a failed call. */
 
 import { expect } from 'chai';
 import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
@@ -15,7 +15,7 @@ import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 const PROJECT = 'p';
 const PATIENT = { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000, drainTimeoutMs: 20_000 };
 
-describe('a shard that leaves', () => {
+describe('a draining shard', () => {
   let cluster: MemoryCluster;
   let backend: ClusterBackend;
   const collections: Collection[] = [];
@@ -29,7 +29,7 @@ describe('a shard that leaves', () => {
     ({ backend } = await cluster.coordinator());
     for (let i = 0; i < count; i++) {
       const { collection } = await backend.create(PROJECT, { name: `c${i}`, dimension: 2, index: 'brute' }, soon());
-      // Every other one stays empty, and is not even opened.
+      // Every other one stays empty and is not opened.
       if (i % 2 === 0) await backend.call(collection, insertOf(fixed(i, 0)), soon());
       collections.push(collection);
     }
@@ -52,7 +52,7 @@ describe('a shard that leaves', () => {
     return entry !== undefined && heartbeatOf(entry).leaving;
   };
 
-  it('hands everything over while it is used: no call fails, and nothing is lost', async () => {
+  it('moves all its collections during use, without a failed call or a lost write', async () => {
     const leaving = await cluster.shard('s1');
     await cluster.shard('s2');
     await cluster.shard('s3');
@@ -79,7 +79,7 @@ describe('a shard that leaves', () => {
     await leaving.stop();
   });
 
-  it('says so at once, and is given nothing more', async () => {
+  it('announces the drain at once, and receives no more collections', async () => {
     const leaving = await cluster.shard('s1');
     await cluster.shard('s2');
     await fill(2);
@@ -91,7 +91,7 @@ describe('a shard that leaves', () => {
     expect(new Set(await ownersNow())).to.deep.equal(new Set(['s2']));
   });
 
-  it('has nobody to hand over to where no other stays', async () => {
+  it('keeps its collections if no other shard stays', async () => {
     const one = await cluster.shard('s1');
     const two = await cluster.shard('s2');
     await fill(4);
@@ -100,7 +100,7 @@ describe('a shard that leaves', () => {
     expect(await ownersNow()).to.deep.equal(before);
   });
 
-  it('hands over by itself what a follower has in memory, where no coordinator does', async () => {
+  it('transfers collections that followers have in memory by itself, without a coordinator', async () => {
     await cluster.stop();
     cluster = new MemoryCluster({ placement: PATIENT, followers: { count: 1 } });
     const leaving = await cluster.shard('s1');
@@ -119,7 +119,7 @@ describe('a shard that leaves', () => {
     await leaving.stop();
   });
 
-  it('waits for what is held', async () => {
+  it('waits for held writes', async () => {
     const leaving = await cluster.shard('s1');
     await fill(1);
     const [collection] = collections as [Collection];
@@ -139,12 +139,12 @@ describe('a shard that leaves', () => {
     expect(await ownersNow()).to.deep.equal(['s2', 's2']);
   });
 
-  it('does not wait for ever where nobody moves anything', async () => {
+  it('ends after its time limit if its collections are not moved', async () => {
     const leaving = await cluster.shard('s1');
     await cluster.shard('s2');
     await fill(2);
     await backend.stop();
-    // A second call has nothing to add.
+    // A second call has no further effect.
     await Promise.all([leaving.leave(), leaving.leave()]);
     expect((await ownersNow()).length).to.equal(2);
     await leaving.stop();

@@ -1,4 +1,4 @@
-/** What is told where events are ahead of the clock, after that was set back. */
+/** The report of events ahead of the clock, after the clock was set back. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { configOf, Engine } from '../../../support/rigs/engine.js';
 const ID = 7;
 const HOUR_MS = 3_600_000;
 
-describe('events that are ahead of the clock', () => {
+describe('events ahead of the clock', () => {
   let folder: string;
   let logs: LocalLogs;
   beforeEach(async () => {
@@ -24,8 +24,8 @@ describe('events that are ahead of the clock', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('are told in seconds and warned of once, until the clock has caught up; new ones keep the time', async () => {
-    // Behind the clock that the deadlines of calls are made with.
+  it('are reported and warned of once until the clock catches up, and new events keep their time', async () => {
+    // Behind the clock that sets the deadlines of calls.
     let nowMs = systemClock.nowMs() - 4 * HOUR_MS;
     const clock = { ...systemClock, nowMs: () => nowMs };
     const collection = new Engine(logs, { clock }).host(configOf(ID));

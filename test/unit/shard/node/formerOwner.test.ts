@@ -1,4 +1,4 @@
-/** A shard that was taken for lost and came back before another was named in its place, of which it does not know yet. */
+/** A shard that was taken for lost and returned before it learned of its successor. */
 import { expect } from 'chai';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
@@ -13,7 +13,7 @@ import { type RiggedShard, ShardRig } from '../../../support/rigs/shardRig.js';
 
 const ID = 7;
 
-/** Of a shard whose requests to s1 find nobody, until it is let through. */
+/** Reach of a shard whose requests to s1 fail until the test lets them through. */
 class Barred extends Reach {
   isBarred = true;
   asked = 0;
@@ -37,7 +37,10 @@ class Barred extends Reach {
   }
 }
 
-/** Of a shard that reads from a server that led before, until its watch has caught up; `meanwhile` comes after its beginning. */
+/**
+ * Reach of a shard that reads from a stale replica until its watch has caught up. `meanwhile` runs after the watch has
+ * started.
+ */
 class Behind extends Reach {
   constructor(
     cluster: MemoryCluster,
@@ -76,7 +79,7 @@ describe('a former owner', () => {
     await rig.shard('s2', reach);
     await rig.create(ID, 's1');
     await rig.call(ID, insertOf(fixed(1, 0)));
-    // It hears of no change, and renews its lease.
+    // It receives no change of owners, and renews its lease.
     former.reach.hold(BUCKETS.owners);
   });
   afterEach(() => rig.stop());
@@ -86,7 +89,7 @@ describe('a former owner', () => {
     eventually(`the owner of epoch ${epoch} serves`, async () => (await records(epoch).catch(() => -1)) === count);
   const replace = (takenFrom: readonly string[]): Promise<void> => rig.change(ID, { shard: 's2', epoch: 2, takenFrom });
 
-  it('serves until it has seen the entry, and the next owner begins then', async () => {
+  it('serves until it has seen the owner entry, and its successor starts after that', async () => {
     await replace(['s1']);
     await eventually('the next owner asks it', async () => reach.asked > 1);
     expect(await records(1)).to.equal(1);
@@ -97,7 +100,7 @@ describe('a former owner', () => {
     expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
   });
 
-  it('that is told twice to give a deleted collection up has done so when either is answered', async () => {
+  it('asked twice to release a deleted collection has released it when either call is answered', async () => {
     let store: (stored?: unknown) => void = () => undefined;
     rig.cluster.logs.fates.push(
       new Promise((resolve) => {
@@ -118,7 +121,7 @@ describe('a former owner', () => {
     expect(given).to.equal(2);
   });
 
-  it('is not waited for once it has no heartbeat', async () => {
+  it('without a heartbeat is not waited for', async () => {
     await replace(['s1', 's9']);
     await eventually('the next owner asks it', async () => reach.asked > 1);
     await former.stop();
@@ -126,7 +129,7 @@ describe('a former owner', () => {
     await untilServes(2, 1);
   });
 
-  it('that comes back believes no server that led before, and hears of the next owner first', async () => {
+  it("does not trust a stale replica after a restart, and reads the successor's entry first", async () => {
     await former.stop();
     await rig.cluster.bucket(BUCKETS.shards).delete('s1');
     reach.isBarred = false;
@@ -135,7 +138,7 @@ describe('a former owner', () => {
     await untilServes(2, 1);
   });
 
-  it('is waited for by the owner after the next one, if that one has not begun', async () => {
+  it('is waited for by the second successor if the first has not started', async () => {
     await rig.shard('s3');
     await replace(['s1']);
     await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
@@ -143,7 +146,7 @@ describe('a former owner', () => {
     for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
   });
 
-  it('does not wait for itself where the owner in its place comes back with nothing and names it again', async () => {
+  it('does not wait for itself if its successor returns the collection without having served it', async () => {
     await rig.change(ID, { shard: 's4', epoch: 2, followers: ['s1'], takenFrom: ['s1'] });
     former.reach.release(BUCKETS.owners);
     await rig.ask('s1', { op: 'adopt', collectionIds: [ID] });
@@ -153,8 +156,8 @@ describe('a former owner', () => {
   });
 });
 
-describe('two shards that start', () => {
-  it('answer each other before they serve what each was given in place of the other', async () => {
+describe('two starting shards', () => {
+  it('answer each other before they serve what each took from the other', async () => {
     const rig = new ShardRig();
     const owners = rig.cluster.bucket(BUCKETS.owners);
     const names = ['s1', 's2'];

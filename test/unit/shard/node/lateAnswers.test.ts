@@ -1,4 +1,4 @@
-/** A repeated write whose receipt has to be made from the log again does not keep later writes waiting. */
+/** Repeated writes whose receipts must be made from the log again: later writes do not wait for them. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { type EventLog, type EventLogs, LogDamaged } from '../../../../shared/log/eventLog.js';
@@ -10,7 +10,7 @@ import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 const ID = 7;
 const FIRST = requestIdOf(1);
 
-/** Single frames are read when they are let through, or not at all. */
+/** Logs whose single frames are read only when the test lets them through. */
 class HeldLogs implements EventLogs {
   readonly lateMs = 0;
   readonly stored = new ScriptedLogs();
@@ -33,7 +33,7 @@ class HeldLogs implements EventLogs {
   }
 }
 
-describe('the answer to a write of long ago that is repeated', () => {
+describe('the answer to a repeated old write', () => {
   let logs: HeldLogs;
   let engine: Engine;
   let collection: TestCollection;
@@ -58,7 +58,7 @@ describe('the answer to a write of long ago that is repeated', () => {
   const repeat = (): Promise<Results['insert']> => collection.insert([0, 0], { requestId: FIRST });
   const isRead = (): Promise<void> => eventually('its frame is read', () => logs.waiting > 0);
 
-  it('is the first one’s, and comes when it is made: commits in between are answered before it', async () => {
+  it('equals the first answer, and does not delay commits in between', async () => {
     const repeated = [repeat(), repeat()];
     const inTheSameFrame = collection.insert([6, 6]);
     await isRead();
@@ -71,7 +71,7 @@ describe('the answer to a write of long ago that is repeated', () => {
     expect(await collection.records()).to.equal(10);
   });
 
-  it('is not made any more once its deadline has passed', async () => {
+  it('is not made after its deadline', async () => {
     const call = insertOf(fixed(0, 0), { requestId: FIRST });
     const deadlineMs = systemClock.nowMs() + 500;
     const late = expectCode(collection.write(call, { requestId: 'late', deadlineMs }), 'unavailable');
@@ -82,7 +82,7 @@ describe('the answer to a write of long ago that is repeated', () => {
     expect(await repeat()).to.deep.equal({ ...first, deduplicated: true });
   });
 
-  it('is not made any more when the collection is about to close, and closing waits until nothing reads', async () => {
+  it('is not made while the collection closes, which waits for the end of its read', async () => {
     const refused = Promise.all([repeat(), repeat()].map((answer) => expectCode(answer, 'unavailable')));
     await isRead();
     let isClosed = false;
@@ -101,7 +101,7 @@ describe('the answer to a write of long ago that is repeated', () => {
     await closing;
   });
 
-  it('tells of damage to its frame, which quarantines the collection as any other does', async () => {
+  it('reports damage to its frame, which quarantines the collection', async () => {
     logs.pass = async () => {
       await held.opened;
       throw new LogDamaged(ID, 'a frame');

@@ -1,4 +1,4 @@
-/** What a collection remembers beside its records follows from its log: it is the same after a warm move as before. */
+/** The state that a collection keeps beside its records follows from its log: it is unchanged by a warm move. */
 import { expect } from 'chai';
 import type { Call, ResultOf, Results } from '../../../../shared/protocol/calls.js';
 import { expectCode } from '../../../support/expectations.js';
@@ -22,7 +22,7 @@ describe('a collection after a warm move', () => {
   const batch = async (...given: Parameters<typeof batchOf>): Promise<Results['insertBatch']> =>
     (await call(batchOf(...given))) as Results['insertBatch'];
 
-  it('answers repeated request ids with the first answer, hides what was deleted, and gives no id twice', async () => {
+  it('repeats first answers for request ids, hides deleted records, and reuses no id', async () => {
     const first = await insert(1);
     const batched = await batch([fixed(2, 2), fixed(3, 3)], [requestIdOf(2), null]);
     await call({ op: 'softDelete', id: 2 });

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { takeOwnName } from '../../../../shard/node/ownName.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 
-describe('the name of a shard that was given none', () => {
+describe('the generated name of a shard', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-name-'));
@@ -15,7 +15,7 @@ describe('the name of a shard that was given none', () => {
 
   const taken = (): Promise<string> => takeOwnName(folder, systemEntropy);
 
-  /** As if the process that has the name had ended. */
+  /** Rewrites the lock as if its process had ended. */
   async function end(name: string): Promise<void> {
     const lock = join(folder, 'names', name);
     const holder = JSON.parse(await readFile(lock, 'utf8'));
@@ -23,7 +23,7 @@ describe('the name of a shard that was given none', () => {
     await writeFile(lock, JSON.stringify({ ...holder, pid: gone, started: null }));
   }
 
-  it('is fit for subjects, and another one on each machine and for each process on a data folder', async () => {
+  it('fits a subject, and differs between machines and between processes on a data folder', async () => {
     const names = [
       await taken(),
       await taken(),
@@ -33,7 +33,7 @@ describe('the name of a shard that was given none', () => {
     expect(new Set(names).size).to.equal(3);
   });
 
-  it('is the same again when its process has ended, and of no other that still runs', async () => {
+  it('is reused after its process has ended, and not while it runs', async () => {
     const [first, second] = [await taken(), await taken()];
     await end(first);
     expect(await taken()).to.equal(first);

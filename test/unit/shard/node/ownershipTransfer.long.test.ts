@@ -1,4 +1,4 @@
-/** A collection that passes from shard to shard while it is written and read. */
+/** Transfers of a collection between shards under writes and reads. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
@@ -12,10 +12,10 @@ import { numbersIn, type RiggedShard, ShardRig, watchOpenings } from '../../../s
 
 const ID = 7;
 const SHARDS = ['s1', 's2', 's3'];
-/** The contract's largest. */
+/** The largest k of the contract. */
 const MOST_FOUND = 5_000;
 
-describe('a hand-over', () => {
+describe('an ownership transfer', () => {
   let rig: ShardRig;
   const shards = new Map<string, RiggedShard>();
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe('a hand-over', () => {
     return numbersIn(ids).length;
   };
 
-  /** Writers and readers, until `isOver`: nothing fails, and no read misses what was answered before it was asked. */
+  /** Writes and reads until `isOver`. No call fails, and no read misses a write that was answered before it. */
   async function load(random: SeededRandom, isOver: () => boolean): Promise<number> {
     let answered = 0;
     const inserted = new Set<number>();
@@ -48,7 +48,7 @@ describe('a hand-over', () => {
         answered = Math.max(answered, receipt.sequence);
       }
     };
-    // As a coordinator that is told of no change: it asks the owner it knows for as long as that answers.
+    // Like a coordinator that learns of no change: it asks the known owner for as long as that answers.
     const reader = async (): Promise<void> => {
       let { epoch } = await rig.ownership(ID);
       while (!isOver()) {
@@ -70,7 +70,7 @@ describe('a hand-over', () => {
     return inserted.size;
   }
 
-  it('happens in place, between any two shards, without a call that fails or a read that is old', async () => {
+  it('between any two shards lets no call fail and no read go back in time', async () => {
     const random = seededRandom(testSeed());
     const { opened, end } = watchOpenings();
     let isOver = false;
@@ -90,7 +90,7 @@ describe('a hand-over', () => {
     expect(await rig.metric('s1', 'vouch_follower_diverged_total')).to.equal(0);
   });
 
-  it('whose change of the entry is not answered is settled, whatever became of it, and nothing is old or lost', async () => {
+  it('with an unanswered change of the owner entry is settled without stale reads or lost writes', async () => {
     const random = seededRandom(testSeed());
     let isOver = false;
     const loading = load(random, () => isOver);
@@ -100,12 +100,12 @@ describe('a hand-over', () => {
         const { opened, open } = gate();
         const { reach } = shards.get(shard)!;
         const updates: unknown[] = reach.ownerUpdates;
-        // Nobody but its own attempt can tell it.
+        // Only the repeated attempt can learn the outcome.
         reach.hold(BUCKETS.owners);
         for (let n = random.int(3); n >= 0; n--) updates.push(random.pick(['lost', 'landed', opened]));
         setTimeout(open, random.int(200));
         await rig.move(ID, random.pick(SHARDS.filter((name) => name !== shard))).catch((error: unknown) => {
-          // What came late may have changed the entry under the one who writes followers.
+          // A late change may have altered the entry while the followers were written.
           expect((error as Error).message).to.match(/conflict|changed|not owned|does not follow/);
         });
         updates.length = 0;
@@ -117,7 +117,7 @@ describe('a hand-over', () => {
     expect(await loading).to.be.above(12);
   });
 
-  it('that is settled after the collection has gone and come back leaves nothing that serves it beside its owner', async () => {
+  it('settled after the collection has moved away and back leaves no second server', async () => {
     const { reach } = shards.get('s1')!;
     const unanswered = 1_000;
     reach.ownerUpdates.push(...Array.from({ length: unanswered }, () => 'lost' as const));
@@ -139,7 +139,7 @@ describe('a hand-over', () => {
     await rig.askEpoch(ID, 4, { op: 'describe' });
   });
 
-  it('finishes and answers the commit under way, and what waits is answered by the next owner', async () => {
+  it('finishes and answers the running commit, and waiting writes are answered by the next owner', async () => {
     await insert(1);
     await rig.change(ID, { followers: ['s2'] });
     await rig.warm('s2', ID);
@@ -161,7 +161,7 @@ describe('a hand-over', () => {
     await rig.untilFollowed(ID);
   });
 
-  it('that would wait too long for a commit is put off, and the owner serves on', async () => {
+  it('is postponed if it would wait too long for a commit, and the owner continues to serve', async () => {
     await insert(1);
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
@@ -175,7 +175,7 @@ describe('a hand-over', () => {
     expect((await rig.ownership(ID)).shard).to.equal('s1');
   });
 
-  it('is refused to who asks for another’s, or under another epoch, and twice at once', async () => {
+  it('is refused at another shard, under another epoch, and twice at once', async () => {
     await insert(1);
     await expectCode(handOver('s2', 2), 'conflict');
     await expectCode(handOver('s1', 1), 'conflict');
@@ -186,7 +186,7 @@ describe('a hand-over', () => {
     expect((await insert(2)).id).to.equal(2);
   });
 
-  it('that loses against another change of the entry leaves the owner what it was', async () => {
+  it('leaves the owner serving if it loses against another change of the entry', async () => {
     await insert(1);
     const { ownerUpdates } = shards.get('s1')!.reach;
     ownerUpdates.push('lost');
@@ -199,7 +199,7 @@ describe('a hand-over', () => {
     expect(await rig.ownership(ID)).to.deep.include({ shard: 's1', epoch: 1 });
   });
 
-  it('waits until writes are held no more', async () => {
+  it('waits for the end of a hold on writes', async () => {
     for (let x = 0; x < 3; x++) await insert(x);
     await rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
     const held = insert(9);
@@ -214,7 +214,7 @@ describe('a hand-over', () => {
     expect((await insert(10)).id).to.equal(5);
   });
 
-  it('does not happen where writes are held from during its last commit on', async () => {
+  it('is refused if a hold on writes begins during its last commit', async () => {
     await insert(1);
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
@@ -230,13 +230,13 @@ describe('a hand-over', () => {
     expect((await rig.ownership(ID)).shard).to.equal('s1');
   });
 
-  /** It ends and starts again, over `reach`. */
+  /** Restarts a shard, over `reach`. */
   const comeBack = async (name: string, reach?: Reach): Promise<void> => {
     await shards.get(name)!.stop();
     shards.set(name, await rig.shard(name, reach));
   };
 
-  it('is what a shard that comes back begins with, to followers that have in memory what it has not', async () => {
+  it('is the first act of a restarted shard, to followers with the collection in memory', async () => {
     const [followed, idle, alone] = [ID, ID + 1, ID + 2];
     await rig.create(idle, 's1', ['s2']);
     await rig.create(alone, 's1');
@@ -257,7 +257,7 @@ describe('a hand-over', () => {
     await rig.untilFollowed(followed);
   });
 
-  it('by a shard that comes back again and again shows nothing old, whatever becomes of its changes', async () => {
+  it('from a shard that restarts repeatedly leads to no stale read, whatever its outcome', async () => {
     const random = seededRandom(testSeed());
     let isOver = false;
     const loading = load(random, () => isOver);
@@ -281,7 +281,7 @@ describe('a hand-over', () => {
     expect(await loading).to.be.above(10);
   });
 
-  it('of a collection that was never opened moves a name', async () => {
+  it('moves only the owner entry of an unopened collection', async () => {
     await handOver('s2', 1);
     expect((await rig.ask('s1', { op: 'openIds' })).open).to.deep.equal([]);
     await rig.ask('s2', { op: 'adopt', collectionIds: [ID] });
@@ -289,7 +289,7 @@ describe('a hand-over', () => {
     expect((await rig.ask('s2', { op: 'openIds' })).open).to.deep.equal([ID]);
   });
 
-  it('takes the capacity of the project with it, to the last record', async () => {
+  it('includes the quota of the project, to the last record', async () => {
     await rig.stop();
     rig = new ShardRig({ limits: { maxRecords: 200 } });
     for (const name of SHARDS) shards.set(name, await rig.shard(name));
@@ -318,7 +318,7 @@ describe('a hand-over', () => {
     expect(inserted).to.equal(200);
   });
 
-  it('to a shard that is cut off meanwhile is finished by it when it can be reached', async () => {
+  it('to a shard that is cut off meanwhile is finished when that shard is reachable again', async () => {
     await insert(1);
     const { reach } = shards.get('s2')!;
     reach.hold(BUCKETS.owners);

@@ -1,4 +1,4 @@
-/** Vault entries that do not verify are found although nobody uses their keys. */
+/** The check of vault entries: it finds damaged entries whose keys are not used. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ describe('the check of vault entries', () => {
     await rig.stop();
   });
 
-  it('closes who has records under a damaged one, tells of it, and no other', async () => {
+  it('quarantines only collections with records under a damaged entry, and reports them', async () => {
     rig.vault.damaged.add(`${PROJECT}.${KEY}`);
     await check.round();
     expect(rig.context.damages.reported()).to.have.length(1);
@@ -60,7 +60,7 @@ describe('the check of vault entries', () => {
     expect(rig.context.damages.reported()).to.deep.equal([]);
   });
 
-  it('of a vault that is looked through at the start finds all, though a collection of the project is closed already', async () => {
+  it('finds all damage at the start, although a collection of the project is already closed', async () => {
     const other = keyOf(2);
     await rig.insert(OTHER, 'd', { keyId: other });
     for (const key of [KEY, other]) rig.vault.damaged.add(`${PROJECT}.${key}`);
@@ -72,7 +72,7 @@ describe('the check of vault entries', () => {
     ]);
   });
 
-  it('takes a vault that does not answer for no damage, and asks again', async () => {
+  it('does not report a vault that does not answer as damaged, and retries', async () => {
     rig.vault.damaged.add(`${PROJECT}.${KEY}`);
     rig.vault.before = () => {
       throw unavailable('away');
@@ -84,7 +84,7 @@ describe('the check of vault entries', () => {
     expect(rig.context.damages.reported()).to.have.length(1);
   });
 
-  it('takes neither for damage: an entry that is missing, and one that no live record needs', async () => {
+  it('reports neither a missing entry nor a damaged one that no live record needs', async () => {
     const unused = keyOf(2);
     await rig.insert(ID, 'd', { keyId: unused });
     await rig.collection(ID).write({ op: 'delete', id: 3 });
@@ -96,7 +96,7 @@ describe('the check of vault entries', () => {
     expect(rig.collection(ID).hosted.quarantined).to.equal(false);
   });
 
-  it('reads the keys of a collection once, and again when it is opened anew', async () => {
+  it('reads the keys of a collection once for each opening', async () => {
     let read = 0;
     rig.vault.before = (step) => {
       if (step === 'get') read++;
@@ -126,7 +126,7 @@ describe('the check of the master key', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('tells of its entry and of its file, each flipped, cut off or gone, until they are back', async () => {
+  it('reports its entry and its file if they are altered, truncated or missing, until they are restored', async () => {
     const masterKeyFile = join(folder, 'master.key');
     const keys = await DataKeys.open({ vault, masterKeyFile, logger: silentLogger });
     const entry = join(folder, 'vault', Buffer.from(MARK.project).toString('hex'), MARK.keyId);
@@ -170,7 +170,7 @@ describe('the check of a vault in a folder', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('finds a flip of any byte, in a collection that is open and in one that nobody has called yet', async () => {
+  it('finds a flip of any byte, for open and for unopened collections', async () => {
     const { int } = seededRandom(testSeed());
     const host = (): { engine: Engine; collection: TestCollection; check: VaultCheck } => {
       const engine = new Engine(logs, { vault });

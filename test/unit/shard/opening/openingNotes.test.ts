@@ -1,4 +1,4 @@
-/** The notes of a shard's openings, and the failures that are counted when one is left behind. */
+/** Notes of a shard's openings, and the failures that are counted for abandoned notes. */
 import { expect } from 'chai';
 import { OpeningNotes } from '../../../../shard/opening/openingNotes.js';
 import { OpeningSteps, type StepMark } from '../../../../shard/opening/openingSteps.js';
@@ -28,14 +28,14 @@ const onFailure = (error: unknown): never => {
 };
 const bucket = (): MemoryBucket => new MemoryBucket({ logger: silentLogger });
 
-describe('notes of openings', () => {
+describe('opening notes', () => {
   let openings: Bucket;
   let shards: Bucket;
   let owners: Bucket;
   let transport: InProcessTransport;
   let started: OpeningNotes[];
   let hanging: ReturnType<typeof gate>;
-  /** The mark in the file of each shard. */
+  /** Mark in the file of each shard. */
   let marks: Map<string, unknown>;
   let memory: { usedPart: number };
 
@@ -74,7 +74,7 @@ describe('notes of openings', () => {
   });
   const stepIn = (shard: string): string | undefined => (marks.get(shard) as StepMark | undefined)?.at?.step;
   const lapse = (shard: string): Promise<boolean> => shards.delete(shard);
-  /** Its subscription is there, and nothing answers. */
+  /** Subscribes the shard's subject without answering. */
   const hang = (shard: string) =>
     transport.serve(shardSubject(shard), async () => {
       await hanging.opened;
@@ -95,7 +95,7 @@ describe('notes of openings', () => {
   const stall = (notes: OpeningNotes, id: number, ms: number, op = 'replay', cause: 'work' | 'pause' = 'work') =>
     notes.stalled({ thread: 'loop', ms, cpuMs: ms, cause, works: [{ op, subject: { id, project: 'p' } }] });
 
-  it('are durable before the opening, and gone soon after it', async () => {
+  it('are durable before the opening, and deleted soon after it', async () => {
     const notes = await start('s1');
     await notes.begin(7, { alone: false });
     await notes.begin(8, { alone: true });
@@ -105,7 +105,7 @@ describe('notes of openings', () => {
     await eventually('the note is gone', async () => (await noteOf('s1')) === undefined);
   });
 
-  it('take two writes for five hundred collections that are opened at once, and one for their end', async () => {
+  it('take two writes for five hundred concurrent openings, and one for their end', async () => {
     let writes = 0;
     const counted = bucket();
     const put = counted.put.bind(counted);
@@ -127,7 +127,7 @@ describe('notes of openings', () => {
     expect(writes).to.be.at.most(3);
   });
 
-  it('of an ended process of the same name are counted by the next opening where the first try fails', async () => {
+  it('from an ended process of this name are counted at the next opening if the first attempt fails', async () => {
     const ended = await start('s1');
     await ended.begin(7, { alone: false });
     started.length = 0;
@@ -145,19 +145,19 @@ describe('notes of openings', () => {
     await notes.begin(8, { alone: false });
   });
 
-  it('fail the opening where they cannot be written', async () => {
+  it('fail the opening if they cannot be written', async () => {
     const notes = await start('s1');
     await (openings as MemoryBucket).close();
     await expectCode(notes.begin(7, { alone: false }), 'unavailable');
   });
 
-  it('make nothing suspect while their process lives', async () => {
+  it('make no collection suspect while their process lives', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('make nothing suspect while their process answers without a lease', async () => {
+  it('make no collection suspect while their process answers without a lease', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     await lapse('s1');
@@ -166,7 +166,7 @@ describe('notes of openings', () => {
     await serving.stop();
   });
 
-  it('count once as blocked where their process has no lease and does not answer', async () => {
+  it('count once as blocked if their process has no lease and does not answer', async () => {
     const [s1, s2, s3] = [await start('s1'), await start('s2'), await start('s3')];
     await Promise.all([s1.begin(7, { alone: false }), s1.begin(8, { alone: false })]);
     await lapse('s1');
@@ -178,7 +178,7 @@ describe('notes of openings', () => {
     expect(s2.quarantineOf(7)).to.equal(undefined);
   });
 
-  it('count as ended where their process is gone', async () => {
+  it('count as ended if their process is gone', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: true });
     await lapse('s1');
@@ -186,7 +186,7 @@ describe('notes of openings', () => {
     expect(await failuresNoted(7)).to.deep.equal(['ended alone']);
   });
 
-  it('count as ended where an earlier process of the shard left them, unless the collection was deleted', async () => {
+  it('count as ended if an earlier process of the shard left them, unless the collection was deleted', async () => {
     const before = await start('s1');
     await before.begin(7, { alone: true });
     await before.begin(10, { alone: false });
@@ -198,7 +198,7 @@ describe('notes of openings', () => {
     expect((await noteOf('s1'))?.openings).to.deep.equal({ '9': 1 });
   });
 
-  /** The process ends in the middle of the turn in which it marks the step. */
+  /** Ends the process in the middle of the turn in which it marks the step. */
   const endIn = async (shard: string, session: string, id: number, step?: number): Promise<void> => {
     const notes = await start(shard, session);
     await notes.isSuspect(id);
@@ -230,7 +230,7 @@ describe('notes of openings', () => {
     expect(stepIn('s1')).to.equal(undefined);
   });
 
-  it('name the memory as the step if the opening has nearly filled it', async () => {
+  it('name memory as the step if the opening has nearly filled it', async () => {
     const notes = await start('s1');
     await notes.begin(7, { alone: true });
     memory.usedPart = 0.95;
@@ -242,7 +242,7 @@ describe('notes of openings', () => {
     expect(stepIn('s1')).to.equal(undefined);
   });
 
-  it('three processes that end in the same step quarantine the collection, whichever shard ran them', async () => {
+  it('quarantine a collection after three processes on any shards ended in the same step', async () => {
     await endIn('s1', 's1a', 7);
     await endIn('s1', 's1b', 7, 5);
     await endIn('s2', 's2a', 7, 5);
@@ -254,7 +254,7 @@ describe('notes of openings', () => {
     expect(s3.quarantineOf(7)).to.match(/^its opening stopped a shard/);
   });
 
-  it('processes that end in different steps, or between two steps, quarantine nothing, however many', async () => {
+  it('do not quarantine after processes that ended in different steps or between steps', async () => {
     for (let i = 0; i < 30; i++) {
       await endIn('s1', `s1-${i}`, 7, i % 3 === 2 ? undefined : Math.floor(i / 2));
       const s1 = await start('s1', `s1-${i}z`);
@@ -263,7 +263,7 @@ describe('notes of openings', () => {
     }
   });
 
-  it('a shard takes back what others have counted if it ended between two steps', async () => {
+  it('are corrected by a shard that ended between two steps after others counted it', async () => {
     const s2 = await start('s2');
     await hang('s1');
     for (const [session, step] of [
@@ -279,7 +279,7 @@ describe('notes of openings', () => {
     }
   });
 
-  it('two blocked openings quarantine the one collection that was opened alone, at every shard', async () => {
+  it('quarantine a collection opened alone after two blocked openings, at every shard', async () => {
     const [s1, s2, s3] = [await start('s1'), await start('s2'), await start('s3')];
     await Promise.all([7, 8].map((id) => s1.begin(id, { alone: false })));
     await lapse('s1');
@@ -295,7 +295,7 @@ describe('notes of openings', () => {
     }
   });
 
-  it('an opening that succeeds makes its collection trusted, and so does a release', async () => {
+  it('make a collection trusted again after a successful opening or a release', async () => {
     await (await start('s1')).begin(7, { alone: true });
     const [s1, s2] = [await start('s1', 's1b'), await start('s2')];
     expect(await s1.isSuspect(7)).to.equal(true);
@@ -304,7 +304,7 @@ describe('notes of openings', () => {
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('a shard that stalled and lost its lease counts its stall in place of what others have counted', async () => {
+  it('count a stall of the shard itself in place of the failure that others counted', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     await lapse('s1');
@@ -315,7 +315,7 @@ describe('notes of openings', () => {
     expect(await failuresNoted(7)).to.deep.equal(['stalled']);
   });
 
-  it('an opening that ended in the turn that stalled is counted as one', async () => {
+  it('count an opening that ended within the stalled turn', async () => {
     const s1 = await start('s1');
     await s1.begin(7, { alone: true });
     s1.end(7);
@@ -324,7 +324,7 @@ describe('notes of openings', () => {
     expect(await failuresNoted(7)).to.deep.equal(['stalled alone']);
   });
 
-  it('a shard that was stopped meanwhile takes back what others have counted', async () => {
+  it('are corrected by a shard that was paused after others counted it', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: true });
     await lapse('s1');
@@ -337,7 +337,7 @@ describe('notes of openings', () => {
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('a commit that stalls a shard makes its collection suspect, a read does not', async () => {
+  it('count a stall by a commit, but not by a read', async () => {
     const s1 = await start('s1');
     stall(s1, 7, 5 * LEASE_MS, 'facets');
     stall(s1, 8, 5 * LEASE_MS, 'commit');
@@ -348,7 +348,7 @@ describe('notes of openings', () => {
     expect(await failuresNoted(8)).to.deep.equal(['blocked']);
   });
 
-  it('a note that is written while others fail to be read holds the opening until they are', async () => {
+  it('written while other notes cannot be read delay the opening until they are read', async () => {
     await (await start('s1')).begin(7, { alone: false });
     const { opened, open } = gate();
     const get = owners.get.bind(owners);

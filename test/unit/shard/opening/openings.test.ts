@@ -1,4 +1,4 @@
-/** In which order a shard opens collections. */
+/** The order in which a shard opens collections. */
 import { expect } from 'chai';
 import type { Openings } from '../../../../shard/opening/openings.js';
 import { Damaged } from '../../../../shared/log/damaged.js';
@@ -16,7 +16,10 @@ describe('openings', () => {
     openings = trustingOpenings();
   });
   const collectionOf = (project: string) => ({ id: ++last, project });
-  /** Ends with the returned function; a number that is asked for, a letter in the background. */
+  /**
+   * Starts an opening, which ends with the returned function: with a number in the name for a waiting call, otherwise
+   * in the background.
+   */
   const open = (name: string, project = 'p'): (() => void) => {
     const { opened, open: end } = gate();
     const work = (): Promise<void> => {
@@ -28,7 +31,7 @@ describe('openings', () => {
     return end;
   };
 
-  it('begin at once where a call waits for them, beside those in the background', async () => {
+  it('begin at once for waiting calls, beside those in the background', async () => {
     open('a');
     open('b');
     for (const name of ['1', '2', '3', '4']) open(name);
@@ -78,7 +81,7 @@ describe('openings', () => {
     expect(begun.slice(2)).to.have.members(['c', 'x']);
   });
 
-  it('in the background wait while somebody waits for another, also where that fails', async () => {
+  it('in the background wait for openings of waiting calls, also for one that fails', async () => {
     const first = open('1');
     const failing = openings.asked(collectionOf('p'), async () => {
       await turn();
@@ -96,7 +99,7 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['1', 'a', 'b']);
   });
 
-  it('wait for one of a suspect collection, which begins when no other is in progress', async () => {
+  it('wait for the opening of a suspect collection, which begins when no other runs', async () => {
     const suspect = trustingOpenings({ isSuspect: async (id) => id === 2 });
     const noted = (id: number): (() => void) => {
       const { opened, open: end } = gate();
@@ -121,7 +124,7 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['1', '3', '2', '4']);
   });
 
-  it('fail with the reason where the collection is quarantined, and are not noted', async () => {
+  it('fail with the reason, without a note, if the collection is quarantined', async () => {
     const noted: number[] = [];
     const quarantined = trustingOpenings({
       quarantineOf: () => 'its opening stopped a shard',
@@ -133,7 +136,7 @@ describe('openings', () => {
     expect([...begun, ...noted]).to.deep.equal([]);
   });
 
-  it('do not make a suspect collection trusted if they succeed and cost the lease', async () => {
+  it('do not make a suspect collection trusted if they cost the lease', async () => {
     const trusted: number[] = [];
     const lease = { valid: true, lapses: 0 };
     const notes = { isSuspect: async () => true, opened: async (id: number) => void trusted.push(id) };

@@ -1,4 +1,4 @@
-/** What a collection proves of itself, after any life, restart and move, held against a plain replay of its frames. */
+/** Proofs of a collection after writes, restarts and moves, compared with a plain replay of its frames. */
 import { createPublicKey, verify } from 'node:crypto';
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
@@ -34,11 +34,11 @@ const ask = <C extends ProofCall>({ hosted }: TestCollection, call: C): Promise<
 const receiptAt = (collection: TestCollection, sequence: number): Promise<Receipt> =>
   ask(collection, { op: 'proofReceipt', sequence });
 
-/** Every chain head of the log, the genesis' first, from its frames alone. */
+/** All chain heads of the log, beginning with the genesis, from its frames alone. */
 const headsOf = (logs: ScriptedLogs): Buffer[] =>
   linksOf(logs.frames(ID)).map(({ headAfter }) => Buffer.from(headAfter));
 
-/** A random write of any kind, and how many events it makes. */
+/** A random write of any kind, and its number of events. */
 function someWrite(random: SeededRandom, live: number[], ids: { next: number }, nodes: number[]): [WriteCall, number] {
   const vector = (): Uint8Array => fixed(random.int(9), random.int(9));
   const take = (): number => live.splice(random.int(live.length), 1)[0] as number;
@@ -68,7 +68,7 @@ function someWrite(random: SeededRandom, live: number[], ids: { next: number }, 
 interface Lived {
   readonly logs: ScriptedLogs;
   readonly collection: TestCollection;
-  /** By sequence, as they were when the write was the newest; null where it changed no record. */
+  /** Receipts by sequence, as of their write; null if it changed no record. */
   readonly receipts: (Receipt | null)[];
 }
 
@@ -92,14 +92,14 @@ async function live(writes: number, random: SeededRandom): Promise<Lived> {
   return { logs, collection, receipts };
 }
 
-/** The same collection, opened by another shard. */
+/** The collection, opened by another shard. */
 const moved = async ({ logs, collection }: Lived): Promise<TestCollection> => {
   await collection.hosted.close({ keep: true });
   return new Engine(logs, { shard: 's2' }).host(configOf(ID));
 };
 
-describe('what a collection proves', () => {
-  it('receipts of every past write, whatever was written since, on whichever shard', async () => {
+describe('a collection proves', () => {
+  it('every past write with its receipt, after later writes and on any shard', async () => {
     const lived = await live(250, seededRandom(testSeed()));
     const { logs, collection, receipts } = lived;
     const links = linksOf(logs.frames(ID));
@@ -122,7 +122,7 @@ describe('what a collection proves', () => {
     }
   });
 
-  it('no receipt of what changed no record, or is not there', async () => {
+  it('no receipt for an event that changed no record or does not exist', async () => {
     const { collection, receipts } = await live(60, seededRandom(testSeed()));
     const last = receipts.length - 1;
     const reason = async (sequence: number): Promise<string> =>
@@ -137,7 +137,7 @@ describe('what a collection proves', () => {
     expect(nothing.message).to.match(/nothing was written/);
   });
 
-  it('that an event is in the log, and that a log continues another, as a plain tree over its chain heads has it', async () => {
+  it('the inclusion of events and the consistency of logs, like a plain tree over its chain heads', async () => {
     const random = seededRandom(testSeed());
     const lived = await live(120, random);
     const heads = headsOf(lived.logs);
@@ -175,7 +175,7 @@ describe('what a collection proves', () => {
       await expectCode(ask(other, call), 'validation_error');
   });
 
-  it('its state and its log, in a checkpoint that its key has signed', async () => {
+  it('its state and its log by a signed checkpoint', async () => {
     const lived = await live(50, seededRandom(testSeed()));
     for (const its of [async () => lived.collection, () => moved(lived)]) {
       const collection = await its();
@@ -215,7 +215,7 @@ describe('what a collection proves', () => {
     }
   });
 
-  it('nothing under the name of another collection, where its log says that it came from there', async () => {
+  it('its log under its own name only, even if the log comes from another collection', async () => {
     const logs = new ScriptedLogs();
     const origin = { project: 'bank', name: 'accounts', id: 3 };
     const collection = new Engine(logs).host({ ...configOf(ID), origin });
@@ -226,7 +226,7 @@ describe('what a collection proves', () => {
     expect(text.split('\n')[1]).to.equal(`p/c${ID}/${ID}/${report.configHash}`);
   });
 
-  it('of an empty log the empty state, which is the one before the first event ever after', async () => {
+  it('the empty state of an empty log, which later precedes the first event', async () => {
     const logs = new ScriptedLogs();
     const collection = new Engine(logs).host(configOf(ID));
     const empty = await ask(collection, { op: 'proofState' });
@@ -250,8 +250,8 @@ describe('what a collection proves', () => {
     expect(toHex(empty.chainHead)).to.equal(toHex(linksOf(logs.frames(ID))[0]!.headAfter));
   });
 
-  it('nothing of half a commit: what is asked in the middle of one is told of the whole', async () => {
-    // Every look at this clock finds the slice used up, so that each event of a commit gives way.
+  it('whole commits only: a request in the middle of a commit is answered with the whole', async () => {
+    // At every reading of this clock the slice is used up, so that each event of a commit yields.
     let now = 0;
     const clock: Clock = { nowMs: systemClock.nowMs, monotonicMs: () => (now += 10) };
     const logs = new ScriptedLogs();
@@ -276,7 +276,7 @@ describe('what a collection proves', () => {
     expect([...seen].every((sequence) => sequence === 1 || sequence === 301)).to.equal(true);
   });
 
-  it('a receipt of far back in slices: others have their turns, writes come in, and it ends with its deadline', async () => {
+  it('old receipts in slices, while other work and writes continue, until their deadline', async () => {
     let now = 0;
     const clock: Clock = { nowMs: systemClock.nowMs, monotonicMs: () => (now += 10) };
     const collection = new Engine(new ScriptedLogs(), { clock }).host(configOf(ID));
@@ -300,7 +300,7 @@ describe('what a collection proves', () => {
     await expectCode(collection.hosted.run({ op: 'proofReceipt', sequence: count }, late), 'unavailable');
   });
 
-  it('and names the damage where the log does not hold any more, taking no write after', async () => {
+  it('no damaged frame: it reports the damage and accepts no later write', async () => {
     const { logs, collection } = await live(30, seededRandom(testSeed()));
     const frame = Uint8Array.from(logs.frames(ID)[3]!);
     const { events } = await verifyFrame(frame, claimedStart(frame), noPause);

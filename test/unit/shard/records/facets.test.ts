@@ -11,7 +11,7 @@ const RECORDS = 9_000;
 const LONG = 'l'.repeat(200);
 const VALUES: readonly Json[] = [null, true, 1, 2.5, 'a', 'b', LONG, [1, 'a', LONG], {}, [], [[1]], 'rare'];
 
-/** Every look at it finds a slice used up, so that the work gives way wherever it can. */
+/** A clock by which each slice is used up, so that the work yields wherever it can. */
 const hurried = (): Clock => {
   let ms = 0;
   return { nowMs: () => 0, monotonicMs: () => (ms += 10) };
@@ -51,12 +51,12 @@ describe('the values of a metadata key', () => {
     ['an indexed path', { stepWork: 20_000 }],
     ['a path that is read from the metadata', { stepWork: 20_000, pathsMax: 1 }],
   ] as const)
-    it(`are counted as they are at one moment, of ${title}, whatever is written meanwhile`, async () => {
+    it(`are counted as at one moment, ${title}, in spite of concurrent writes`, async () => {
       const { index, swap, counted } = collection(options);
       const wanted = counted();
       const call = { op: 'facets', key: 'v', limit: 100, maxBytes: 1 << 20 } as const;
       let isOver = false;
-      // Records exchange their values: every count stays what it is, from turn to turn of the event loop.
+      // Records exchange their values, so that the counts stay constant between turns of the event loop.
       const writing = (async () => {
         while (!isOver) {
           swap();
@@ -77,7 +77,7 @@ describe('the values of a metadata key', () => {
       }
     });
 
-  it('are refused where they are larger than an answer', async () => {
+  it('are refused if they are larger than an answer', async () => {
     const { index } = collection();
     const call = { op: 'facets', key: 'v', limit: 100, maxBytes: 100 } as const;
     const refusal = await facets(index, call, new Slice(hurried())).catch((error: unknown) => error);

@@ -10,7 +10,7 @@ import { configOf } from '../../../support/rigs/engine.js';
 const RECORDS = 40;
 const METADATA = Buffer.from(`{"a":[${Array.from({ length: 30_000 }, () => 1).join()}]}`);
 
-/** Counts the metadata that is read between two turns of the event loop. */
+/** Counts the metadata that is read in each turn of the event loop. */
 class ReadState extends CollectionState {
   most = 0;
   #inTurn = 0;
@@ -28,7 +28,7 @@ class ReadState extends CollectionState {
 }
 
 describe('a page of records that match a filter', () => {
-  it('reads the metadata of one record between two looks at the clock', async () => {
+  it('reads the metadata of one record between two readings of the clock', async () => {
     const config = configOf(1);
     const vectors = new VectorBlocks(new VectorMemory(), config.dimension);
     const state = new ReadState(config, vectors, 10);

@@ -18,7 +18,7 @@ const pool = (...hits: readonly (readonly [id: number, score: number, factor?: n
       }),
 });
 
-/** Of each hit, by its id. */
+/** Blends with a text score for each id. */
 const blended = (hits: Found, bm25: (id: number) => number, k: number): Found =>
   blend(
     hits,
@@ -32,33 +32,33 @@ const texts =
     bm25[id] ?? 0;
 const ids = (found: Found): number[] => [...found.ids];
 
-describe('blending the distance and the text', () => {
-  it('weighs both alike, each brought to 0..1 over the pool', () => {
+describe('the blend of distance and text', () => {
+  it('weighs both equally, each scaled to 0..1 over the pool', () => {
     // Vector parts 1, 0.75, 0.5, 0; text parts 0, 0.25, 1, 0.5: together 0.5, 0.5, 0.75, 0.25.
     const found = blended(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
     expect(ids(found)).to.deep.equal([3, 1, 2, 4]);
   });
 
-  it('leaves the scores true distances, and slots with their records', () => {
+  it('keeps true distances as scores, and slots with their records', () => {
     const found = blended(pool([1, 2], [2, 4], [3, 6]), texts({ 3: 9 }), 2);
     expect([...found.scores]).to.deep.equal([2, 6]);
     expect([...found.slots]).to.deep.equal([10, 30]);
   });
 
-  it('takes the k best of the pool, all where there are fewer, none of none', () => {
+  it('returns the k best of the pool, or all if there are fewer', () => {
     const hits = pool([1, 1], [2, 2], [3, 9]);
     expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 1))).to.deep.equal([2]);
     expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 7))).to.deep.equal([2, 1, 3]);
     expect(ids(blended(pool(), texts({}), 5))).to.deep.equal([]);
   });
 
-  it('leaves the order of the vectors where no text matches, or all alike', () => {
+  it('keeps the vector order if no text matches, or all match equally', () => {
     const hits = pool([5, 1], [2, 2], [9, 3]);
     expect(ids(blended(hits, texts({}), 3))).to.deep.equal([5, 2, 9]);
     expect(ids(blended(hits, () => 4, 3))).to.deep.equal([5, 2, 9]);
   });
 
-  it('orders by the text where all distances are equal', () => {
+  it('orders by text if all distances are equal', () => {
     expect(ids(blended(pool([1, 3], [2, 3], [3, 3]), texts({ 3: 2, 2: 1 }), 3))).to.deep.equal([3, 2, 1]);
   });
 
@@ -67,7 +67,7 @@ describe('blending the distance and the text', () => {
     expect(ids(blended(pool([8, 1], [3, 1], [5, 1]), texts({}), 3))).to.deep.equal([3, 5, 8]);
   });
 
-  it('takes the decayed distance where there is one, and its ages along', () => {
+  it('uses the decayed distance if there is one, and keeps factors and ages with their hits', () => {
     // Decayed: 8, 2, 4.
     const found = blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({}), 3);
     expect(ids(found)).to.deep.equal([2, 3, 1]);
@@ -77,12 +77,12 @@ describe('blending the distance and the text', () => {
     expect(ids(blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({ 1: 3, 3: 3 }), 1))).to.deep.equal([3]);
   });
 
-  it('is at ease with factors close to zero', () => {
+  it('handles factors close to zero', () => {
     const found = blended(pool([1, 2 ** 40, 2 ** -900], [2, 0, 2 ** -900], [3, 5, 1]), texts({ 1: 1 }), 3);
     expect(ids(found)).to.deep.equal([2, 3, 1]);
   });
 
-  it('equals the formula on any pool, in whatever order it comes', () => {
+  it('equals the formula for any pool, in any order', () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 500; round++) {
       const size = 1 + random.int(80);

@@ -3,7 +3,7 @@ import { aged, ageFactor, ageFactorMost, ageSecs } from '../../../../shard/searc
 import { distanceOf } from '../../../../shard/search/found.js';
 
 describe('the age of a record', () => {
-  it('is counted in whole seconds, and is 0 for one that is still to come', () => {
+  it('is counted in whole seconds, and is 0 for a record from the future', () => {
     expect(ageSecs(10_000, 10_000)).to.equal(0);
     expect(ageSecs(10_999, 10_000)).to.equal(0);
     expect(ageSecs(11_000, 10_000)).to.equal(1);
@@ -11,7 +11,7 @@ describe('the age of a record', () => {
     expect(ageSecs(10_000, 99_000)).to.equal(0);
   });
 
-  it('halves its factor at each half-life', () => {
+  it('halves the factor at each half-life', () => {
     expect([0, 1, 2, 3, 10].map((halfLives) => ageFactor(60 * halfLives, 60))).to.deep.equal([
       1,
       1 / 2,
@@ -31,7 +31,7 @@ describe('the age of a record', () => {
     expect(ageFactor(1, 1e300)).to.equal(1);
   });
 
-  it('has a bound that is near its factor, and never below', () => {
+  it('has an upper bound close to its factor, and never below', () => {
     for (let age = 0; age < 200_000; age += 7) {
       const factor = ageFactor(age, 123);
       const bound = ageFactorMost(age, 123);
@@ -42,7 +42,7 @@ describe('the age of a record', () => {
     expect(ageFactorMost(0, 1)).to.equal(1);
   });
 
-  it('doubles the distance of a hit that is one half-life old, and leaves its score', () => {
+  it('doubles the distance of a hit that is one half-life old, and keeps its score', () => {
     const hits = { ids: Float64Array.of(7, 8), slots: Uint32Array.of(0, 1), scores: Float64Array.of(3, 5) };
     const found = aged(hits, { of: (slot) => 1_000_000 - 60_000 * slot }, { nowMs: 1_000_999, halfLifeSecs: 60 });
     expect([...found.scores]).to.deep.equal([3, 5]);

@@ -11,7 +11,7 @@ const ROWS = 20_000;
 const BOUND = 2 ** 17;
 const DAY_SECS = 86_400;
 
-describe('search of an index with decay', () => {
+describe('an indexed search with decay', () => {
   const random = seededRandom(testSeed());
   const filled = (rows: number, spread: (typeof SPREADS)[string], bound = BOUND): Aging => {
     const aging = new Aging(DIMENSION);
@@ -21,7 +21,7 @@ describe('search of an index with decay', () => {
   const query = (bound = BOUND): Int32Array => randomVector(random, DIMENSION, bound);
   const lasting = (days: number): Decay => ({ nowMs: NOW_MS, halfLifeSecs: days * DAY_SECS });
 
-  /** Returns how many candidates the index was asked for, each time that it was. */
+  /** Returns the number of candidates in each request to the index. */
   const check = async (aging: Aging, at: Int32Array, n: number, decay: Decay, share?: number): Promise<number[]> => {
     const { vectors, rows } = aging.collection;
     const chosen = share === undefined ? undefined : new Set([...rows.keys()].filter(() => random.next() < share));
@@ -34,7 +34,7 @@ describe('search of an index with decay', () => {
   };
 
   for (const [name, spread] of Object.entries(SPREADS)) {
-    it(`orders by decayed distance where rows were inserted ${name}`, async () => {
+    it(`orders by decayed distance with insertion times ${name}`, async () => {
       for (const bound of [4, BOUND, 2 ** 31]) {
         const aging = filled(ROWS / 2, spread, bound);
         for (const slot of aging.collection.rows.keys()) if (random.next() < 0.05) aging.collection.retire(slot);
@@ -46,14 +46,14 @@ describe('search of an index with decay', () => {
     });
   }
 
-  it('asks once where age changes little, and where all are of one age', async () => {
+  it('requests candidates once if age changes little, or is equal for all rows', async () => {
     const inOrder = filled(ROWS, SPREADS.inOrder!);
     expect(await check(inOrder, query(), 10, lasting(36_500))).to.deep.equal([64]);
     const atOnce = filled(ROWS, SPREADS.atOnce!);
     for (const days of [0.001, 1, 100]) expect(await check(atOnce, query(), 10, lasting(days))).to.deep.equal([64]);
   });
 
-  it('finds a young record that is the farthest of all, and asks no more for it', async () => {
+  it('finds a young record that is the farthest of all, without another request', async () => {
     const aging = filled(ROWS, () => NOW_MS - 365 * DAY_SECS * 1_000);
     const slot = aging.insert(new Int32Array(DIMENSION).fill(8 * BOUND), NOW_MS - 1_000);
     const decaying = aging.decaying('hnsw');
@@ -63,7 +63,7 @@ describe('search of an index with decay', () => {
     expect(decaying.asked).to.deep.equal([64]);
   });
 
-  it('asks for more where many may come in, and knows when to scan them all', async () => {
+  it('requests more candidates if many rows may enter, and knows when to scan all', async () => {
     const aging = filled(ROWS, () => NOW_MS - random.int(365 * DAY_SECS) * 1_000);
     const asked: number[] = [];
     for (let i = 0; i < 20; i++) asked.push(...(await check(aging, query(), 10, lasting(2 ** random.int(10)))));
@@ -72,7 +72,7 @@ describe('search of an index with decay', () => {
     expect(await check(aging, query(), 10, lasting(0.001))).to.deep.equal([64, 256]);
   });
 
-  it('scans where that is cheaper than to ask', async () => {
+  it('scans if that is cheaper than the index', async () => {
     const aging = filled(3_000, SPREADS.inOrder!);
     expect(await check(aging, query(), 10, lasting(30))).to.deep.equal([]);
     const large = filled(ROWS, SPREADS.inOrder!);
@@ -80,7 +80,7 @@ describe('search of an index with decay', () => {
     expect(await check(large, query(), 10, lasting(30), 0.01)).to.deep.equal([]);
   });
 
-  it('gives all there are where an index has no more', async () => {
+  it('returns all hits if the index has no more', async () => {
     const aging = filled(ROWS, SPREADS.inOrder!);
     const { vectors } = aging.collection;
     const decaying = aging.decaying('hnsw');

@@ -1,4 +1,4 @@
-/** What decay is held against: every row weighed, and a sort. */
+/** The reference for decay: every row is weighed, and then sorted. */
 
 import type { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
 import type { Found } from '../../../../shard/search/found.js';
@@ -18,7 +18,9 @@ export interface ExpectedDecayed {
   readonly agesSecs: number[];
 }
 
-/** When rows are inserted, `share` of the way through them: in order or not, at once or over a year, or in the future. */
+/**
+ * Insertion times of rows, at `share` of the way through them: in order or not, at once, over a year, or in the future.
+ */
 export const SPREADS: Readonly<Record<string, (random: SeededRandom, share: number) => number>> = {
   inOrder: (_random, share) => NOW_MS - Math.floor(YEAR_MS * (1 - share)),
   anyOrder: (random) => NOW_MS - Math.floor(YEAR_MS * random.next() ** 4),
@@ -30,10 +32,10 @@ export const SPREADS: Readonly<Record<string, (random: SeededRandom, share: numb
 
 export const HALF_LIVES_SECS = [1e-6, 0.5, 1, 60, 3_600, 86_400, 30 * 86_400, 1e9, 1e300];
 
-/** Rows from which on the young ones are told apart: fewer than a service waits for. */
+/** Number of rows from which young rows are treated separately: lower than in a service. */
 const YOUNG_FROM = 50;
 
-/** A collection, its model, and when its rows were inserted. */
+/** A collection, its model, and the insertion times of its rows. */
 export class Aging {
   readonly collection: Modelled;
   readonly times: InsertionTimes;
@@ -51,7 +53,7 @@ export class Aging {
     return slot;
   }
 
-  /** As the search sees it, with an index that is right about plain distances, and counts how often it is asked. */
+  /** The collection as the search sees it, with an exact index that counts its requests. */
   decaying(serving: Decaying['index']['serving']): Decaying & { readonly asked: number[] } {
     const { vectors } = this.collection;
     const asked: number[] = [];
@@ -69,7 +71,7 @@ export class Aging {
     };
   }
 
-  /** `rows`: as they are, or were. */
+  /** The nearest of `rows`, current or earlier ones. */
   nearest(
     query: Int32Array,
     n: number,

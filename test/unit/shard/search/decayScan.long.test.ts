@@ -12,7 +12,7 @@ import { Aging, type ExpectedDecayed, HALF_LIVES_SECS, listedDecayed, NOW_MS, SP
 
 const ANY_ORDER = SPREADS.anyOrder!;
 
-describe('exact search with decay', () => {
+describe('an exact search with decay', () => {
   const random = seededRandom(testSeed());
   const anyDecay = (): Decay => ({ nowMs: NOW_MS + random.int(3) * 500, halfLifeSecs: random.pick(HALF_LIVES_SECS) });
 
@@ -33,7 +33,7 @@ describe('exact search with decay', () => {
   };
 
   for (const [name, spread] of Object.entries(SPREADS)) {
-    it(`orders by decayed distance where rows were inserted ${name}`, async () => {
+    it(`orders by decayed distance with insertion times ${name}`, async () => {
       for (let round = 0; round < 40; round++) {
         const dimension = random.pick([1, 2, 3, 5, 8, 24]);
         const bound = 2 ** random.pick([1, 3, 17, 20, 26, 31]);
@@ -52,7 +52,7 @@ describe('exact search with decay', () => {
     });
   }
 
-  it('gives way while thousands of rows come in, however few bytes they are', async () => {
+  it('yields while thousands of rows enter the result, however few their bytes', async () => {
     const aging = filled(128, 12_000, 2 ** 17);
     const query = randomVector(random, 128, 2 ** 17);
     const decay = { nowMs: NOW_MS, halfLifeSecs: 3_600 };
@@ -86,7 +86,7 @@ describe('exact search with decay', () => {
       }
   });
 
-  it('weighs few rows where young ones lie among old ones, whatever the half-life', async () => {
+  it('weighs few rows if young and old rows are mixed, at any half-life', async () => {
     const ROWS = 6_000;
     const QUERIES = 16;
     const aging = filled(16, ROWS, 2 ** 17, (among) => NOW_MS - among.int(100 * 86_400_000));
@@ -103,7 +103,7 @@ describe('exact search with decay', () => {
         }
       }
       const decay = { nowMs: NOW_MS, halfLifeSecs };
-      // One query alone may lie badly.
+      // One query alone may be atypical, so many are averaged.
       for (let i = 0; i < QUERIES; i++) {
         const query = randomVector(random, 16, 2 ** 17);
         const weights = new Counting(aging.times, decay);
@@ -139,7 +139,7 @@ describe('exact search with decay', () => {
     expect([...found.ids]).to.deep.equal([50, 51, 6, 7, 8, 9, 2, 3]);
   });
 
-  it('tells apart factors that differ in the last bits only', async () => {
+  it('distinguishes factors that differ in the last bits only', async () => {
     for (let round = 0; round < 30; round++) {
       const aging = new Aging(6);
       const near = randomVector(random, 6, 2 ** 20);
@@ -171,7 +171,7 @@ describe('exact search with decay', () => {
     expect(found.scores[0]).to.be.above(1_000 * found.scores[1]!);
   });
 
-  it('goes from memory to memory and back', async () => {
+  it('continues over several arenas', async () => {
     const memory = new VectorMemory({ arenaBytes: 1 << 21 });
     for (const spread of [SPREADS.inOrder, ANY_ORDER]) {
       const aging = filled(256, 5_000, 2 ** 17, spread, memory);
@@ -182,7 +182,7 @@ describe('exact search with decay', () => {
     }
   });
 
-  it('pauses where the collection is large, and takes no notice of what dies meanwhile', async () => {
+  it('pauses in a large collection, and ignores rows that are released meanwhile', async () => {
     const dimension = 2_048;
     const aging = filled(dimension, 10_000, 2 ** 17, SPREADS.inOrder);
     const { collection } = aging;
@@ -201,14 +201,14 @@ describe('exact search with decay', () => {
     expect(listedDecayed(found)).to.deep.equal(expected);
   });
 
-  it('finds nothing where there is nothing', async () => {
+  it('finds nothing in an empty collection, and among dead rows', async () => {
     const aging = new Aging(9);
     await check(aging, new Int32Array(9), 10, anyDecay());
     aging.collection.retire(aging.insert(new Int32Array(9), NOW_MS));
     await check(aging, new Int32Array(9), 10, anyDecay());
   });
 
-  it('shows the collection as it was at the start, whatever is written between its slices', () => {
+  it('shows the collection as at its start, whatever is written between its slices', () => {
     interface UnderWay {
       readonly scan: WeightedScan;
       readonly best: TopK;

@@ -1,4 +1,4 @@
-/** Hits reordered by their distance in the graph, against the definition. */
+/** Hits reordered by their distance in the graph, compared with the definition. */
 import { expect } from 'chai';
 import { Graph } from '../../../../shard/graph/graph.js';
 import { distanceOf, type Found } from '../../../../shard/search/found.js';
@@ -19,7 +19,7 @@ const foundOf = (ids: readonly number[], scores: readonly number[]): Found => ({
   scores: Float64Array.from(scores),
 });
 
-/** A graph and the model of it. */
+/** A graph and its model. */
 class Twins {
   readonly graph = new Graph();
   readonly model = new GraphModel();
@@ -50,8 +50,8 @@ class Twins {
   }
 }
 
-describe('reranking by the graph', () => {
-  it('multiplies the distance by 1 + weight · hops, and leaves what is out of reach as it is', async () => {
+describe('the rerank by graph', () => {
+  it('multiplies the distance by 1 + weight · hops, and leaves unreachable hits unchanged', async () => {
     const { graph, write } = chain();
     write(4);
     const found = foundOf([1, 2, 3, 4, 5], [1, 2, 2.1, 2.2, 2.3]);
@@ -65,7 +65,7 @@ describe('reranking by the graph', () => {
     expect([...deeper.hops!].sort()).to.deep.equal([-1, 0, 1, 2, 3]);
   });
 
-  it('orders equals by score, then by id, and keeps an answer of nothing', async () => {
+  it('orders equal hits by score, then by id, and keeps an empty answer', async () => {
     const { graph } = chain();
     const same = await rerankByGraph(foundOf([9, 7, 8], [3, 3, 3]), graph, DEFAULTS, slice());
     expect([...same.ids]).to.deep.equal([7, 8, 9]);
@@ -73,7 +73,7 @@ describe('reranking by the graph', () => {
     expect(none.hops).to.deep.equal(new Int32Array(0));
   });
 
-  it('takes the decayed distance where there is decay, and moves factors and ages with the hits', async () => {
+  it('uses the decayed distance if there is decay, and moves factors and ages with the hits', async () => {
     const { graph } = chain();
     const aged = { factors: Float64Array.of(1, 0.5, 1), agesSecs: Float64Array.of(0, 60, 1) };
     const found: Found = { ...foundOf([1, 2, 9], [1, 1, 2.5]), aged };
@@ -82,21 +82,21 @@ describe('reranking by the graph', () => {
     expect(moved).to.deep.equal({ factors: Float64Array.of(1, 1, 0.5), agesSecs: Float64Array.of(0, 1, 60) });
   });
 
-  it('begins at all nodes of a record, however many, and lets others have their turn', async () => {
+  it('starts at all nodes of a record, in any number, and yields meanwhile', async () => {
     const NODES = 300_000;
     const graph = new Graph();
     for (let i = 1; i <= NODES; i++)
       graph.apply({ type: 'addNode', sequence: i, timeMs: 0, nodeId: i, recordId: i === NODES ? 2 : 1, kind: 1 });
     graph.apply({ type: 'addEdge', sequence: NODES + 1, timeMs: 0, edgeId: 1, from: NODES - 1, to: NODES, kind: 1 });
     let rests = 0;
-    // Each look at this clock finds the slice used up.
+    // At each reading of this clock the slice is used up.
     const due = new Slice({ nowMs: () => 0, monotonicMs: () => (rests += 10) });
     const { hops } = await rerankByGraph(foundOf([1, 2], [1, 2]), graph, DEFAULTS, due);
     expect(Array.from(hops!)).to.deep.equal([0, 1]);
     expect(rests).to.be.above((10 * NODES) / 512);
   });
 
-  it('is what its definition says, over graphs and hits of any kind', async () => {
+  it('equals its definition, for random graphs and hits', async () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 60; round++) {
       const twins = randomGraph(random);
@@ -115,7 +115,7 @@ describe('reranking by the graph', () => {
   });
 });
 
-/** Records 1 to 5; a node for each of the first three, 1 → 2 → 3, and on to a fourth where it is asked for. */
+/** Records 1 to 5; a node for each of the first three, 1 → 2 → 3, and a fourth on request. */
 function chain(): { graph: Graph; write: (recordId: number) => void } {
   const twins = new Twins(5);
   const write = (recordId: number): void => {
@@ -157,7 +157,7 @@ function randomFound(random: SeededRandom): Found {
   );
 }
 
-/** Id and hops of each hit, in the order there must be. */
+/** Id and hops of each hit, in the defined order. */
 function defined(found: Found, model: GraphModel, options: GraphRerank): [number, number][] {
   const { weight, seedCount, maxDepth, direction } = options;
   const ids = [...found.ids];

@@ -26,7 +26,7 @@ interface Member {
 describe('a search in groups', () => {
   const random = seededRandom(testSeed());
 
-  /** Many groups, so that groups are forgotten and come back. */
+  /** Rows in many groups, so that groups are dropped and reappear. */
   const collection = (rows: number, groups: number) => {
     const vectors = new VectorBlocks(new VectorMemory(), 3);
     const insertions = new InsertionTimes(vectors.shape);
@@ -57,7 +57,7 @@ describe('a search in groups', () => {
     [500, 7],
     [6_000, 3_000],
   ] as const)
-    it(`finds what a plain loop does, of ${rows} rows in some ${groups} groups`, async () => {
+    it(`equals a plain loop over ${rows} rows in about ${groups} groups`, async () => {
       const { vectors, insertions, values, held, kept } = collection(rows, groups);
       for (let round = 0; round < 20; round++) {
         const query = Int32Array.from({ length: 3 }, () => UNIT * component(random, 40));
@@ -79,7 +79,7 @@ describe('a search in groups', () => {
       vectors.destroy();
     });
 
-  it('looks at few values between two turns, where each row has thousands', async () => {
+  it('examines few values in each turn, although each row has thousands', async () => {
     const [rows, values, distinct] = [120, 3_000, 9_000];
     const { vectors, insertions, held } = collection(rows, 1);
     const visited = new VisitedValues();
@@ -101,7 +101,7 @@ describe('a search in groups', () => {
   });
 });
 
-/** Counts the values that are looked at between two turns of the event loop. */
+/** Counts the values that are examined in each turn of the event loop. */
 class VisitedValues extends SlotValues {
   most = 0;
   #inTurn = 0;

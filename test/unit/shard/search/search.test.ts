@@ -4,14 +4,14 @@ import type { SearchCall } from '../../../../shared/protocol/calls.js';
 import { configOf, Engine, fixed, soon } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
-/** Every slice is used up at the first look at it. */
+/** A clock by which every slice is used up at its first reading. */
 const slow = (): Clock => {
   let ms = 0;
   return { nowMs: () => systemClock.nowMs(), monotonicMs: () => (ms += 10) };
 };
 
 describe('the steps of a search', () => {
-  it('give way between each other: nearest, text, rank, blend, graph', async () => {
+  it('yield between each other: nearest, text, rank, blend, graph', async () => {
     const collection = new Engine(new ScriptedLogs(), { clock: slow() }).host(configOf(1));
     for (const text of ['a red fox', 'a red hen', 'blue sea']) await collection.insert([1, 2], { text });
     const turnsOf = async (options: Partial<SearchCall>): Promise<number> => {
