@@ -1,4 +1,6 @@
-/** What a snapshot spares an opening to read is read afterwards: damage there is found although nobody asks for it. */
+/**
+ * The background check of the log before a snapshot, which the opening did not read: it finds damage without a request.
+ */
 
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,12 +30,12 @@ const ID = 7;
 const WRITES = 5;
 const AFTER = 2;
 
-/** Notes who is read from the beginning, and lets frames pass where it is told to. */
+/** Records which logs are read from the beginning, and lets frames pass when the test says so. */
 class NotedLogs implements EventLogs {
   readonly lateMs = 0;
   readonly begun: number[] = [];
   pass: Promise<void> = Promise.resolve();
-  /** The next reading from the beginning fails with it. */
+  /** Error for the next reading from the beginning. */
   fail: Error | undefined;
 
   constructor(readonly stored: ScriptedLogs) {}
@@ -91,7 +93,7 @@ describe('the log before a snapshot', () => {
     opened.splice(opened.indexOf(collection), 1);
     return collection.hosted.close({ keep });
   };
-  /** Writes, makes a snapshot, writes on, and closes. The sequence and position of the snapshot. */
+  /** Writes, makes a snapshot, writes more, and closes. Returns the sequence and position of the snapshot. */
   async function written(logs: EventLogs, id = ID, after = AFTER): Promise<LogPlace> {
     const collection = host(id);
     for (let n = 0; n < WRITES; n++) await collection.insert([n, n], { text: `t${n}` });
@@ -114,7 +116,9 @@ describe('the log before a snapshot', () => {
     const samples = samplesNamed(name, await snapshots.metrics.texts());
     return samples.find(({ labels }) => reason === undefined || labels.reason === reason)?.value ?? 0;
   }
-  /** Opened by a call that asks nothing of the log; then nothing more is asked. When damage was found. */
+  /**
+   * Opens the collection by a call that needs no log, and then makes no other call. Returns when the damage was found.
+   */
   async function foundAt(what: string): Promise<'opening' | 'check'> {
     const collection = host();
     const isOpen = await describeIt(collection).then(
@@ -132,7 +136,7 @@ describe('the log before a snapshot', () => {
     await close(collection);
     return isOpen ? 'check' : 'opening';
   }
-  /** What is set aside at an opening is put back. */
+  /** Restores what an opening has renamed. */
   async function keepSnapshot(): Promise<() => Promise<void>> {
     const ofThis = snapshots.store.folderOf(ID);
     const [name] = await readdir(ofThis);
@@ -145,7 +149,7 @@ describe('the log before a snapshot', () => {
     };
   }
 
-  it('is read and verified once the collection is open, and found whole', async () => {
+  it('is read and verified once the collection is open', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     const { end } = await written(logs);
@@ -159,7 +163,7 @@ describe('the log before a snapshot', () => {
     expect(await collection.records()).to.equal(WRITES + AFTER);
   });
 
-  it('in local files: any byte flipped, and any cut, is found without a request for it', async () => {
+  it('in local files is checked: any flipped byte and any cut is found without a request', async () => {
     const logs = await LocalLogs.open({ folder: join(folder, 'logs'), segmentBytes: 900 });
     try {
       start(logs);
@@ -196,7 +200,7 @@ describe('the log before a snapshot', () => {
     }
   });
 
-  it('as messages: any byte flipped, any frame in another’s place, and any that another history has', async () => {
+  it('in messages is checked: any flipped byte, swapped frame or frame of another history is found', async () => {
     const logs = new ScriptedLogs();
     start(logs);
     const { position } = await written(logs);
@@ -204,7 +208,7 @@ describe('the log before a snapshot', () => {
     const frames = [...logs.frames(ID)];
     for (let index = 0; index < position - 1; index++) {
       const whole = frames[index]!;
-      // All of the first frame, and of the others each byte of the layout around the event.
+      // Every byte of the first frame, and of the others each byte of the layout around the event.
       for (let at = 0; at < whole.length; at += index === 0 || at < 100 || at > whole.length - 50 ? 1 : 5) {
         const flipped = Uint8Array.from(whole);
         flipped[at]! ^= 1 << (at % 8);
@@ -224,7 +228,7 @@ describe('the log before a snapshot', () => {
     expect(collection.hosted.quarantined).to.equal(false);
   });
 
-  it('is read while writes and searches go on', async () => {
+  it('is read while writes and searches continue', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     await written(logs, ID, 0);
@@ -241,7 +245,7 @@ describe('the log before a snapshot', () => {
     expect(await collection.records()).to.equal(WRITES + 6);
   });
 
-  it('is given up when the collection is closed or deleted, and begun again at the next opening', async () => {
+  it('is abandoned when the collection is closed or deleted, and checked again at the next opening', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     await written(logs, ID, 0);
@@ -275,7 +279,7 @@ describe('the log before a snapshot', () => {
     expect(await anew.found()).to.deep.equal([1]);
   });
 
-  it('of several collections is read one after another, in the order they were opened', async () => {
+  it('is read for one collection after another, in the order of their opening', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     for (const id of [1, 2, 3, 4]) await written(logs, id, 0);
@@ -291,14 +295,14 @@ describe('the log before a snapshot', () => {
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(logs.begun).to.deep.equal([3]);
     expect(await metric('vouch_log_checks_waiting')).to.equal(4);
-    // One that waits is closed: its turn passes.
+    // A waiting one is closed, and skipped.
     await close(collections.get(1)!);
     held.open();
     await eventually('all are checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(logs.begun).to.deep.equal([3, 4, 2]);
   });
 
-  it('that cannot be read is read later', async () => {
+  it('is read later if it cannot be read', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     const { end } = await written(logs);
@@ -313,7 +317,7 @@ describe('the log before a snapshot', () => {
     expect(collection.hosted.quarantined).to.equal(false);
   });
 
-  describe('as its owner sees it', () => {
+  describe("from its owner's view", () => {
     const upTo: LogPlace = { position: 9, end: { ...EMPTY_LOG, nextSequence: 10, logBytes: 1_000 } };
     const half: LogPlace = { position: 4, end: { ...EMPTY_LOG, nextSequence: 5, logBytes: 500 } };
     const check = (work: CheckLog): { check: CollectionLogCheck; damages: string[] } => {
@@ -322,7 +326,7 @@ describe('the log before a snapshot', () => {
       return { check: new CollectionLogCheck({ id: ID, project: 'p' }, snapshots, upTo, work, onDamage), damages };
     };
 
-    it('goes on from where it failed', async () => {
+    it('is continued from the place of a failed read', async () => {
       const begun: LogPlace[] = [];
       const { damages } = check(async (from, to, onReached) => {
         begun.push(from);
@@ -337,7 +341,7 @@ describe('the log before a snapshot', () => {
       expect(damages).to.deep.equal([]);
     });
 
-    it('takes a log that ends too early for damaged only when it does so again and again', async () => {
+    it('counts as damaged only if it ends too early again and again', async () => {
       let times = 0;
       const { damages } = check(async () => {
         times++;
@@ -348,7 +352,7 @@ describe('the log before a snapshot', () => {
       expect(damages).to.deep.equal(['it ends before event 9, which the snapshot has']);
     });
 
-    it('tells of nothing once it is stopped', async () => {
+    it('is not reported once the check is stopped', async () => {
       const held = gate();
       const { check: stopped, damages } = check(async () => {
         await held.opened;
@@ -365,7 +369,7 @@ describe('the log before a snapshot', () => {
   });
 });
 
-/** A frame that is whole, stands where this one does, and tells of another time. */
+/** A valid frame for this place with other event times. */
 async function rewritten(frame: Uint8Array): Promise<Uint8Array> {
   const before = claimedStart(frame);
   const { events } = await verifyFrame(frame, before, nextTurn);

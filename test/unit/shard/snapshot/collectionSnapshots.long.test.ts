@@ -1,4 +1,4 @@
-/** Snapshots: what is begun from one is what a replay of the whole log gives. */
+/** Snapshots: a collection opened from a snapshot equals one replayed from its whole log. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -12,19 +12,19 @@ import { expectSameAnswers } from '../../../support/rigs/sameAnswers.js';
 import { savedNumbers } from '../../../support/rigs/savedNumbers.js';
 import { config, SnapshotRig, WINDOW } from '../../../support/rigs/snapshotRig.js';
 
-describe('snapshots of a collection', () => {
+describe('the snapshots of a collection', () => {
   let rig: SnapshotRig;
   beforeEach(async () => {
     rig = await SnapshotRig.start();
   });
   afterEach(() => rig.stop());
 
-  it('begun from one, a collection answers everything as after a replay of its whole log', async () => {
+  it('lead to the answers of a replay of the whole log', async () => {
     const random = seededRandom(testSeed());
     const life = new CollectionLife(() => rig.collection, random);
     for (let round = 0; round < 4; round++) {
       await life.live(40);
-      // Of a row a chunk, of some, and of all there are.
+      // Chunks of one row, of some rows, and of all rows.
       await rig.snapshot(undefined, random.pick([1, 500, 1 << 20]));
       await life.live(random.int(20));
       const before = await rig.stateHash();
@@ -36,7 +36,7 @@ describe('snapshots of a collection', () => {
     expect(rig.snapshots.damages).to.deep.equal([]);
   });
 
-  it('begun from one, a collection knows the same of requests, lives and changes, to the last number', async () => {
+  it('lead to the request ids, versions and changes of a replay, to the last number', async () => {
     const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
     await life.live(120);
     const path = await rig.snapshot();
@@ -57,7 +57,7 @@ describe('snapshots of a collection', () => {
     for (const { state } of [one, other]) state.vectors.destroy();
   });
 
-  it('a repeated request is answered with its first receipt, and one that the window lost is not', async () => {
+  it('preserve the first receipts of repeated requests, within the window', async () => {
     const first = await rig.collection.insert([1, 1], { requestId: requestIdOf(0) });
     for (let n = 1; n <= WINDOW; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
     const known = await rig.collection.replay(requestIdOf(1));
@@ -68,7 +68,7 @@ describe('snapshots of a collection', () => {
     expect(first.deduplicated).to.equal(false);
   });
 
-  it('one that remembers fewer request ids than are wanted is not begun from, nor set aside', async () => {
+  it('with fewer request ids than configured are not used, and kept', async () => {
     for (let n = 0; n < 2 * WINDOW; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
     await rig.snapshot();
     await rig.reopen({ dedupWindow: 2 * WINDOW });
@@ -77,7 +77,7 @@ describe('snapshots of a collection', () => {
     expect(await rig.names()).to.have.length(1);
   });
 
-  it('one whose window was never full has all request ids there were, however many are wanted', async () => {
+  it('with a window that was never full are used with any configured window', async () => {
     for (let n = 0; n < WINDOW - 1; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
     await rig.snapshot();
     await rig.reopen({ dedupWindow: 2 * WINDOW });
@@ -85,7 +85,7 @@ describe('snapshots of a collection', () => {
     expect(await rig.openedFrom()).to.equal('snapshot');
   });
 
-  it('one at a time is made; a collection that closes does not wait for the turn of another', async () => {
+  it('are made one at a time, and a closing collection does not wait for its turn', async () => {
     await rig.close();
     await rig.open({ everyBytes: 100 });
     let end = (): void => undefined;
@@ -125,13 +125,13 @@ describe('snapshots of a collection', () => {
     expect(made).to.deep.equal(['one']);
   });
 
-  it('is made when the log has grown, from the one before, and so many are kept', async () => {
+  it('are made when the log has grown, and a limited number is kept', async () => {
     await rig.reopen({ everyBytes: 2_000, keep: 2 });
     for (let round = 0; round < 5; round++) {
       const before = (await rig.names()).at(-1);
       for (let n = 0; n < 20; n++) await rig.collection.insert([n, round]);
       await eventually('a newer snapshot is there', async () => {
-        // The next is begun by a write, once the one before is finished.
+        // A write starts the next snapshot once the previous one is finished.
         await rig.collection.insert([0, round]);
         const now = await rig.names();
         return now.length > 0 && now.at(-1) !== before && now.length <= 2 && !now.some((name) => name.startsWith('.'));
@@ -146,18 +146,18 @@ describe('snapshots of a collection', () => {
     await expectSameAnswers(rig.collection, rig.replayed());
   });
 
-  it('a past state begins from one, and is the same', async () => {
+  it('are also used by past states, with equal answers', async () => {
     const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
     await life.live(80);
     await rig.snapshot();
     await life.live(40);
-    // Of a record that is gone since, so that memory does not have it.
+    // For deleted records, so that memory lacks them.
     for (const id of [1, 2, 3]) await rig.collection.write({ op: 'delete', id }).catch(() => undefined);
     await expectSameAnswers(rig.collection, rig.replayed());
     expect(rig.snapshots.damages).to.deep.equal([]);
   });
 
-  it('goes with its collection, also where that is deleted while one is made', async () => {
+  it('are deleted with their collection, also while one is being made', async () => {
     await rig.reopen({ everyBytes: 1 });
     for (let n = 0; n < 30; n++) await rig.collection.insert([n, n]);
     await rig.collection.hosted.close({ keep: false });
@@ -165,7 +165,7 @@ describe('snapshots of a collection', () => {
     await rig.open();
   });
 
-  it('those of collections that are not here are swept, those of others stay', async () => {
+  it('are swept if their collection has moved away, and others stay', async () => {
     await rig.collection.insert([1, 1]);
     await rig.snapshot();
     await mkdir(join(rig.shardFolder, '8'), { recursive: true });

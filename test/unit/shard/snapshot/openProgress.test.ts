@@ -15,7 +15,7 @@ import { seededRandom } from '../../../support/model/random.js';
 import { configOf } from '../../../support/rigs/engine.js';
 import { snapshotsIn } from '../../../support/rigs/snapshots.js';
 
-/** Gives its first frame, and the rest when it is told to. */
+/** A log that gives its first frame, and the rest after `goOn`. */
 function haltingLog([first, ...rest]: readonly StoredFrame[]): { readonly log: EventLog; readonly goOn: () => void } {
   let goOn = (): void => {};
   const told = new Promise<void>((resolve) => {
@@ -30,8 +30,8 @@ function haltingLog([first, ...rest]: readonly StoredFrame[]): { readonly log: E
   return { log: log as unknown as EventLog, goOn };
 }
 
-describe('a collection whose log takes long to read', () => {
-  it('tells how far it is, and of how much, in the log and as a metric, until it is open', async () => {
+describe('the opening of a collection with a long log', () => {
+  it('reports its progress in the log and as a metric until it is finished', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'vouch-open-'));
     const [genesis, insert, second, third] = everyEvent(seededRandom(1));
     const one = await buildFrame([genesis!, insert!], EMPTY_LOG, 1, async () => undefined);

@@ -1,4 +1,4 @@
-/** A snapshot that does not verify is never begun from; an older one or the log serves instead. */
+/** Damaged snapshots: they are never used; an older snapshot or the log serves instead. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
@@ -17,14 +17,14 @@ import { config, SnapshotRig, WINDOW } from '../../../support/rigs/snapshotRig.j
 
 const memory = new VectorMemory();
 
-describe('a damaged snapshot', () => {
+describe('a damaged or foreign snapshot', () => {
   let rig: SnapshotRig;
   beforeEach(async () => {
     rig = await SnapshotRig.start();
   });
   afterEach(() => rig.stop());
 
-  it('any flipped byte is found: it is set aside, and the collection is served', async () => {
+  it('with any byte flipped is detected and renamed, and the collection is served', async () => {
     await new CollectionLife(() => rig.collection, seededRandom(5)).live(14);
     const expected = await rig.stateHash();
     const path = await rig.snapshot();
@@ -35,7 +35,7 @@ describe('a damaged snapshot', () => {
       damaged[at]! ^= 1 << (at % 8);
       await expectRefused(path, damaged, `byte ${at}`);
     }
-    // The same through the front door, at some of them.
+    // Through the opening of the collection too, for some of them.
     for (const at of [0, 5, 17, whole.length >> 1, whole.length - 200, whole.length - 1]) {
       const damaged = Uint8Array.from(whole);
       damaged[at]! ^= 0x40;
@@ -50,7 +50,7 @@ describe('a damaged snapshot', () => {
     await rig.open();
   });
 
-  it('any truncated one is found, as is one with bytes behind its end', async () => {
+  it('is detected if it is truncated or has bytes behind its end', async () => {
     await new CollectionLife(() => rig.collection, seededRandom(6)).live(14);
     const path = await rig.snapshot();
     const whole = await readFile(path);
@@ -60,7 +60,7 @@ describe('a damaged snapshot', () => {
     await rm(path);
   });
 
-  it('other threads read it as well, and find what is damaged', async () => {
+  it('is detected by reader threads too, which restore a sound one', async () => {
     await new CollectionLife(() => rig.collection, seededRandom(testSeed())).live(60);
     const path = await rig.snapshot(undefined, 200);
     const { read, count: readers } = rig.snapshots.threads;
@@ -83,7 +83,7 @@ describe('a damaged snapshot', () => {
     await rm(path);
   });
 
-  it('a version that is not known is refused by name, and left alone', async () => {
+  it('is refused by its number, and kept, if its version is unknown', async () => {
     await rig.collection.insert([1, 1]);
     const path = await rig.snapshot();
     const bytes = await readFile(path);
@@ -97,12 +97,12 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([basename(path)]);
   });
 
-  it('one that the disk does not give is passed over, by an opening and by past states, and stays', async () => {
+  it('is skipped by openings and past states, and kept, if the disk cannot read it', async () => {
     const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
     await life.live(80);
     const path = await rig.snapshot();
     await life.live(40);
-    // Of records that are gone since, so that memory does not have them.
+    // For deleted records, so that memory lacks them.
     for (const id of [1, 2, 3]) await rig.collection.write({ op: 'delete', id }).catch(() => undefined);
     await rm(path);
     // A folder cannot be read as a file.
@@ -116,7 +116,7 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([basename(path)]);
   });
 
-  it('where the newest is damaged, the one before serves', async () => {
+  it('is replaced by the previous one', async () => {
     const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
     await life.live(30);
     await rig.snapshot();
@@ -133,7 +133,7 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.have.length(2);
   });
 
-  it('one that belongs to another log is set aside', async () => {
+  it('is renamed if it belongs to another log', async () => {
     await rig.collection.insert([1, 1]);
     const path = await rig.snapshot();
     await rig.close();
@@ -147,7 +147,7 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([`${basename(path)}.damaged`]);
   });
 
-  it('one that is whole stands against a log that has lost its end, or is gone', async () => {
+  it('is not suspected if it verifies and its log is shorter: then the log is reported as lost', async () => {
     await rig.collection.insert([1, 1]);
     const path = await rig.snapshot();
     await rig.collection.insert([2, 2]);
@@ -171,7 +171,7 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([basename(path), basename(newest)]);
   });
 
-  it('one that is whole and says what the log does not is set aside', async () => {
+  it('is renamed if it verifies but contradicts the log', async () => {
     for (let n = 0; n < 5; n++) await rig.collection.insert([n, n]);
     const node = { type: 'addNode', sequence: 5, timeMs: 0, nodeId: 1, recordId: null, kind: 0 } as const;
     const path = await rig.snapshot(({ state }) => state.graph.apply(node));
@@ -182,7 +182,7 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([`${basename(path)}.damaged`]);
   });
 
-  it('a write that ends half-way leaves nothing that counts, and its remains go at the next start', async () => {
+  it('from an interrupted write is ignored, and removed at the next start', async () => {
     await new CollectionLife(() => rig.collection, seededRandom(7)).live(30);
     await mkdir(rig.ownFolder, { recursive: true });
     const { state, journal } = await rig.state();
@@ -199,7 +199,7 @@ describe('a damaged snapshot', () => {
       expect(await rig.names(), `step ${step}`).to.deep.equal([]);
     }
     expect(await rig.names()).to.deep.equal(['0000000000000030.snapshot']);
-    // What processes leave that are killed: one whose id none has, and one whose id is now this one's.
+    // Leftovers of killed processes: one whose id is unused, and one whose id is now this process's.
     await writeFile(join(rig.ownFolder, '.4194999-0-1.tmp'), 'half');
     await writeFile(join(rig.ownFolder, `.${process.pid}-0-9999999.tmp`), 'half');
     await rig.reopen();
@@ -208,7 +208,7 @@ describe('a damaged snapshot', () => {
   });
 });
 
-/** Neither opened nor restored. */
+/** Asserts that the snapshot is neither opened nor restored. */
 async function expectRefused(path: string, bytes: Uint8Array, what: string): Promise<void> {
   await writeFile(path, bytes);
   const restoring = { config, memory, dedupWindow: WINDOW, read: readHere, readers: 1 };

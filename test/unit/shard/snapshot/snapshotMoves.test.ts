@@ -1,4 +1,4 @@
-/** Snapshots where their collection changes hands or goes: a shard has those of its own collections, and no others. */
+/** Snapshots of collections that move or are deleted: a shard keeps those of its own collections only. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 const PROJECT = 'p';
 const DIMENSION = 4;
 
-describe('snapshots and the life of their collection', () => {
+describe('the snapshots of a collection', () => {
   let cluster: MemoryCluster;
   let backend: ClusterBackend;
   let collection: Collection;
@@ -27,7 +27,7 @@ describe('snapshots and the life of their collection', () => {
     await backend.call(collection, batchOf(rows(40)), soon());
   };
   const rows = (count: number): Uint8Array[] => Array.from({ length: count }, (_, i) => fixed(i, 1, 2, 3));
-  /** By the name of its shard. */
+  /** Snapshots of a shard, by its name. */
   const saved = (shard: string): string[] => {
     const folder = join(cluster.config.dataDir, 'snapshots', Buffer.from(shard).toString('hex'));
     return readdirSync(folder, { recursive: true })
@@ -37,7 +37,7 @@ describe('snapshots and the life of their collection', () => {
   const stateHash = async (): Promise<string> =>
     Buffer.from((await backend.call(collection, { op: 'proofState' }, soon())).stateHash).toString('hex');
 
-  it('a restart of the shard begins from one, one that takes over makes its own', async () => {
+  it('serve a restart of the shard, and a new owner makes its own', async () => {
     const first = await cluster.shard('s1');
     await fill();
     const requestId = requestIdOf(1);
@@ -56,12 +56,12 @@ describe('snapshots and the life of their collection', () => {
     await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before);
     await backend.call(collection, batchOf(rows(40)), soon());
     await eventually('the new owner has one', () => saved('s2').length > 0);
-    // What a shard kept of a collection that has passed on goes when it is started again.
+    // A shard deletes snapshots of collections that it no longer owns at its next start.
     await cluster.shard('s1');
     await eventually('the old one has none', () => saved('s1').length === 0);
   });
 
-  it('go with their collection, also while one is made', async () => {
+  it('are deleted with the collection, also while one is being made', async () => {
     await cluster.shard('s1');
     await fill();
     await backend.remove(PROJECT, 'c', soon());

@@ -6,7 +6,7 @@ describe('the window of request ids', () => {
   const random = seededRandom(testSeed());
   const keyOf = (n: number): string => String.fromCharCode(...Buffer.from(`${n}`.padStart(16, 'k')));
 
-  it('keeps the newest, each as old as it was last added, and tells them in that order', () => {
+  it('keeps the newest ids by their last addition, and returns them in that order', () => {
     for (const capacity of [1, 7, 300]) {
       const window = new DedupWindow(capacity);
       const model = new Map<string, AppliedRequest>();

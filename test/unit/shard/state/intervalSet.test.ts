@@ -10,7 +10,7 @@ describe('a set of intervals', () => {
     ['from both ends', (i) => (i % 2 === 0 ? i / 2 : COUNT - 1 - (i - 1) / 2)],
   ];
   for (const [order, nth] of orders)
-    it(`moves at most a few hundred intervals to take another, ${order}`, () => {
+    it(`moves at most a few hundred intervals for an addition, ${order}`, () => {
       const original = Array.prototype.splice;
       let mostMoved = 0;
       const set = new IntervalSet();
@@ -28,7 +28,7 @@ describe('a set of intervals', () => {
       expect([...set.numbers()]).to.deep.equal(expected);
     });
 
-  it('has the sequences that were added in any order, and no other, also when it is restored', () => {
+  it('contains exactly the added sequences, in any order, also after it is restored', () => {
     const UP_TO = 6_000;
     for (let seed = 1; seed <= 5; seed++) {
       const random = seededRandom(seed);

@@ -10,7 +10,7 @@ import { PlainTexts } from './textOracle.js';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Slot i holds record i + 1. */
+/** Slot i contains record i + 1. */
 function indexOf(...texts: readonly string[]): TextIndex {
   const index = new TextIndex((slot) => slot + 1);
   for (const [slot, text] of texts.entries()) index.add(slot, utf8(text));
@@ -41,13 +41,13 @@ const isEmpty = (index: TextIndex, query: string): boolean => {
   return matches.isEmpty;
 };
 
-/** Every look at the clock finds a slice used up. */
+/** A clock by which each slice is used up at every reading. */
 function restless(): () => number {
   let ms = 0;
   return () => (ms += 10);
 }
 
-describe('the index of the texts', () => {
+describe('the text index', () => {
   it('scores by BM25', async () => {
     const index = indexOf('red apple', 'Green apple pie', 'blue sky');
     expect(scores(index, 'apple', [0, 1, 2])).to.deep.equal([0.502294, 0.416459, 0]);
@@ -56,12 +56,12 @@ describe('the index of the texts', () => {
     expect(await best(index, 'apple pie', 10)).to.deep.equal([1, 0]);
   });
 
-  it('takes a word once, however often the query says it', async () => {
+  it('counts a repeated word of the query once', async () => {
     const index = indexOf('red apple', 'green apple pie', 'blue sky');
     expect(scores(index, 'apple Apple APPLE', [0, 1, 2])).to.deep.equal(scores(index, 'apple', [0, 1, 2]));
   });
 
-  it('values a word more the more often a text has it, up to hundreds of times', async () => {
+  it('values a word more if a text repeats it, up to hundreds of times', async () => {
     const filled = (count: number): string => `${'a '.repeat(count)}${'b '.repeat(400 - count)}`;
     const index = indexOf(...[1, 14, 15, 16, 300].map(filled), 'c', 'c', 'c', 'c', 'c', 'c');
     expect(await best(index, 'a', 10)).to.deep.equal([4, 3, 2, 1, 0]);
@@ -71,7 +71,7 @@ describe('the index of the texts', () => {
     expect(ratio).to.be.closeTo((300 / (300 + norm)) * (1 + norm), 1e-9);
   });
 
-  it('gives 0 to a record without a text, and to every record where no word is known', async () => {
+  it('gives 0 to records without a text, and to all records for unknown words', async () => {
     const index = indexOf('red apple');
     const unknown = index.openQuery('nothing of it');
     expect(unknown.isEmpty).to.equal(true);
@@ -80,7 +80,7 @@ describe('the index of the texts', () => {
     for (const wordless of ['', ' ?! ']) expect(isEmpty(index, wordless)).to.equal(true);
   });
 
-  it('counts texts without words among the documents', async () => {
+  it('counts texts without words as documents', async () => {
     const index = indexOf('', '...', 'one', 'one two');
     expect(index.documents).to.equal(4);
     expect(index.averageLength).to.equal(0.75);
@@ -98,7 +98,7 @@ describe('the index of the texts', () => {
     expect(await best(index, 'same', 0)).to.deep.equal([]);
   });
 
-  it('takes the best of the eligible', async () => {
+  it('returns the best of the eligible records', async () => {
     const index = indexOf('a', 'a a', 'a a a', 'b');
     const eligible = new SlotSet(new BlockShape(4));
     for (const slot of [0, 1, 3]) eligible.add(slot);
@@ -117,7 +117,7 @@ describe('the index of the texts', () => {
     expect(await found('42')).to.deep.equal([4]);
   });
 
-  it('holds texts of 64 KiB, of one word and of thousands', async () => {
+  it('stores texts of 64 KiB, of one word and of thousands', async () => {
     const long = 'x'.repeat(65_536);
     const many = Array.from({ length: 9_000 }, (_, i) => `w${i}`).join(' ');
     const index = indexOf(long, many, 'a '.repeat(32_768), 'w17');
@@ -130,7 +130,7 @@ describe('the index of the texts', () => {
     expect(isEmpty(index, 'w8999')).to.equal(true);
   });
 
-  it('shows the texts as they were when a match was opened', async () => {
+  it('shows the texts as they were when a query was opened', async () => {
     const index = indexOf('a', 'a b', 'c');
     const matches = index.openQuery('a z');
     const before = [0, 1, 2, 3].map((slot) => matches.scoreOf(slot));
@@ -152,7 +152,7 @@ describe('the index of the texts', () => {
     expect(await best(index, 'a z', 3)).to.deep.equal([3]);
   });
 
-  it('gives up after its deadline, and leaves nothing behind for the next', async () => {
+  it('stops after its deadline, and leaves nothing behind for the next query', async () => {
     const index = new TextIndex((slot) => slot + 1, { atOnce: 0, chunk: 1 });
     for (let slot = 0; slot < 20; slot++) index.add(slot, utf8('a b'));
     const matches = index.openQuery('a b');
@@ -167,14 +167,14 @@ describe('the index of the texts', () => {
     matches.close();
   });
 
-  it('takes one text a slot', async () => {
+  it('stores one text for each slot', async () => {
     const index = indexOf('a');
     expect(() => index.add(0, utf8('b'))).to.throw('slot 0');
     index.remove(5);
     expect(index.documents).to.equal(1);
   });
 
-  it('costs nothing before the first text, and gives the postings back after the last', async () => {
+  it('takes no memory before the first text, and frees the postings after the last', async () => {
     expect(new TextIndex(() => 0).bytes).to.equal(0);
     const index = new TextIndex((slot) => slot);
     for (let slot = 0; slot < 500; slot++) index.add(slot, utf8(`word${slot} and ${slot % 7} more of them all`));
@@ -184,11 +184,11 @@ describe('the index of the texts', () => {
   });
 });
 
-describe('the index of the texts, beside a plain one', () => {
+describe('the text index, compared with a plain one', () => {
   const random = seededRandom(testSeed());
   const WORDS = 400;
 
-  /** Few words often, most of them seldom. */
+  /** A few frequent words and many rare ones. */
   const word = (): string => {
     const rank = Math.floor(WORDS ** random.next());
     return rank % 5 === 0 ? `Wört${rank}` : `a word of ${rank}`.slice(rank % 10);
@@ -209,7 +209,7 @@ describe('the index of the texts, beside a plain one', () => {
       this.index = new TextIndex((slot) => this.ids.get(slot)!, slicing);
     }
 
-    /** `reuse`: whether it may have the slot of a record that is gone. */
+    /** `reuse` allows the slot of a removed record. */
     add(text: string, reuse = true): void {
       const slot = reuse && this.#free.length > 0 && random.int(4) > 0 ? this.#free.pop()! : this.#slots++;
       this.ids.set(slot, ++this.#records);
@@ -235,7 +235,7 @@ describe('the index of the texts, beside a plain one', () => {
       }
     }
 
-    /** The answer must be that of before, however much is written until it is there. */
+    /** Asserts that the answer is that of the call's start, whatever is written until it arrives. */
     async checkAmongWrites(query: string, write: () => void): Promise<number> {
       const matches = this.index.openQuery(query);
       const isWriting = { now: true, count: 0 };
@@ -290,7 +290,7 @@ describe('the index of the texts, beside a plain one', () => {
     }
   }
 
-  it('gives the same scores to the bit and the same order, as records come, go and take each other’s slots', async () => {
+  it('gives equal scores to the bit and equal order, as records are added, removed and replaced', async () => {
     const both = new Both();
     for (let step = 0; step < 6_000; step++) {
       // It grows, shrinks to nothing, and grows again.
@@ -301,7 +301,7 @@ describe('the index of the texts, beside a plain one', () => {
     }
   });
 
-  it('keeps long postings', async () => {
+  it('is right for long postings', async () => {
     const both = new Both();
     for (let i = 0; i < 2_000; i++) both.add(`all ${someText()}`);
     await both.check(`all ${word()}`);
@@ -311,7 +311,7 @@ describe('the index of the texts, beside a plain one', () => {
     await both.check(`all ${word()}`);
   });
 
-  it('answers as of the call in slices too, whatever is written in between', async () => {
+  it('answers in slices as of the call, whatever is written in between', async () => {
     let rests = 0;
     for (let round = 0; round < 25; round++) {
       const both = new Both({ atOnce: random.pick([0, 40]), chunk: 1 + random.int(30) });
@@ -329,7 +329,7 @@ describe('the index of the texts, beside a plain one', () => {
     expect(rests).to.be.greaterThan(100);
   });
 
-  it('is right for several that take turns', async () => {
+  it('is right for several queries that take turns', async () => {
     const both = new Both({ atOnce: 0, chunk: 5 });
     for (let i = 0; i < 80; i++) both.add(`all ${someText()}`);
     const queries = Array.from({ length: 6 }, () => `all ${textOf(2)}`);

@@ -1,4 +1,4 @@
-/** BM25 counted anew for every question, over maps of tokens. */
+/** BM25 computed for each query from maps of tokens. */
 import { tokensOf } from '../../../../shard/text/tokens.js';
 
 const K1 = 1.5;
@@ -19,7 +19,7 @@ export class PlainTexts {
     this.#tokens.delete(slot);
   }
 
-  /** By slot; of every text. */
+  /** Score of every text by slot. */
   scores(query: string): Map<number, number> {
     const n = this.#tokens.size;
     const total = [...this.#tokens.values()].reduce((sum, tokens) => sum + tokens.length, 0);

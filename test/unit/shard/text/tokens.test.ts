@@ -31,7 +31,7 @@ describe('the words of a text', () => {
       expect(tokensOf(text)).to.deep.equal(words);
     });
 
-  it('are found in ASCII alone as they are beside other characters', () => {
+  it('are equal in ASCII and beside other characters', () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 2_000; round++) {
       const text = String.fromCharCode(...Array.from({ length: random.int(40) }, () => random.int(128)));
@@ -44,7 +44,7 @@ describe('the words of a text', () => {
     `${character}\u0334`.normalize('NFD') !== `${character}\u0334` ||
     `\u0345${character}` !== `\u0345${character}`.normalize('NFD');
 
-  it('are cut after 30 marks, of every character that decomposes to marks', () => {
+  it('are cut after 30 marks, for every character that decomposes to marks', () => {
     let tried = 0;
     for (let code = 0; code <= 0x10ffff; code++) {
       if (code >= 0xd800 && code < 0xe000) continue;
@@ -62,14 +62,14 @@ describe('the words of a text', () => {
     expect(tried).to.be.above(800);
   });
 
-  it('keep up to 30 marks as they are normalised', () => {
+  it('keep up to 30 marks as normalised', () => {
     for (const mark of ['\u0301\u0316', '\u0316\u0301', '\u{1D165}\u0301', '\uFF9E\u0316']) {
       const text = `a${mark.repeat(15)} b${mark}`;
       expect(tokensOf(text)).to.deep.equal(text.normalize('NFKC').toLowerCase().split(' '));
     }
   });
 
-  it('are normalised whole where many marks are apart', () => {
+  it('are normalised as a whole if many marks are apart', () => {
     const text = 'ä\u0301\u0316 हिन्दी में 👍🏽👍🏽 '.repeat(500);
     expect(tokensOf(text).join('')).not.to.include('\u034F');
   });

@@ -5,7 +5,7 @@ describe('the vocabulary of a collection', () => {
   const TOKENS = 300_000;
   const tokenOf = (i: number): string => `${i.toString(36)}w`;
 
-  it('finds each of many tokens, except those that were deleted', () => {
+  it('finds each of many tokens, except the deleted ones', () => {
     const vocabulary = new Vocabulary();
     const terms = Array.from({ length: TOKENS }, (_, i) => vocabulary.findOrAdd(tokenOf(i)));
     expect(new Set(terms).size).to.equal(TOKENS);
@@ -15,7 +15,7 @@ describe('the vocabulary of a collection', () => {
     expect(terms).to.include(reused);
   });
 
-  it('knows a long token by a short key, and a numeral from a word', () => {
+  it('stores a long token by a short key, and distinguishes numerals from words', () => {
     const vocabulary = new Vocabulary();
     const long = Array.from({ length: 100 }, (_, i) => `${'a'.repeat(60_000)}${100 + i}`);
     const terms = [...long, '2026', '2027', 'word'].map((token) => vocabulary.findOrAdd(token));

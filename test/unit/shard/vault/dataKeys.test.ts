@@ -1,4 +1,4 @@
-/** Data keys in a vault: made, used and rewrapped, and what happens where the master key is not the one. */
+/** Data keys in a vault: creation, use and rewrapping, and behaviour under a wrong or missing master key. */
 import { cp, mkdir, mkdtemp, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ describe('data keys', () => {
     DataKeys.open({ vault: store, masterKeyFile: file(machine), logger: silentLogger });
   const fresh = async (keys: DataKeys): Promise<StoredVaultEntry> =>
     (await keys.create({ project: 'p', keyId: freshKeyId() }, [1]))!;
-  /** A second key at the head of the file, as a rotation puts it there. */
+  /** Adds a second key at the head of the file, like a rotation. */
   const addMaster = async (machine = 'a'): Promise<string> => {
     const key = masterKeyOf(systemEntropy(32));
     await replaceMasterKeyFile(file(machine), [key, ...(await readMasterKeyFile(file(machine)))!]);
@@ -59,7 +59,7 @@ describe('data keys', () => {
     expect(await keys.create({ project, keyId: 'f'.repeat(32) }, [2])).to.equal(undefined);
   });
 
-  it('open nothing of one another', async () => {
+  it('do not decrypt the payloads of one another', async () => {
     const keys = await open();
     const [a, b] = [await fresh(keys), await fresh(keys)];
     const sealed = await keys.encrypt(a, PLAINTEXT, AAD);
@@ -69,7 +69,7 @@ describe('data keys', () => {
     await expectCode(keys.decrypt({ ...a, project: 'q' }, sealed, AAD), 'internal_error');
   });
 
-  it('are gone when they are shredded', async () => {
+  it('decrypt nothing after they are shredded', async () => {
     const keys = await open();
     const stored = await fresh(keys);
     const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
@@ -78,7 +78,7 @@ describe('data keys', () => {
     await expectCode(keys.encrypt(now, PLAINTEXT, AAD), 'record_shredded');
   });
 
-  it('are refused, and no master key is made, where the vault needs another machine’s; a copy of it mends that', async () => {
+  it('are refused without the master key of the other machines, and work with a copy of its file', async () => {
     const [first, stranger] = [await open(), await open('b')];
     const stored = await fresh(first);
     const sealed = await first.encrypt(stored, PLAINTEXT, AAD);
@@ -94,7 +94,7 @@ describe('data keys', () => {
     expect((await first.decrypt(madeThere, sealedThere, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
-  it('are refused for the moment where the system cannot read the master key', async () => {
+  it('are temporarily refused if the system cannot read the master key', async () => {
     const first = await open();
     const stored = await fresh(first);
     await mkdir(file('b'), { recursive: true, mode: 0o700 });
@@ -107,7 +107,7 @@ describe('data keys', () => {
     expect((await first.decrypt(stored, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
-  it('are refused where the machine has made a master key of its own before', async () => {
+  it('are refused if the machine has an unrelated master key', async () => {
     const first = await open();
     const stored = await fresh(first);
     const elsewhere = await DirectoryVault.open({ folder: join(folder, 'another vault') });
@@ -118,7 +118,7 @@ describe('data keys', () => {
     await expectCode(stranger.decrypt(stored, await first.encrypt(stored, PLAINTEXT, AAD), AAD), 'internal_error');
   });
 
-  it('are refused where the file is lost or damaged, and work again when it is back', async () => {
+  it('are refused while the file is lost or damaged, and work again when it is restored', async () => {
     const keys = await open();
     const stored = await fresh(keys);
     keys.close();
@@ -134,7 +134,7 @@ describe('data keys', () => {
     await keys.encrypt(stored, PLAINTEXT, AAD);
   });
 
-  it('follow the keys of a vault that has lost its mark', async () => {
+  it('determine the master key of a vault that has lost its mark', async () => {
     const stored = await fresh(await open());
     await rm(join(folder, 'vault', Buffer.from(MARK.project).toString('hex')), { recursive: true });
     await expectCode(fresh(await open('b')), 'internal_error');
@@ -142,7 +142,7 @@ describe('data keys', () => {
     expect(masterOf(await mark())).to.equal(masterOf(stored));
   });
 
-  it('agree on one master key where several machines start at once', async () => {
+  it('use one master key if several machines start at once', async () => {
     const machines = ['a', 'b', 'c', 'd'];
     const started = await Promise.all(machines.map((machine) => open(machine)));
     const inForce = masterOf(await mark());
@@ -151,7 +151,7 @@ describe('data keys', () => {
     expect(served).to.deep.equal([inForce]);
   });
 
-  it('go under the master key that the mark names, wherever it stands in the file', async () => {
+  it('are wrapped under the master key that the mark names, at any place in the file', async () => {
     const keys = await open();
     const before = masterOf(await fresh(keys));
     const next = await addMaster();
@@ -161,7 +161,7 @@ describe('data keys', () => {
     expect(masterOf(await fresh(await open()))).to.equal(next);
   });
 
-  it('keep what is under them when they are wrapped anew', async () => {
+  it('stay the same when they are rewrapped', async () => {
     const keys = await open();
     const stored = await fresh(keys);
     const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
@@ -174,7 +174,7 @@ describe('data keys', () => {
     expect((await keys.decrypt(now, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
-  it('go under the new master key where it came into force while they were made', async () => {
+  it('are wrapped under a new master key that became active while they were made', async () => {
     const keys = await open();
     const next = await addMaster();
     /** A vault in which the mark moves right after a key is durable. */
@@ -197,7 +197,7 @@ describe('data keys', () => {
     expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
   });
 
-  it('are put under the new master key before anything more goes under them', async () => {
+  it('are rewrapped under the new master key before their next use', async () => {
     const keys = await open();
     const stored = await fresh(keys);
     const next = await addMaster();
@@ -211,7 +211,7 @@ describe('data keys', () => {
     await expectCode(keys.encrypt(stored, PLAINTEXT, AAD), 'record_shredded');
   });
 
-  it('leave no data key in memory that was handed out', async () => {
+  it('are zeroed in memory after use', async () => {
     const given: Uint8Array[] = [];
     const entropy = (length: number): Uint8Array => {
       const bytes = systemEntropy(length);
@@ -220,7 +220,7 @@ describe('data keys', () => {
     };
     const keys = await DataKeys.open({ vault, masterKeyFile: file(), logger: silentLogger, entropy });
     await fresh(keys);
-    // The master key, the mark's and the entry's.
+    // The master key, the mark's data key and the entry's data key.
     expect(given).to.have.length(3);
     for (const bytes of given) expect(Buffer.from(bytes).equals(Buffer.alloc(32))).to.equal(true);
   });

@@ -1,4 +1,4 @@
-/** Encrypted records in a collection: what is told of them, what counts, and what a shred leaves. */
+/** Encrypted records in a collection: reads, counts, and the effect of a shred. */
 import { expect } from 'chai';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Results } from '../../../../shared/protocol/calls.js';
@@ -20,7 +20,7 @@ describe('encrypted records', () => {
   const get = (id: number): Promise<Results['get']> => rig.collection(ID).get(id);
   const records = (): Promise<number> => rig.collection(ID).records();
 
-  it('are read back as they were, under a key of their own, and shown with zeroes for a vector', async () => {
+  it('are read back unchanged, under a key each, and have a zero vector', async () => {
     const one = await rig.insert(ID, 'one', { tag: 5 });
     const two = await rig.insert(ID, '');
     expect([one.id, two.id]).to.deep.equal([1, 2]);
@@ -34,7 +34,7 @@ describe('encrypted records', () => {
     expect(await records()).to.equal(2);
   });
 
-  it('stand among vectors, and are in no search', async () => {
+  it('are stored among vectors, and appear in no search', async () => {
     await rig.collection(ID).insert([0, 0]);
     await rig.insert(ID, 'secret');
     await rig.collection(ID).insert([1, 1]);
@@ -47,7 +47,7 @@ describe('encrypted records', () => {
     await expectCode(rig.payload(ID, 4), 'record_not_found');
   });
 
-  it('are hidden, deleted and linked as others are, but have no metadata', async () => {
+  it('are hidden, deleted and linked like others, but have no metadata', async () => {
     for (const payload of ['a', 'b', 'c']) await rig.insert(ID, payload);
     await rig.write(ID, { op: 'softDelete', id: 1 });
     await rig.write(ID, { op: 'delete', id: 2 });
@@ -70,7 +70,7 @@ describe('encrypted records', () => {
     await expectCode(rig.read(ID, { op: 'graphNode', id: 1 }), 'not_found');
   });
 
-  it('count in the capacity, and one that finds none leaves no key', async () => {
+  it('count towards the quota, and a refused one leaves no key', async () => {
     await rig.stop();
     rig = new EncryptedRig([ID], { capacity: 2 });
     await rig.insert(ID, 'a');
@@ -82,7 +82,7 @@ describe('encrypted records', () => {
     await rig.insert(ID, 'b');
   });
 
-  it('are made once for a request id, which answers their key for ever', async () => {
+  it('are made once for a request id, which always returns their key', async () => {
     const requestId = requestIdOf(1);
     const first = await rig.insert(ID, 'a', { requestId });
     const keys = rig.vault.keys;
@@ -93,13 +93,13 @@ describe('encrypted records', () => {
     expect(rig.vault.keys).to.equal(keys);
     const both = await Promise.all([2, 2].map(() => rig.insert(ID, 'd', { requestId: requestIdOf(2) })));
     expect(both[0]).to.deep.equal(both[1]);
-    // A vector has that id: there is no key to answer with.
+    // The id belongs to a vector, so there is no key to return.
     await rig.collection(ID).insert([1, 1], { requestId: requestIdOf(3) });
     await expectCode(rig.insert(ID, 'e', { requestId: requestIdOf(3) }), 'validation_error');
     expect(await rig.sequence(ID)).to.equal(4);
   });
 
-  it('share a key where it is given, within a collection and between two', async () => {
+  it('share a given key, within a collection and between two', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     await rig.insert(ID, 'b', { keyId });
@@ -112,7 +112,7 @@ describe('encrypted records', () => {
     ]);
   });
 
-  it('are lost with their key, for good and everywhere, and leave the count but not the log', async () => {
+  it('are lost with their key, everywhere and forever, and leave the count but not the log', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     await rig.insert(ID, 'b');
@@ -143,7 +143,7 @@ describe('encrypted records', () => {
     expect(await records()).to.equal(1);
   });
 
-  it('a shred is stated once, however often it is asked for', async () => {
+  it('have one shred event in the log, for any number of requests', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     await Promise.all([rig.shred(keyId), rig.shred(keyId)]);
@@ -153,13 +153,13 @@ describe('encrypted records', () => {
     expect(await rig.sequence(OTHER)).to.equal(0);
   });
 
-  it('a key that never was can be shredded, and then never comes to be', async () => {
+  it('cannot use a key that was shredded before it existed', async () => {
     await rig.shred(keyOf(5));
     await expectCode(rig.insert(ID, 'a', { keyId: keyOf(5) }), 'validation_error');
     expect(await rig.sequence(ID)).to.equal(0);
   });
 
-  it('verify before and after a shred, and lead to the same state hash on every replay', async () => {
+  it('verify before and after a shred, with the same state hash in every replay', async () => {
     const keyId = keyOf(1);
     await rig.collection(ID).insert([1, 2]);
     for (const payload of ['a', 'b']) await rig.insert(ID, payload, { keyId, tag: 3 });
@@ -178,7 +178,7 @@ describe('encrypted records', () => {
     expect(await records()).to.equal(3);
   });
 
-  it('plaintext and data keys are in no frame of the log', async () => {
+  it('appear in the log without plaintext and data keys', async () => {
     await rig.insert(ID, 'the quick brown fox');
     const log = Buffer.concat(rig.logs.frames(ID));
     expect(log.includes('quick brown')).to.equal(false);
@@ -195,7 +195,7 @@ describe('the vault entry of an encrypted record', () => {
   });
   afterEach(() => rig.stop());
 
-  it('that is lost makes its records unreadable, and no other key takes its place', async () => {
+  it('makes its records unreadable when it is lost, and is not replaced by another key', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     rig.vault.lose(PROJECT, keyId);
@@ -206,12 +206,12 @@ describe('the vault entry of an encrypted record', () => {
     expect(await rig.collection(ID).records()).to.equal(1);
   });
 
-  it('that does not verify closes the collections that depend on it, and no other', async () => {
+  it('quarantines only the collections that depend on it when it is damaged', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     await rig.insert(OTHER, 'b');
     rig.vault.damaged.add(`${PROJECT}.${keyId}`);
-    // Nothing of this one is under that key: it is told, and goes on.
+    // This collection has no record under that key: its call fails, and it continues to serve.
     await expectCode(rig.insert(OTHER, 'c', { keyId }), 'internal_error');
     expect(await rig.payload(OTHER, 1)).to.equal('b');
     const damage = await expectCode(rig.payload(ID, 1), 'internal_error');
@@ -224,7 +224,7 @@ describe('the vault entry of an encrypted record', () => {
     expect(await rig.payload(OTHER, 1)).to.equal('b');
   });
 
-  it('that does not verify can be shredded, for every collection of the project, which then serve again', async () => {
+  it('can be shredded when it is damaged, for all collections of the project, which then serve again', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     await rig.insert(ID, 'kept');
@@ -250,7 +250,7 @@ describe('the vault entry of an encrypted record', () => {
     await rig.shred(keyId);
   });
 
-  it('with another data key, or from another collection, opens nothing and closes nothing', async () => {
+  it('with another data key, or from another collection, decrypts nothing and quarantines nothing', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });
     rig.vault.lose(PROJECT, keyId);

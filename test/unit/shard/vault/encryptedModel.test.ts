@@ -1,6 +1,6 @@
 /**
- * Random writes to collections with vectors and encrypted records, many of them in one frame, beside a model that knows
- * nothing but the contract.
+ * Random writes to collections with vectors and encrypted records, many in one frame, compared with a model of the
+ * contract.
  */
 import { expect } from 'chai';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -14,11 +14,11 @@ import { DIMENSION, requestIdOf } from '../../../support/rigs/engine.js';
 const IDS = [3, 4] as const;
 const KEYS = Array.from({ length: 4 }, (_, n) => keyOf(n + 1));
 const ROUNDS = 60;
-/** An id that no record comes to have. */
+/** An id that no record will have. */
 const NEVER = 100_000;
 
 interface Modelled {
-  /** Null: it has a vector. */
+  /** Null if the record has a vector. */
   readonly keyId: string | null;
   readonly payload: string;
   readonly tag: number;
@@ -50,7 +50,7 @@ const codeOf = async (work: Promise<unknown>): Promise<unknown> => {
 class Run {
   readonly model = new Model();
   readonly #touched = new Set<Modelled>();
-  /** Keys whose shred is of this round: whether it or another write comes first, nobody can say. */
+  /** Keys that are shredded in this round, in unknown order with the other writes. */
   readonly #shredding = new Set<string>();
   /** Collection id → records before the round. */
   readonly #before = new Map<number, number>();
@@ -60,7 +60,7 @@ class Run {
     private readonly random: SeededRandom,
   ) {}
 
-  /** One write, and what must come of it. The call is made at once, so that several join a frame. */
+  /** Makes one write, and asserts its outcome. The call is made at once, so that several join a frame. */
   write(): Promise<void> {
     const id = this.random.pick(IDS);
     const roll = this.random.next();
@@ -105,7 +105,7 @@ class Run {
     const before = this.model.shredded.has(keyId ?? '') && !this.#shredding.has(keyId ?? '');
     const answer = await codeOf(this.rig.insert(id, payload, { keyId, tag }));
     if (answer === 'validation_error') {
-      // Refused for a shred of the same moment, at the latest.
+      // Refused because of a concurrent shred at the latest.
       expect(this.model.shredded.has(keyId ?? '')).to.equal(true);
       return;
     }
@@ -128,7 +128,7 @@ class Run {
     const recordId = record === undefined ? NEVER : place + 1;
     const isThere = record !== undefined && record.state !== 'deleted';
     const isLive = record !== undefined && this.model.isLive(record);
-    // Of the same frame the model cannot say which comes first: one change a record and round.
+    // The model does not know the order within a frame, so it changes each record once in a round.
     if (record !== undefined && this.#touched.has(record)) return;
     if (record !== undefined) this.#touched.add(record);
     const call = op === 'updateMetadata' ? { op, id: recordId, metadata: Buffer.from('{}') } : { op, id: recordId };
@@ -153,7 +153,7 @@ class Run {
     await this.rig.shred(keyId);
   }
 
-  /** No write is under way. */
+  /** Call only when no write is running. */
   newRound(): void {
     this.#touched.clear();
     this.#shredding.clear();
@@ -161,8 +161,8 @@ class Run {
   }
 }
 
-describe('encrypted records beside a model', () => {
-  it('agree with it after every round of writes, after every restart, and with the verifier', async () => {
+describe('encrypted records, compared with a model', () => {
+  it('agree with it after every round of writes and every restart, and with the verifier', async () => {
     const random = seededRandom(testSeed());
     const rig = new EncryptedRig(IDS);
     const run = new Run(rig, random);

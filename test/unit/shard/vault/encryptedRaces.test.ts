@@ -1,4 +1,4 @@
-/** Inserts and shreds that meet, and shreds that are cut short: at every step of either. */
+/** Concurrent inserts and shreds, and interrupted shreds, at every step of either. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable, VouchError } from '../../../../shared/errors/errors.js';
@@ -9,7 +9,7 @@ const ID = 7;
 const OTHER = 8;
 const KEY = keyOf(1);
 
-/** What happens at each step of what a rig does: vault calls and the commits of a shred, before and after. */
+/** Calls `onStep` at each step of the rig: before and after vault calls and commits of a shred. */
 function onEveryStep(rig: EncryptedRig, onStep: () => Promise<void> | void): void {
   rig.vault.before = onStep;
   rig.vault.after = onStep;
@@ -17,7 +17,7 @@ function onEveryStep(rig: EncryptedRig, onStep: () => Promise<void> | void): voi
   rig.onMark = onStep;
 }
 
-/** Runs `meanwhile` once, when `work` has done `step` steps; false where it has fewer. */
+/** Runs `meanwhile` once, when `work` has done `step` steps. The returned function is false if `work` has fewer. */
 async function meeting(rig: EncryptedRig, step: number, work: Promise<unknown>[], meanwhile: () => Promise<unknown>) {
   let steps = 0;
   let met = false;
@@ -41,7 +41,10 @@ async function settled(work: Promise<unknown>): Promise<'done' | VouchError> {
   }
 }
 
-/** Of a key that is shredded: nothing is readable, nothing is counted, every log that has records under it says so. */
+/**
+ * Asserts that a shredded key leaves nothing readable or counted, and that every log with records under it contains the
+ * shred.
+ */
 async function expectShredded(rig: EncryptedRig, recordsOf: Readonly<Record<number, number>>): Promise<void> {
   const entry = rig.vault.peek(PROJECT, KEY);
   expect([entry?.status, entry?.wrapped, entry?.pendingIds]).to.deep.equal(['shredded', null, []]);
@@ -55,7 +58,7 @@ async function expectShredded(rig: EncryptedRig, recordsOf: Readonly<Record<numb
   }
 }
 
-describe('an insert and a shred that meet', () => {
+describe('an insert concurrent with a shred', () => {
   const rigs: EncryptedRig[] = [];
   const newRig = (): EncryptedRig => {
     const rig = new EncryptedRig([ID, OTHER]);
@@ -71,7 +74,7 @@ describe('an insert and a shred that meet', () => {
     ['of a key in use here', (rig: EncryptedRig) => rig.insert(ID, 'before', { keyId: KEY })],
     ['of a key in use elsewhere', (rig: EncryptedRig) => rig.insert(OTHER, 'before', { keyId: KEY })],
   ] as [string, (rig: EncryptedRig) => Promise<unknown>][]) {
-    it(`${what}: a shred at every step of the insert leaves nothing readable`, async () => {
+    it(`${what}: leaves nothing readable for a shred at any of its steps`, async () => {
       for (let step = 0; ; step++) {
         const rig = newRig();
         await prepare(rig);
@@ -91,7 +94,7 @@ describe('an insert and a shred that meet', () => {
       }
     });
 
-    it(`${what}: an insert at every step of the shred is lost or refused`, async () => {
+    it(`${what}: is lost or refused at any step of the shred`, async () => {
       for (let step = 0; ; step++) {
         const rig = newRig();
         await prepare(rig);
@@ -111,7 +114,7 @@ describe('an insert and a shred that meet', () => {
     });
   }
 
-  it('an insert whose commit is under way when the shred begins is lost with the rest', async () => {
+  it('is lost if its commit is running when the shred begins', async () => {
     const rig = newRig();
     await rig.insert(ID, 'before', { keyId: KEY });
     const held = gate();
@@ -125,7 +128,7 @@ describe('an insert and a shred that meet', () => {
     await expectShredded(rig, { [ID]: 2 });
   });
 
-  it('an insert whose outcome is not known lands before the shred or never', async () => {
+  it('with unknown outcome is stored before the shred or never', async () => {
     for (const fate of ['landed', 'lost', 'late'] as const) {
       const rig = newRig();
       await rig.insert(ID, 'before', { keyId: KEY });
@@ -148,7 +151,7 @@ describe('an insert and a shred that meet', () => {
   }
 });
 
-describe('a shred that is cut short', () => {
+describe('an interrupted shred', () => {
   const newRig = async (): Promise<EncryptedRig> => {
     const rig = new EncryptedRig([ID, OTHER]);
     await rig.insert(ID, 'one', { keyId: KEY });
@@ -157,7 +160,7 @@ describe('a shred that is cut short', () => {
     return rig;
   };
 
-  /** The coordinator dies at a step: nothing that it asks for after it happens. */
+  /** Makes the coordinator die at a step: every later call fails. */
   async function cutShort(rig: EncryptedRig, step: number): Promise<boolean> {
     let steps = 0;
     onEveryStep(rig, () => {
@@ -168,7 +171,7 @@ describe('a shred that is cut short', () => {
     return outcome !== 'done';
   }
 
-  it('is undone or complete after a restart, at whatever step, and complete once it is repeated', async () => {
+  it('is undone or complete after a restart, at any step, and complete after a repeat', async () => {
     let undone = 0;
     let completed = 0;
     for (let step = 0; ; step++) {
@@ -195,14 +198,14 @@ describe('a shred that is cut short', () => {
     expect(completed).to.be.at.least(4);
   });
 
-  it('is finished by the shard that begins to serve the collection, with one commit', async () => {
+  it('is finished by the shard that starts to serve the collection, with one commit', async () => {
     const rig = await newRig();
     rig.onCommit = (_, id) => {
       if (id === OTHER) throw unavailable('its shard does not answer');
     };
     await expectCode(rig.shred(KEY), 'unavailable');
     expect(rig.vault.peek(PROJECT, KEY)?.pendingIds).to.deep.equal([OTHER]);
-    // No key, so no plaintext, whatever the log says yet.
+    // No payload is readable without a key, although the log has no shred event yet.
     await expectCode(rig.payload(OTHER, 1), 'record_shredded');
     await Promise.all([rig.sweep(), rig.sweep()]);
     await rig.sweep();
@@ -211,7 +214,7 @@ describe('a shred that is cut short', () => {
     await rig.stop();
   });
 
-  it('is finished beside damage in the vault, which closes what depends on it and nothing else', async () => {
+  it('is finished in spite of vault damage, which quarantines only collections that depend on it', async () => {
     const rig = await newRig();
     rig.onCommit = () => {
       throw unavailable('no shard answers');
@@ -223,8 +226,8 @@ describe('a shred that is cut short', () => {
     await expectCode(rig.payload(OTHER, 2), 'internal_error');
     await expectCode(rig.payload(ID, 1), 'record_shredded');
     expect(await rig.collection(ID).records()).to.equal(1);
-    expect(rig.context.damages.reported()).to.have.length(1);
-    // Once it is mended all is as it was.
+    expect(rig.context.damages.told()).to.have.length(1);
+    // After the repair everything is as before.
     rig.vault.damaged.clear();
     await rig.restart();
     await rig.sweep();
@@ -233,7 +236,7 @@ describe('a shred that is cut short', () => {
     await rig.stop();
   });
 
-  it('leaves no mark behind, but for ten minutes where it died before it began', async () => {
+  it('leaves a mark for ten minutes if it died before it began, and otherwise none', async () => {
     const rig = await newRig();
     await rig.shred(KEY);
     expect(await rig.marked()).to.equal(0);
@@ -251,7 +254,7 @@ describe('a shred that is cut short', () => {
     await rig.stop();
   });
 
-  it('is finished although a collection was deleted since', async () => {
+  it('is finished although a collection was deleted meanwhile', async () => {
     const rig = await newRig();
     const stored = (await rig.vault.get(PROJECT, KEY))!;
     await rig.vault.replace(stored, { ...stored.entry, collectionIds: [ID, 99, OTHER] });

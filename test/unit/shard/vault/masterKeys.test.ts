@@ -1,4 +1,4 @@
-/** The master key file, and data keys under the master key. */
+/** The master key file, and data keys wrapped under the master key. */
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ describe('the master key file', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const keys = (): MasterKeys => new MasterKeys(path, systemEntropy);
 
-  it('is made once, whoever asks first, for its owner’s eyes alone', async () => {
+  it('is made once for concurrent callers, readable by its owner only', async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, () => keys().newestOrFirst()));
     expect(new Set(ids).size).to.equal(1);
     expect(ids[0]).to.match(/^[0-9a-f]{16}$/);
@@ -44,13 +44,13 @@ describe('the master key file', () => {
     expect(await keys().newestOrFirst()).to.equal(ids[0]);
   });
 
-  it('names a key without telling it', async () => {
+  it('gives a key an id that does not reveal it', async () => {
     const key = freshKey();
     expect(masterKeyOf(key.bytes).id).to.equal(key.id);
     expect(Buffer.from(key.bytes).toString('hex')).not.to.contain(key.id);
   });
 
-  it('holds the newest key first, and the one before while there is one', async () => {
+  it('contains the newest key first, and the previous one during a rotation', async () => {
     const [old, fresh] = [freshKey(), freshKey()];
     await createMasterKeyFile(path, old);
     await replaceMasterKeyFile(path, [fresh, old]);
@@ -62,7 +62,7 @@ describe('the master key file', () => {
     expect((await stat(path)).mode & 0o777).to.equal(0o600);
   });
 
-  it('is refused where others can read it, and the refusal says what to do', async () => {
+  it('is refused with advice if others can read it', async () => {
     await keys().newestOrFirst();
     for (const mode of [0o640, 0o604, 0o620, 0o601]) {
       await chmod(path, mode);
@@ -73,7 +73,7 @@ describe('the master key file', () => {
     await keys().newestOrFirst();
   });
 
-  it('is refused whichever bit of it is flipped, and whatever is missing of it or follows it', async () => {
+  it('is refused with any bit flipped, and truncated or extended', async () => {
     await createMasterKeyFile(path, freshKey());
     await replaceMasterKeyFile(path, [freshKey(), freshKey()]);
     const whole = await readFile(path);
@@ -93,7 +93,7 @@ describe('the master key file', () => {
     }
   });
 
-  it('is never made anew over what cannot be read', async () => {
+  it('is never replaced by a new one if it cannot be read', async () => {
     await createMasterKeyFile(path, freshKey());
     await writeFile(path, 'something else');
     await rejection(keys().newestOrFirst());
@@ -102,7 +102,7 @@ describe('the master key file', () => {
     expect((await rejection(inTheWay.newestOrFirst())).message).to.contain(folder);
   });
 
-  it('is read again when a key is asked for that is not known', async () => {
+  it('is read again for an unknown key id', async () => {
     const held = keys();
     const old = await held.newestOrFirst();
     const fresh = freshKey();
@@ -145,13 +145,13 @@ describe('a wrapped data key', () => {
     expect(Buffer.from(wrapped).includes(Buffer.from(dataKey))).to.equal(false);
   });
 
-  it('is another each time', () => {
+  it('differs each time', () => {
     const again = wrapKey(master, dataKey, NAME, systemEntropy);
     expect(Buffer.from(again).equals(wrapped)).to.equal(false);
     expect(Buffer.from(unwrapKey(master, again, NAME)).equals(dataKey)).to.equal(true);
   });
 
-  it('opens to no other master key, project or key id', async () => {
+  it('opens under no other master key, project or key id', async () => {
     const refused = (key: typeof master, name: EntryName) =>
       expectCode((async () => unwrapKey(key, wrapped, name))(), 'internal_error');
     await refused(other, NAME);
@@ -162,7 +162,7 @@ describe('a wrapped data key', () => {
     expect(error.message).to.contain(`f${KEY_ID.slice(1)}`);
   });
 
-  it('opens with no bit of it flipped, and with nothing of it missing', async () => {
+  it('does not open with a bit flipped, truncated or extended', async () => {
     const refused = (bytes: Uint8Array) => expectCode((async () => unwrapKey(master, bytes, NAME))(), 'internal_error');
     for (let at = 0; at < wrapped.length; at++) await refused(flipped(wrapped, at));
     for (let length = 0; length < wrapped.length; length++) await refused(wrapped.subarray(0, length));
@@ -174,7 +174,7 @@ describe('a payload under a data key', () => {
   const dataKey = systemEntropy(32);
   const aad = Buffer.from('collection 1');
 
-  it('comes back as it was, of any length', () => {
+  it('is decrypted unchanged, at any length', () => {
     for (const length of [0, 1, 15, 16, 17, 65_536]) {
       const plaintext = Buffer.from(systemEntropy(length));
       const sealed = encrypt(plaintext, dataKey, aad, systemEntropy);
@@ -184,7 +184,7 @@ describe('a payload under a data key', () => {
     }
   });
 
-  it('has a nonce of its own each time', () => {
+  it('has a different nonce each time', () => {
     const sealed = Array.from({ length: 1_000 }, () => encrypt(aad, dataKey, aad, systemEntropy));
     expect(new Set(sealed.map(({ nonce }) => Buffer.from(nonce).toString('hex'))).size).to.equal(1_000);
   });

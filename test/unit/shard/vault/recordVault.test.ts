@@ -1,4 +1,4 @@
-/** What a shred does to an insert that is under way: `encryptedRaces.test.ts` has every order of their steps. */
+/** A shred during an insert; `encryptedRaces.test.ts` has every order of their steps. */
 
 import type { DataKeys } from '../../../../shard/vault/dataKeys.js';
 import { RecordVault } from '../../../../shard/vault/recordVault.js';
@@ -12,7 +12,7 @@ const KEY_ID = 'ab'.repeat(16);
 const TARGET = { project: 'p', collectionId: 1, genesisId: 1 };
 
 describe('the vault of a collection', () => {
-  it('refuses an insert under a key that is shredded between the reading of its entry and its use', async () => {
+  it('refuses an insert whose key is shredded between the read of its entry and its use', async () => {
     const store = new MemoryVault();
     await store.create('p', KEY_ID, active(freshSecret(), 1));
     const keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'> = {
