@@ -1,4 +1,4 @@
-/** Making a failing cluster smaller, with runs that are made up. */
+/** The shrinking of a failing cluster, with hand-made runs. */
 import { expect } from 'chai';
 import type { RunOrder } from '../../../simulate/child.js';
 import type { ChildResult } from '../../../simulate/children.js';
@@ -8,7 +8,7 @@ const PLANNED = 12;
 const EVERY_MS = 5_000;
 const DURATION_MS = 60_000;
 
-/** Fails alike where all of these faults are carried out, and in another way where one is. */
+/** Runs that fail alike if all `needed` faults are carried out, and differently if only some are. */
 const failingWith = (needed: readonly number[]) => {
   const orders: RunOrder[] = [];
   const run = async (order: RunOrder): Promise<ChildResult> => {
@@ -28,8 +28,8 @@ const failingWith = (needed: readonly number[]) => {
 
 const quiet = (): void => undefined;
 
-describe('a failing cluster, made smaller', () => {
-  it('keeps the faults that it needs, and the seconds until the last one', async () => {
+describe('the shrinking of a failing cluster', () => {
+  it('keeps the faults that the failure needs, and the seconds until the last one', async () => {
     const { run } = failingWith([2, 7]);
     const { order, result, faults } = await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet);
     expect(faults).to.deep.equal([2, 7]);
@@ -38,20 +38,20 @@ describe('a failing cluster, made smaller', () => {
     expect(await run(order)).to.deep.equal(result);
   });
 
-  it('keeps no fault where it fails without any', async () => {
+  it('keeps no fault if the cluster fails without any', async () => {
     const { run } = failingWith([]);
     const { faults } = await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet);
     expect(faults).to.deep.equal([]);
   });
 
-  it('goes on from the faults that were left out before', async () => {
+  it('continues from the faults that were left out before', async () => {
     const { orders, run } = failingWith([7]);
     const { faults } = await shrink({ seed: 5, durationMs: DURATION_MS, without: [0, 1] }, run, quiet);
     expect(faults).to.deep.equal([7]);
     expect(orders.every(({ without }) => without?.includes(0) && without.includes(1))).to.equal(true);
   });
 
-  it('is refused where nothing fails', async () => {
+  it('fails for a seed whose cluster does not fail', async () => {
     const { run } = failingWith([99]);
     let refusal = '';
     await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet).catch((error: Error) => {

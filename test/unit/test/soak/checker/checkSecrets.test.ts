@@ -1,8 +1,8 @@
 /** The history checker on encrypted records and the life of their keys. */
 import { expect } from 'chai';
-import { checkHistory } from '../../soak/checker/check.js';
-import type { LoggedEvent } from '../../soak/checker/log.js';
-import type { Outcome } from '../../soak/history/asked.js';
+import { checkHistory } from '../../../../soak/checker/check.js';
+import type { LoggedEvent } from '../../../../soak/checker/log.js';
+import type { Outcome } from '../../../../soak/history/asked.js';
 import {
   type GetSecretCall,
   type InsertSecretCall,
@@ -10,9 +10,9 @@ import {
   plaintextOf,
   type Secret,
   type ShredCall,
-} from '../../soak/history/secrets.js';
-import type { Call } from '../../soak/history.js';
-import { ABSENT, asked, logOf, ok, type Times, UNKNOWN } from '../../support/rigs/handMadeHistory.js';
+} from '../../../../soak/history/secrets.js';
+import type { Call } from '../../../../soak/history.js';
+import { ABSENT, asked, logOf, ok, type Times, UNKNOWN } from '../../../../support/rigs/handMadeHistory.js';
 
 const KEY = 'aa'.repeat(16);
 const SHREDDED = { kind: 'shredded' } as const;
@@ -48,7 +48,7 @@ const status = (times: Times, told: string, via = 'c2'): KeyStatusCall => ({
   ...{ collection: '*', via, keyId: KEY, outcome: ok({ status: told }) },
 });
 
-/** 1, 2: two secrets under the key; 3: the second is deleted softly; 4: the key is shredded. */
+/** 1, 2: two secrets under the key; 3: soft deletion of the second; 4: the shred of the key. */
 const EVENTS: readonly LoggedEvent[] = [
   eventOf(1, secretOf(1)),
   eventOf(2, secretOf(2)),
@@ -67,7 +67,7 @@ const wrong = (calls: readonly Call[], events = EVENTS): Record<string, number> 
 const withReads = (...reads: readonly Call[]): Call[] => [...WRITES, SHRED, ...reads];
 
 describe('the history checker, on encrypted records', () => {
-  it('accepts what may be told before, during and after a shred', () => {
+  it('accepts answers that are possible before, during and after a shred', () => {
     const calls = withReads(
       read([16, 19], 1, shown(1)),
       read([36, 39], 2, ABSENT),
@@ -85,9 +85,9 @@ describe('the history checker, on encrypted records', () => {
     expect(wrong([...WRITES, shred([40, 45], UNKNOWN), read([50, 55], 1, shown(1))], undone)).to.deep.equal({});
   });
 
-  it('finds a payload that is shown after the shred was answered, or was seen', () => {
+  it('reports a payload that is shown after the shred was answered or seen', () => {
     expect(wrong(withReads(read([50, 55], 1, shown(1))))).to.include({ 'shredded key alive': 1 });
-    // Nobody was told that the shred is done, but one read has shown it; the logs do not know it yet.
+    // The shred is not answered, but one read has shown it; the logs do not contain it yet.
     const open = [...WRITES, shred([40, 1_000], UNKNOWN), read([50, 55], 1, SHREDDED)];
     const undone = EVENTS.slice(0, 3);
     expect(wrong(open, undone)).to.deep.equal({});
@@ -99,13 +99,13 @@ describe('the history checker, on encrypted records', () => {
     ).to.deep.equal({ 'shredded key alive': 1 });
   });
 
-  it('finds a key that comes back, and an insert under it', () => {
+  it('reports a shredded key that is active again, and an insert under it', () => {
     expect(wrong(withReads(status([50, 55], 'active')))).to.deep.equal({ 'shredded key alive': 1 });
     const late = [eventOf(1, secretOf(1)), eventOf(2, secretOf(2)), ...EVENTS.slice(2), eventOf(3, secretOf(3))];
     expect(wrong(withReads(inserted([50, 55], 3, 3)), late)).to.deep.equal({ 'shredded key alive': 1 });
   });
 
-  it('lets an insert from before the shred be repeated after it', () => {
+  it('accepts a repeat, after the shred, of an insert from before it', () => {
     const secret = { ...secretOf(1), requestId: '01'.repeat(16) };
     const first = { ...inserted([10, 15], 1, 1), secret };
     const events = [eventOf(1, secret), ...EVENTS.slice(1)];
@@ -113,19 +113,19 @@ describe('the history checker, on encrypted records', () => {
     expect(wrong(calls, events)).to.deep.equal({});
   });
 
-  it('finds a shred that nobody asked for, and one that is not in the log', () => {
+  it('reports a shred that no client requested, and one that is not in the log', () => {
     expect(wrong([...WRITES, shred([40, 45]), read([26, 29], 1, SHREDDED)])).to.deep.equal({ 'wrong answer': 1 });
     expect(wrong(withReads(), EVENTS.slice(0, 3))).to.deep.equal({ 'lost write': 1 });
     expect(wrong(WRITES)).to.deep.equal({ 'event nobody wrote': 1 });
   });
 
-  it('finds another plaintext, and a record that is shown after its deletion', () => {
+  it('reports another plaintext, and a record that is shown after its deletion', () => {
     expect(wrong(withReads(read([26, 29], 1, shown(2))))).to.deep.equal({ 'wrong answer': 1 });
     expect(wrong(withReads(read([36, 39], 2, shown(2))))).to.deep.equal({ 'stale read': 1 });
     expect(wrong(withReads(read([50, 55], 1, ABSENT))), 'it is there, and lost').to.deep.equal({ 'stale read': 1 });
   });
 
-  it('finds a lost and a doubled insert', () => {
+  it('reports a lost and a doubled insert', () => {
     expect(wrong([...withReads(), inserted([26, 29], 7, 3)])).to.deep.equal({ 'lost write': 1 });
     expect(wrong(withReads(), [...EVENTS, eventOf(3, secretOf(2))])).to.include({ 'doubled write': 1 });
   });

@@ -1,10 +1,10 @@
-/** The history checker on a graph: a right history of one, and one wrong in each way that it is to find. */
+/** The history checker on a graph: a right history, and one with each kind of violation. */
 import { expect } from 'chai';
-import { checkHistory } from '../../soak/checker/check.js';
-import type { CollectionLog, LoggedEvent } from '../../soak/checker/log.js';
-import type { AddEdgeCall, AddNodeCall, UnlinkCall } from '../../soak/history/graph.js';
-import type { RemoveCall } from '../../soak/history/records.js';
-import type { Call } from '../../soak/history.js';
+import { checkHistory } from '../../../../soak/checker/check.js';
+import type { CollectionLog, LoggedEvent } from '../../../../soak/checker/log.js';
+import type { AddEdgeCall, AddNodeCall, UnlinkCall } from '../../../../soak/history/graph.js';
+import type { RemoveCall } from '../../../../soak/history/records.js';
+import type { Call } from '../../../../soak/history.js';
 import {
   A,
   ABSENT,
@@ -15,9 +15,12 @@ import {
   ok,
   type Times,
   UNKNOWN,
-} from '../../support/rigs/handMadeHistory.js';
+} from '../../../../support/rigs/handMadeHistory.js';
 
-/** 1: record 1; 2: node 1 of it; 3, 4: nodes 2, 3; 5, 6: edges 1 → 2 → 3; 7: edge 2 goes; 8: the record goes, and with it node 1. */
+/**
+ * 1: record 1; 2: node 1 of record 1; 3, 4: nodes 2, 3; 5, 6: edges 1 → 2 → 3; 7: deletion of edge 2; 8: deletion of
+ * the record and of node 1.
+ */
 const EVENTS: readonly LoggedEvent[] = [
   insertEvent(1, A),
   { type: 'addNode', nodeId: 1, recordId: 1, kind: 0 },
@@ -42,7 +45,7 @@ const edge = (edgeId: number, from: number, to: number, kind: number, sequence: 
   ...{ from, to, kind },
   outcome: ok({ edgeId, sequence }),
 });
-/** The call behind event s is under way from 10s to 10s + 5. */
+/** The call of event s runs from 10s to 10s + 5. */
 const timesOf = (sequence: number): Times => [10 * sequence, 10 * sequence + 5];
 
 const WRITES = {
@@ -92,7 +95,7 @@ const nodeAt = (times: Times, id: number, told: (typeof NODES)[number] | undefin
 });
 
 describe('the history checker, on a graph', () => {
-  it('accepts what was true at each time', () => {
+  it('accepts answers that were true at their time', () => {
     const calls = withReads(
       subgraph([66, 69], 1, 1, NODES.slice(0, 2), EDGES.slice(0, 1)),
       subgraph([66, 69], 1, 2, NODES, EDGES),
@@ -111,7 +114,7 @@ describe('the history checker, on a graph', () => {
     expect(wrong(open), 'a write of unknown outcome').to.deep.equal({});
   });
 
-  it('finds what is stale, after a cascade too', () => {
+  it('reports stale answers, also after a cascading deletion', () => {
     const stale = [
       nodeAt([90, 95], 1, NODES[0]),
       edgesOf([90, 95], 1, EDGES.slice(0, 1)),
@@ -123,7 +126,7 @@ describe('the history checker, on a graph', () => {
     expect(wrong(withReads(stale[3]!)), 'it was there').to.have.all.keys('stale read');
   });
 
-  it('finds a wrong node, a wrong edge and a wrong walk', () => {
+  it('reports a wrong node, a wrong edge and a wrong traversal', () => {
     for (const call of [
       nodeAt([66, 69], 2, { ...NODES[1]!, kind: 5 }),
       edgesOf([66, 69], 2, [{ ...EDGES[1]!, to: 1 }]),
@@ -133,7 +136,7 @@ describe('the history checker, on a graph', () => {
       expect(wrong(withReads(call)), JSON.stringify(call)).to.deep.equal({ 'wrong answer': 1 });
   });
 
-  it('finds a lost, a doubled and a refused write', () => {
+  it('reports a lost, a doubled and a refused write', () => {
     const lost = { ...WRITES.second, kind: 6, outcome: ok({ nodeId: 4, sequence: 9 }) };
     expect(wrong([...withReads(), lost])).to.deep.equal({ 'lost write': 1 });
     const doubled = logOf([...EVENTS, { type: 'addNode', nodeId: 4, recordId: null, kind: 1 }]);

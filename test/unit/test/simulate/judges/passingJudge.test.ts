@@ -1,7 +1,7 @@
-/** What is judged of collections that come and go, with calls that are made up. */
+/** The judge of collections that are created and dropped, with hand-made calls. */
 import { expect } from 'chai';
-import { judgePassing } from '../../../simulate/judges/passingJudge.js';
-import type { PassingCall, PassingOutcome, PassingWanted } from '../../../simulate/passing/passingCalls.js';
+import { judgePassing } from '../../../../simulate/judges/passingJudge.js';
+import type { PassingCall, PassingOutcome, PassingWanted } from '../../../../simulate/passing/passingCalls.js';
 
 const RULES = { collectionsMax: 2, coordinators: 2, staleMs: 1_000 };
 const UNKNOWN: PassingOutcome = { kind: 'unknown', why: 'no answer' };
@@ -29,24 +29,24 @@ const list = (startMs: number, endMs: number, ...collections: { name: string; id
 const full = (name: string, startMs: number, endMs: number): PassingCall =>
   call(startMs, endMs, { op: 'create', name }, { kind: 'full' });
 
-/** The first lines of what is found. */
+/** First line of each finding. */
 const found = (...calls: PassingCall[]): string[] => judgePassing(calls, RULES).map((text) => text.split('\n')[0]!);
 
 describe('the judge of collections that come and go', () => {
-  it('finds nothing where all is as it was told, and nothing in what may be either way', () => {
+  it('accepts a right history, and either outcome where a call overlaps or its outcome is unknown', () => {
     expect(
       found(
         create('a', 0, 1, 1),
         create('a', 2, 3, 1, false),
         insert('a', 4, 5, 1),
         search('a', 6, 7, 1),
-        // Its end is not known: from here on both may be.
+        // The outcome is unknown: from here on the collection may exist or not.
         remove('a', 8, 9, UNKNOWN),
         search('a', 10, 11, 1),
         call(12, 13, { op: 'search', name: 'a' }, ABSENT),
         create('a', 14, 15, 2),
         remove('a', 16, 20),
-        // At the same time as the deletion.
+        // Concurrent with the deletion.
         search('a', 17, 18),
         call(17, 18, { op: 'search', name: 'a' }, ABSENT),
         call(21, 22, { op: 'search', name: 'a' }, ABSENT),
@@ -57,7 +57,7 @@ describe('the judge of collections that come and go', () => {
     ).to.deep.equal([]);
   });
 
-  it('finds a collection that is told to be there after its deletion', () => {
+  it('reports a collection that an answer shows after its deletion', () => {
     const gone = [create('a', 0, 1, 1), remove('a', 2, 3)];
     expect(found(...gone, create('a', 4, 5, 1, false))).to.deep.equal(['collection 1 is answered, and is gone']);
     expect(found(...gone, insert('a', 4, 5, 1))).to.deep.equal(['insert of a, which is gone']);
@@ -68,7 +68,7 @@ describe('the judge of collections that come and go', () => {
     ]);
   });
 
-  it('takes a deletion that finds nothing for the end of all that was there before', () => {
+  it('treats a deletion that finds nothing as the end of every earlier collection of that name', () => {
     const made = [create('a', 0, 1, 1), insert('a', 2, 3, 1), remove('a', 4, 5, UNKNOWN)];
     expect(found(...made, search('a', 6, 7, 1))).to.deep.equal([]);
     expect(found(...made, remove('a', 6, 8, ABSENT), search('a', 7, 9, 1))).to.deep.equal([]);
@@ -78,7 +78,7 @@ describe('the judge of collections that come and go', () => {
     ]);
   });
 
-  it('finds one that is lost, or made a second time', () => {
+  it('reports a collection that is lost or created a second time', () => {
     const made = create('a', 0, 1, 1);
     expect(found(made, call(2, 3, { op: 'search', name: 'a' }, ABSENT))).to.deep.equal(['a is lost']);
     expect(found(made, insert('a', 2, 3, 1, ABSENT))).to.deep.equal(['a is lost']);
@@ -86,7 +86,7 @@ describe('the judge of collections that come and go', () => {
     expect(found(made, list(2_000, 2_001))).to.deep.equal(['collection 1 is not listed']);
   });
 
-  it('finds records that are lost, doubled, or of another collection', () => {
+  it('reports records that are lost, doubled or of another collection', () => {
     const made = [create('a', 0, 1, 1), insert('a', 2, 3, 1)];
     expect(found(...made, search('a', 4, 5))).to.deep.equal(['record 1 is lost']);
     expect(found(...made, search('a', 4, 5, 1, 1))).to.deep.equal(['a record is found twice']);
@@ -102,7 +102,7 @@ describe('the judge of collections that come and go', () => {
     );
   });
 
-  it('finds more collections than there may be, and a refusal without reason', () => {
+  it('reports collections above the limit, and a refusal below it', () => {
     const three = [create('a', 0, 1, 1), create('b', 0, 1, 2), create('c', 0, 1, 3)];
     expect(found(...three), 'two coordinators at the same moment').to.deep.equal([]);
     expect(found(...three, create('d', 2, 3, 4))).to.deep.equal(['the project has 4 collections']);
@@ -117,7 +117,7 @@ describe('the judge of collections that come and go', () => {
     ]);
   });
 
-  it('finds any other answer', () => {
+  it('reports any other answer', () => {
     const wrong: PassingOutcome = { kind: 'unexpected', why: '500 internal_error: it failed' };
     expect(found(insert('a', 0, 1, 1, wrong))).to.deep.equal(['unexpected answer: 500 internal_error: it failed']);
   });

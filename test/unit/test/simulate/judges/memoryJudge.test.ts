@@ -1,16 +1,16 @@
-/** What is judged of the memory of vectors in a world. */
+/** The judge of vector memory in a simulated world. */
 import { expect } from 'chai';
-import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
-import { allocateScratch, freeScratch, VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
-import { Findings } from '../../../simulate/judges/findings.js';
-import { judgeMemory } from '../../../simulate/judges/memoryJudge.js';
-import { World } from '../../../simulate/world/world.js';
+import { VectorBlocks } from '../../../../../shard/kernel/vectorBlocks.js';
+import { allocateScratch, freeScratch, VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import { Findings } from '../../../../simulate/judges/findings.js';
+import { judgeMemory } from '../../../../simulate/judges/memoryJudge.js';
+import { World } from '../../../../simulate/world/world.js';
 
 const DIMENSION = 4;
 const ROWS = 8;
 const VECTOR_BYTES = 4 * DIMENSION;
 
-/** What is found when `work` is done with rows of which each is live. */
+/** Findings after `work` on rows that are all live. */
 async function foundBy(work: (vectors: VectorBlocks, memory: VectorMemory) => unknown): Promise<readonly string[]> {
   const world = new World(1);
   const findings = new Findings(world);
@@ -33,7 +33,7 @@ function insert(vectors: VectorBlocks, id: number): void {
 }
 
 describe('the judge of memory', () => {
-  it('finds nothing where slots and blocks wait for the searches', async () => {
+  it('reports nothing if slots and blocks are freed after the scans that may read them', async () => {
     const found = await foundBy((vectors) => {
       const scan = vectors.beginScan();
       vectors.release(2);
@@ -47,7 +47,7 @@ describe('the judge of memory', () => {
     expect(found).to.deep.equal([]);
   });
 
-  it('finds a row that is erased under a scan', async () => {
+  it('reports a row that is erased under a scan', async () => {
     const found = await foundBy((vectors) => {
       vectors.beginScan();
       vectors.blocks[0]!.erase(2);
@@ -55,7 +55,7 @@ describe('the judge of memory', () => {
     expect(found).to.deep.equal(['judged wrong: world changes the row of record 3, which a scan may read']);
   });
 
-  it('finds a block that is freed under a scan', async () => {
+  it('reports a block that is freed under a scan', async () => {
     const found = await foundBy((vectors, memory) => {
       vectors.beginScan();
       memory.freeBlock(vectors.blocks[0]!.region);
@@ -63,7 +63,7 @@ describe('the judge of memory', () => {
     expect(found).to.deep.equal(['judged wrong: world frees rows that a scan may read']);
   });
 
-  it('finds memory that is freed twice, and poisons it', async () => {
+  it('reports memory that is freed twice, and poisons freed memory', async () => {
     const found = await foundBy((vectors) => {
       const scratch = allocateScratch(vectors.blocks[0]!.region.arena, 128);
       freeScratch(scratch);

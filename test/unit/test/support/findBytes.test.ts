@@ -1,10 +1,10 @@
-/** The search that the erasure tests rely on: it must find what is there, or they prove nothing. */
+/** The search for secrets that the erasure tests rely on: it must find what is there, or they prove nothing. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findBytes } from '../../support/findBytes.js';
-import { seededRandom, testSeed } from '../../support/model/random.js';
+import { findBytes } from '../../../support/findBytes.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('the search for secrets in files', () => {
   let folder: string;
@@ -13,7 +13,7 @@ describe('the search for secrets in files', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('finds a secret in every form, at every place of a base64 text, below every folder', async () => {
+  it('finds a secret in every form, at every offset of a base64 text, below every folder', async () => {
     const { int } = seededRandom(testSeed());
     const noise = (length: number): Buffer => Buffer.from(Array.from({ length }, () => int(256)));
     const secret = noise(32);
@@ -39,7 +39,7 @@ describe('the search for secrets in files', () => {
     expect(texts.size).to.equal(24);
   });
 
-  it('finds it once, across the pieces that a large file is read in', async () => {
+  it('finds a secret once if it crosses the boundary between two reads of a large file', async () => {
     const secret = Buffer.from('a secret of some length');
     for (const offset of [2 ** 20 - 1, 2 ** 20 - 10, 2 ** 20, 2 ** 21 - secret.length, 2 ** 21 + 5]) {
       const bytes = Buffer.alloc(2 ** 21 + 100);

@@ -1,17 +1,17 @@
-/** What is judged of the log of the service, with entries and checkpoints that are made up. */
+/** The judge of the service log, with hand-made entries and checkpoints. */
 import { expect } from 'chai';
-import { encodeFrame } from '../../../../coordinator/serviceLog/frame.js';
-import { BUCKETS } from '../../../../shared/bucket/buckets.js';
-import { SERVICE_LOG_SUBJECT } from '../../../../shared/transport/subjects.js';
-import { Frontier, leafHash } from '../../../../verifier/tlog/merkle.js';
-import { formatNote } from '../../../../verifier/tlog/note.js';
-import { treeHeadText } from '../../../../verifier/tlog/treeHead.js';
-import { Findings } from '../../../simulate/judges/findings.js';
-import type { LogsJudge } from '../../../simulate/judges/logsJudge.js';
-import { ServiceLogJudge } from '../../../simulate/judges/serviceLogJudge.js';
-import { World } from '../../../simulate/world/world.js';
+import { encodeFrame } from '../../../../../coordinator/serviceLog/frame.js';
+import { BUCKETS } from '../../../../../shared/bucket/buckets.js';
+import { SERVICE_LOG_SUBJECT } from '../../../../../shared/transport/subjects.js';
+import { Frontier, leafHash } from '../../../../../verifier/tlog/merkle.js';
+import { formatNote } from '../../../../../verifier/tlog/note.js';
+import { treeHeadText } from '../../../../../verifier/tlog/treeHead.js';
+import { Findings } from '../../../../simulate/judges/findings.js';
+import type { LogsJudge } from '../../../../simulate/judges/logsJudge.js';
+import { ServiceLogJudge } from '../../../../simulate/judges/serviceLogJudge.js';
+import { World } from '../../../../simulate/world/world.js';
 
-/** A census of one collection. */
+/** Census entry of one collection. */
 const census = (timeMs: number): Uint8Array => {
   const bytes = Buffer.alloc(24);
   bytes.write('VLE1', 'latin1');
@@ -45,18 +45,18 @@ describe('the judge of the service log', () => {
     judge.stored(`$KV.${BUCKETS.serviceLog}.newest`, Buffer.from(JSON.stringify({ size, note })));
   }
 
-  it('finds nothing where checkpoints are those of the log', () => {
+  it('reports nothing if the checkpoints match the log', () => {
     append(0);
     append(1);
     publish(2);
-    // It is superseded.
+    // A superseded entry.
     append(1);
     append(2);
     publish(3);
     expect(findings.all).to.deep.equal([]);
   });
 
-  it('knows what the log holds, and what it held before it lost it', () => {
+  it('knows the present log, and the log before a loss', () => {
     append(0);
     append(1);
     const holds = (size: number, root = rootOf(size)): boolean => judge.holds({ size, root });
@@ -67,14 +67,14 @@ describe('the judge of the service log', () => {
     expect([holds(1), holds(2)]).to.deep.equal([true, false]);
   });
 
-  it('finds a checkpoint of entries that are not there, and one with another root', () => {
+  it('reports a checkpoint beyond the log, and one with another root', () => {
     append(0);
     publish(2);
     publish(2, rootOf(1));
     expect(findings.all).to.have.length(2);
   });
 
-  it('finds an entry that is appended, and a checkpoint that is signed, to a log that has lost some', () => {
+  it('reports an append and a checkpoint after the log has lost entries', () => {
     append(0);
     append(1);
     publish(2);

@@ -1,13 +1,13 @@
-/** What is judged of the quotas of a project, with frames that are made up. */
+/** The judge of a project's quotas, with hand-made frames. */
 import { expect } from 'chai';
-import type { CollectionState } from '../../../../shard/state/collectionState.js';
-import type { Event } from '../../../../shared/log/event.js';
-import type { Frame } from '../../../../shared/log/frame.js';
-import { NOTHING_HELD } from '../../../../shared/model/quotas.js';
-import { Findings } from '../../../simulate/judges/findings.js';
-import { QuotaJudge, quotaJudgeOf } from '../../../simulate/judges/quotaJudge.js';
-import { World } from '../../../simulate/world/world.js';
-import type { Call } from '../../../soak/history.js';
+import type { CollectionState } from '../../../../../shard/state/collectionState.js';
+import type { Event } from '../../../../../shared/log/event.js';
+import type { Frame } from '../../../../../shared/log/frame.js';
+import { NOTHING_HELD } from '../../../../../shared/model/quotas.js';
+import { Findings } from '../../../../simulate/judges/findings.js';
+import { QuotaJudge, quotaJudgeOf } from '../../../../simulate/judges/quotaJudge.js';
+import { World } from '../../../../simulate/world/world.js';
+import type { Call } from '../../../../soak/history.js';
 
 const LIMITS = { records: 10, bytes: 1_000 };
 const FRAME_BYTES = 100;
@@ -46,12 +46,12 @@ describe('the judge of quotas', () => {
     judge = new QuotaJudge(findings, LIMITS);
   });
 
-  it('is there where a service has quotas of its own', () => {
+  it('exists only in a world whose service has quotas', () => {
     expect(quotaJudgeOf(findings, {})).to.equal(undefined);
     expect(quotaJudgeOf(findings, { VOUCH_MAX_RECORDS: '10' })).to.be.instanceOf(QuotaJudge);
   });
 
-  it('finds collections that pass the quota of records together', () => {
+  it('reports collections that exceed the quota of records together', () => {
     judge.applied(1, frameOf({ sequence: 6, records: 6, logBytes: 100 }), state);
     judge.applied(2, frameOf({ sequence: 4, records: 4, logBytes: 100 }), state);
     expect(findings.all).to.deep.equal([]);
@@ -59,14 +59,14 @@ describe('the judge of quotas', () => {
     expect(findings.all).to.deep.equal(['judged wrong: the project uses 11 of 10 records']);
   });
 
-  it('counts each frame once, whoever applies it', () => {
+  it('counts each frame once, for any number of replicas that apply it', () => {
     judge.applied(1, frameOf({ sequence: 6, records: 6, logBytes: 600 }), state);
     judge.applied(1, frameOf({ sequence: 7, records: 2, logBytes: 700 }), state);
     judge.applied(1, frameOf({ sequence: 6, records: 20, logBytes: 600 }), state);
     expect(findings.all).to.deep.equal([]);
   });
 
-  it('lets deletions pass the quota of bytes, and nothing else', () => {
+  it('lets only deletions exceed the quota of bytes', () => {
     judge.applied(1, frameOf({ sequence: 1, records: 1, logBytes: 950 }), state);
     judge.applied(1, frameOf({ sequence: 2, records: 0, logBytes: 1_050, type: 'delete' }), state);
     expect(findings.all).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe('the judge of quotas', () => {
     expect(findings.all).to.deep.equal(['judged wrong: the project uses 1050 of 1000 bytes']);
   });
 
-  it('takes a refusal near the bound for an answer, and finds one far from it', () => {
+  it('accepts a refusal near the limit and reports one far below it', () => {
     judge.applied(1, frameOf({ sequence: 4, records: 4, logBytes: 100 }), state);
     expect(judge.judged([refused('records', 3)])[0]!.outcome.kind).to.equal('busy');
     expect(findings.all).to.deep.equal([]);

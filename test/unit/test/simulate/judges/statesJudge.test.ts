@@ -1,25 +1,25 @@
-/** Replicas of one log in a world: those that are equal, and one that is not. */
+/** The judge of replicas of one log in a simulated world: equal ones, and one that differs. */
 import { expect } from 'chai';
-import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
-import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
-import { CollectionState } from '../../../../shard/state/collectionState.js';
-import { Journal } from '../../../../shard/state/journal.js';
-import { systemClock } from '../../../../shared/clock.js';
-import { EMPTY_LOG } from '../../../../shared/log/chain.js';
-import { type Event, genesisOf } from '../../../../shared/log/event.js';
-import type { EventLog, StoredFrame } from '../../../../shared/log/eventLog.js';
-import { buildFrame } from '../../../../shared/log/frame.js';
-import { nextTurn } from '../../../../shared/scheduling/slice.js';
-import { Findings } from '../../../simulate/judges/findings.js';
-import { StatesJudge } from '../../../simulate/judges/statesJudge.js';
-import { World } from '../../../simulate/world/world.js';
-import { configOf } from '../../../support/rigs/engine.js';
+import { VectorBlocks } from '../../../../../shard/kernel/vectorBlocks.js';
+import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import { CollectionState } from '../../../../../shard/state/collectionState.js';
+import { Journal } from '../../../../../shard/state/journal.js';
+import { systemClock } from '../../../../../shared/clock.js';
+import { EMPTY_LOG } from '../../../../../shared/log/chain.js';
+import { type Event, genesisOf } from '../../../../../shared/log/event.js';
+import type { EventLog, StoredFrame } from '../../../../../shared/log/eventLog.js';
+import { buildFrame } from '../../../../../shared/log/frame.js';
+import { nextTurn } from '../../../../../shared/scheduling/slice.js';
+import { Findings } from '../../../../simulate/judges/findings.js';
+import { StatesJudge } from '../../../../simulate/judges/statesJudge.js';
+import { World } from '../../../../simulate/world/world.js';
+import { configOf } from '../../../../support/rigs/engine.js';
 
 const config = configOf(1);
 const NO_LOG = {} as EventLog;
 const RECORDS = 3;
 
-/** One record in each frame. */
+/** Frames of one record each. */
 async function writtenFrames(): Promise<StoredFrame[]> {
   const frames: StoredFrame[] = [];
   let end = EMPTY_LOG;
@@ -46,7 +46,7 @@ function openReplica(): Replica {
   return { state, journal: new Journal(config, NO_LOG, state, systemClock, 0) };
 }
 
-/** What is found where `change` happens to the second replica before it takes the last frame. */
+/** Findings if `change` alters the second replica before it applies the last frame. */
 async function foundWith(change: (replica: Replica) => void): Promise<readonly string[]> {
   const world = new World(1);
   const findings = new Findings(world);
@@ -66,21 +66,21 @@ async function foundWith(change: (replica: Replica) => void): Promise<readonly s
 }
 
 describe('the judge of states', () => {
-  it('finds nothing where replicas are equal', async () => {
+  it('reports nothing if replicas are equal', async () => {
     expect(await foundWith(() => undefined)).to.deep.equal([]);
   });
 
-  it('finds a replica with another state hash', async () => {
+  it('reports a replica with another state hash', async () => {
     const found = await foundWith(({ state }) => state.tree.change(0, new Uint8Array(32).fill(1), RECORDS - 1));
     expect(found).to.include('judged wrong: world has another state hash of collection 1 after event 3 than world');
   });
 
-  it('finds what the hash does not cover', async () => {
+  it('reports a difference that the state hash does not cover', async () => {
     const found = await foundWith(({ state }) => state.requests.add('of nobody', { recordId: 1, sequence: 1 }));
     expect(found).to.deep.equal(['judged wrong: world has another state of collection 1 after event 3 than world']);
   });
 
-  it('finds a record that has changed in memory', async () => {
+  it('reports a record that has changed in memory', async () => {
     const found = await foundWith(({ state }) => state.vectors.blocks[0]!.write(1, 2, new Uint8Array(4)));
     expect(found).to.include('judged wrong: world has other records 2 of collection 1 than it took in');
   });

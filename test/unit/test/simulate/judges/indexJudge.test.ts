@@ -1,20 +1,20 @@
-/** What is judged of searches over indexes in a world. */
+/** The judge of indexed searches in a simulated world. */
 import { expect } from 'chai';
-import { Generation } from '../../../../shard/index/generation.js';
-import type { Index } from '../../../../shard/index/kind.js';
-import { Rows } from '../../../../shard/index/rows.js';
-import { SlotSet } from '../../../../shard/kernel/slotSet.js';
-import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
-import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
-import { Findings } from '../../../simulate/judges/findings.js';
-import { judgeIndexes } from '../../../simulate/judges/indexJudge.js';
-import { World } from '../../../simulate/world/world.js';
+import { Generation } from '../../../../../shard/index/generation.js';
+import type { Index } from '../../../../../shard/index/kind.js';
+import { Rows } from '../../../../../shard/index/rows.js';
+import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
+import { VectorBlocks } from '../../../../../shard/kernel/vectorBlocks.js';
+import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import { Findings } from '../../../../simulate/judges/findings.js';
+import { judgeIndexes } from '../../../../simulate/judges/indexJudge.js';
+import { World } from '../../../../simulate/world/world.js';
 
 const COVERED = 40;
 const QUERY = Int32Array.of(1, 1);
 const FAR = 100;
 
-/** What is found when a search for the nearest two is answered with `slots`, while one row that is not covered lies at `tail`. */
+/** Findings after a search for the nearest two that reads `slots`, while one uncovered row lies at `tail`. */
 async function foundBy(
   tail: number,
   slots: readonly number[],
@@ -29,7 +29,7 @@ async function foundBy(
       const rows = new Rows(new SlotSet(vectors.shape));
       for (let id = 1; id <= COVERED; id++) rows.add(id, insert(vectors, id, FAR + id));
       insert(vectors, COVERED + 1, tail);
-      // The index answers with all that it has; what is searched beside it comes to nothing.
+      // The index returns all that it covers; the search of the tail is scripted.
       const index = { cost: () => 0, candidates: async () => Uint32Array.from(rows.covered) } as unknown as Index;
       const generation = new Generation({
         ...{ number: 1, kind: 'hnsw', parameters: {} as never, trainedRows: COVERED, savedRows: 0 },
@@ -55,20 +55,20 @@ function insert(vectors: VectorBlocks, id: number, component: number): number {
 describe('the judge of indexes', () => {
   const MISSED = `judged wrong: world searches an index of kind hnsw and misses record ${COVERED + 1}, which it does not cover`;
 
-  it('finds that a near row was not looked at which is not covered', async () => {
+  it('reports a near uncovered row that no search read', async () => {
     expect(await foundBy(2, [])).to.deep.equal([MISSED, MISSED]);
   });
 
-  it('asks for such a row itself, where others ask for what is elsewhere', async () => {
+  it('searches for far uncovered rows itself', async () => {
     expect(await foundBy(2 * FAR, [])).to.deep.equal([MISSED]);
   });
 
-  it('finds nothing where such rows are looked at', async () => {
+  it('reports nothing if uncovered rows are read', async () => {
     expect(await foundBy(2, [COVERED])).to.deep.equal([]);
     expect(await foundBy(2 * FAR, [COVERED])).to.deep.equal([]);
   });
 
-  it('finds nothing where the row dies meanwhile', async () => {
+  it('reports nothing if the uncovered row is released during the search', async () => {
     expect(await foundBy(2, [], (vectors) => vectors.release(COVERED))).to.deep.equal([]);
   });
 });

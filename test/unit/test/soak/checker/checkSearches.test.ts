@@ -1,9 +1,12 @@
-/** The history checker on searches of several collections, over an index and as of the past, and on what indexes tell. */
+/**
+ * The history checker on searches of several collections, over an index and as of the past, and on reported index
+ * states.
+ */
 import { expect } from 'chai';
-import { checkHistory } from '../../soak/checker/check.js';
-import type { IndexCall } from '../../soak/history/indexes.js';
-import type { MultiHit, MultiSearchCall, SearchCall } from '../../soak/history/searches.js';
-import type { Call } from '../../soak/history.js';
+import { checkHistory } from '../../../../soak/checker/check.js';
+import type { IndexCall } from '../../../../soak/history/indexes.js';
+import type { MultiHit, MultiSearchCall, SearchCall } from '../../../../soak/history/searches.js';
+import type { Call } from '../../../../soak/history.js';
 import {
   asked,
   EVENTS,
@@ -19,14 +22,14 @@ import {
   type Times,
   UNKNOWN,
   withReads,
-} from '../../support/rigs/handMadeHistory.js';
+} from '../../../../support/rigs/handMadeHistory.js';
 
 const NOW: Times = [110, 120];
 const STALE_MS = 2_000;
 
 const OTHER = 'b';
 const FAR = rowOf(21, [0, 6]);
-/** A second collection: one record, at distance 36 from the origin. */
+/** A second collection with one record, at distance 36 from the origin. */
 const OTHER_LOG = logOf([insertEvent(1, FAR)], new Map(), OTHER);
 const IN_OTHER: Call = { ...inserted(FAR, 1, 1, [0, 10], OTHER_LOG), collection: OTHER };
 
@@ -56,7 +59,7 @@ const multi = (
 };
 
 describe('the history checker, on searches of several collections', () => {
-  it('accepts a right one, whole and cut', () => {
+  it('accepts a right result, complete or cut at k', () => {
     const [b, far, d] = [['a', 2, 25] as const, [OTHER, 1, 36] as const, ['a', 4, 162] as const];
     for (const [k, hits] of [
       [5, [b, far, d]],
@@ -68,7 +71,7 @@ describe('the history checker, on searches of several collections', () => {
     expect(wrong(withReads(multi(NOW, 5, [b, d], { told: failed })))).to.deep.equal({});
   });
 
-  it('finds what is left out of it, stale in it, or wrong with it as a whole', () => {
+  it('reports a result with missing, stale or wrong hits', () => {
     const found: Readonly<Record<string, [MultiSearchCall, string]>> = {
       'a nearer one of the other collection left out': [
         multi(NOW, 2, [
@@ -122,7 +125,7 @@ describe('the history checker, on searches of several collections', () => {
       expect(wrong(withReads(call)), what).to.deep.equal({ [kind]: 1 });
   });
 
-  it('holds each part of an eventual one against the state that it tells, and the bound', () => {
+  it('checks each part of an eventual result against the state that it names, and its age', () => {
     const eventually = (sequence: number, times: Times = [3_000, 3_010]): MultiSearchCall =>
       multi(times, 1, [['a', 2, 25]], { isEventual: true, told: { sequences: { a: sequence, [OTHER]: 1 } } });
     expect(wrong(withReads(eventually(7)))).to.deep.equal({});
@@ -136,7 +139,7 @@ describe('the history checker, on searches of several collections', () => {
 describe('the history checker, on searches over an index', () => {
   const indexed = new Map([['a', 'hnsw']]);
 
-  it('lets one miss a record, and no more', () => {
+  it('accepts a missing record and no other error', () => {
     expect(wrong(withReads(search(NOW, [0, 0], 1, [[4, 162]])), indexed), 'a nearer one is missing').to.deep.equal({});
     expect(wrong(withReads(search(NOW, [0, 0], 1, [[4, 162]])))).to.deep.equal({ 'wrong search result': 1 });
     const found: Readonly<Record<string, [SearchCall, string]>> = {
@@ -157,14 +160,14 @@ describe('the history checker, on searches over an index', () => {
       expect(wrong(withReads(call), indexed), what).to.deep.equal({ [kind]: 1 });
   });
 
-  it('finds an index that misses many, or what is new', () => {
+  it('reports an index that misses many records, or the newest ones', () => {
     const many = Array.from({ length: 600 }, () => search(NOW, [0, 0], 1, [[4, 162]]));
     expect(wrong(withReads(...many), indexed)).to.deep.equal({ 'poor recall': 2 });
     const right = Array.from({ length: 600 }, () => search(NOW, [0, 0], 1, [[2, 25]]));
     expect(wrong(withReads(...right), indexed)).to.deep.equal({});
   });
 
-  it('finds an index that nobody asked for, or that could not be built', () => {
+  it('reports an index that no client requested, or that could not be built', () => {
     const state = (times: Times, told: object, more: object = {}): IndexCall =>
       ({
         op: 'indexState',
@@ -195,7 +198,7 @@ describe('the history checker, on searches as of the past', () => {
     return { ...found, asOf, outcome: ok({ ...found.outcome.answer, sequence: asOf, stateHash, ...told }) };
   };
 
-  it('asks for exactly that state, over an index too', () => {
+  it('accepts exactly the state that was asked for, over an index too', () => {
     const then = [
       [1, 0],
       [2, 25],
@@ -209,7 +212,7 @@ describe('the history checker, on searches as of the past', () => {
     expect(wrong(withReads(past(2, then, { sequence: 3 })))).to.deep.equal({ 'wrong answer': 1 });
   });
 
-  it('finds another state hash, and a state that there was not yet', () => {
+  it('reports another state hash, and a state that did not exist yet', () => {
     const known = logOf(EVENTS, new Map([[2, rootAt(2)]]));
     const hits = [
       [1, 0],

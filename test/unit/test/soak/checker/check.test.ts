@@ -1,11 +1,11 @@
-/** The history checker on histories made by hand: a right one, and one wrong in each way that it is to find. */
+/** The history checker on hand-made histories: a right one, and one with each kind of violation. */
 import { expect } from 'chai';
-import { ABSENT as NO_HASH } from '../../../verifier/hashing.js';
-import { checkHistory } from '../../soak/checker/check.js';
-import type { CollectionLog, LoggedEvent } from '../../soak/checker/log.js';
-import type { InsertCall, RemoveCall } from '../../soak/history/records.js';
-import type { Call } from '../../soak/history.js';
-import { seededRandom, testSeed } from '../../support/model/random.js';
+import { ABSENT as NO_HASH } from '../../../../../verifier/hashing.js';
+import { checkHistory } from '../../../../soak/checker/check.js';
+import type { CollectionLog, LoggedEvent } from '../../../../soak/checker/log.js';
+import type { InsertCall, RemoveCall } from '../../../../soak/history/records.js';
+import type { Call } from '../../../../soak/history.js';
+import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import {
   A,
   ABSENT,
@@ -31,17 +31,17 @@ import {
   WRITES,
   withReads,
   writesWith,
-} from '../../support/rigs/handMadeHistory.js';
+} from '../../../../support/rigs/handMadeHistory.js';
 
 const STALE_MS = 2_000;
 const OPTIONS = { staleMs: STALE_MS, indexed: new Map<string, string>() };
 
-/** Kind of violation → how many, of a history over the log. */
+/** Number of violations of each kind in a history over the log. */
 const wrong = (calls: readonly Call[], log = LOG): Record<string, number> =>
   Object.fromEntries(checkHistory(calls, [log], OPTIONS).counts);
 
 describe('the history checker', () => {
-  it('accepts a right history, and counts what it has checked', () => {
+  it('accepts a right history and counts the calls that it has checked', () => {
     const calls = withReads(
       search([21, 25], [0, 0], 5, [
         [1, 0],
@@ -67,7 +67,7 @@ describe('the history checker', () => {
     expect(checked).to.deep.equal({ writes: 6, reads: 9, receipts: 2, events: 7 });
   });
 
-  it('lets a read show any state there was while it was under way', () => {
+  it('accepts from a read any state that existed during it', () => {
     for (const hits of [
       [],
       [[1, 0]],
@@ -81,7 +81,7 @@ describe('the history checker', () => {
     expect(wrong(withReads(got([75, 95], 3, undefined)))).to.deep.equal({});
   });
 
-  it('lets a write of unknown outcome be in the log or not, and its retry be told of either', () => {
+  it('accepts a write of unknown outcome in the log or not, and either answer to its retry', () => {
     const unknown = { ...WRITES.a, outcome: UNKNOWN };
     expect(wrong(writesWith({ a: unknown }))).to.deep.equal({});
     const lost: InsertCall = { ...WRITES.a, row: rowOf(99, [5, 5]), outcome: UNKNOWN };
@@ -91,7 +91,7 @@ describe('the history checker', () => {
     expect(wrong([...writesWith({ remove: removedTwice }), { ...removedTwice }])).to.deep.equal({});
   });
 
-  it('finds a lost write of each kind', () => {
+  it('reports a lost write of each kind', () => {
     expect(wrong([...Object.values(WRITES), inserted(rowOf(99, [5, 5]), 5, 8, [130, 140])])).to.include({
       'lost write': 1,
     });
@@ -103,13 +103,13 @@ describe('the history checker', () => {
     expect(wrong([...Object.values(WRITES), remove])).to.deep.equal({ 'lost write': 1 });
   });
 
-  it('finds a doubled write, by the log and by what was told', () => {
+  it('reports a doubled write, by the log and by the answers', () => {
     expect(wrong(Object.values(WRITES), logOf([...EVENTS, insertEvent(5, A)]))).to.deep.equal({ 'doubled write': 1 });
     expect(wrong([...Object.values(WRITES), { ...WRITES.a, startMs: 1 }])).to.deep.equal({ 'doubled write': 1 });
     expect(wrong([...Object.values(WRITES), { ...WRITES.remove }])).to.deep.equal({ 'doubled write': 1 });
   });
 
-  it('finds what nobody wrote, what was refused and written all the same, and what was altered', () => {
+  it('reports an event that no client wrote, a refused write in the log, and an altered write', () => {
     expect(wrong(writesWith({ b: got([0, 1], 1, undefined) }))).to.include({ 'event nobody wrote': 1 });
     const refused: Call = { ...WRITES.a, outcome: { kind: 'refused', why: '400 validation_error' } };
     expect(wrong(writesWith({ a: refused }))).to.include({ 'refused write in the log': 1, 'unexpected answer': 1 });
@@ -119,7 +119,7 @@ describe('the history checker', () => {
     expect(wrong(Object.values(WRITES), other)).to.deep.equal({ 'altered write': 1 });
   });
 
-  it('finds a torn batch', () => {
+  it('reports a torn batch', () => {
     const third = rowOf(6, [7, 7]);
     const torn: Call = { ...WRITES.batch, rows: [C, D, third], outcome: UNKNOWN };
     expect(wrong(writesWith({ batch: torn }))).to.deep.equal({ 'torn batch': 1 });
@@ -127,15 +127,15 @@ describe('the history checker', () => {
     expect(wrong(writesWith({ batch: swapped }))).to.deep.equal({ 'torn batch': 1 });
   });
 
-  it('lets a batch hold rows that were written before, in their places', () => {
+  it('accepts a batch with rows that were written before', () => {
     const withOld: Call = { ...WRITES.batch, rows: [C, A, D], outcome: ok({ ids: [3, 1, 4] }) };
     expect(wrong(writesWith({ batch: withOld }))).to.deep.equal({});
-    // One that may have been sent before was made here, between the others.
+    // The row was sent before with unknown outcome and was stored between the others.
     const alone: Call = { ...inserted(D, 4, 6, [72, 79]), outcome: UNKNOWN };
     expect(wrong([...Object.values(WRITES), alone])).to.deep.equal({});
   });
 
-  it('finds a repeat that is told something else, and one that was none', () => {
+  it('reports a repeat with another answer, and a deduplicated answer without an earlier write', () => {
     const { a } = WRITES;
     if (a.outcome.kind !== 'ok') throw new Error('it was answered');
     const { answer } = a.outcome;
@@ -153,10 +153,10 @@ describe('the history checker', () => {
     expect(wrong(writesWith({ a: only }))).to.deep.equal({ 'wrong answer': 1 });
   });
 
-  it('finds a wrong id, a wrong sequence and a wrong receipt', () => {
+  it('reports a wrong id, a wrong sequence and a wrong receipt', () => {
     const batch: Call = { ...WRITES.batch, outcome: ok({ ids: [3, 5] }) };
     expect(wrong(writesWith({ batch }))).to.deep.equal({ 'wrong sequence': 1 });
-    // Right in itself, and of another event.
+    // The answer of another event, right in itself.
     expect(wrong(writesWith({ a: inserted(A, 1, 2, [0, 10]) }))).to.include({ 'wrong sequence': 1 });
     const { a } = WRITES;
     if (a.outcome.kind !== 'ok') throw new Error('it was answered');
@@ -174,18 +174,18 @@ describe('the history checker', () => {
     expect(wrong(Object.values(WRITES), logOf(EVENTS, new Map([[1, rootAt(9)]])))).to.have.property('wrong receipt');
   });
 
-  it('finds a log in another order than the clients saw', () => {
+  it('reports a log in another order than the clients saw', () => {
     const late: InsertCall = inserted(A, 1, 1, [21, 29]);
     expect(wrong(writesWith({ a: late }))).to.deep.equal({ 'out of order': 1 });
   });
 
-  it('finds a stale read, after a write and after another read', () => {
+  it('reports a stale read, after a write and after another read', () => {
     expect(wrong(withReads(search([41, 45], [0, 0], 1, [[1, 0]])))).to.deep.equal({ 'stale read': 1 });
     expect(wrong(withReads(got([101, 105], 3, C)))).to.deep.equal({ 'stale read': 1 });
     expect(wrong(withReads({ op: 'state', ...asked([101, 105]), outcome: ok(stateAt(6)) }))).to.deep.equal({
       'stale read': 1,
     });
-    // Nobody was told of the deletion yet, but one read has shown it.
+    // The deletion is not yet answered, but one read has shown it.
     const shown = got([91, 92], 3, undefined);
     expect(wrong(withReads(shown, got([91, 94], 3, C)))).to.deep.equal({});
     expect(wrong(withReads(shown, got([93, 94], 3, C)))).to.deep.equal({ 'stale read': 1 });
@@ -200,7 +200,7 @@ describe('the history checker', () => {
     expect(wrong(withReads({ ...told, id: 4 })), 'it is there').to.deep.equal({ 'stale read': 1 });
   });
 
-  it('finds a read of what was not written yet, or never', () => {
+  it('reports a read of a write that is not yet or never made', () => {
     expect(wrong(withReads(got([21, 25], 3, C)))).to.deep.equal({ 'read of the future': 1 });
     expect(wrong(withReads(got([110, 120], 4, { ...D, vector: [9, 8] })))).to.deep.equal({ 'wrong answer': 1 });
     expect(wrong(withReads(got([110, 120], 7, D)))).to.deep.equal({ 'wrong answer': 1 });
@@ -209,7 +209,7 @@ describe('the history checker', () => {
     ).to.deep.equal({ 'wrong answer': 1 });
   });
 
-  it('takes what is told of a log that has not begun, as long as it is the same', () => {
+  it('accepts any state of a log without events, if every answer shows that state', () => {
     const log = { ...logOf([]), configHash: NO_HASH };
     const told = (sequence: number, stateHash: string): Call => {
       const answer = { sequence, stateRoot: rootAt(0), stateHash, chainHead: rootAt(1) };
@@ -220,7 +220,7 @@ describe('the history checker', () => {
     expect(wrong([told(1, rootAt(2))], log)).to.deep.equal({ 'wrong answer': 1 });
   });
 
-  it('finds a wrong search result of each kind', () => {
+  it('reports a wrong search result of each kind', () => {
     const times: Times = [110, 120];
     const results: Readonly<Record<string, readonly (readonly number[])[]>> = {
       'a wrong score': [[2, 24]],
@@ -251,11 +251,11 @@ describe('the history checker', () => {
     expect(wrong(withReads(filtered)), 'another colour').to.deep.equal({ 'wrong search result': 1 });
   });
 
-  it('holds an eventual answer against the state that it tells, and that state against the bound', () => {
+  it('checks an eventual answer against the state that it names, and the age of that state', () => {
     const nearest = search([3_000, 3_010], [0, 0], 1, [[2, 25]]);
     expect(wrong(withReads(eventual(nearest, 7)))).to.deep.equal({});
     expect(wrong(withReads(eventual(nearest, 4)))).to.deep.equal({ 'eventual answer too old': 1 });
-    // 2 seconds earlier nobody had been told of more.
+    // 2 seconds earlier no client had an answer of a later state.
     const sooner = eventual({ ...nearest, startMs: STALE_MS + 65, endMs: STALE_MS + 66 }, 4);
     expect(wrong(withReads(sooner))).to.deep.equal({});
     expect(wrong(withReads(eventual({ ...nearest, startMs: 21, endMs: 22 }, 7)))).to.deep.equal({
@@ -265,12 +265,12 @@ describe('the history checker', () => {
       'wrong search result': 1,
     });
     expect(wrong(withReads({ ...nearest, isEventual: true }))).to.deep.equal({ 'wrong answer': 1 });
-    // What an eventual answer has shown, a strong one may not go back behind.
+    // A strong read after an eventual answer may not show an earlier state.
     const seen = eventual(search([91, 92], [0, 0], 1, [[2, 25]]), 7);
     expect(wrong(withReads(seen, got([93, 94], 3, C)))).to.deep.equal({ 'stale read': 1 });
   });
 
-  it('finds a log that does not verify, and any answer that there should not be', () => {
+  it('reports a log that does not verify, and every unexpected answer', () => {
     const damaged = { ...LOG, refusal: 'event 3 is altered' };
     expect(wrong(Object.values(WRITES), damaged)).to.deep.equal({ 'damaged log': 1 });
     const refused: Call = { ...got([110, 120], 1, undefined), outcome: { kind: 'refused', why: '500 internal_error' } };
@@ -283,7 +283,10 @@ describe('the history checker', () => {
   });
 });
 
-/** A search answered as of each sequence is right exactly where the plain replay gives the same at a sequence it may show. */
+/**
+ * Asserts that a search answer is accepted exactly if the plain replay gives it at one of the sequences that it may
+ * show.
+ */
 function expectSameAsReplay(random: ReturnType<typeof seededRandom>): void {
   const { calls, log } = randomHistory(random);
   const states = statesOf(log);
@@ -292,7 +295,7 @@ function expectSameAsReplay(random: ReturnType<typeof seededRandom>): void {
   const answers = states.map((state) => nearest(state, query, k));
   const from = random.int(log.entries.length);
   const to = from + random.int(log.entries.length - from);
-  // Event s is under way from 10s to 10s + 5: between them the search may show `from` to `to`.
+  // Event s runs from 10s to 10s + 5, so the search may show any state between `from` and `to`.
   const times: Times = [10 * from + 6, 10 * to + 1];
   for (const [at, hits] of answers.entries()) {
     const isRight = answers.slice(from, to + 1).some((answer) => JSON.stringify(answer) === JSON.stringify(hits));
@@ -327,7 +330,7 @@ function randomHistory(random: ReturnType<typeof seededRandom>): { calls: Call[]
   return { calls, log };
 }
 
-/** After each sequence, from 0 on. */
+/** State after each sequence, from 0. */
 function statesOf({ entries }: CollectionLog): State[] {
   const states: State[] = [new Map()];
   for (const { event } of entries) {
