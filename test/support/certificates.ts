@@ -1,4 +1,4 @@
-/** Certificates for tests, which openssl makes. */
+/** Certificates for tests, made by openssl. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -12,14 +12,14 @@ export function hasOpenSsl(): boolean {
 }
 
 export interface Authority {
-  /** Path of its certificate. */
+  /** Path of the authority's own certificate. */
   readonly ca: string;
   readonly certificate: (name: string) => { cert: string; key: string };
 }
 
 /**
- * Makes an authority in the folder; `certificate` makes a certificate for the address, and makes it anew where there is one of
- * that name.
+ * Makes an authority in the folder. Its `certificate` makes a certificate for the address, and replaces one of the same
+ * name.
  */
 export function authority(folder: string, address = 'IP:127.0.0.1'): Authority {
   const at = (name: string): string => join(folder, name);

@@ -1,4 +1,4 @@
-/** V8's hash of a whole number as a key of a `Map` (`ComputeUnseededHash`). */
+/** V8's hash of an integer key of a `Map` (`ComputeUnseededHash`). */
 export function publicHash(whole: number): number {
   let hash = whole >>> 0;
   hash = (~hash + (hash << 15)) >>> 0;
@@ -9,7 +9,7 @@ export function publicHash(whole: number): number {
   return (hash ^ (hash >>> 16)) & 0x3fff_ffff;
 }
 
-/** Whole numbers that share few buckets of a `Map` of as many. */
+/** Integers that share few buckets of a `Map` of that size. */
 export function collidingNumbers(count: number): number[] {
   const numbers: number[] = [];
   for (let whole = 0; numbers.length < count; whole++) if ((publicHash(whole) & 0x3ff) === 0) numbers.push(whole);

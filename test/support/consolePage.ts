@@ -1,8 +1,8 @@
-/** The console in a page of a real browser, as a user finds it. */
+/** The console in a page of a real browser. */
 import { expect } from 'chai';
 import type { Browser, Locator, Page } from 'playwright-core';
 
-/** A screen of a desk and one of a phone. */
+/** Screen sizes of a desktop and of a phone. */
 export const VIEWPORTS = [
   { width: 1_280, height: 800 },
   { width: 390, height: 844 },
@@ -22,7 +22,7 @@ export async function signIn(page: Page, url: string, key: string): Promise<void
   await page.getByRole('navigation').waitFor();
 }
 
-/** A page with its own storage, which is not signed in. */
+/** A signed-out page with its own storage. */
 export async function newPage(browser: Browser, viewport: Viewport): Promise<Page> {
   return (await browser.newContext({ viewport })).newPage();
 }
@@ -30,12 +30,12 @@ export async function newPage(browser: Browser, viewport: Viewport): Promise<Pag
 export const rowsOf = (page: Page, table: string): Locator =>
   page.getByRole('region', { name: table, exact: true }).locator('tbody tr');
 
-/** Opens a screen of a signed-in tab by its address. */
+/** Opens a screen of a signed-in tab by its URL. */
 export const openScreen = async (page: Page, url: string, hash: string): Promise<void> => {
   await page.goto(`${url}/console/#${hash}`);
 };
 
-/** Fails with the texts of the alerts, if there is one. */
+/** Fails with the text of any alert. */
 export const assertNoAlert = async (page: Page): Promise<void> => {
   expect(await page.getByRole('alert').allInnerTexts()).to.deep.equal([]);
 };

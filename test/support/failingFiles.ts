@@ -1,11 +1,11 @@
-/** Files of Node that fail as those of a bad disk do. */
+/** Makes Node's file functions fail like on a bad disk. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-/** As Node's errors of the system are, for whoever looks at the code. */
+/** Error with a `code`, like Node's system errors. */
 export const systemError = (code: string): Error => Object.assign(new Error(code), { code });
 
-/** What every open file or folder has its methods from. */
+/** Prototype of every open file or folder. */
 export async function fileHandlePrototype(): Promise<FileHandle> {
   const handle = await open(tmpdir(), 'r');
   await handle.close();

@@ -1,6 +1,6 @@
 /**
- * Looks for secrets in every byte of every file below a folder: as they are, in hex, and in base64 at whatever place of it
- * they may stand. Reads a piece at a time, so that a store of gigabytes can be searched.
+ * Finds secrets in all files below a folder: as bytes, in hex, and in base64 at any offset. Reads piece by piece, so
+ * that it can search a store of gigabytes.
  */
 import { open, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import { join, relative } from 'node:path';
 export interface FoundBytes {
   readonly name: string;
   readonly form: 'raw' | 'hex' | 'base64';
-  /** Relative to the folder. */
+  /** Path relative to the folder. */
   readonly file: string;
   readonly offset: number;
 }
@@ -20,10 +20,10 @@ interface Pattern {
 }
 
 const PIECE_BYTES = 1 << 20;
-/** Shorter ones would be found by chance in a large store. */
+/** Shorter secrets would be found by chance in a large store. */
 const SECRET_MIN_BYTES = 12;
 
-/** Every place where one of the secrets, given by name, stands; in no particular order. Files that vanish meanwhile are passed over. */
+/** Every place of every secret, given by name, in no particular order. Skips files that vanish meanwhile. */
 export async function findBytes(
   folder: string,
   secrets: Readonly<Record<string, Uint8Array>>,
@@ -39,7 +39,8 @@ export async function findBytes(
 }
 
 function patternsOf(name: string, secret: Buffer): readonly Pattern[] {
-  if (secret.length < SECRET_MIN_BYTES) throw new RangeError(`${name} is too short to be looked for`);
+  if (secret.length < SECRET_MIN_BYTES)
+    throw new RangeError(`${name} has less than ${SECRET_MIN_BYTES} bytes, and could be found by chance`);
   const hex = secret.toString('hex');
   const texts = new Map<string, FoundBytes['form']>([
     [hex, 'hex'],
@@ -51,7 +52,7 @@ function patternsOf(name: string, secret: Buffer): readonly Pattern[] {
   return [{ name, form: 'raw', bytes: secret }, ...written];
 }
 
-/** Of the secret in base64, `before` bytes after a multiple of three: the digits that depend on nothing but the secret. */
+/** Base64 digits that depend on the secret alone when it begins `before` bytes after a multiple of three. */
 function base64Within(secret: Buffer, before: number, encoding: 'base64' | 'base64url'): string {
   const digits = Buffer.concat([Buffer.alloc(before), secret]).toString(encoding);
   const from = Math.ceil((before * 8) / 6);
@@ -69,7 +70,7 @@ async function searchFile(path: string, patterns: readonly Pattern[]): Promise<r
   try {
     for (;;) {
       const { bytesRead } = await file.read(piece, 0, piece.length, at);
-      // What begins in the overlap is found again in the next piece.
+      // A match in the overlap is found again in the next piece.
       for (const { name, form, bytes } of patterns)
         for (const offset of offsetsIn(piece.subarray(0, bytesRead), bytes))
           if (offset < PIECE_BYTES) found.push({ name, form, offset: at + offset });

@@ -1,4 +1,4 @@
-/** Returns the strings and numbers that maps and sets get as keys while `work` runs. */
+/** Collects the strings and numbers that become keys of maps and sets while `work` runs. */
 export async function keysOfMaps(work: () => Promise<void>): Promise<(string | number)[]> {
   const seen = new Set<unknown>();
   const { get, set, has } = Map.prototype;

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { filesBelow, ROOT } from './sourceTree.js';
 
 export interface Page {
-  /** Relative to the root. */
+  /** Path relative to the root. */
   readonly path: string;
   readonly text: string;
 }
@@ -19,7 +19,7 @@ export interface ShellBlock {
 
 export interface Link {
   readonly page: string;
-  /** Path that the link leads to, relative to the root. */
+  /** Target path of the link, relative to the root. */
   readonly path: string;
   readonly anchor: string | undefined;
 }

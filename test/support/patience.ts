@@ -1,2 +1,2 @@
-/** How long a test waits for what must come, on a machine that is slow and busy: it says nothing of how fast that is. */
+/** Milliseconds that a test waits for an event, on a slow and busy machine. Not a measure of speed. */
 export const PATIENCE_MS = 100_000;

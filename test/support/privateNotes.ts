@@ -1,13 +1,13 @@
-/** What no committed text may hold, as the tidy test looks for it. This file alone is not looked through. */
+/** Patterns that no committed text may contain; the tidy test searches for them. Only this file is exempt. */
 
 interface Unfit {
   readonly pattern: RegExp;
-  /** Texts that it finds, and texts that look like them and are fit. */
+  /** Texts that the pattern finds, and similar texts that are fine. */
   readonly found: readonly string[];
   readonly passed: readonly string[];
 }
 
-/** Temporary and home folders by an absolute path. A mount in a container follows a square bracket. */
+/** Absolute paths of temporary and home folders. A mount in a container follows a square bracket. */
 export const MACHINE_PATH: Unfit = {
   pattern:
     /(?:^|[\s'"`(=:,])\/(?:(?:var\/)?tmp|home|root|work|Users|var\/folders|private\/tmp|dev\/shm)(?:\/|(?=[\s'"`),;.]|$))/,
@@ -22,7 +22,7 @@ export const NOTE_TO_ONESELF: Unfit = {
   passed: ['the leader leads', 'a todo list', 'what was not there', 'it is not tried before', 'it was running'],
 };
 
-/** When, how often and beside what something was measured or tried. */
+/** When, how often and beside which load something was measured or tried. */
 export const CIRCUMSTANCE: Unfit = {
   pattern:
     /\b(?:busy|quiet|idle|loaded) machine\b|\b(?:on|of) (?:a|the|that) day\b|\b(?:one|this|that|last|earlier) run\b(?! of)|\bmachine had\b|\(tried\b|\bTried\b|\bwas tried\b|\bload \d+ to \d|\(load \d/,

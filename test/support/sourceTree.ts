@@ -1,4 +1,4 @@
-/** The project's own sources as the tidy test looks at them: parsed by the TypeScript compiler, never by guesswork. */
+/** Parses the project's own sources for the tidy test with the TypeScript compiler. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +18,13 @@ export const SOURCE_FOLDERS = [
   'test',
   'verifier',
 ] as const;
-/** Of AssemblyScript, which the TypeScript compiler does not know. */
+/** AssemblyScript, which the TypeScript compiler does not know. */
 const ASSEMBLY = /\/assembly\//;
 
 export interface Import {
-  /** As written. */
+  /** Specifier as written. */
   readonly specifier: string;
-  /** Path of the source file it leads to, where it is one of ours. */
+  /** Path of the imported source file, if it is one of ours. */
   readonly path: string | undefined;
   /** Imported values; `*` for a namespace, `default` for a default import. */
   readonly names: readonly string[];
@@ -38,24 +38,24 @@ export interface Place {
 
 export interface FunctionFacts extends Place {
   readonly lines: number;
-  /** It holds tests or suites: its length is theirs. */
+  /** Whether it contains tests or suites, which make up its length. */
   readonly isSuite: boolean;
 }
 
 export interface Source {
-  /** Relative to the root, with slashes. */
+  /** Path relative to the root, with slashes. */
   readonly path: string;
   readonly folder: (typeof SOURCE_FOLDERS)[number];
   readonly text: string;
   readonly lines: number;
   readonly imports: readonly Import[];
   readonly functions: readonly FunctionFacts[];
-  /** Every call and `new`, by the text of what is called: `Date.now`, `new Date`, `it.only`, `open`. */
+  /** Every call and `new`, by the text of its callee: `Date.now`, `new Date`, `it.only`, `open`. */
   readonly calls: readonly (Place & { readonly args: readonly string[] })[];
   readonly anyTypes: readonly Place[];
 }
 
-/** Paths below `folder`, relative to the root; folders that are not the project's own are left out. */
+/** Paths below `folder`, relative to the root, without folders that do not belong to the project. */
 export function filesBelow(folder: string, ending: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -106,7 +106,7 @@ function readSource(path: string, folder: Source['folder']): Source {
   return facts;
 }
 
-/** Imports and re-exports, dynamic imports, and files named for a worker by `new URL('./x.js', import.meta.url)`. */
+/** Imports and re-exports, dynamic imports, and worker files named by `new URL('./x.js', import.meta.url)`. */
 function importOf(node: ts.Node, from: string): Import | undefined {
   if (ts.isImportDeclaration(node) || (ts.isExportDeclaration(node) && node.moduleSpecifier)) {
     const specifier = (node.moduleSpecifier as ts.StringLiteral).text;

@@ -1,4 +1,4 @@
-/** Fails the test in which a rejection has no handler: mocha says nothing of it, and a process of the product ends by it. */
+/** Fails the test during which a rejection has no handler. Mocha ignores it; a process of the product would end. */
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });

@@ -1,4 +1,4 @@
-/** The OpenAPI document as a client reads it: its operations, and whether an answer is one that it promises. */
+/** Reads the OpenAPI document like a client: its operations, and whether it allows an answer. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Answer } from '../launch/client.js';
 
@@ -36,7 +36,7 @@ interface Response {
 export interface Operation {
   readonly method: string;
   readonly path: string;
-  /** Null: no key. */
+  /** Scope of the key that the operation needs; null: no key. */
   readonly scope: string | null;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly required: boolean; readonly contentType: string; readonly schema?: JsonSchema } | undefined;
@@ -59,7 +59,7 @@ interface WrittenOperation extends Pick<Operation, 'parameters' | 'responses'> {
 export class ApiDocument {
   readonly operations: readonly Operation[];
   readonly #document: Document;
-  /** As `#document.components.schemas`, with no field allowed that they do not name. */
+  /** Schemas of the document's components, with only the fields that they name. */
   readonly #closed: Readonly<Record<string, JsonSchema>>;
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, addUsedSchema: false });
   readonly #validators = new Map<JsonSchema, ValidateFunction>();
@@ -77,13 +77,13 @@ export class ApiDocument {
     );
   }
 
-  /** What a reference leads to, or the schema itself. */
+  /** The schema that a reference points to, or the schema itself. */
   resolved(schema: JsonSchema): JsonSchema {
     if (schema.$ref === undefined) return schema;
     return this.#document.components.schemas[schema.$ref.split('/').at(-1)!]!;
   }
 
-  /** What is wrong with `value`; undefined where it is as the schema says. */
+  /** The difference between `value` and the schema; undefined if it conforms. */
   mismatch(schema: JsonSchema, value: unknown): string | undefined {
     return this.#mismatch(schema, value, this.#document.components.schemas);
   }
@@ -97,10 +97,11 @@ export class ApiDocument {
     return validate(value) ? undefined : this.#ajv.errorsText(validate.errors);
   }
 
-  /** Throws where the operation does not promise such an answer. */
+  /** Throws an Error if the operation does not document such an answer. */
   assertPromised({ responses }: Operation, answer: Answer): void {
     const response = responses[answer.status];
-    if (response === undefined) throw new Error(`the document has no such status; it has ${Object.keys(responses)}`);
+    if (response === undefined)
+      throw new Error(`the document does not list this status; it lists ${Object.keys(responses)}`);
     this.#assertAs(response, answer);
   }
 
@@ -123,15 +124,15 @@ export class ApiDocument {
       return;
     }
     const [contentType, { schema }] = promised;
-    const told = answer.headers.get('content-type')?.split(';')[0];
-    if (told !== contentType) throw new Error(`the content type is ${told}, not ${contentType}`);
+    const actual = answer.headers.get('content-type')?.split(';')[0];
+    if (actual !== contentType) throw new Error(`the content type is ${actual}, not ${contentType}`);
     const body = contentType === 'application/json' ? JSON.parse(answer.text) : answer.text;
     const mismatch = schema && this.#mismatch(schema, body, this.#closed);
-    if (mismatch !== undefined) throw new Error(`the body is not as the document says: ${mismatch}`);
+    if (mismatch !== undefined) throw new Error(`the body differs from the document: ${mismatch}`);
   }
 }
 
-/** With no field in any of its objects but those that it names. */
+/** The schema with only the fields that its objects name. */
 function closed(schema: JsonSchema): JsonSchema {
   const of = (one: JsonSchema): JsonSchema => closed(one);
   const properties = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, of(one)]);

@@ -1,4 +1,4 @@
-/** Requests made from the OpenAPI document alone: fit ones, and fit ones with one thing made wrong. */
+/** Draws requests from the OpenAPI document alone: valid ones, and valid ones with one defect. */
 import fc, { type Arbitrary } from 'fast-check';
 import type { ApiDocument, JsonSchema, Operation, Parameter } from './document.js';
 
@@ -9,10 +9,10 @@ export interface ApiRequest {
   readonly body: string | Uint8Array | undefined;
 }
 
-/** Values that hit what a service holds, by the name of the field or parameter; other values of its schema are drawn too. */
+/** Values that exist in a service, by name of the field or parameter; other values of the schema are drawn too. */
 export type Pools = Readonly<Record<string, readonly unknown[]>>;
 
-/** How many of a list, of characters and of levels are drawn where the schema allows for more. */
+/** Most list items, characters and levels that are drawn where the schema allows more. */
 const ITEMS_MAX = 4;
 const CHARS_MAX = 40;
 const JSON_DEPTH = 3;
@@ -24,7 +24,7 @@ export class RequestMaker {
     private readonly pools: Pools,
   ) {}
 
-  /** As the document allows. */
+  /** Requests that the document allows. */
   fit(operation: Operation): Arbitrary<ApiRequest> {
     const { parameters, body } = operation;
     return fc
@@ -37,7 +37,7 @@ export class RequestMaker {
       .map(({ values, content }) => request(operation, values, content));
   }
 
-  /** As the document forbids: one parameter, or the body. Undefined where there is nothing that could be wrong. */
+  /** Requests that the document forbids by one parameter or by the body. Undefined if the operation has neither. */
   unfit(operation: Operation): Arbitrary<ApiRequest> | undefined {
     const { parameters, body } = operation;
     const typed = parameters.filter(({ in: place, schema }) => place !== 'header' && this.#isBounded(schema));
@@ -57,7 +57,7 @@ export class RequestMaker {
         values: fc.record(Object.fromEntries(others.map((other) => [other.name, this.#parameter(other)]))),
         wrong: fc.oneof(
           fc.constantFrom('x', '-1', '1.5', '1e2', '0x1', ' ', '+1', '1e400', '9007199254740992', '%', '{}'),
-          // A URL is sent without the segments `.` and `..`.
+          // Clients remove the segments `.` and `..` from a URL.
           fc.string({ minLength: 1 }).filter((drawn) => drawn !== '.' && drawn !== '..'),
         ),
         content: operation.body === undefined ? fc.constant(undefined) : this.#body(operation.body),
@@ -81,7 +81,7 @@ export class RequestMaker {
       .map(({ values, wrong: value }) => request(operation, values, JSON.stringify(value)));
   }
 
-  /** Without a field, with another value in one, or another value altogether. */
+  /** The body without one field, with another value in one, or replaced by another value. */
   #spoilt(fit: Record<string, unknown>): Arbitrary<unknown> {
     const anything = fc.oneof(
       fc.jsonValue({ maxDepth: 1 }),

@@ -1,17 +1,17 @@
-/** HTTP from an address of the test's choice. */
+/** An HTTP client that connects from a chosen address. */
 import { Agent, request } from 'node:http';
 import { type Answer, Client, jsonOf } from './client.js';
 
-/** Whether every address of 127.0.0.0/8 is this machine's; elsewhere it is 127.0.0.1 alone. */
+/** Whether every address of 127.0.0.0/8 belongs to this machine; other systems have only 127.0.0.1. */
 export const HAS_ADDRESSES = process.platform === 'linux';
 
-/** `127.<a>.<b>.<c>`, a different one for each number from 0 to 2^24 - 2; never 127.0.0.0. */
+/** Maps each number from 0 to 2^24 - 2 to its own address `127.<a>.<b>.<c>`, never 127.0.0.0. */
 export const loopbackAddress = (number: number): string => {
   const host = number + 1;
   return `127.${(host >> 16) & 0xff}.${(host >> 8) & 0xff}.${host & 0xff}`;
 };
 
-/** A client whose connections come from `address`. */
+/** A client that connects from `address`. */
 export class AddressedClient extends Client {
   readonly #agent: Agent;
 

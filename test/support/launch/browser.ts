@@ -1,11 +1,11 @@
-/** A real Chromium, driven over its own protocol. */
+/** A real Chromium, driven by its own protocol. */
 import { type Browser, chromium } from 'playwright-core';
 import { findTool } from './foreignTool.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** A name of this machine that browsers do not trust as they trust `localhost`: an address in a LAN, for them. */
+/** A name of this machine that browsers, unlike `localhost`, do not trust: to them it is a machine in the LAN. */
 export const LAN_HOST = 'vouch.test';
-/** It must not ask anyone anything besides the pages of a test. */
+/** Keeps the browser from any connection except to the pages of a test. */
 const QUIET = [
   '--disable-background-networking',
   '--disable-component-update',
@@ -16,11 +16,11 @@ const QUIET = [
   `--host-resolver-rules=MAP ${LAN_HOST} 127.0.0.1`,
 ];
 
-/** The path of the browser; undefined where this machine lacks it. */
+/** Path of the browser; undefined if this machine lacks it. */
 export const findBrowser = (): string | undefined => NAMES.map(findTool).find((path) => path !== undefined);
 
-export const NO_BROWSER = `there is none of ${NAMES.join(', ')} on this machine`;
+export const NO_BROWSER = `this machine has no browser (${NAMES.join(', ')})`;
 
-/** Its own sandbox needs rights that root in a container may lack; the pages are ours. */
+/** Starts the browser without its sandbox, which needs rights that root in a container may lack; its pages are ours. */
 export const startBrowser = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: [...QUIET, '--no-sandbox'] });

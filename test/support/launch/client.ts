@@ -1,11 +1,11 @@
-/** HTTP as a user's client speaks it. */
+/** A plain HTTP client. */
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly bytes: Buffer;
-  /** The JSON of the body, or null where it is none. Tests read what they expect. */
+  /** Parsed JSON body, or null. Tests read the fields that they expect. */
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it
   readonly body: any;
 }
@@ -34,7 +34,7 @@ export class Client {
     return this.raw('DELETE', path, undefined);
   }
 
-  /** Bytes as they are. */
+  /** Posts bytes unchanged. */
   postBytes(path: string, body: Uint8Array): Promise<Answer> {
     return this.raw('POST', path, body, { 'content-type': 'application/octet-stream' });
   }

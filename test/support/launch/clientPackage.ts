@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../sourceTree.js';
 
-/** Makes the package of the client in a new folder. */
+/** Builds the client's package in a new folder. */
 export async function packageOfClient(folder: string): Promise<{ readonly tarball: string }> {
   await promisify(execFile)(process.execPath, ['scripts/setup.mjs', 'client', folder], { cwd: ROOT });
   return { tarball: join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!) };

@@ -1,6 +1,6 @@
 /**
- * Clients that write and search while the cluster changes under them. Each one looks for what it has written itself; what
- * an answer must not say, and every request that failed, is kept.
+ * Clients that write and search while the cluster changes under them. Each searches for its own writes. Wrong answers
+ * and failed requests are recorded.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
@@ -21,24 +21,27 @@ export interface Failed {
   readonly text: string;
 }
 
-/** Of each client, between an answer and its next request: together they ask a hundred times a second, and leave the machine to the service. */
+/**
+ * Pause of each client between an answer and its next request. Together the clients send a hundred requests a second,
+ * which leaves the machine to the service.
+ */
 export const PAUSE_MS = 40;
 
 type Random = ReturnType<typeof seededRandom>;
 
 export class ClusterLoad {
-  /** Every write that was answered. */
+  /** Every answered write. */
   readonly written: Acknowledged[] = [];
   readonly failed: Failed[] = [];
-  /** Answers that lack what was written before them. */
+  /** Answers that lack an earlier answered write. */
   readonly wrong: string[] = [];
   searches = 0;
-  /** The longest time that one client has waited for an answer. */
+  /** Longest time that one client has waited for an answer. */
   longestPauseMs = 0;
   readonly #clients: Promise<void>[];
   #running = true;
 
-  /** `clients`: of one project, at whatever coordinators. The collections have dimension 3. */
+  /** `clients`: of one project, at any coordinators. The collections have dimension 3. */
   constructor(clients: readonly Client[], collections: readonly string[], random: Random) {
     this.#clients = clients.map((client, number) => this.#run(client, collections, number, random));
   }
@@ -48,7 +51,7 @@ export class ClusterLoad {
     await Promise.all(this.#clients);
   }
 
-  /** The pauses before are forgotten. */
+  /** Resets the longest pause. */
   forgetPauses(): void {
     this.longestPauseMs = 0;
   }

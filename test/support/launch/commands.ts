@@ -1,11 +1,11 @@
-/** Export, import and load as a person runs them, in processes of their own. */
+/** Runs export, import and load as separate processes, like an operator. */
 import { fileURLToPath } from 'node:url';
 import type { Client } from './client.js';
 import { type Launched, type LaunchOptions, launchNode } from './process.js';
 
 const script = (name: string): string => fileURLToPath(new URL(`../../../scripts/${name}.js`, import.meta.url));
 
-/** At a service with a client's key. */
+/** Address of a service, and a client's key. */
 export interface At {
   readonly url: string;
   readonly rw: Client;
@@ -24,7 +24,7 @@ export const runStoreExport = (at: At, collection: string, folder: string): Laun
 export const runImport = (at: At, file: string, name?: string): Launched =>
   launched('import', at, ['--file', file, ...(name === undefined ? [] : ['--collection', name])]);
 
-/** Loads what it gets on its standard input. */
+/** Loads its standard input. */
 export const runLoadOf = (
   at: At,
   input: readonly (string | Uint8Array)[],
@@ -36,7 +36,7 @@ export const runLoadOf = (
 export const runLoad = (at: At, file: string, collection: string, args: readonly string[] = []): Launched =>
   launched('load', at, [file, '--collection', collection, ...args]);
 
-/** Waits for its end; what it said where that was not a success. */
+/** Waits for its end. Throws an Error with its output if it failed. */
 export async function succeeded(command: Launched): Promise<string> {
   const { code } = await command.waitForEnd(120_000);
   if (code !== 0) throw new Error(`${command.name} ended with ${code}:\n${command.output}`);

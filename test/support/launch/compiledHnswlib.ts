@@ -1,4 +1,4 @@
-/** hnswlib-node, compiled by set-up as for `npm run load -- … --from hnswlib`. */
+/** hnswlib-node, compiled by set-up like for `npm run load -- … --from hnswlib`. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { skip } from '../skip.js';
@@ -18,7 +18,7 @@ const setupPart = (name: string): Promise<unknown> => import(pathToFileURL(join(
 
 export const hnswlibSetup = async (): Promise<Setup> => (await setupPart('hnswlib.mjs')) as Setup;
 
-/** Skips the suite where this machine cannot compile it. Suites of another process wait for it. */
+/** Skips the suite if this machine cannot compile it. Suites of other processes wait meanwhile. */
 export async function compileHnswlib(context: Mocha.Context): Promise<void> {
   context.timeout(COMPILE_MS);
   const { compileHnswlib: compile } = await hnswlibSetup();

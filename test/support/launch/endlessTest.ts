@@ -1,4 +1,4 @@
-/** Mocha runs this file in a test of test runs: a test with every kind of child, which never ends. */
+/** Mocha runs this file in tests of test runs: a test that never ends, with every kind of child process. */
 import { spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { freePort } from './freePort.js';
 import { NatsServer } from './natsProcess.js';
 import { launchNode } from './process.js';
 
-/** It does not end at SIGTERM. */
+/** A program that ignores SIGTERM. */
 const STUBBORN = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('runs');`;
 
 describe('a test that never ends', () => {

@@ -1,4 +1,4 @@
-/** Which engine serves HTTP in the services of tests: tests of both modes go over both engines. */
+/** Chooses the HTTP engine of services in tests; tests of each mode run over both engines. */
 import type { Config } from '../../../config/config.js';
 import { loadUws } from '../../../coordinator/http/engine/uwsEngine.js';
 import { messageOf } from '../../../shared/errors/errors.js';
@@ -8,7 +8,7 @@ export type EngineName = Exclude<Config['http']['engine'], 'auto'>;
 
 let tried: Promise<string | undefined> | undefined;
 
-/** The reason why uWebSockets.js does not run here, which is true of the services as well; undefined where it runs. */
+/** Reason why uWebSockets.js does not run here, or in the services; undefined if it runs. */
 export const whyNoUws = (): Promise<string | undefined> => {
   tried ??= loadUws().then(
     () => undefined,
@@ -17,9 +17,9 @@ export const whyNoUws = (): Promise<string | undefined> => {
   return tried;
 };
 
-/** For clusters uWebSockets.js wherever it runs: asked for by name, so that nothing else can serve in its place. */
+/** Clusters use uWebSockets.js wherever it runs: the setting names it, so that no other engine can replace it. */
 export const usualEngine = async (mode: Mode): Promise<EngineName> =>
   mode === 'cluster' && (await whyNoUws()) === undefined ? 'uws' : 'node';
 
-/** The other one, where both run. */
+/** The other engine for each mode, if both run. */
 export const OTHER_ENGINE: Readonly<Record<Mode, EngineName>> = { cluster: 'node', standalone: 'uws' };

@@ -1,11 +1,11 @@
-/** Programs that others make, which a machine may lack: a test that needs one asks for it first. */
+/** Finds and runs programs of third parties, which a machine may lack. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 const { GOBIN, GOPATH } = process.env;
-/** Where systems, Go and pip install, which need not be on PATH. */
+/** Install folders of systems, Go and pip, which need not be on PATH. */
 const USUAL_FOLDERS = [
   ...['/usr/local/sbin', '/usr/sbin', GOBIN || join(GOPATH || join(homedir(), 'go'), 'bin')],
   join(homedir(), '.local', 'bin'),
@@ -13,7 +13,7 @@ const USUAL_FOLDERS = [
 const WITHIN_MS = 60_000;
 const OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The path of the program; undefined where this machine lacks it. */
+/** Path of the program; undefined if this machine lacks it. */
 export function findTool(name: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS];
   return folders.map((folder) => join(folder, name)).find(isProgram);
@@ -31,7 +31,7 @@ function isProgram(path: string): boolean {
 export interface ToolRun {
   readonly code: number;
   readonly stdout: string;
-  /** Both streams. */
+  /** Both output streams. */
   readonly output: string;
 }
 
@@ -40,7 +40,7 @@ interface Where {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export const runTool = (path: string, args: readonly string[], input = '', where: Where = {}): Promise<ToolRun> =>
   new Promise((resolve) => {
     const options = { ...where, timeout: WITHIN_MS, maxBuffer: OUTPUT_MAX_BYTES };

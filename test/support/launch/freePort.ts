@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below those that a system gives to connections and to whoever asks for any port: one of them is still free a moment later. */
+/** Below the ports that systems assign to connections: a port found free here stays free a moment longer. */
 const FIRST = 10_000;
 const END = 32_768;
 
-/** A port of the loopback address that nothing listens on now. */
+/** A loopback port without a listener. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, END);

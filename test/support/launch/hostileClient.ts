@@ -1,13 +1,13 @@
-/** Clients that do not play fair: connections whose every byte, and whose every pause, the test chooses. */
+/** Hostile clients: connections whose every byte and pause the test chooses. */
 import { connect, type Socket } from 'node:net';
 
 export class HostileClient {
   readonly socket: Socket;
   received = '';
-  /** What it has handed to the system; some of it may never leave. */
+  /** Bytes given to the system; some may never leave. */
   sentBytes = 0;
   isOpen = true;
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, from either side. */
   readonly closed: Promise<void>;
 
   private constructor(port: number, begin: string) {
@@ -26,7 +26,7 @@ export class HostileClient {
     this.send(begin);
   }
 
-  /** Resolves when it is connected. */
+  /** Connects, and sends `begin`. */
   static open(port: number, begin = ''): Promise<HostileClient> {
     const client = new HostileClient(port, begin);
     return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ export class HostileClient {
     this.socket.write(text);
   }
 
-  /** As much as the other side takes, for as long as it does, up to `mostBytes`. */
+  /** Sends as much as the other side takes, up to `mostBytes`. */
   async pour(chunk: string, mostBytes: number): Promise<void> {
     while (this.isOpen && this.sentBytes < mostBytes) {
       this.sentBytes += chunk.length;
@@ -50,12 +50,12 @@ export class HostileClient {
     }
   }
 
-  /** Status of the first answer; 0 where there is none. */
+  /** Status of the first answer; 0 without an answer. */
   get status(): number {
     return Number(/^HTTP\/1\.1 (\d{3})/.exec(this.received)?.[1] ?? 0);
   }
 
-  /** Without a farewell. */
+  /** Resets the connection without closing it. */
   reset(): void {
     this.socket.resetAndDestroy();
   }

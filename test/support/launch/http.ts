@@ -1,18 +1,18 @@
-/** HTTP as no proper client speaks it: bytes written to a socket as they are. */
+/** Raw HTTP: writes bytes to a socket unchanged, which no proper client does. */
 import { connect } from 'node:net';
 
 const TIMEOUT_MS = 5_000;
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Keyed by name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
 /**
- * Writes `request` and resolves with every answer that came by the time `count` were there, or the server closed.
- * A connection that is refused has none. `inTurn`: the parts are requests, each written when the one before is answered.
+ * Writes `request` and resolves with every answer received once `count` are complete, or the server closed. A refused
+ * connection has no answers. `inTurn`: the parts are requests, each written when the one before is answered.
  */
 export function rawExchange(
   port: number,
@@ -47,13 +47,13 @@ export function rawExchange(
   });
 }
 
-/** A request's head with a blank line after it. */
+/** Head of a request with its blank line. */
 export const requestHead = (method: string, path: string, headers: Readonly<Record<string, string>> = {}): string =>
   [`${method} ${path} HTTP/1.1`, 'host: test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
     .join('\r\n')
     .concat('\r\n\r\n');
 
-/** The complete answers; the first has no body where `isHead`, whatever its length says. */
+/** All complete answers. `isHead`: the first one has no body, whatever its length says. */
 function answersIn(received: string, isHead: boolean): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = received;

@@ -1,4 +1,4 @@
-/** Collections with an index, over HTTP: filled, watched while they build, and searched. */
+/** Collections with an index, over HTTP: filled, watched during builds, and searched. */
 import { expect } from 'chai';
 import { seededRandom } from '../model/random.js';
 import type { Answer, Client } from './client.js';
@@ -7,10 +7,10 @@ import type { Service } from './service.js';
 export const DIMENSION = 8;
 export const KINDS = ['hnsw', 'ivf', 'bq'] as const;
 
-/** Costs seconds for a few thousand rows, growing with their square: time to look at a build under way. */
+/** Build parameters that take seconds for a few thousand rows, and grow with their square: time to observe a build. */
 export const SLOW = { m: 64, ef_construction: 4_096 } as const;
 
-/** Whole numbers, so that distances are whole too. */
+/** Integer vectors, so that distances are integers too. */
 export function rowsOf(seed: number, count: number): number[][] {
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => Array.from({ length: DIMENSION }, () => random.int(2_000) - 1_000));
@@ -19,7 +19,7 @@ export function rowsOf(seed: number, count: number): number[][] {
 export const distance = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, i) => sum + (value - b[i]!) ** 2, 0);
 
-/** One collection, as its user sees it. */
+/** One collection from its client's view. */
 export class IndexedByHttp {
   constructor(
     private readonly service: Service,
@@ -63,7 +63,7 @@ export class IndexedByHttp {
     return body;
   }
 
-  /** Resolves to the state, once the type serves and no generation is on its way, asked for or not. */
+  /** Resolves to the state once the type serves and no generation is being built or requested. */
   async settled(type: string): Promise<Awaited<ReturnType<IndexedByHttp['state']>>> {
     const status = type === 'none' ? 'none' : 'active';
     // biome-ignore lint/suspicious/noExplicitAny: as of `state`
@@ -79,13 +79,13 @@ export class IndexedByHttp {
     return last;
   }
 
-  /** As the list of collections reports it. */
+  /** Its entry in the list of collections. */
   async listed(): Promise<{ index: string; record_count: number }> {
     const { body } = await this.client.get('/v1/namespaces');
     return body.collections.find(({ name }: { name: string }) => name === this.name);
   }
 
-  /** Every row is found where it is, and hits have their exact distances, closest first. */
+  /** Each row is found at its place; hits have exact distances, nearest first. */
   async expectFound(
     rows: readonly (readonly number[])[],
     ids: readonly number[],

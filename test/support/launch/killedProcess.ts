@@ -1,11 +1,11 @@
-/** Programs that end themselves in the middle of writing files, as a power cut would end them. */
+/** Programs that kill themselves in the middle of file writes, like a power cut. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 
 export interface Ended {
   readonly printed: string;
-  /** Null where it came to its end. */
+  /** Null if it ended normally. */
   readonly signal: NodeJS.Signals | null;
   readonly code: number | null;
 }
@@ -24,8 +24,8 @@ export async function runProgram(program: string): Promise<Ended> {
 }
 
 /**
- * The program, whose files end it with SIGKILL before their `step`th write, sync, link, rename or unlink after `armed()` was
- * called in it. It prints which one that is. Its modules must be imported with `await import`.
+ * Wraps a program so that SIGKILL ends it before its `step`th write, sync, link, rename or unlink after `armed()`. It
+ * prints that step. Its modules must be imported with `await import`.
  */
 export const killedAt = (step: number, program: string): string => `
   import fs from 'node:fs';

@@ -1,4 +1,4 @@
-/** A service, and a folder with the files that are loaded into it. */
+/** A service, and a folder of files to load into it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,12 +17,12 @@ export class LoadRig {
     return new LoadRig(await Service.start('standalone'), await mkdtemp(join(tmpdir(), 'vouch-load-')));
   }
 
-  /** An empty project, with a key. */
+  /** Creates an empty project with a key. */
   async newProject(): Promise<Project & At> {
     return { ...(await this.service.newProject()), url: this.service.url };
   }
 
-  /** Writes a file of such an extension. Returns its path. */
+  /** Writes a file with this extension. Returns its path. */
   async file(extension: string, content: string | Uint8Array): Promise<string> {
     const path = join(this.folder, `${++this.#files}.${extension}`);
     await writeFile(path, content);

@@ -1,4 +1,4 @@
-/** `npm run mcp` in a process of its own, and the SDK's client at it. */
+/** `npm run mcp` as a process of its own, and the SDK's client connected to it. */
 import { Client as McpClient } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ROOT } from '../sourceTree.js';
@@ -10,7 +10,7 @@ export interface Called {
   readonly json: any;
 }
 
-/** The server in a process of its own, and a client at it. */
+/** The server process and its client. */
 export class Mcp {
   #errors = '';
 
@@ -27,7 +27,7 @@ export class Mcp {
     return mcp;
   }
 
-  /** What it wrote to standard error. */
+  /** Its standard error. */
   get errors(): string {
     return this.#errors;
   }

@@ -1,19 +1,22 @@
-/** The same tests over a cluster and over a standalone node: what a user sees must not differ. */
+/** Runs the same tests over a cluster and a standalone node: users must see no difference. */
 import { expect } from 'chai';
 import { skip } from '../skip.js';
 import { OTHER_ENGINE, whyNoUws } from './engines.js';
 import { PackageClient, type PackageRoute, type Passed } from './packageClient.js';
 import { type Mode, type Project, Service, type Settings } from './service.js';
 
-/** Services of suites with the same settings: started by the first test that needs one, stopped after the last suite. */
+/**
+ * Services shared by suites with equal settings. The first test that needs one starts it; it stops after the last
+ * suite.
+ */
 class SharedServices {
   readonly #services = new Map<Mode, Promise<Service>>();
-  /** Suites that are not over. */
+  /** Unfinished suites per mode. */
   readonly #suites = new Map<Mode, number>();
 
   constructor(readonly settings: Settings = {}) {}
 
-  /** For each suite, while the tests are registered. */
+  /** Called once per suite while tests are registered. */
   register(mode: Mode): void {
     this.#suites.set(mode, (this.#suites.get(mode) ?? 0) + 1);
   }
@@ -24,14 +27,14 @@ class SharedServices {
     return service;
   }
 
-  /** After each suite. One that has nothing to do takes a fifteenth of a core in a cluster. */
+  /** Called after each suite. An idle cluster takes a fifteenth of a core. */
   async leave(mode: Mode): Promise<void> {
     const left = this.#suites.get(mode)! - 1;
     this.#suites.set(mode, left);
     if (left === 0) await this.#stop(mode);
   }
 
-  /** Where suites were left out, as `--grep` does. */
+  /** Stops the rest, if suites were left out, as with `--grep`. */
   async stop(): Promise<void> {
     await Promise.all([...this.#services.keys()].map((mode) => this.#stop(mode)));
   }
@@ -50,26 +53,23 @@ const onOtherEngine: Readonly<Record<Mode, SharedServices>> = {
 };
 
 export interface OtherServices {
-  /** A service of the test's own; stopped after the suite. */
+  /** Starts a service for one test; it is stopped after the suite. */
   readonly start: (settings: Settings) => Promise<Service>;
   /**
-   * The suite's own, whose processes a test may end and start again: with few collections they are soon back. Other tests of
-   * the suite find it running, and whole.
+   * The suite's own service, whose processes a test may end and restart: with few collections they are soon back. Other
+   * tests of the suite must find it running and whole.
    */
   readonly restartable: () => Promise<Service>;
 }
 
 type Tests = (service: Service, others: OtherServices) => void;
 
-/**
- * Registers `tests` once for each mode. `service` may be used inside the tests and hooks, not while they are registered,
- * but for its `mode`.
- */
+/** Registers `tests` once for each mode. Only tests and hooks may use `service`; its `mode` is known earlier. */
 export function inBothModes(title: string, tests: Tests): void {
   for (const mode of ['cluster', 'standalone'] as const) inMode(`${title} (${mode})`, mode, tests);
 }
 
-/** As `inBothModes`, and once more in each mode over the HTTP engine that the tests of this mode do not use otherwise. */
+/** Like `inBothModes`, and again in each mode over the HTTP engine that its other tests do not use. */
 export function inBothModesAndEngines(title: string, tests: Tests): void {
   inBothModes(title, tests);
   for (const mode of ['cluster', 'standalone'] as const)
@@ -77,8 +77,8 @@ export function inBothModesAndEngines(title: string, tests: Tests): void {
 }
 
 /**
- * As `inBothModes`, and once more through the package `@vouch/client`, with all requests that it can make. A last test asserts
- * that these routes really were asked through it, and that more requests went through it than around it.
+ * Like `inBothModes`, and again through the package `@vouch/client`, as far as it can make the requests. A last test
+ * asserts that these routes were used through the package, and that most requests went through it.
  */
 export function inBothModesAndThroughClient(title: string, routes: readonly PackageRoute[], tests: Tests): void {
   inBothModes(title, tests);
@@ -93,7 +93,7 @@ export function inBothModesAndThroughClient(title: string, routes: readonly Pack
       get: (target, property) => (property === 'newProject' ? newProject : Reflect.get(target, property)),
     });
     tests(handle, others);
-    it('went through the package', () => {
+    it('sends most requests through the package', () => {
       for (const route of routes) expect(passed.get(route)?.through ?? 0, route).to.be.above(0);
       const counts = [...passed.values()];
       const sumOf = (way: 'through' | 'around'): number => counts.reduce((sum, count) => sum + count[way], 0);

@@ -16,7 +16,7 @@ const START_TEXT = 'Starting nats-server';
 
 export class NatsServer {
   readonly url: string;
-  /** How it ended; pending while it runs. */
+  /** Reason of its end; pending while it runs. */
   readonly ended: Promise<string>;
   private running = true;
 
@@ -35,10 +35,10 @@ export class NatsServer {
     });
   }
 
-  /** Resolves when it serves clients and JetStream has recovered. Throws an Error with one line that says what is wrong. */
+  /** Resolves when it serves clients and JetStream has recovered. Throws an Error with the reason in one line. */
   static async start(options: ServerOptions): Promise<NatsServer> {
     const plan = await planServer(options);
-    // Of its own session: Ctrl-C in the terminal reaches the tests alone, and they stop it.
+    // A session of its own: Ctrl-C in the terminal reaches only the tests, which then stop it.
     const child = guarded(spawn(plan.program, [...plan.args], { stdio: 'ignore', detached: true }), 'last');
     const server = new NatsServer(plan, child);
     try {
@@ -58,7 +58,7 @@ export class NatsServer {
     return this.running;
   }
 
-  /** Asks it to stop, and ends it where that takes longer than `withinMs`. */
+  /** Asks it to stop, and kills it after `withinMs`. */
   async stop(withinMs = STOP_WITHIN_MS): Promise<void> {
     if (!this.running) return;
     this.child.kill('SIGTERM');
@@ -88,13 +88,13 @@ export class NatsServer {
     }
   }
 
-  /** The last complaint in the log of this run. */
+  /** Last complaint in the log of this run. */
   private async lastError(): Promise<string> {
     const log = this.plan.logFile === undefined ? '' : await readFile(this.plan.logFile, 'utf8').catch(() => '');
     const complaints = log
       .slice(Math.max(log.lastIndexOf(START_TEXT), 0))
       .split('\n')
       .map((line) => /\[(?:FTL|ERR)\]\s+(.*)$/.exec(line)?.[1]);
-    return complaints.findLast((text) => text !== undefined) ?? 'it gave no reason';
+    return complaints.findLast((text) => text !== undefined) ?? 'its log gives no reason';
   }
 }

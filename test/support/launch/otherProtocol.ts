@@ -1,11 +1,11 @@
-/** Starts a process that speaks another version of the messages between processes: its constant is changed while it loads. */
+/** Starts a process with another version of the protocol between processes: its constant is changed while it loads. */
 import { type LoadHook, register } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
 const VERSION_VARIABLE = 'VOUCH_TEST_PROTOCOL';
 const version = process.env[VERSION_VARIABLE];
 
-/** The environment of such a process. */
+/** Environment of such a process. */
 export const speaking = (protocol: number): Readonly<Record<string, string>> => ({
   NODE_OPTIONS: `--import ${import.meta.url}`,
   [VERSION_VARIABLE]: String(protocol),

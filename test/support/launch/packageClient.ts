@@ -1,6 +1,6 @@
 /**
- * HTTP as the package `@vouch/client` speaks it: requests that it has a call for go through that. Those that it would not write
- * as they are, such as malformed ones, go around it. Both are counted, so that a suite can say that it tried the package.
+ * HTTP through the package `@vouch/client`, for the requests it can make. Requests that it would change or refuse, such
+ * as malformed ones, go around it. Both are counted, so that a suite can assert that it used the package.
  */
 import { type Collection, Vouch, VouchError } from '../../../client/index.js';
 import { fromWire, toWire } from '../../../client/spelling.js';
@@ -11,14 +11,14 @@ type Json = Record<string, unknown>;
 interface Asked {
   readonly vouch: Vouch;
   readonly collection: Collection;
-  /** In camelCase, without the collection. */
+  /** Body in camelCase, without the collection. */
   readonly body: never;
-  /** In camelCase, without the collection. */
+  /** Query in camelCase, without the collection. */
   readonly query: never;
   readonly id: number;
 }
 
-/** What a query parameter says, as the package takes it; undefined where it could not send this text. */
+/** Converts a query parameter for the package; undefined if the package could not send this text. */
 type Reader = (text: string) => unknown;
 
 const whole: Reader = (text) => (/^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : undefined);
@@ -34,9 +34,9 @@ const object: Reader = (text) => {
 };
 
 interface Way {
-  /** The query parameters that the call takes, besides `collection`. */
+  /** Query parameters of the call besides `collection`. */
   readonly query?: Readonly<Record<string, Reader>>;
-  /** It is about no collection, or about more than one. */
+  /** Set if the call has no collection, or several. */
   readonly isOfProject?: true;
   readonly call: (asked: Asked) => Promise<unknown>;
 }
@@ -111,10 +111,10 @@ const WAYS = {
   'GET /v1/proof/checkpoint': { call: ({ collection }) => collection.checkpoint() },
 } satisfies Readonly<Record<string, Way>>;
 
-/** A request that the package has a call for. */
+/** A request that the package can make. */
 export type PackageRoute = keyof typeof WAYS;
 
-/** How many requests of a route went through the package, and around it. */
+/** Number of requests per route, through the package and around it. */
 export type Passed = Map<PackageRoute, { through: number; around: number }>;
 
 export class PackageClient extends Client {
@@ -161,7 +161,7 @@ export class PackageClient extends Client {
     }
   }
 
-  /** Undefined where no typed call could make this request. */
+  /** Undefined if no typed call could make this request. */
   #asked(route: PackageRoute, method: string, url: URL, text: unknown): Asked | undefined {
     const way: Way = WAYS[route];
     const body: unknown = typeof text === 'string' ? JSON.parse(text) : {};
@@ -191,8 +191,8 @@ function routeOf(method: string, url: URL): PackageRoute | undefined {
 }
 
 /**
- * Whether the package would write the same request: not what it spells otherwise, or what its own types exclude. Metadata of an
- * insert it writes itself, as the bytes that the API takes.
+ * Whether the package would write the same request: false if it spells something differently, or its types exclude it.
+ * It writes the metadata of an insert itself, as the bytes that the API takes.
  */
 const isFaithful = (url: URL, body: Json): boolean =>
   isWellEncoded(url.search) &&
@@ -210,7 +210,7 @@ function isWellEncoded(query: string): boolean {
   }
 }
 
-/** Undefined where the package refuses to write a number. */
+/** Undefined if the package refuses to write a number. */
 function rewritten(body: Json): string | undefined {
   try {
     return JSON.stringify(toWire(fromWire(body)));

@@ -1,7 +1,7 @@
-/** For work that servers may be unable to do for a while, since some have just been killed. */
+/** Repeats work that servers cannot do for a while after a kill. */
 import { eventually } from '../expectations.js';
 
-/** Again and again until it comes through; fails with the last problem. */
+/** Repeats the work until it succeeds; fails with its last problem. */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {
   let outcome: { value: T } | { problem: unknown } = { problem: undefined };
   const attempt = async (): Promise<boolean> => {
@@ -11,8 +11,8 @@ export async function persistently<T>(work: () => Promise<T>): Promise<T> {
     );
     return 'value' in outcome;
   };
-  await eventually('it comes through', attempt).catch(() => undefined);
-  // Assigned in a closure, which the compiler does not follow.
+  await eventually('it succeeds', attempt).catch(() => undefined);
+  // It is assigned in a closure, which the compiler does not follow.
   const last = outcome as { value: T } | { problem: unknown };
   if ('value' in last) return last.value;
   throw last.problem;

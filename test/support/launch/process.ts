@@ -1,6 +1,6 @@
 /**
- * The one launcher of processes in tests: collects their output, waits for lines and ends with deadlines, kills, and
- * leaves nothing behind, neither after a failed test nor after the test run itself was killed.
+ * The only launcher of processes in tests. It collects output, waits for lines and ends with deadlines, and kills. It
+ * leaves no process behind, not even after a failed test or a killed test run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 import { readLines } from '../../../scripts/local/supervisor/lines.js';
 import { PATIENCE_MS } from '../patience.js';
 
-/** Output quoted in the message of a failed wait. */
+/** Output lines quoted when a wait fails. */
 const QUOTED_LINES = 30;
 
 export interface Ended {
@@ -19,11 +19,11 @@ export interface Ended {
 
 export interface LaunchOptions {
   readonly cwd?: string;
-  /** On top of this process's environment; undefined removes a variable. */
+  /** Added to this process's environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Pieces of its standard input, written one after another; without, it has none. */
+  /** Pieces of its standard input, written one after another; without it, the input is empty. */
   readonly input?: readonly (string | Uint8Array)[];
-  /** Its standard input does not end after `input`. */
+  /** Keeps its standard input open after `input`. */
   readonly isInputOpen?: boolean;
 }
 
@@ -56,7 +56,7 @@ export class Launched {
     });
   }
 
-  /** Both streams, in the order in which they were read. */
+  /** Lines of both streams in the order of reading. */
   get lines(): readonly string[] {
     return this.#lines;
   }
@@ -69,7 +69,7 @@ export class Launched {
     return this.#end === undefined;
   }
 
-  /** The first line that matches, at or after line `from`. Throws when the process ends or the time is up before. */
+  /** The first matching line, at or after line `from`. Throws if the process ends or the deadline passes before. */
   waitForLine(pattern: RegExp, { from = 0 } = {}): Promise<string> {
     return this.#waitFor(`a line like ${pattern}`, PATIENCE_MS, (): string | undefined => {
       const found = this.#lines.slice(from).find((line) => pattern.test(line));
@@ -92,7 +92,7 @@ export class Launched {
     await this.ended;
   }
 
-  /** SIGTERM, and SIGKILL where that does not end it in time. */
+  /** SIGTERM, then SIGKILL if it does not end in time. */
   async stop(): Promise<Ended> {
     this.#child.kill('SIGTERM');
     const insist = setTimeout(() => this.#child.kill('SIGKILL'), PATIENCE_MS);
@@ -157,7 +157,7 @@ export function launch(program: string, args: readonly string[], options: Launch
 }
 
 function feed(stdin: Writable, pieces: readonly (string | Uint8Array)[], staysOpen = false): void {
-  // A process that ends before it has read all of it closes the pipe.
+  // A process that ends before it has read everything closes the pipe.
   stdin.on('error', () => undefined);
   for (const piece of pieces) stdin.write(piece);
   if (!staysOpen) stdin.end();
@@ -167,7 +167,7 @@ function feed(stdin: Writable, pieces: readonly (string | Uint8Array)[], staysOp
 export const launchNode = (script: string, args: readonly string[] = [], options: LaunchOptions = {}): Launched =>
   launch(process.execPath, [script, ...args], options);
 
-/** Whether the process runs. One that has ended and whose parent has not asked how does not. */
+/** Whether the process runs; false for one that has ended but was not waited for. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -178,15 +178,15 @@ export function isAlive(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
   } catch {
-    // No such file system here, or gone this moment.
+    // Other systems have no such file system, or the process is gone by now.
     return process.platform !== 'linux';
   }
 }
 
-/** Stops whatever was launched and still runs. */
+/** Stops every launched process that still runs. */
 export async function stopEverything(): Promise<void> {
   await Promise.all([...running].map((launched) => launched.stop()));
 }
 
-// A test that failed half-way may have left a process, which would also keep the test run from ending.
+// A test that failed midway may have left a process, which would keep the test run from ending.
 if (typeof after === 'function') after(stopEverything);

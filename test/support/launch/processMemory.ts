@@ -1,10 +1,10 @@
-/** What a process has in its memory, as Linux tells it to whoever may trace it: the one that started it, or root. */
+/** Reads the memory of a process, which Linux allows to its tracer: its parent, or root. */
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 
 const PIECE_BYTES = 4 << 20;
 const PAGE_BYTES = 4_096;
 
-/** Which of the secrets stand somewhere in the memory of the process; undefined where that cannot be read here. */
+/** Names of the secrets found in the memory of the process; undefined if it cannot be read here. */
 export async function secretsInMemory(
   pid: number,
   secrets: Readonly<Record<string, Uint8Array>>,
@@ -26,7 +26,7 @@ export async function secretsInMemory(
   }
 }
 
-/** What can be read; of files that are mapped too. */
+/** Readable ranges, mapped files included. */
 async function rangesOf(pid: number): Promise<readonly { readonly from: number; readonly to: number }[]> {
   const lines = (await readFile(`/proc/${pid}/maps`, 'utf8')).split('\n');
   return lines.flatMap((line) => {
@@ -35,7 +35,7 @@ async function rangesOf(pid: number): Promise<readonly { readonly from: number; 
   });
 }
 
-/** Zeros in the place of pages that are not there, or were given back meanwhile. */
+/** Zeros replace pages that do not exist or were released meanwhile. */
 async function readPages(memory: FileHandle, at: number, length: number): Promise<Buffer> {
   const piece = Buffer.alloc(length);
   for (let done = 0; done < length; ) {

@@ -1,6 +1,6 @@
 import { launch } from './process.js';
 
-/** Installs a package into the folder's node_modules; false where npm has it not, or reaches no registry. */
+/** Installs a package into the folder's node_modules; false if npm lacks it or reaches no registry. */
 export async function installFromRegistry(
   folder: string,
   spec: string,

@@ -12,13 +12,13 @@ export interface Outcome {
   readonly text: string;
 }
 
-/** `npm run verify`, with this on its standard input. */
+/** Runs `npm run verify` with `input` on its standard input. */
 export function verify(args: readonly string[], input = ''): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [SCRIPT, ...args], (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, text: stdout + stderr }),
     );
-    // It may have ended before all of that was read.
+    // It may end before it has read everything.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });

@@ -1,4 +1,4 @@
-/** A collection of one dimension or more, searched with options over HTTP. */
+/** A collection of any dimension, searched with options over HTTP. */
 import { expect } from 'chai';
 import type { Answer, Client } from './client.js';
 
@@ -10,7 +10,7 @@ export interface Hit {
   readonly graph_distance?: number | null;
 }
 
-/** `id` of each hit, or `id:hops` where the graph was asked for. */
+/** `id` of each hit; `id:hops` if the graph was used. */
 export const seen = (hits: readonly Hit[]): string =>
   hits.map(({ id, graph_distance }) => (graph_distance === undefined ? id : `${id}:${graph_distance}`)).join(' ');
 
@@ -33,12 +33,12 @@ export class SearchedByHttp {
     return new SearchedByHttp(client, name, dimension);
   }
 
-  /** Ids are given in order, from 1. */
+  /** Inserts rows; their ids count from 1. */
   async fill(rows: Rows): Promise<void> {
     await this.#ok(this.client.post('/v1/vectors/batch-insert', { collection: this.name, ...rows }));
   }
 
-  /** Resolves to the id. */
+  /** Resolves to the record's id. */
   async insert(values: readonly number[], fields: object = {}): Promise<number> {
     return (await this.#ok(this.client.post('/v1/records', { collection: this.name, values, ...fields }))).body.id;
   }
@@ -51,7 +51,7 @@ export class SearchedByHttp {
     await this.#ok(this.client.post(path, { collection: this.name, id }));
   }
 
-  /** Of a record. Resolves to the node's id. */
+  /** Adds a node for a record. Resolves to the node's id. */
   async addNode(recordId: number): Promise<number> {
     const node = { collection: this.name, kind: 0, record_id: recordId };
     return (await this.#ok(this.client.post('/v1/graph/node', node))).body.node_id;
@@ -61,7 +61,7 @@ export class SearchedByHttp {
     await this.#ok(this.client.post('/v1/graph/edge', { collection: this.name, kind: 0, from, to }));
   }
 
-  /** From the origin, unless `options` says otherwise. */
+  /** Searches from the origin, unless `options` has another query. */
   post(options: object): Promise<Answer> {
     const query = new Array(this.dimension).fill(0);
     return this.client.post('/v1/search', { collection: this.name, query, k: 10, ...options });

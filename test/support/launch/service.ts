@@ -1,6 +1,6 @@
 /**
- * A whole service for tests, of real processes: nats-server, any number of shards and coordinators, or the one standalone
- * process. Each process can be killed and started again at will, and others can join; the addresses stay.
+ * A whole service for tests, of real processes: nats-server with any number of shards and coordinators, or one
+ * standalone process. Each process can be killed and restarted at will, and others can join; addresses stay.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,20 +41,20 @@ export interface Project {
 const script = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const READY = /"msg":"ready"/;
 
-/** What runs from the start, in cluster mode. */
+/** Processes at the start of a cluster. */
 export interface Members {
-  /** Named s1, s2, …; 2 where it is left out. */
+  /** Number of shards, named s1, s2, …; default 2. */
   readonly shards?: number;
-  /** Named coordinator, coordinator2, …, each at a port of its own; 1 where it is left out. */
+  /** Number of coordinators, named coordinator, coordinator2, …, each on its own port; default 1. */
   readonly coordinators?: number;
-  /** Instead of a server of its own; the service ends it all the same. */
+  /** Replaces the service's own server; the service still stops it at its end. */
   readonly nats?: TestNats;
 }
 
-/** Shards are not given up because a busy machine was slow; who tests how they are given up sets times of its own. */
+/** Times so long that a busy machine fails over no shard; tests of failover set their own. */
 const PATIENT: Settings = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000' };
 
-/** For so long a coordinator tells what it has read. */
+/** Milliseconds for which a coordinator repeats the metrics it has read. */
 const METRICS_MS = 1_000;
 
 const FIRST_COORDINATOR = 'coordinator';
@@ -63,7 +63,7 @@ const numbered = (name: string, i: number): string => (i === 0 ? name : `${name}
 
 export class Service {
   readonly #processes = new Map<string, Launched>();
-  /** Of each process that was ever started: what its environment has besides that of all. */
+  /** Environment that a process has besides the common one, for each process ever started. */
   readonly #own = new Map<string, Settings>();
   #nats: TestNats | undefined;
   #platform: Platform | undefined;
@@ -109,7 +109,7 @@ export class Service {
     return service;
   }
 
-  /** Of the processes besides nats-server, whether they run now or not: shards first. */
+  /** Processes except nats-server, running or not: shards first. */
   get processNames(): readonly string[] {
     return [...this.#own.keys()].sort((a, b) => Number(isCoordinator(a)) - Number(isCoordinator(b)));
   }
@@ -119,14 +119,14 @@ export class Service {
     return this.#nats;
   }
 
-  /** What its processes are started with. */
+  /** Environment of all its processes. */
   get environment(): Settings {
     return { ...this.settings, VOUCH_NATS_URL: this.#nats?.url };
   }
 
   /**
-   * Starts a process that does not run, and waits until it is ready. A new name joins, as a shard or, where it begins with
-   * `coordinator`, as a coordinator. `own`: what its environment has besides that of all, from now on.
+   * Starts a process that does not run, and waits until it is ready. A new name that begins with `coordinator` joins as
+   * a coordinator, any other as a shard. `own`: its environment besides the common one.
    */
   async run(name: string, own?: Settings): Promise<void> {
     await this.#setOwn(name, own);
@@ -152,13 +152,13 @@ export class Service {
     await launched.waitForLine(name === 'standalone' ? /http:\/\// : READY);
   }
 
-  /** The address of a coordinator; `url` is that of the first one. */
+  /** Address of a coordinator; `url` is the first one's. */
   urlOf(coordinator: string): string {
     const port = this.#own.get(coordinator)?.VOUCH_PORT ?? this.settings.VOUCH_PORT;
     return `http://127.0.0.1:${port}`;
   }
 
-  /** Resolves when the coordinator knows of exactly so many live shards. */
+  /** Resolves when the coordinator knows exactly that many live shards. */
   async untilShards(count: number, coordinator = FIRST_COORDINATOR): Promise<void> {
     const health = this.client(undefined, coordinator);
     await this.until(async () => (await health.get('/health')).body.shard_count === count);
@@ -174,7 +174,7 @@ export class Service {
     else await this.process(name).kill();
   }
 
-  /** SIGTERM, and waits until it has ended by itself: a shard hands its collections over first. */
+  /** SIGTERM, and waits for its end: a shard first hands its collections over. */
   end(name: string): Promise<Ended> {
     const launched = this.process(name);
     launched.signal('SIGTERM');
@@ -186,7 +186,7 @@ export class Service {
     else await this.run(name);
   }
 
-  /** The test's own way to the cluster. */
+  /** The test's own connection to the cluster. */
   async platform(): Promise<Platform> {
     this.#platform ??= await openCluster({
       url: this.nats.url,
@@ -199,15 +199,15 @@ export class Service {
     return this.#platform;
   }
 
-  /** The shard of a collection, in cluster mode. */
+  /** Owner of a collection, in cluster mode. */
   async ownerOf(collectionId: number): Promise<string> {
     const owners = await (await this.platform()).bucket(BUCKETS.owners);
     const entry = await owners.get(String(collectionId));
-    if (entry === undefined) throw new Error(`nobody owns collection ${collectionId}`);
+    if (entry === undefined) throw new Error(`collection ${collectionId} has no owner`);
     return ownershipOf(entry).shard;
   }
 
-  /** Every owner entry, by collection. */
+  /** Every owner entry, by collection id. */
   async ownerships(): Promise<ReadonlyMap<number, Ownership>> {
     const owners = await (await this.platform()).bucket(BUCKETS.owners);
     const found = new Map<number, Ownership>();
@@ -222,7 +222,7 @@ export class Service {
     return this.settings.VOUCH_LOG_KEY_FILE ?? join(this.dataDir, 'log.key');
   }
 
-  /** The verifier key of the service log, once the log has its first entry. */
+  /** Verifier key of the service log, once the log has an entry. */
   async logKey(): Promise<string> {
     const { publicKey } = await openSigner(this.#logKeyFile);
     let text = '';
@@ -234,7 +234,7 @@ export class Service {
     return formatVerifierKey(verifierKey(text.slice(0, text.indexOf('\n')), ED25519, publicKey));
   }
 
-  /** Resolves when every collection is owned by one of these shards, evenly, and nothing moves. */
+  /** Resolves when these shards own all collections evenly, and nothing moves. */
   async untilSpread(shards: readonly string[]): Promise<void> {
     await this.until(async () => {
       const ownerships = [...(await this.ownerships()).values()];
@@ -250,7 +250,10 @@ export class Service {
     return underWay.some((count) => count > 0);
   }
 
-  /** The sum of all samples of that name which have `labels`, in any order, as a coordinator tells them: its own, and all shards'. */
+  /**
+   * Sum of all samples with that name and `labels`, in any order, from a coordinator's metrics: its own and all
+   * shards'.
+   */
   async metric(name: string, labels = '', coordinator = FIRST_COORDINATOR): Promise<number> {
     const text = await this.metrics(coordinator);
     const wanted = labels.split(',');
@@ -263,7 +266,7 @@ export class Service {
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
-  /** What a coordinator tells, read no earlier than now: what was read a moment ago is given again for a second. */
+  /** Metrics read no earlier than now: for a second, a coordinator repeats what it has read. */
   async metrics(coordinator = FIRST_COORDINATOR): Promise<string> {
     const nowMs = systemClock.nowMs();
     const client = this.client(undefined, coordinator);
@@ -297,7 +300,7 @@ export class Service {
     return { name, rw, ro, admin, key2 };
   }
 
-  /** Waits for a condition; a throw counts as not yet. What takes long need not be asked for every 20 ms. */
+  /** Waits for a condition; a throw means "not yet". Slow conditions need not be checked every 20 ms. */
   async until(condition: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
     const deadline = systemClock.monotonicMs() + PATIENCE_MS;
     let last: unknown;

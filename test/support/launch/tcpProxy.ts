@@ -1,2 +1,2 @@
-/** The proxy is the soak's too, and scripts import no tests. */
+/** The soak uses the proxy too, and the soak imports no test code. */
 export { startProxy, type TcpProxy } from '../../soak/cluster/tcpProxy.js';

@@ -1,20 +1,20 @@
-/** Writers that do not stop for a fault: they repeat what was not answered, and remember every answer. */
+/** Writers that continue through faults: they repeat unanswered writes, and remember every answer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyReceipt, type WriteReceipt } from '../../../verifier/receipt.js';
 import type { Client } from './client.js';
 
 const RETRY_MS = 50;
-/** Of each writer, between an answer and its next write: the machine is left to the service. */
+/** Pause of each writer between an answer and its next write, which leaves the machine to the service. */
 const PAUSE_MS = 25;
 const EVENTS_A_PAGE = 1_000;
-/** Of a component. */
+/** Largest component of a vector. */
 const VALUES_MAX = 32_000;
 const VALUES_EACH = 8_000;
 
-/** One write that was answered, as the collection's timeline must tell it. */
+/** One answered write, as the collection's timeline must list it. */
 export interface Answered {
-  /** `log_index` of a change, `sequence` of an insert's receipt: one numbering. */
+  /** `log_index` of a change, or `sequence` of an insert's receipt: one numbering. */
   readonly logIndex: number;
   readonly type: 'insert' | 'update_metadata';
   readonly recordId: number;
@@ -28,7 +28,7 @@ export interface Inserted extends Answered {
 export class WriteLoad {
   readonly inserted: Inserted[] = [];
   readonly updated: Answered[] = [];
-  /** Rejects as soon as a writer meets a fault. */
+  /** Rejects at the first wrong answer. */
   ended: Promise<unknown> = Promise.resolve();
   private running = true;
 
@@ -55,7 +55,7 @@ export class WriteLoad {
     return this.client.post('/v1/records', { collection: this.collection, values: [value], request_id: requestId });
   }
 
-  /** Until it is answered. */
+  /** Repeats an insert until it is answered. */
   async insert(value: number, requestId: string): Promise<Inserted> {
     const { id, receipt } = await untilAnswered(() => this.insertOnce(value, requestId));
     expect(verifyReceipt(receipt as WriteReceipt)).to.deep.equal([]);
@@ -64,20 +64,20 @@ export class WriteLoad {
     return inserted;
   }
 
-  /** Sends an answered insert once more, until it is answered. */
+  /** Sends an answered insert again until it is answered. */
   repeat({ value, requestId }: Inserted): Promise<object> {
     return untilAnswered(() => this.insertOnce(value, requestId));
   }
 
   /**
-   * The timeline counts from 1 without gap or repeat; every answered write is where its answer said, and no insert
+   * The timeline counts from 1 without gap or repeat. Every answered write is where its answer said, and no insert
    * appears twice, however often it was sent.
    */
   async expectInLog(): Promise<void> {
     const events = await this.timeline();
     expect(events.map(({ log_index }) => log_index)).to.deep.equal(events.map((_, i) => i + 1));
     const answered = this.answered;
-    expect(new Set(answered.map(({ logIndex }) => logIndex)).size, 'an index was given twice').to.equal(
+    expect(new Set(answered.map(({ logIndex }) => logIndex)).size, 'two answers have the same index').to.equal(
       answered.length,
     );
     for (const { logIndex, type, recordId } of answered)
@@ -112,7 +112,7 @@ export class WriteLoad {
 export const requestIdOf = (writer: number, n: number): string =>
   `${writer.toString(16).padStart(8, '0')}${n.toString(16).padStart(24, '0')}`;
 
-/** Anything but an answer or a 503 that says when to come back is a fault. */
+/** Any answer except success or a 503 with a Retry-After is a fault. */
 // biome-ignore lint/suspicious/noExplicitAny: as of `Answer`
 async function untilAnswered(ask: () => ReturnType<Client['get']>): Promise<any> {
   for (;;) {

@@ -1,4 +1,7 @@
-/** A standalone service over a data folder, in this process and without HTTP: it starts and stops in a tenth of a second. */
+/**
+ * A standalone service over a data folder, in this process and without HTTP: it starts and stops in a tenth of a
+ * second.
+ */
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
@@ -17,12 +20,12 @@ import type { Call, ResultOf } from '../../../shared/protocol/calls.js';
 import { samplesNamed } from '../launch/metricSamples.js';
 import { soon } from './engine.js';
 
-/** The shard's name, and its folder's. */
+/** Name of the shard and of its folder. */
 const SHARD = 's1';
 export const SHARD_FOLDER = Buffer.from(SHARD).toString('hex');
 
 export interface FolderServiceOptions extends ConfigOverrides {
-  /** Of the segments that are begun; a log's own where it is left out. */
+  /** Size of new segments; without it, the product's default. */
   readonly segmentBytes?: number;
 }
 
@@ -35,7 +38,7 @@ export class FolderService {
     private readonly stops: readonly (() => Promise<void>)[],
   ) {}
 
-  /** Throws what a start is refused with. */
+  /** Throws the error of a refused start. */
   static async start(
     dataDir: string,
     { segmentBytes, ...overrides }: FolderServiceOptions = {},
@@ -83,7 +86,7 @@ export class FolderService {
     return this.shard.status().collections;
   }
 
-  /** Collections that have something damaged, by what it is, as the metrics tell it. */
+  /** Number of collections with damage, by damaged part, according to the metrics. */
   async damaged(): Promise<Partial<Record<DamagedPart, number>>> {
     const samples = samplesNamed('vouch_damaged', ...(await this.backend.shardMetrics()));
     return Object.fromEntries(
@@ -92,7 +95,7 @@ export class FolderService {
   }
 }
 
-/** The same platform, whose logs begin a new segment sooner. */
+/** The platform with smaller log segments. */
 async function withSegments(platform: Platform, dataDir: string, segmentBytes: number): Promise<Platform> {
   const logs = await LocalLogs.open({ folder: join(dataDir, 'collections'), segmentBytes });
   return {

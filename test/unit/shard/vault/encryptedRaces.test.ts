@@ -226,7 +226,7 @@ describe('an interrupted shred', () => {
     await expectCode(rig.payload(OTHER, 2), 'internal_error');
     await expectCode(rig.payload(ID, 1), 'record_shredded');
     expect(await rig.collection(ID).records()).to.equal(1);
-    expect(rig.context.damages.told()).to.have.length(1);
+    expect(rig.context.damages.reported()).to.have.length(1);
     // After the repair everything is as before.
     rig.vault.damaged.clear();
     await rig.restart();
