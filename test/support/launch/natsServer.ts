@@ -1,4 +1,4 @@
-/** A real nats-server for tests: on a free port, over a folder of its own, killed and started again at will. */
+/** A real nats-server for tests: on a free port, over its own folder, killed and restarted at will. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { freePort } from './freePort.js';
 import { NatsServer } from './natsProcess.js';
 
 export interface TestNats {
-  /** Stays the same over restarts. */
+  /** Unchanged by restarts. */
   readonly url: string;
   readonly dataDir: string;
-  /** Starts it again after `kill` or `shutDown`, over the same data. */
+  /** Restarts it after `kill` or `shutDown`, over the same data. */
   start(): Promise<void>;
   /** kill -9. */
   kill(): Promise<void>;
@@ -19,7 +19,7 @@ export interface TestNats {
   shutDown(): Promise<void>;
   /** Deletes every stream and bucket. */
   erase(): Promise<void>;
-  /** Ends it and deletes its data. */
+  /** Stops it and deletes its data. */
   stop(): Promise<void>;
 }
 

@@ -1,13 +1,16 @@
-/** BM25 by its formula, counted anew for every query (Robertson and Zaragoza, "The Probabilistic Relevance Framework"). */
+/**
+ * BM25 straight from its formula, counted again for every query (Robertson and Zaragoza, "The Probabilistic Relevance
+ * Framework").
+ */
 
 const K1 = 1.5;
 const B = 0.75;
 
-/** Runs of Unicode letters and digits with the marks that follow them, spelt one way, in lower case. */
+/** Runs of Unicode letters and digits with their marks, normalised, in lower case. */
 const tokensOf = (text: string): string[] =>
   (text.normalize('NFKC').match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []).map((word) => word.toLowerCase());
 
-/** How well each of `texts` answers `query`; the statistics are those of `texts`. */
+/** Score of each of `texts` for `query`; the statistics come from `texts`. */
 export function bm25(query: string, texts: ReadonlyMap<number, string>): Map<number, number> {
   const documents = [...texts].map(([id, text]) => ({ id, tokens: tokensOf(text) }));
   const averageLength = documents.reduce((sum, { tokens }) => sum + tokens.length, 0) / documents.length;

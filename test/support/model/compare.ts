@@ -1,12 +1,12 @@
 /**
- * Answers of the service held against the model. When exactly a request was taken in is not known, and ages hang on it:
- * the answer has to be that of some moment between its start and its end.
+ * Compares answers of the service with the model. Ages depend on the moment at which a request was processed, which is
+ * unknown. So the answer must match some moment between its start and its end.
  */
 import type { ModelHistory, Moment, Span } from './history.js';
 import type { ModelCollection } from './records.js';
 import { candidatesOf, type ModelHit, type ModelRequest, poolSizeOf, search } from './search.js';
 
-/** With when it was asked, or with what ages are counted to. */
+/** An answer with its time span, or with the span that ages are counted to. */
 export interface Answered<H extends ModelHit = ModelHit> extends Span {
   readonly results: readonly H[];
 }
@@ -15,7 +15,7 @@ const SHOWN = 3;
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Throws where no moment of the request makes the model answer the same. */
+/** Throws an Error if the model's answer differs at every moment of the request. */
 export function assertAnswer<H extends ModelHit>(
   { results, fromMs, toMs }: Answered<H>,
   what: object,
@@ -25,19 +25,19 @@ export function assertAnswer<H extends ModelHit>(
   throw new Error(difference(results, answerAt(toMs), what));
 }
 
-/** Every hit, its place and its fields are what the model says. */
+/** Requires the hits, order and fields of the model. */
 export function assertExact(collection: ModelCollection, request: ModelRequest, answered: Answered): void {
   assertAnswer(answered, { collection: collection.name, ...request }, (nowMs) => search(collection, request, nowMs));
 }
 
-/** Which state was searched, as it is answered beside the results. */
+/** The searched state, as the answer names it. */
 interface Past {
   readonly as_of_log_index: number;
   readonly as_of_timestamp: number | null;
   readonly as_of_state_hash: string;
 }
 
-/** The same of a past state, which is always searched exactly; and that it is that state. */
+/** Requires the model's answer for a past state, which is always searched exactly, and the name of that state. */
 export function assertPast(
   history: ModelHistory,
   { request: named, logIndex, agesTo }: Moment,
@@ -61,15 +61,15 @@ function isWithin(timestamp: number | null, time: Span | undefined): boolean {
 }
 
 /**
- * What must hold of an answer by an index, which may miss records: it has k hits, or all that match; what it has is in
- * the order and with the fields that the model gives these. With a text, the order also depends on what was not
- * returned: only the hits themselves are checked.
+ * Requires what holds for every answer of an index, which may miss records. It has k hits, or all matches, in the
+ * model's order and with its fields. With a text, the order also depends on records not returned: then only the hits
+ * are checked.
  */
 export function assertSound(collection: ModelCollection, request: ModelRequest, answered: Answered): void {
   const { k, query_text, rerank } = request;
   const isBlended = Boolean(query_text) && rerank !== false;
   const candidates = candidatesOf(collection, request, answered.toMs);
-  // Nothing can be missed where all that match are looked at.
+  // If all matches are examined, none can be missing.
   if (candidates.length <= (isBlended ? poolSizeOf(k) : k)) {
     assertExact(collection, request, answered);
     return;
@@ -91,7 +91,7 @@ export function assertSound(collection: ModelCollection, request: ModelRequest, 
   );
 }
 
-/** The first place where they differ, and what stands there. */
+/** The first difference, with both values. */
 function difference(results: readonly ModelHit[], wanted: readonly ModelHit[], what: object): string {
   const at = results.findIndex((hit, i) => !isSame(hit, wanted[i]));
   const from = at === -1 ? results.length : at;

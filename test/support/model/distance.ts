@@ -1,6 +1,6 @@
-/** Distances by the plainest way: BigInt over Q16.16 integers. */
+/** Distances in the simplest way: BigInt over Q16.16 integers. */
 
-/** Exact halves go to the even neighbour. */
+/** Rounds exact halves to even. */
 function fixed(value: number): bigint {
   const scaled = value * 65_536;
   const floor = Math.floor(scaled);
@@ -9,7 +9,7 @@ function fixed(value: number): bigint {
   return BigInt(floor % 2 === 0 ? floor : floor + 1);
 }
 
-/** The sum of squared integer differences. */
+/** Sum of squared integer differences. */
 export function totalOf(a: readonly number[], b: readonly number[]): bigint {
   return a.reduce((sum, value, i) => sum + (fixed(value) - fixed(b[i] as number)) ** 2n, 0n);
 }

@@ -1,4 +1,4 @@
-/** Metadata filters as they are sent, evaluated on metadata as it was sent. Operators may have a `$` before them. */
+/** Evaluates metadata filters, as sent, on metadata as it was sent. Operators may start with `$`. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../../shared/model/filter.js';
 
@@ -14,7 +14,10 @@ const isOperator = (key: string): boolean => (OPERATORS as readonly string[]).in
 const plain = (value: Json): Json => JSON.parse(JSON.stringify(value));
 const equals = (a: Json, b: Json): boolean => isDeepStrictEqual(plain(a), plain(b));
 
-/** Whether the record's metadata satisfies `filter`; what is no object satisfies none, not even a negated one. */
+/**
+ * Whether the record's metadata satisfies `filter`; metadata that is not an object satisfies no filter, not even a
+ * negated one.
+ */
 export const matches = (filter: JsonObject, metadata: Json | undefined): boolean =>
   isObject(metadata) && holds(filter, metadata);
 
@@ -27,7 +30,7 @@ function holds(filter: JsonObject, metadata: JsonObject): boolean {
   });
 }
 
-/** All that the path leads to: through every element of an array on the way, and through keys that have dots themselves. */
+/** All values at the path: through every element of an array on the way, and through keys that contain dots. */
 export function valuesAt(value: Json, path: readonly string[]): Json[] {
   if (path.length === 0) return [value];
   if (Array.isArray(value)) return value.filter(isObject).flatMap((element) => valuesAt(element, path));
@@ -47,7 +50,7 @@ function fits(wanted: Json, values: readonly Json[]): boolean {
 }
 
 function test(operator: Operator, operand: Json, values: readonly Json[]): boolean {
-  // What stands at the end is compared whole and, where it is an array, element by element.
+  // The value at the end is compared whole and, if it is an array, element by element.
   const all = values.flatMap((value) => (Array.isArray(value) ? [value as Json, ...value] : [value]));
   const isAny = (wanted: Json): boolean => all.some((value) => equals(value, wanted));
   const compares = (holdsFor: (value: number | string, than: number | string) => boolean): boolean =>

@@ -1,4 +1,4 @@
-/** A graph by the plainest way: nodes and edges in arrays, walked level by level. */
+/** A graph in the simplest way: nodes and edges in arrays, walked level by level. */
 
 export interface ModelNode {
   readonly id: number;
@@ -26,7 +26,7 @@ export class ModelGraph {
     this.edges = this.edges.filter((edge) => edge.id !== id);
   }
 
-  /** A record that is deleted for good takes its nodes with it, and they their edges. */
+  /** Removes the record's nodes, and their edges. */
   removeRecord(recordId: number): void {
     for (const id of this.nodesOf(recordId)) this.removeNode(id);
   }
@@ -35,7 +35,7 @@ export class ModelGraph {
     return this.nodes.filter((node) => node.recordId === recordId).map(({ id }) => id);
   }
 
-  /** Hops to each node that is within `maxDepth` of a seed. */
+  /** Hops to each node within `maxDepth` of a seed. */
   hopsFrom(seeds: readonly number[], direction: Direction, maxDepth: number): Map<number, number> {
     const hops = new Map(seeds.map((seed) => [seed, 0]));
     for (let depth = 1; depth <= maxDepth; depth++) {

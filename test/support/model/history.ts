@@ -1,31 +1,31 @@
-/** All that was ever committed to a collection: replayed to any of its events, it gives the model of that time. */
+/** All committed changes of a collection: replayed to any event, they give the model of that moment. */
 import { ModelCollection } from './records.js';
 
-/** When something happened, as far as is known: not before the one, not after the other. Unix milliseconds. */
+/** Known bounds of a moment: not before the first, not after the second. Unix milliseconds. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 export interface Committed extends Span {
-  /** Of its receipt; undefined where none was answered. */
+  /** State hash of its receipt; undefined if it had no receipt. */
   readonly stateHash?: string | undefined;
   readonly apply: (model: ModelCollection) => void;
 }
 
-/** A state of the past, and how a request names it. */
+/** A past state, and how a request names it. */
 export interface Moment {
   readonly request: { readonly as_of_log_index?: number; readonly as_of?: string };
   readonly logIndex: number;
-  /** What ages are counted to. */
+  /** Moment that ages are counted to. */
   readonly agesTo: Span;
 }
 
 export class ModelHistory {
-  /** After all of it. */
+  /** Model after all changes. */
   readonly now: ModelCollection;
   readonly #events: Committed[] = [];
-  /** By log index: one state, one hash, however often and late it is asked for. */
+  /** Log index → state hash: one state has one hash, whenever it is requested. */
   readonly #stateHashes = new Map<number, string>();
 
   constructor(readonly name: string) {
@@ -42,7 +42,7 @@ export class ModelHistory {
     if (event.stateHash !== undefined) this.#stateHashes.set(this.length, event.stateHash);
   }
 
-  /** After so many events. */
+  /** Model after that many events. */
   at(logIndex: number): ModelCollection {
     const model = new ModelCollection(this.name);
     for (const { apply } of this.#events.slice(0, logIndex)) apply(model);
@@ -59,7 +59,7 @@ export class ModelHistory {
     return { request: { as_of_log_index: logIndex }, logIndex, agesTo };
   }
 
-  /** The last millisecond before the next event, or one that the last is not after; undefined where two may share it. */
+  /** The last millisecond before the next event, or one after the last event; undefined if two events may share it. */
   byTime(logIndex: number): Moment | undefined {
     const [last, next] = [this.timeOf(logIndex), this.timeOf(logIndex + 1)];
     const timeMs = next === undefined ? last?.toMs : next.fromMs - 1;
@@ -68,7 +68,7 @@ export class ModelHistory {
     return { request: { as_of }, logIndex, agesTo: { fromMs: timeMs, toMs: timeMs } };
   }
 
-  /** The one that was seen of that state first: of its receipt, or `seen`. */
+  /** The hash first seen for that state: of its receipt, or `seen`. */
   stateHash(logIndex: number, seen: string): string {
     const known = this.#stateHashes.get(logIndex) ?? seen;
     this.#stateHashes.set(logIndex, known);

@@ -1,18 +1,21 @@
-/** Seeded vectors to index, and the slow, plain search that every index is measured against. */
+/** Seeded vectors to index, and the slow, simple search against which every index is measured. */
 import { quantise } from '../../../shared/fixedPoint.js';
 import { FIXED_ONE } from '../../../shared/limits.js';
 import type { SeededRandom } from './random.js';
 
-/** Q16.16 components between -2 and 2: sums of squares stay below 2^53 up to 32,768 dimensions, so plain numbers are exact. */
+/**
+ * Q16.16 components between -2 and 2. Sums of squares stay below 2^53 up to 32,768 dimensions, so plain numbers are
+ * exact.
+ */
 export type Vector = Int32Array;
 
 export type Spread = 'uniform' | 'clustered';
 
 const CLUSTERS = 20;
-/** How far a row of a cluster lies from its centre, in each dimension, at most. */
+/** Largest distance of a row from the centre of its cluster, in each dimension. */
 const CLUSTER_RADIUS = 0.2;
 
-/** An endless source of vectors of one spread. */
+/** An endless source of vectors with this spread. */
 export function vectorSource(random: SeededRandom, dimension: number, spread: Spread): () => Vector {
   const around = (centre: readonly number[], radius: number): Vector =>
     quantise(centre.map((value) => value + (random.next() * 2 - 1) * radius));
@@ -24,14 +27,14 @@ export function vectorSource(random: SeededRandom, dimension: number, spread: Sp
 
 export const take = (count: number, next: () => Vector): Vector[] => Array.from({ length: count }, next);
 
-/** Squared differences, in units of 2^-32; of one above `limit`, at least the first of them that pass it. */
+/** Sum of squared differences, in units of 2^-32. Above `limit`, it may be a partial sum that exceeds `limit`. */
 export function distance(one: Vector, other: Vector, limit = Number.POSITIVE_INFINITY): number {
   let sum = 0;
   for (let i = 0; i < one.length && sum <= limit; i++) sum += (one[i]! - other[i]!) ** 2;
   return sum;
 }
 
-/** As answers state it. */
+/** Score in the form of answers. */
 export const scoreOf = (one: Vector, other: Vector): number => distance(one, other) / FIXED_ONE ** 2;
 
 export const bytesOf = (vector: Vector): Uint8Array =>
@@ -42,7 +45,7 @@ export interface Near {
   readonly score: number;
 }
 
-/** The `k` nearest, as an exact search orders them: by score, then by id. */
+/** The `k` nearest records in the order of an exact search: by score, then by id. */
 export function nearest(records: Iterable<readonly [number, Vector]>, query: Vector, k: number): Near[] {
   /** Scores in units of 2^-32. */
   let kept: Near[] = [];
@@ -59,13 +62,13 @@ export function nearest(records: Iterable<readonly [number, Vector]>, query: Vec
   return sums.map(({ id, score }) => ({ id, score: score / FIXED_ONE ** 2 }));
 }
 
-/** So many are gathered before they are sorted. */
+/** Records gathered before each sort. */
 const SORTED_AT_LEAST = 64;
 const byScore = (a: Near, b: Near): number => a.score - b.score || a.id - b.id;
 
 /**
- * The share of the exact results that were found. A hit that is as near as the last of them counts, whatever its id:
- * among equals an index cannot know which one comes first.
+ * Share of the exact results that were found. Any hit as near as the last exact one counts: an index cannot know which
+ * of equal records comes first.
  */
 export function recallOf(found: readonly Near[], exact: readonly Near[]): number {
   if (exact.length === 0) return 1;

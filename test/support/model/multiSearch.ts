@@ -1,4 +1,4 @@
-/** Multi-collection search: each collection is searched by itself, and all hits are sorted together. */
+/** Search over several collections: each is searched by itself, then all hits are sorted together. */
 import type { ModelCollection } from './records.js';
 import { type ModelHit, type ModelRequest, search } from './search.js';
 
@@ -8,7 +8,7 @@ export interface MultiHit extends ModelHit {
   readonly collection: string;
 }
 
-/** By distance, decayed where decay is asked for, then by score, collection and id. */
+/** Sorts by distance, decayed if decay is asked for, then by score, collection and id. */
 export function multiSearch(collections: readonly ModelCollection[], request: MultiRequest, nowMs: number): MultiHit[] {
   const all = collections.flatMap((one) =>
     search(one, request, nowMs).map((hit): MultiHit => ({ collection: one.name, ...hit })),

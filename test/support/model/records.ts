@@ -1,21 +1,21 @@
-/** What the model of search knows of a collection: records in an array, and its graph. */
+/** Model of a collection for searches: an array of records, and a graph. */
 import type { Json } from '../../../shared/model/filter.js';
 import { ModelGraph } from './graph.js';
 
 export interface ModelRecord {
   readonly id: number;
-  /** As it was sent. */
+  /** Values as sent. */
   readonly values: readonly number[];
-  /** Bytes that are no JSON: undefined, as no bytes at all. */
+  /** Parsed metadata; undefined for bytes that are not JSON, and without bytes. */
   readonly metadata: Json | undefined;
   readonly text: string | null;
-  /** Of the insert's event. */
+  /** Time of the insert event. */
   readonly insertedMs: number;
   readonly isLive: boolean;
 }
 
 export class ModelCollection {
-  /** All but those deleted for good. */
+  /** All records except hard-deleted ones. */
   records: ModelRecord[] = [];
 
   constructor(
@@ -35,7 +35,7 @@ export class ModelCollection {
     this.#change(id, { isLive: false });
   }
 
-  /** Its nodes go with it. */
+  /** Deletes a record and its nodes. */
   delete(id: number): void {
     this.records = this.records.filter((record) => record.id !== id);
     this.graph.removeRecord(id);
@@ -45,7 +45,7 @@ export class ModelCollection {
     this.#change(id, { metadata });
   }
 
-  /** The same, as if it had these records alone. */
+  /** The collection reduced to these records. */
   among(ids: ReadonlySet<number>): ModelCollection {
     const part = new ModelCollection(this.name, this.graph);
     part.records.push(...this.records.filter(({ id }) => ids.has(id)));

@@ -1,4 +1,4 @@
-/** All of search, slow and plain: every record is looked at, everything is sorted whole. */
+/** All of search, slow and simple: it examines every record and sorts everything. */
 import type { Json } from '../../../shared/model/filter.js';
 import { bm25 } from './bm25.js';
 import { scoreOf, totalOf } from './distance.js';
@@ -6,7 +6,7 @@ import { matches } from './filter.js';
 import type { Direction } from './graph.js';
 import type { ModelCollection, ModelRecord } from './records.js';
 
-/** As it is sent; `collection` apart. */
+/** A request as sent, without `collection`. */
 export interface ModelRequest {
   readonly query: readonly number[];
   readonly k: number;
@@ -23,7 +23,7 @@ export interface ModelRequest {
   };
 }
 
-/** As it is answered. */
+/** A hit as answered. */
 export interface ModelHit {
   readonly id: number;
   readonly score: number;
@@ -34,10 +34,10 @@ export interface ModelHit {
 
 interface Candidate {
   readonly record: ModelRecord;
-  /** The exact squared distance, times 2^32. */
+  /** Exact squared distance, times 2^32. */
   readonly total: bigint;
   readonly hit: ModelHit;
-  /** What orders it: the score, or the decayed one. */
+  /** Sort key: the score, decayed if asked for. */
   readonly distance: number;
 }
 
@@ -47,16 +47,16 @@ const HALVINGS_MAX = 900;
 const POOL_PER_RESULT = 20;
 const POOL_MAX = 5_000;
 
-/** Records that a text may reorder. */
+/** Number of records that a text may reorder. */
 export const poolSizeOf = (k: number): number => Math.min(POOL_PER_RESULT * k, POOL_MAX);
 
 const compare = <T extends number | bigint>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** By distance, then by exact score, then by id. */
+/** Sorts by distance, then by exact score, then by id. */
 const byDistance: Order = (a, b) =>
   compare(a.distance, b.distance) || compare(a.total, b.total) || compare(a.record.id, b.record.id);
 
-/** What the service answers, were it asked at `nowMs`. */
+/** Answer of the service to a request at `nowMs`. */
 export function search(collection: ModelCollection, request: ModelRequest, nowMs: number): ModelHit[] {
   const { k, graph_rerank } = request;
   const nearest = candidatesOf(collection, request, nowMs).sort(byDistance);
@@ -65,7 +65,7 @@ export function search(collection: ModelCollection, request: ModelRequest, nowMs
   return (graph_rerank === undefined ? top : byGraph(collection, graph_rerank, top)).map(({ hit }) => hit);
 }
 
-/** Every live record that satisfies the filter, in no order. */
+/** Every live record that satisfies the filter, unordered. */
 export function candidatesOf(
   { live }: ModelCollection,
   { query, metadata_filter: filter, decay_half_life_secs: halfLifeSecs }: ModelRequest,
@@ -82,7 +82,7 @@ export function candidatesOf(
   });
 }
 
-/** The query's text, where there is anything to hold against it. */
+/** Text of the query, if any record has a text. */
 function textOf({ live }: ModelCollection, { rerank, query_text }: ModelRequest): string | undefined {
   return rerank === false || live.every(({ text }) => text === null) ? undefined : query_text || undefined;
 }
@@ -104,7 +104,7 @@ function blended(collection: ModelCollection, request: ModelRequest, nearest: re
   return [...pool].sort(byBlend);
 }
 
-/** Says where a value lies between the least and the greatest of `all`: 0 where these are equal. */
+/** Maps a value to its position between the least and the greatest of `all`; 0 if these are equal. */
 function normaliser(all: readonly number[]): (value: number) => number {
   const least = Math.min(...all);
   const greatest = Math.max(...all);

@@ -1,4 +1,4 @@
-/** The values that records have at a metadata key, counted and grouped by plain loops. */
+/** Counts and groups the values of records at a metadata key with simple loops. */
 import type { Json } from '../../../shared/model/filter.js';
 import { valuesAt } from './filter.js';
 
@@ -6,13 +6,13 @@ export type Scalar = string | number | boolean | null;
 
 const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
 
-/** What leads to the key, whole; undefined metadata has nothing. */
+/** Whole values at the key; undefined metadata has no values. */
 const found = (metadata: Json | undefined, key: string): Json[] =>
   metadata === undefined ? [] : valuesAt(metadata, key.split('.'));
 
 export const hasKey = (metadata: Json | undefined, key: string): boolean => found(metadata, key).length > 0;
 
-/** The different strings, numbers, booleans and nulls at the key; of an array its elements. */
+/** The different strings, numbers, booleans and nulls at the key; for an array, its elements. */
 export const scalarsAt = (metadata: Json | undefined, key: string): Scalar[] => [
   ...new Set(
     found(metadata, key)

@@ -16,7 +16,7 @@ export const HEARTBEAT = {
 };
 export const OWNER = storedOwnership({ shard: 's1', epoch: 3, collection: config, followers: ['s2'] });
 
-/** One entry of each bucket, as it is written. */
+/** One entry of each bucket, in its stored form. */
 export const BUCKET_ENTRIES: readonly (readonly [bucket: string, key: string, value: BucketValue])[] = [
   [BUCKETS.owners, '7', OWNER],
   [BUCKETS.shards, 's1', storedHeartbeat(HEARTBEAT)],

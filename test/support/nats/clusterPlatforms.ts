@@ -1,7 +1,7 @@
 import { silentLogger } from '../../../shared/logger.js';
 import { type ClusterOptions, type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
 
-/** Cluster platforms that one test opens, each as another process would, and that are closed together. */
+/** Cluster platforms of one test, each opened like another process would, and closed together. */
 export class ClusterPlatforms {
   readonly #opened: ClusterPlatform[] = [];
 

@@ -1,4 +1,4 @@
 import type { BucketName } from '../../../shared/bucket/buckets.js';
 
-/** Of no part of the service: it takes whatever is put. */
+/** A bucket that no part of the service uses: it accepts any value. */
 export const FREE_BUCKET = 'vouch-free' as BucketName;

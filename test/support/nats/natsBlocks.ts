@@ -1,10 +1,11 @@
 /**
- * The files that nats-server keeps a stream in: `msgs/<n>.blk` hold its messages one after another, each as
+ * The files in which nats-server stores a stream. `msgs/<n>.blk` contain its messages one after another, each as
  *
- *   u32 length, top bit: it has headers ‖ u64 sequence ‖ i64 time ‖ u16 subject length ‖ subject ‖ [u32 length of the headers
- *   ‖ headers] ‖ body ‖ checksum of 8 bytes, over all but the first length, that of the subject, and that of the headers
+ *   u32 length, top bit: it has headers ‖ u64 sequence ‖ i64 time ‖ u16 subject length ‖ subject
+ *   ‖ [u32 length of the headers ‖ headers] ‖ body
+ *   ‖ checksum of 8 bytes, over everything except the first length, that of the subject, and that of the headers
  *
- * (`server/filestore.go` of its sources), and besides them what it can make again from them.
+ * (`server/filestore.go` of its sources). Its other files can be rebuilt from them.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,23 +15,23 @@ const SUBJECT_LENGTH_AT = 20;
 const CHECKSUM_BYTES = 8;
 const LENGTH_MASK = 0x7fffffff;
 
-/** The parts of a stored message, by where each begins in its file. */
+/** Offsets in the file at which the parts of a stored message begin. */
 export interface StoredMessage {
   readonly length: number;
   readonly sequence: number;
   readonly subject: number;
-  /** Of the length of the headers. */
+  /** Offset of the length of the headers. */
   readonly headers: number;
   readonly body: number;
   readonly checksum: number;
   readonly end: number;
 }
 
-/** Of the one account there is. */
+/** Folder of a stream in the only account. */
 export const streamFolder = (dataDir: string, stream: string): string =>
   join(dataDir, 'store', 'jetstream', '$G', 'streams', stream);
 
-/** Of a stream that is no longer than one block. */
+/** File of a stream that is at most one block long. */
 export const blockFile = (dataDir: string, stream: string): string =>
   join(streamFolder(dataDir, stream), 'msgs', '1.blk');
 

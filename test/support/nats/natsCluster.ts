@@ -1,4 +1,4 @@
-/** Three nats-servers that make one cluster, each killed and started again at will. */
+/** Three nats-servers in one cluster, each killed and restarted at will. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,15 +17,15 @@ export interface TestNatsCluster extends TestNats {
   readonly names: readonly string[];
   /** kill -9. */
   killServer(name: string): Promise<void>;
-  /** Over the same data. */
+  /** Restarts a server over the same data. */
   startServer(name: string): Promise<void>;
-  /** The server that leads a stream; undefined while none does. */
+  /** Leader of a stream; undefined while it has none. */
   leaderOf(stream: string): Promise<string | undefined>;
-  /** The server that leads what all of JetStream agrees on; undefined while none does. */
+  /** Leader of JetStream's metadata; undefined while it has none. */
   metaLeader(): Promise<string | undefined>;
 }
 
-/** A stream on all of them can be made. */
+/** Whether a stream on all of them can be created. */
 async function hasLeader(url: string): Promise<boolean> {
   const nc = await connect({ servers: url.split(',') });
   try {
@@ -71,14 +71,14 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
       const { cluster } = await (await nc.jetstreamManager()).streams.info(stream);
       return cluster?.leader;
     } catch {
-      // While there is no leader, nobody answers for the stream.
+      // Without a leader, no server answers for the stream.
       return undefined;
     } finally {
       await nc.close();
     }
   };
 
-  /** As any server that runs knows it. */
+  /** Leader according to any running server. */
   const metaLeader = async (): Promise<string | undefined> => {
     for (const { plan } of running.values()) {
       const answer = await fetch(`${plan.monitorUrl}/jsz`).catch(() => undefined);
@@ -101,7 +101,7 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
     metaLeader,
     kill: () => onEach(killServer),
     shutDown,
-    erase: () => Promise.reject(new Error('a cluster is made anew instead')),
+    erase: () => Promise.reject(new Error('create a new cluster instead')),
     stop: async () => {
       await shutDown();
       await rm(dataDir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** A nats-server with the users and permissions of a cluster, and connections as each of its roles. */
+/** A nats-server with the users and permissions of a cluster, and connections in each of its roles. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,12 +32,15 @@ export class RoleServer {
     return new RoleServer(plan!.url, folder, server);
   }
 
-  /** A process of Vouch in this role. */
+  /** Opens a platform like a process of Vouch in this role. */
   open(role: NatsRole, options: Partial<ClusterOptions> = {}): Promise<ClusterPlatform> {
     return this.#platforms.open(this.url, { role, nkey: seedFile(this.folder, role), ...options });
   }
 
-  /** A connection as the role, without Vouch; and the subjects that the server has refused to it since the last call. */
+  /**
+   * A plain connection in the role. `refused` returns the subjects that the server has refused to it since the last
+   * call.
+   */
   async raw(role: NatsRole): Promise<{ nc: NatsConnection; refused: () => Promise<string[]> }> {
     const login = await loginOptions({ ...NO_LOGIN, nkey: seedFile(this.folder, role) });
     const nc = await connect({ servers: this.url, inboxPrefix: inboxPrefixOf(role), reconnect: false, ...login });

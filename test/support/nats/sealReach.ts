@@ -1,9 +1,9 @@
-/** Cuts one process off from the servers that hold the seals, each by itself. */
+/** Cuts one process off from single servers that store seals. */
 import { ErrorCode, NatsError } from 'nats';
 import type { ClusterConnection } from '../../../shared/nats/natsConnection.js';
 import { sealStream } from '../../../shared/transport/subjects.js';
 
-/** One process's way to the servers that hold the seals. */
+/** One process's connection to the servers that store seals. */
 export class SealReach {
   readonly #cut = new Set<number>();
 

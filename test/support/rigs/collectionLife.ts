@@ -1,4 +1,4 @@
-/** A random life of a collection, with every kind of write, asked for through the calls a coordinator sends. */
+/** Writes a random history of a collection, with every kind of write, through the calls of a coordinator. */
 
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { GraphWrite } from '../../../shared/model/graph.js';
@@ -13,24 +13,24 @@ const NODE_KINDS = 7;
 const REFUSALS: readonly string[] = ['record_not_found', 'not_found', 'validation_error'];
 
 export class CollectionLife {
-  /** Of records there may be. */
+  /** Ids of all records so far. */
   readonly #ids: number[] = [];
   readonly #nodes: number[] = [];
   readonly #edges: number[] = [];
   #requests = 0;
 
   constructor(
-    /** As it is open now. */
+    /** The collection as it is open now. */
     private readonly collection: () => TestCollection,
     private readonly random: SeededRandom,
   ) {}
 
-  /** Request ids given so far. */
+  /** Number of request ids used so far. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Some writes are refused, as those of records that are gone; that is a part of a life. */
+  /** Makes random writes. Some are refused, such as those of deleted records; that is intended. */
   async live(writes: number): Promise<void> {
     for (let n = 0; n < writes; n++) {
       const call = this.#next();
@@ -121,7 +121,7 @@ export class CollectionLife {
 
   #metadata(): Uint8Array {
     const metadata = { n: this.random.int(5), word: this.random.pick(WORDS) };
-    // What is not JSON is kept as it is.
+    // Bytes that are not JSON are stored unchanged.
     return Buffer.from(this.random.int(6) === 0 ? 'not JSON' : JSON.stringify(metadata));
   }
 

@@ -1,4 +1,4 @@
-/** Random records, requests and changes: coarse and few values, so that ties, matches and misses are frequent. */
+/** Random records, requests and changes. Values are coarse and few, so that ties, matches and misses are frequent. */
 import type { Json } from '../../../shared/model/filter.js';
 import { OPERATORS } from '../model/filter.js';
 import type { ModelHistory, Moment } from '../model/history.js';
@@ -7,7 +7,7 @@ import type { ModelRequest } from '../model/search.js';
 import type { NewRecord } from './mirrored.js';
 
 export const OPTIONS = ['filter', 'decay', 'text', 'hybrid', 'graph', 'past'] as const;
-/** What a random request may ask for besides its nearest. */
+/** Options of a random request besides its nearest records. */
 export type Option = (typeof OPTIONS)[number];
 
 export type JsonObject = { readonly [key: string]: Json };
@@ -55,7 +55,7 @@ export class Generator {
   }
 
   values(): number[] {
-    // A fine value now and then: not all that is close is equal.
+    // Sometimes a fine value, so that close values are not always equal.
     const value = (): number => (this.chance(0.02) ? this.random.next() * 4 - 2 : this.int(5) / 2 - 1);
     return Array.from({ length: this.dimension }, value);
   }
@@ -68,7 +68,7 @@ export class Generator {
     };
   }
 
-  /** As bytes may also hold what is no object, or no JSON. */
+  /** The record with metadata bytes that are not an object, or not JSON. */
   odd(record: NewRecord): NewRecord {
     return { ...record, metadata: this.pick(['', 'no JSON', '{"n":', '[{"n":1}]', '"a"', 'null', '1', '{}']) };
   }
@@ -76,7 +76,7 @@ export class Generator {
   metadata(): JsonObject {
     const keys = KEYS.filter(() => this.chance(0.6));
     const entries = keys.map((key): [string, Json] => [key, this.#valueOf(key, 2)]);
-    // The path `o.n` leads here too.
+    // The path `o.n` also matches this key.
     if (this.chance(0.05)) entries.push(['o.n', this.#valueOf('n', 0)]);
     return Object.fromEntries(entries);
   }
@@ -98,7 +98,7 @@ export class Generator {
     };
   }
 
-  /** Any state there was; the empty one, the first and the last ones more often than others. */
+  /** Any earlier state; the empty, the first and the last ones more often than others. */
   moment(history: ModelHistory): Moment {
     const { length } = history;
     const logIndex = this.pick([0, 1, this.int(length + 1), this.int(length + 1), length - this.int(20), length]);
@@ -144,7 +144,7 @@ export class Generator {
     }
   }
 
-  /** Such as stands at the path, mostly. */
+  /** Mostly a value that occurs at the path. */
   #literal(path: string): Json {
     return this.#valueOf(path.slice(path.lastIndexOf('.') + 1), 1);
   }

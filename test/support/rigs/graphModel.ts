@@ -1,4 +1,4 @@
-/** What a collection's graph does, as plainly as it can be said: lists that are filtered, and nothing kept twice. */
+/** Model of a collection's graph in the simplest way: filtered lists, and no second copy of anything. */
 
 import type {
   Direction,
@@ -23,7 +23,7 @@ export class GraphModel {
   #nodes: GraphNode[] = [];
   #edges: GraphEdge[] = [];
 
-  /** The insert of the next record, under a request id of the record's number. */
+  /** Insert of the next record, with a request id made from its number. */
   insert(x: number): InsertCall {
     return insertOf(fixed(x, 0), { requestId: requestIdOf(this.recordsGiven + 1) });
   }
@@ -88,7 +88,7 @@ export class GraphModel {
     ])();
   }
 
-  /** Undefined where the node is not there. */
+  /** Undefined if the node does not exist. */
   read(call: GraphRead): GraphResults[GraphRead['op']] | undefined {
     switch (call.op) {
       case 'graphNode':
@@ -123,7 +123,7 @@ export class GraphModel {
     return this.#nodes.filter((node) => node.recordId === recordId).map(({ id }) => id);
   }
 
-  /** By node id. */
+  /** Depths by node id. */
   depthsFrom(
     seeds: readonly number[],
     direction: Direction,

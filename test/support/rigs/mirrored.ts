@@ -1,4 +1,4 @@
-/** A collection of the service and its model, written to together: what is answered is what the model holds. */
+/** A collection of the service and its model; each write goes to both, and answers are compared. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import type { Json } from '../../../shared/model/filter.js';
@@ -10,7 +10,7 @@ import type { ModelCollection, ModelRecord } from '../model/records.js';
 
 export interface NewRecord {
   readonly values: readonly number[];
-  /** Undefined: none. A string: these very bytes, JSON or not. */
+  /** Undefined: no metadata. A string: exactly these bytes, JSON or not. */
   readonly metadata: Json | undefined;
   readonly text: string | null;
 }
@@ -19,7 +19,7 @@ const bytesOf = (metadata: Json): number[] => [
   ...Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata)),
 ];
 
-/** What the bytes say, where they are JSON. */
+/** Parsed metadata, if the bytes are JSON. */
 function storedOf(metadata: Json | undefined): Json | undefined {
   if (typeof metadata !== 'string') return metadata;
   try {
@@ -34,7 +34,7 @@ const requestId = (n: number): string => n.toString(16).padStart(32, '0');
 
 interface Timed {
   readonly body: Answer['body'];
-  /** From its request to its answer. */
+  /** Span from its request to its answer. */
   readonly span: Span;
 }
 
@@ -50,7 +50,7 @@ export class Mirrored {
     this.history = new ModelHistory(name);
   }
 
-  /** As it is now. */
+  /** Model of the current state. */
   get model(): ModelCollection {
     return this.history.now;
   }
@@ -67,7 +67,10 @@ export class Mirrored {
     this.#inserted(body.id, record, timeOf(body.receipt), body.receipt.state_hash);
   }
 
-  /** A batch is committed as one: the first record's receipt, had again by its request id, tells the time of all. */
+  /**
+   * A batch is one commit: the time of all its records comes from the first record's receipt, read again by its request
+   * id.
+   */
   async insertAll(records: readonly NewRecord[]): Promise<void> {
     const request_ids = records.map(() => requestId(++this.#requests));
     const { ids } = (
@@ -102,7 +105,7 @@ export class Mirrored {
     this.history.commit({ ...span, apply: (model) => model.updateMetadata(id, metadata) });
   }
 
-  /** `record`: what it stands for, if anything. */
+  /** `record`: the record of the node, if it has one. */
   async addNode(record: ModelRecord | undefined): Promise<void> {
     const recordId = record?.id ?? null;
     const kind = record === undefined ? 1 : 0;

@@ -1,13 +1,13 @@
 /**
- * A collection beside a plain model of it: every search is checked against what the model knows, however many writes,
- * builds and swaps go on meanwhile.
+ * A collection beside a simple model of it: every search is checked against the model, whatever writes, builds and
+ * swaps run meanwhile.
  *
- * What must hold of each answer, whatever the index:
- *   1. No record is in it twice; scores are exact; closest first, equal ones by id.
- *   2. No record is in it whose deletion was answered before the search began.
- *   3. It has k hits, or all records that were live from its beginning to its end.
- *   4. Where nothing is absorbed: every record whose insert was answered before the search began, whose sequence lies
- *      behind what any build began from, and which is nearer than the last hit, is in it.
+ * Rules for each answer, whatever the index:
+ * 1. It contains no record twice; scores are exact; nearest first, equal ones by id.
+ * 2. It contains no record whose deletion was answered before the search began.
+ * 3. It has k hits, or all records that were live throughout the search.
+ * 4. Without absorption: it contains every fresh record that is nearer than the last hit. Fresh means: the insert was
+ *    answered before the search began, and its sequence is behind the base of every build.
  */
 import { expect } from 'chai';
 import type { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
@@ -20,9 +20,9 @@ import { batchOf, insertOf, soon } from './engine.js';
 
 interface Known {
   readonly vector: Vector;
-  /** Of its insert; 0 where it came in a batch. */
+  /** Sequence of its insert; 0 if it came in a batch. */
   readonly sequence: number;
-  /** When its insert was answered, its deletion asked for, and that answered: by the model's own clock. */
+  /** Times of the insert's answer, of the deletion's request, and of its answer, by the model's clock. */
   readonly insertedAt: number;
   deletingAt: number;
   deletedAt: number;
@@ -33,21 +33,21 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class ModelledCollection {
   readonly #known = new Map<number, Known>();
   readonly #live = new Map<number, Vector>();
-  /** When each insert was answered, in that order. */
+  /** Inserted records, in the order of the answers. */
   readonly #inserted: Known[] = [];
-  /** Searches whose hits are to be checked once the inserts under way are answered. */
+  /** Searches to check once the running inserts are answered. */
   readonly #unchecked: { readonly query: Vector; readonly hits: readonly Near[]; readonly from: number }[] = [];
   #now = 0;
-  /** The newest state that a build began from, as far as it was seen. */
+  /** Newest base of a build, as far as it was observed. */
   #baseSequence = 0;
 
-  /** `absorbs`: rows pass into the index in the background. */
+  /** `absorbs`: whether rows enter the index in the background. */
   constructor(
     public hosted: CollectionHandle,
     private readonly absorbs: boolean,
   ) {}
 
-  /** What lives now, by id. */
+  /** Live records by id. */
   get records(): ReadonlyMap<number, Vector> {
     return this.#live;
   }
@@ -95,7 +95,7 @@ export class ModelledCollection {
     return state;
   }
 
-  /** Waits until what is desired serves or has failed and nothing is being built, and returns the state then. */
+  /** Waits until the desired index serves or has failed and no build runs. Returns the state. */
   async settled(): Promise<IndexState> {
     let state = await this.state();
     await eventually('no build is under way', async () => {
@@ -107,7 +107,7 @@ export class ModelledCollection {
   }
 
   async search(query: Vector, k: number): Promise<Near[]> {
-    // With a log in memory, a test that does nothing but calls would leave no turn to what goes on in the background.
+    // With a log in memory, a test of nothing except calls would leave no turn to background work.
     await nextTurn();
     const from = ++this.#now;
     await this.state();
@@ -122,7 +122,7 @@ export class ModelledCollection {
     return hits;
   }
 
-  /** Checks the hits of all searches since the last call; none of the inserts under way then may still be. */
+  /** Checks the hits of all searches since the last call. Inserts that ran then must be answered by now. */
   check(): void {
     for (const { query, hits, from } of this.#unchecked.splice(0))
       for (const [i, hit] of hits.entries()) {
@@ -139,7 +139,7 @@ export class ModelledCollection {
     return known.deletedAt > from ? undefined : 'was deleted before the search';
   }
 
-  /** Mean recall@k. Nothing may be written meanwhile. */
+  /** Mean recall@k. Requires that no writes run meanwhile. */
   async recall(queries: readonly Vector[], k: number): Promise<number> {
     const { records } = this;
     const each: number[] = [];
@@ -148,7 +148,7 @@ export class ModelledCollection {
     return mean(each);
   }
 
-  /** Inserts the vector, and expects the very next search for it to find it, unless it was deleted meanwhile. */
+  /** Inserts the vector. The very next search must find it, unless it was deleted meanwhile. */
   async insertAndFind(vector: Vector): Promise<number> {
     const id = await this.insert(vector);
     const hits = await this.search(vector, 10);

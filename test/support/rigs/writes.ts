@@ -26,7 +26,7 @@ async function addEdge(collection: Mirrored, generator: Generator): Promise<void
   return collection.addEdge({ from, to, kind: generator.int(KINDS_OF_EDGES) });
 }
 
-/** Dense enough that the best hits have neighbours among the others. */
+/** Links so densely that the best hits have neighbours among the others. */
 export async function linkAtRandom(collection: Mirrored, generator: Generator): Promise<void> {
   const nodes = Math.min(NODES_MAX, collection.model.live.length);
   for (let i = 0; i < nodes; i++) await addNode(collection, generator);
@@ -51,7 +51,7 @@ const GRAPH_WRITES: readonly Write[] = [
   },
 ];
 
-/** Does one, and waits until it is answered: the very next search must reflect it. */
+/** Makes one change, and waits for its answer: the very next search must reflect it. */
 export async function changeAtRandom(
   collection: Mirrored,
   generator: Generator,
