@@ -203,11 +203,11 @@ describe('the service log, attacked', () => {
     const { size } = await rig.checkpoint();
     const answer = await fetch(`${rig.urlOf(2)}/add-checkpoint`, { method: 'POST', body: forged.request(size) });
     expect(answer.status).to.equal(422);
-    await rig.untilTold(2, /^✘ REFUSED .*vouch.example\/log: \d+ entries are offered, and other ones were seen/);
+    await rig.untilPrinted(2, /^✘ REFUSED .*vouch.example\/log: \d+ entries are offered, and other ones were seen/);
     const longer = new ForgedLog(rig, [other, ...rest, ...rest]);
     const again = await fetch(`${rig.urlOf(1)}/add-checkpoint`, { method: 'POST', body: longer.request(size) });
     expect(again.status).to.equal(422);
-    await rig.untilTold(1, /^✘ REFUSED .* that do not go on from the/);
+    await rig.untilPrinted(1, /^✘ REFUSED .* that do not go on from the/);
   });
 
   it('two histories under one key are found by whoever monitors, also without witnesses', async () => {
@@ -281,7 +281,7 @@ describe('the service log, attacked', () => {
     expect(
       verifyLogged(body, rig.policy).checkpoint.size > verifyLogged(answer.body, rig.policy).checkpoint.size,
     ).to.equal(true);
-    for (const n of [1, 2]) expect(rig.told(n)).to.not.include('REFUSED');
+    for (const n of [1, 2]) expect(rig.printedBy(n)).to.not.include('REFUSED');
   });
 
   it('a collection that is gone without its deletion is missed', async () => {

@@ -1,11 +1,11 @@
-/** What the conformance suites expect of failures and of things that take a moment. */
+/** Expectations of the conformance suites about failures, and about events that take a moment. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
 import { PATIENCE_MS } from './patience.js';
 
-/** The error a promise rejects with; fails where it resolves. */
+/** The error with which the promise rejects; fails if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {
   const settled = await promise.then(
     (value) => ({ value }),
@@ -25,7 +25,7 @@ export async function expectCode(promise: Promise<unknown>, code: ErrorCode): Pr
   return error as VouchError;
 }
 
-/** Resolves as soon as `condition` holds; fails with `what` when it does not within `PATIENCE_MS`. */
+/** Resolves once `condition` holds. Fails with `what` after `PATIENCE_MS`. */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const giveUpMs = systemClock.monotonicMs() + PATIENCE_MS;
   while (!(await condition())) {
@@ -34,7 +34,7 @@ export async function eventually(what: string, condition: () => boolean | Promis
   }
 }
 
-/** A promise and the function that fulfils it, to hold something open for as long as a test needs. */
+/** A promise and the function that fulfils it, to keep something open for as long as a test needs. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

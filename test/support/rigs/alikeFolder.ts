@@ -1,6 +1,6 @@
 /**
- * A data folder of many small collections. Those of one kind are alike: the same was done to each, so that each has the same
- * files of the same lengths, and one start can be had over as many damages as there are collections.
+ * A data folder of many small collections. Collections of one kind are alike: equal writes gave them files of equal
+ * names and lengths. So one start can test as many damages as there are collections.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,31 +21,34 @@ import { eventually } from '../expectations.js';
 import { batchOf, fixed, requestIdOf } from './engine.js';
 import { FolderService, type FolderServiceOptions, SHARD_FOLDER } from './folderService.js';
 
-/** Saved indexes, all: `replayed` has a log of several segments too, `restored` a snapshot besides, `plain` one commit. */
+/**
+ * All kinds have saved indexes. `replayed` also has a log of several segments, `restored` a snapshot besides, `plain`
+ * one commit.
+ */
 export type AlikeKind = 'replayed' | 'restored' | 'plain';
 const INDEXES: Readonly<Record<AlikeKind, IndexSpec>> = {
-  // With few links an index is small.
+  // An index with few links is small.
   replayed: { kind: 'hnsw', parameters: { m: 2 } },
   restored: { kind: 'bq', parameters: {} },
   plain: { kind: 'ivf', parameters: {} },
 };
 export const ALIKE_KINDS = Object.keys(INDEXES) as AlikeKind[];
 
-/** Each in a project of its own, which has its name. */
+/** One collection, in a project of the same name. */
 export interface Alike {
   readonly kind: AlikeKind;
   readonly id: number;
   readonly name: string;
 }
 
-/** From here on ids have as many digits as the last. */
+/** Ids from here to the last have equally many digits. */
 const FIRST_ID = 1_001;
-/** A segment takes one frame. */
+/** A segment holds one frame. */
 const SEGMENT_BYTES = 300;
 
 const text = (value: string): Uint8Array => Buffer.from(value);
 
-/** Before there is a snapshot. */
+/** Writes before the snapshot. */
 const BEGUN: readonly WriteCall[] = [
   {
     ...{ op: 'insertBatch', count: 3, vectors: Buffer.concat([fixed(1), fixed(2), fixed(3)]) },
@@ -58,7 +61,7 @@ const BEGUN: readonly WriteCall[] = [
   { op: 'insertEncrypted', payload: text('abc'), keyId: null, tag: 0, requestId: null },
 ];
 export const ENCRYPTED_ID = 4;
-/** And after it. */
+/** Writes after the snapshot. */
 const ENDED: readonly WriteCall[] = [{ op: 'softDelete', id: 3 }];
 const PLAIN: readonly WriteCall[] = [batchOf([fixed(1), fixed(2)])];
 const DESCRIBE = { op: 'describe' } as const;
@@ -76,7 +79,7 @@ export class AlikeFolder {
     this.#filesOf = new Map(collections.map((one) => [one, this.files.filter((file) => isIn(file, one))]));
   }
 
-  /** `counts`: of each kind. */
+  /** `counts`: number of collections per kind. */
   static async make(counts: Readonly<Record<AlikeKind, number>>): Promise<AlikeFolder> {
     const path = mkdtempSync(join(tmpdir(), 'vouch-alike-'));
     const collections = ALIKE_KINDS.flatMap((kind) => Array<AlikeKind>(counts[kind]).fill(kind)).map((kind, i) => {
@@ -87,7 +90,7 @@ export class AlikeFolder {
     return new AlikeFolder(path, collections, contentBelow(path));
   }
 
-  /** The same folder, whose files are as they should be now. */
+  /** This folder, taking its current files as intact. */
   asItIs(): AlikeFolder {
     return new AlikeFolder(this.path, this.collections, contentBelow(this.path));
   }
@@ -96,7 +99,7 @@ export class AlikeFolder {
     return FolderService.start(this.path, options);
   }
 
-  /** Of all that is in the folder. */
+  /** All files of the folder. */
   get files(): readonly string[] {
     return [...this.original.keys()];
   }
@@ -105,12 +108,12 @@ export class AlikeFolder {
     return this.#filesOf.get(collection)!;
   }
 
-  /** As it was made. */
+  /** Original content of the file. */
   contentOf(file: string): Buffer {
     return this.original.get(file)!;
   }
 
-  /** The file's content as it is now; undefined where there is none. */
+  /** Current content of the file; undefined without the file. */
   now(file: string): Buffer | undefined {
     try {
       return readFileSync(join(this.path, file));
@@ -123,12 +126,12 @@ export class AlikeFolder {
     writeFileSync(join(this.path, file), content);
   }
 
-  /** Makes the collection's folder that this file is in as it was made. */
+  /** Restores the folder of the collection that this file belongs to. */
   restore(collection: Alike, file: string): void {
     const folder = foldersOf(collection).find((one) => file.startsWith(`${one}/`))!;
     const kept = this.filesOf(collection).filter((other) => other.startsWith(`${folder}/`));
     mkdirSync(join(this.path, folder), { recursive: true });
-    // What is right already stays: to remove and make everything anew takes five times as long.
+    // Correct files stay: rewriting everything takes five times as long.
     for (const entry of readdirSync(join(this.path, folder), { recursive: true, encoding: 'utf8' })) {
       const path = join(folder, entry);
       if (!kept.some((other) => other === path || other.startsWith(`${path}/`)))
@@ -153,7 +156,7 @@ const foldersOf = ({ id, name }: Alike): readonly string[] => [
   `vault/${projectToHex(name)}`,
 ];
 
-/** Relative. */
+/** Relative paths. */
 function filesBelow(path: string): string[] {
   const entries = readdirSync(path, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -177,7 +180,7 @@ async function fill(path: string, collections: readonly Alike[]): Promise<void> 
   await write(beginning, ofKind('plain'), PLAIN);
   await beginning.stop();
 
-  // One is due when the collection is opened, and no other after it.
+  // A snapshot is due at the opening, and none later.
   const snapshotting = await FolderService.start(path, { snapshots: { everyBytes: 1 } });
   for (const { name } of ofKind('restored')) await snapshotting.call(await snapshotting.find(name, name), DESCRIBE);
   const wanted = ofKind('restored').length;
@@ -207,7 +210,10 @@ async function write(
   );
 }
 
-/** A service builds none for so few rows: an exact scan is faster. One that is there is served from all the same. */
+/**
+ * Saves a generation by hand: a service builds none for so few rows, because an exact scan is faster. It serves from an
+ * existing one.
+ */
 async function saveGeneration(
   path: string,
   logs: LocalLogs,

@@ -1,4 +1,6 @@
-/** A random life of a collection, written with the engine's log and audit parts alone, to hold against the verifier. */
+/**
+ * A random history of a collection, written only with the engine's log and audit parts, to compare with the verifier.
+ */
 import { type LeafRecord, leafHash, RECORD_STATE } from '../../../shard/audit/leaf.js';
 import { makeReceipt } from '../../../shard/audit/receipt.js';
 import { StateTree } from '../../../shard/audit/stateTree.js';
@@ -22,21 +24,21 @@ const CONFIG = {
   createdAtMs: 1_700_000_000_000,
 } as const;
 
-/** A write as it can be proved: its place, and the record as it was after it. */
+/** A provable write: its place, and the record after it. */
 export interface Write {
   readonly frame: Frame;
   readonly index: number;
   readonly recordId: number;
   readonly leaves: number;
   readonly record: LeafRecord | 'deleted';
-  /** Made when the write was the newest. */
+  /** Made while the write was the newest. */
   readonly receipt: Receipt;
 }
 
 export class History {
   readonly tree = new StateTree();
   readonly frames: Frame[] = [];
-  /** At index sequence − 1. */
+  /** Entry `sequence − 1` is the write with that sequence. */
   readonly writes: Write[] = [];
   readonly #records: (LeafRecord | 'deleted')[] = [];
   #end: LogEnd = EMPTY_LOG;
@@ -46,7 +48,7 @@ export class History {
 
   constructor(private readonly random: SeededRandom) {}
 
-  /** The genesis' hash. */
+  /** Hash of the genesis. */
   get configHash(): Uint8Array {
     return hashAt(this.frames[0]!.eventHashes, 0);
   }
@@ -62,7 +64,7 @@ export class History {
     for (const [index, event] of frame.events.entries()) if (isOfRecord(event)) this.#apply(event, frame, index);
   }
 
-  /** The receipt of a write however long ago. */
+  /** Receipt of a write of any age. */
   receiptOf({ frame, index, recordId, leaves }: Omit<Write, 'receipt' | 'record'>): Receipt {
     const { sequence, timeMs } = frame.events[index]!;
     const facts = {
@@ -77,7 +79,7 @@ export class History {
     return makeReceipt(facts, atOnce(this.tree.pastWrite(recordId - 1, leaves, sequence)));
   }
 
-  /** A record is touched at most once a frame, which keeps the plan simple. */
+  /** Touches a record at most once per frame, which keeps the plan simple. */
   #randomWrite(touched: Set<number>): Event {
     this.#timeMs += this.random.int(3) * 700;
     const dated = { sequence: this.#end.nextSequence + this.#planned.length, timeMs: this.#timeMs };

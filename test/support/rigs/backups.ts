@@ -1,4 +1,4 @@
-/** A collection with something of everything in it, what a user can learn of it, and its way through export and import. */
+/** A collection with all kinds of content, all that users can read of it, and its export and import. */
 import { expect } from 'chai';
 import { checkedFrames, framesIn, joinFrames } from '../../../coordinator/body/frames.js';
 import type { BeginImportRequest, ExportResponse, ImportResponse } from '../../../coordinator/contract/backup.js';
@@ -23,7 +23,7 @@ export function answered({ status, text, body }: Answer): Answer['body'] {
 /** 32 hex characters. */
 export const requestIdOf = (n: number): string => n.toString(16).padStart(32, '0');
 
-/** Every kind of event, each in a commit of its own. */
+/** Writes every kind of event, each in its own commit. */
 export async function fill(rw: Client, collection: string): Promise<void> {
   answered(await rw.post('/v1/namespaces', { name: collection, dimension: DIMENSION, metric: 'squared_l2' }));
   const post = async (path: string, body: object): Promise<Answer['body']> =>
@@ -71,7 +71,7 @@ export async function fill(rw: Client, collection: string): Promise<void> {
   answered(await rw.delete(`/v1/crypto/shred/${key_id}`));
 }
 
-/** All that can be read of it, for comparison: what names the collection itself is left out. */
+/** Everything readable, for comparison, without what names the collection itself. */
 export async function portrait(client: Client, collection: string): Promise<object> {
   const at = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}collection=${collection}`;
   const read = async (path: string): Promise<unknown> => {
@@ -104,7 +104,7 @@ export async function portrait(client: Client, collection: string): Promise<obje
   };
 }
 
-/** As a client pages through it. */
+/** The export, read page by page like a client does. */
 export async function exported(client: Client, collection: string): Promise<Exported> {
   const facts: ExportResponse = answered(await client.get(`/v1/export?collection=${collection}`));
   const frames: Uint8Array[] = [];
@@ -141,7 +141,7 @@ export async function imported(client: Client, of: Exported, name: string): Prom
   return answered(await finish(client, name));
 }
 
-/** A frame that is sound in itself and continues the log, of events that nobody would have made. */
+/** A frame that verifies and continues the log, with events that no service would write. */
 export async function forged(
   facts: ExportResponse,
   before: LogEnd,

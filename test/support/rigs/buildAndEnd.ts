@@ -1,4 +1,4 @@
-/** A program that builds one generation in the folder it is given and has nothing to do then. Started by a test. */
+/** A program that builds one generation in the given folder and then has no more work. Tests start it. */
 import { GenerationStore } from '../../../shard/index/store/generationStore.js';
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';

@@ -1,4 +1,4 @@
-/** The two things that a `CallQueue` stands between, scripted: a wire that records messages, and an owner that changes. */
+/** Scripted neighbours of a `CallQueue`: a wire that records messages, and an owner that changes. */
 import { CallQueue } from '../../../coordinator/cluster/calls/callQueue.js';
 import type { MembersListener, Server } from '../../../coordinator/cluster/members/members.js';
 import { systemClock } from '../../../shared/clock.js';
@@ -16,7 +16,7 @@ export interface Received {
 
 export const areAnyCalls = (value: unknown): value is SentCall<Call>[] => Array.isArray(value);
 
-/** Answers every call with its place in the message, where a test does not say otherwise; nobody serves but `served`. */
+/** Answers every call with its position in the message, unless a test says otherwise. Only `served` has a server. */
 export class Wire implements Pick<Transport, 'request' | 'maxPayloadBytes'> {
   readonly received: Received[] = [];
   answer: (received: Received) => Outcome[] | Promise<Outcome[]> = ({ calls }) =>
@@ -39,12 +39,12 @@ export class Wire implements Pick<Transport, 'request' | 'maxPayloadBytes'> {
   }
 }
 
-/** Collection 7's ownership, as a test sets it. */
+/** Ownership of collection 7, set by the test. */
 export class Owners {
   server: Server | undefined;
   isOwned = true;
   followers: readonly string[] = [];
-  /** What the store knows and this process was not told of. */
+  /** Owner in the store that this process has not received. */
   next: Server | undefined;
   listener: MembersListener | undefined;
   rereads = 0;
@@ -74,13 +74,13 @@ export class Owners {
     this.listener = listener;
   }
 
-  /** Tells that another shard owns it. */
+  /** Reports that another shard owns it. */
   moveTo(server: Server): void {
     this.server = server;
     this.listener?.ownerChanged(7);
   }
 
-  /** Tells that the shard's process is another one, or gone. */
+  /** Reports that the shard's process is another one, or gone. */
   become(session: string | undefined): void {
     const { shard, epoch } = this.server!;
     this.server = session === undefined ? undefined : { shard, session, epoch };

@@ -1,4 +1,4 @@
-/** Collections of one shard over logs and a vault in memory, which outlive it; and shreds as a coordinator makes them. */
+/** Collections of one shard over logs and a vault in memory, which outlive it, and shreds like a coordinator's. */
 import type { Collection, CountedCollection } from '../../../coordinator/cluster/catalog/collection.js';
 import { countUnknownKey } from '../../../coordinator/cluster/deletion/unknownKeys.js';
 import { shredKey } from '../../../coordinator/handlers/shred.js';
@@ -18,17 +18,17 @@ import { MemoryVault } from './memoryVault.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 export const PROJECT = 'p';
-/** Keys that never were, of which a project may shred so many: more than any test does. */
+/** Most unknown keys that a project may shred: more than any test does. */
 const UNKNOWN_KEYS_MAX = 100;
 
 export const keyOf = (n: number): string => n.toString(16).padStart(32, '0');
 export const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString('utf8');
 
 export class EncryptedRig {
-  /** Before and after each commit that a shred asks of a collection; what it throws is the commit's outcome. */
+  /** Runs before and after each commit that a shred asks of a collection; if it throws, so does the commit. */
   onCommit: (when: 'before' | 'after', collectionId: number) => Promise<void> | void = () => undefined;
   readonly vault = new MemoryVault();
-  /** Before and after each mark is set or taken away. */
+  /** Runs before and after each mark is set or removed. */
   onMark: () => Promise<void> | void = () => undefined;
   readonly marks = new ShredMarks(this.#marks(), systemClock);
   readonly logs = new ScriptedLogs();
@@ -51,7 +51,7 @@ export class EncryptedRig {
     return this.#collections.get(id)!;
   }
 
-  /** The shard ends, and another process replays the logs. */
+  /** Ends the shard; another process replays the logs. */
   async restart(): Promise<void> {
     await this.stop();
     this.#engine = this.#start();
@@ -93,7 +93,7 @@ export class EncryptedRig {
     return ((await this.read(collectionId, { op: 'describe' })) as Results['describe']).sequence;
   }
 
-  /** How many keys are marked as being shredded. */
+  /** Number of keys marked for shredding. */
   async marked(): Promise<number> {
     const marks = new Map<string, ShredMark>();
     (await this.marks.watch(marks)).stop();
@@ -109,7 +109,7 @@ export class EncryptedRig {
       list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
       call: async (collection: Collection, call: unknown) => {
         const hosted = this.#collections.get(collection.id);
-        if (hosted === undefined) throw new VouchError('collection_not_found', 'it was deleted');
+        if (hosted === undefined) throw new VouchError('collection_not_found', 'the collection was deleted');
         await this.onCommit('before', collection.id);
         const answer = await hosted.write(call as WriteCall);
         await this.onCommit('after', collection.id);
@@ -119,7 +119,7 @@ export class EncryptedRig {
     return shredKey(owners as Parameters<typeof shredKey>[0], PROJECT, keyId, soon());
   }
 
-  /** What a shard does when it begins to serve, and every few seconds. */
+  /** Does the sweep that a shard does at its start and every few seconds. */
   async sweep(clock: Clock = systemClock): Promise<void> {
     const handles = (): CollectionHandle[] => [...this.#collections.values()].map((collection) => collection.hosted);
     const { vault, marks } = this;

@@ -1,4 +1,4 @@
-/** Collections as a shard hosts them, over any event logs, without the shard: and the calls a coordinator sends them. */
+/** Hosts collections like a shard does, over any event logs but without a shard, and calls them like a coordinator. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { loadConfig } from '../../../config/load.js';
@@ -55,7 +55,7 @@ export const soon = (withinMs = PATIENCE_MS): Envelope => ({
   deadlineMs: systemClock.nowMs() + withinMs,
 });
 
-/** Little-endian Q16.16 of whole numbers. */
+/** Integers as little-endian Q16.16. */
 export const fixed = (...values: number[]): Uint8Array =>
   new Uint8Array(Int32Array.from(values, (value) => value * 65_536).buffer);
 
@@ -96,7 +96,7 @@ export const memoryGuardOf = (usedBytes: () => number, limitBytes = 100): Memory
     logger: silentLogger,
   });
 
-/** A guard of a store of 100 bytes. */
+/** A guard of a 100-byte store. */
 export const storeGuardOf = (usedBytes: () => number): StoreGuard =>
   new StoreGuard({
     limitBytes: 100,
@@ -107,31 +107,31 @@ export const storeGuardOf = (usedBytes: () => number): StoreGuard =>
 export interface EngineOptions {
   readonly capacity?: number;
   readonly capacityBytes?: number;
-  /** Without: there is room. */
+  /** Without it, memory is unlimited. */
   readonly memoryGuard?: MemoryGuard;
   readonly storeGuard?: StoreGuard;
   readonly dedupWindow?: number;
-  /** Without: those of `default.json`. */
+  /** Without it, the limits of `default.json`. */
   readonly limits?: Partial<EventLimits>;
   readonly clock?: Clock;
   readonly shard?: string;
-  /** Of reservations; given where several engines share them. */
+  /** Bucket of reservations, given if several engines share it. */
   readonly bucket?: Bucket;
   readonly transport?: Transport;
-  /** Of how far logs have reached. Without: nothing was noted of any. */
+  /** Bucket of the logs' watermarks. Without it, no watermarks exist. */
   readonly reached?: Bucket;
-  /** Without: as in production. */
+  /** Without it, the product's default. */
   readonly notesEveryMs?: number;
-  /** Without: every collection is searched exactly. */
+  /** Without it, every collection is searched exactly. */
   readonly indexes?: IndexServices;
   readonly vault?: VaultStore;
-  /** Of past states that are kept. */
+  /** Size of the cache of past states. */
   readonly asOfCacheBytes?: number;
-  /** Without: collections are opened from their logs. */
+  /** Without it, collections are opened from their logs. */
   readonly snapshots?: SnapshotServices;
 }
 
-/** Of a shard that has no index, desired or saved. */
+/** Index services of a shard without desired or saved indexes. */
 const exactOnly = (): IndexServices =>
   ({
     desired: { read: async () => EXACT },
@@ -139,7 +139,7 @@ const exactOnly = (): IndexServices =>
     absorber: { forget: () => undefined },
   }) as unknown as IndexServices;
 
-/** What one shard has of collections. */
+/** The collections of one shard. */
 export class Engine {
   readonly reservations: Reservations;
   readonly context: CollectionContext;
@@ -201,7 +201,7 @@ export class Engine {
   }
 }
 
-/** Typed calls. */
+/** Typed calls to one collection. */
 export class TestCollection {
   constructor(readonly hosted: CollectionHandle) {}
 
@@ -240,10 +240,10 @@ export class TestCollection {
     return ((await this.hosted.run({ op: 'describe' }, soon())) as Results['describe']).records;
   }
 
-  /** The receipt of a write that carried this request id, as a replay is answered. */
+  /** Receipt in the answer to a repeated request id. */
   async replay(requestId: Uint8Array): Promise<Receipt> {
     const { deduplicated, receipt } = await this.insert([0, 0], { requestId });
-    if (!deduplicated) throw new Error('the request id was not known any more');
+    if (!deduplicated) throw new Error('the request id has left the dedup window');
     return receipt;
   }
 }

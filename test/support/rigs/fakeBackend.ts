@@ -1,4 +1,4 @@
-/** A backend without a cluster: enough of a collection to see what the HTTP edge asks and how it answers. */
+/** A backend without a cluster: enough of a collection to test the calls and answers of the HTTP edge. */
 
 import type {
   Collection,
@@ -29,12 +29,12 @@ interface Kept {
   metadata: Uint8Array | null;
 }
 
-interface Held {
+interface FakeCollection {
   readonly collection: Collection;
   readonly records: Map<number, Kept>;
   sequence: number;
   state: IndexState;
-  /** Of whoever holds its writes. */
+  /** Token of the hold on its writes. */
   holder: string | undefined;
 }
 
@@ -59,16 +59,16 @@ export class FakeBackend implements Backend {
   readonly keyEntries = keyEntriesOf(this.keys);
   readonly marks = new ShredMarks(new MemoryBucket({ logger: silentLogger }), systemClock);
   readonly #counters = new MemoryBucket({ logger: silentLogger });
-  /** Askings for the health and for the metrics, of each kind, and what they wait for. */
+  /** Number of requests for health and metrics, and the work that each waits for. */
   readonly asked = { health: 0, metrics: 0 };
   beforeAsked: () => Promise<void> | void = () => {};
-  /** Runs before each call is answered; what it throws is the call's outcome. */
+  /** Runs before each call is answered; if it throws, so does the call. */
   beforeCall: (collection: Collection, call: Call) => Promise<void> | void = () => {};
-  /** A test's own answer, in place of the fake's. Of the graph and of a search's options the fake has none. */
+  /** Overrides the fake's answer. The fake has no graph and no search options. */
   answer: (collection: Collection, call: Call) => Results[Call['op']] | undefined = () => undefined;
-  /** Every call there was, in order. */
+  /** Every call, in order. */
   readonly calls: Call[] = [];
-  readonly #held = new Map<string, Held>();
+  readonly #collections = new Map<string, FakeCollection>();
   #nextId = 1;
 
   async find(project: string, name: string): Promise<Collection> {
@@ -79,7 +79,7 @@ export class FakeBackend implements Backend {
     project: string,
     { name, dimension, index }: WantedCollection,
   ): Promise<{ collection: Collection; created: boolean }> {
-    const existing = this.#held.get(`${project}.${name}`);
+    const existing = this.#collections.get(`${project}.${name}`);
     if (existing !== undefined) {
       if (existing.collection.dimension !== dimension) throw new VouchError('conflict', 'another dimension');
       return { collection: existing.collection, created: false };
@@ -95,7 +95,13 @@ export class FakeBackend implements Backend {
       indexParameters: {},
     };
     const state = stateOf({ kind: index, parameters: {} });
-    this.#held.set(`${project}.${name}`, { collection, records: new Map(), sequence: 0, state, holder: undefined });
+    this.#collections.set(`${project}.${name}`, {
+      collection,
+      records: new Map(),
+      sequence: 0,
+      state,
+      holder: undefined,
+    });
     return { collection, created: true };
   }
 
@@ -103,7 +109,7 @@ export class FakeBackend implements Backend {
     throw new Error('the fake imports nothing');
   }
 
-  /** Of an empty log. */
+  /** Imports an empty log. */
   async findImport(project: string, name: string): Promise<ImportedCollection> {
     const imported = { sequence: 0, chainHead: '', stateHash: '', finished: false };
     return { ...this.#find(project, name).collection, imported };
@@ -116,7 +122,7 @@ export class FakeBackend implements Backend {
   }
 
   async list(project: string): Promise<CountedCollection[]> {
-    return [...this.#held.values()]
+    return [...this.#collections.values()]
       .filter(({ collection }) => collection.project === project)
       .map(({ collection, records, sequence, state }) => ({
         ...collection,
@@ -134,29 +140,31 @@ export class FakeBackend implements Backend {
 
   async remove(project: string, name: string): Promise<void> {
     this.#find(project, name);
-    this.#held.delete(`${project}.${name}`);
+    this.#collections.delete(`${project}.${name}`);
   }
 
-  /** What the collection says of its index from now on. */
+  /** Sets the index state of the collection. */
   setState(project: string, name: string, state: Partial<IndexState>): void {
-    const held = this.#find(project, name);
-    held.state = { ...held.state, ...state };
+    const fake = this.#find(project, name);
+    fake.state = { ...fake.state, ...state };
   }
 
-  /** Who holds the writes of each collection, by name. */
+  /** Token of the hold on each collection, by name. */
   holders(): Record<string, string | undefined> {
-    return Object.fromEntries([...this.#held.values()].map(({ collection, holder }) => [collection.name, holder]));
+    return Object.fromEntries(
+      [...this.#collections.values()].map(({ collection, holder }) => [collection.name, holder]),
+    );
   }
 
   async call<C extends Call>(collection: Collection, call: C, _envelope?: Envelope): Promise<ResultOf<C>> {
     this.calls.push(call);
     await this.beforeCall(collection, call);
-    const held = this.#find(collection.project, collection.name);
-    return (this.answer(collection, call) ?? this.#answer(held, call)) as ResultOf<C>;
+    const fake = this.#find(collection.project, collection.name);
+    return (this.answer(collection, call) ?? this.#answer(fake, call)) as ResultOf<C>;
   }
 
   async findById(collectionId: number): Promise<Collection | undefined> {
-    return [...this.#held.values()].find(({ collection }) => collection.id === collectionId)?.collection;
+    return [...this.#collections.values()].find(({ collection }) => collection.id === collectionId)?.collection;
   }
 
   async shredMarks(): Promise<ShredMarks> {
@@ -171,7 +179,7 @@ export class FakeBackend implements Backend {
     this.asked.health += 1;
     await this.beforeAsked();
     const { problem, impairment } = this;
-    return { shards: 1, collections: this.#held.size, records: 0, problem, impairment, damages: [] };
+    return { shards: 1, collections: this.#collections.size, records: 0, problem, impairment, damages: [] };
   }
 
   async shardMetrics(): Promise<MetricText[][]> {
@@ -181,53 +189,54 @@ export class FakeBackend implements Backend {
     return [[{ name, text: `# HELP ${name} -\n# TYPE ${name} gauge\n${name}{shard="s1"} 7` }]];
   }
 
-  #find(project: string, name: string): Held {
-    const held = this.#held.get(`${project}.${name}`);
-    if (held === undefined) throw new VouchError('collection_not_found', `there is no collection named "${name}"`);
-    return held;
+  #find(project: string, name: string): FakeCollection {
+    const fake = this.#collections.get(`${project}.${name}`);
+    if (fake === undefined) throw new VouchError('collection_not_found', `there is no collection named "${name}"`);
+    return fake;
   }
 
-  #answer(held: Held, call: Call): Results[Call['op']] {
+  #answer(fake: FakeCollection, call: Call): Results[Call['op']] {
     switch (call.op) {
       case 'insert':
-        return insert(held, call);
+        return insert(fake, call);
       case 'insertBatch':
-        return { ids: bytesOf(insertBatch(held, call)), created: call.count };
+        return { ids: bytesOf(insertBatch(fake, call)), created: call.count };
       case 'get':
-        return { id: call.id, externalId: null, ...recordOf(held, call.id) };
+        return { id: call.id, externalId: null, ...recordOf(fake, call.id) };
       case 'search':
-        return search(held, call.query!, call.k);
+        return search(fake, call.query!, call.k);
       case 'softDelete':
       case 'delete':
-        recordOf(held, call.id);
-        held.records.delete(call.id);
-        return { sequence: ++held.sequence };
+        recordOf(fake, call.id);
+        fake.records.delete(call.id);
+        return { sequence: ++fake.sequence };
       case 'updateMetadata':
-        recordOf(held, call.id).metadata = call.metadata;
-        return { sequence: ++held.sequence };
+        recordOf(fake, call.id).metadata = call.metadata;
+        return { sequence: ++fake.sequence };
       case 'indexState':
-        return held.state;
+        return fake.state;
       case 'configureIndex':
-        held.state = stateOf(call.spec);
-        return held.state;
+        fake.state = stateOf(call.spec);
+        return fake.state;
       case 'hold':
-        if (held.holder !== undefined && held.holder !== call.token) throw new VouchError('conflict', 'it is held');
-        held.holder = call.token;
+        if (fake.holder !== undefined && fake.holder !== call.token)
+          throw new VouchError('conflict', 'its writes are on hold');
+        fake.holder = call.token;
         return null;
       case 'release':
-        if (held.holder === call.token) held.holder = undefined;
+        if (fake.holder === call.token) fake.holder = undefined;
         return null;
       case 'rebuild':
-        return { records: held.records.size };
+        return { records: fake.records.size };
       case 'describe':
-        return { records: held.records.size, sequence: held.sequence, logBytes: 0 };
+        return { records: fake.records.size, sequence: fake.sequence, logBytes: 0 };
       default:
-        throw new Error(`the fake has no answer to ${call.op}`);
+        throw new Error(`the fake does not answer ${call.op}`);
     }
   }
 }
 
-/** A build that has just begun, and never ends. */
+/** A build that has just begun and never ends. */
 function stateOf({ kind }: IndexSpec): IndexState {
   if (kind === EXACT.kind) return NO_INDEX;
   const building = {
@@ -240,18 +249,18 @@ function stateOf({ kind }: IndexSpec): IndexState {
   return { ...NO_INDEX, ...building, desiredKind: kind };
 }
 
-function insert(held: Held, { vector, tag, metadata }: InsertCall): Results['insert'] {
-  const id = ++held.sequence;
-  held.records.set(id, { vector, tag, metadata });
+function insert(fake: FakeCollection, { vector, tag, metadata }: InsertCall): Results['insert'] {
+  const id = ++fake.sequence;
+  fake.records.set(id, { vector, tag, metadata });
   const hashes = { old_root: '', new_root: '', proof: '', state_hash: '' };
   return { id, deduplicated: false, receipt: { ...hashes, record_id: id, sequence: id, timestamp: 0 } };
 }
 
-function insertBatch(held: Held, { count, vectors, metadata }: InsertBatchCall): number[] {
+function insertBatch(fake: FakeCollection, { count, vectors, metadata }: InsertBatchCall): number[] {
   const sizeBytes = vectors.length / count;
   return Array.from({ length: count }, (_, i) => {
     const vector = vectors.slice(i * sizeBytes, (i + 1) * sizeBytes);
-    return insert(held, {
+    return insert(fake, {
       op: 'insert',
       vector,
       tag: 0,
@@ -262,13 +271,13 @@ function insertBatch(held: Held, { count, vectors, metadata }: InsertBatchCall):
   });
 }
 
-function recordOf({ records }: Held, id: number): Kept {
+function recordOf({ records }: FakeCollection, id: number): Kept {
   const record = records.get(id);
   if (record === undefined) throw new VouchError('record_not_found', `there is no record ${id}`);
   return record;
 }
 
-function search({ records }: Held, query: Uint8Array, k: number): Results['search'] {
+function search({ records }: FakeCollection, query: Uint8Array, k: number): Results['search'] {
   const wanted = componentsOf(query);
   const ranked = [...records]
     .map(([id, { vector }]) => ({ id, score: distance(wanted, componentsOf(vector)) }))

@@ -1,6 +1,6 @@
 /**
  * A shard that only takes part in placement: a heartbeat and answers to calls by name, over buckets and a transport in
- * memory. It holds no collection; what becomes of the owner entries is real.
+ * memory. It has no collection; its updates of owner entries are real.
  */
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
@@ -19,17 +19,17 @@ import { type MemoryCluster, TIMES } from './memoryCluster.js';
 type HandOver = Extract<ShardCall, { op: 'handOver' }>;
 
 export class FakeShard {
-  /** Collections that it says are open. */
+  /** Collections that it reports as open. */
   readonly open = new Set<number>();
-  /** Collections whose writes it says are held. */
+  /** Collections whose writes it reports as on hold. */
   readonly held = new Set<number>();
-  /** Every call but counts, as `op id`, in order. */
+  /** Every call except counts, as `op id`, in order. */
   readonly asked: string[] = [];
   leaving = false;
   damages: Damage[] = [];
-  /** How often `warm` is not ready yet, by collection. */
+  /** Number of times that `warm` is not ready yet, by collection. */
   readonly cold = new Map<number, number>();
-  /** In place of the hand-over. */
+  /** Replaces the hand-over. */
   handOver: (call: HandOver) => Promise<void> = (call) => this.handOverNow(call);
   readonly #beats = new PeriodicTask(() => this.#beat(), TIMES.heartbeatMs);
   readonly #shards: Bucket;
@@ -58,7 +58,7 @@ export class FakeShard {
     return shard;
   }
 
-  /** Its heartbeat ends, and it answers nothing. */
+  /** Stops its heartbeat and answers. */
   async die(): Promise<void> {
     await this.#beats.stop();
     await this.#serving?.stop();

@@ -1,13 +1,13 @@
-/** Receipts that agree with themselves and tell what never was: what somebody could write who knows the formats. */
+/** Forged receipts, consistent in themselves: possible for anyone who knows the formats. */
 import { toHex } from '../../../verifier/bytes.js';
 import { chainHead, stateHash, stateRoot } from '../../../verifier/hashing.js';
 import { oldRootOf, type Proof, readProof, type WriteReceipt } from '../../../verifier/receipt.js';
 import { hashFromPath } from '../../../verifier/tree.js';
 
-/** Where each of the proof's hashes stands. */
+/** Offsets of the proof's hashes. */
 const HASHES_AT = { oldLeaf: 40, newLeaf: 72, chainHeadBefore: 104, eventHash: 136, graphRoot: 168, configHash: 200 };
 
-/** The receipt with some of its proof's hashes replaced, and all that follows from them made anew. */
+/** Replaces some hashes of the receipt's proof, and recomputes everything that depends on them. */
 export function forgedReceipt(
   receipt: WriteReceipt,
   changes: Partial<Record<keyof typeof HASHES_AT, Uint8Array>>,

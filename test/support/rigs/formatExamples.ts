@@ -1,4 +1,4 @@
-/** The examples of `docs/formats/examples.md`, made from the written log. */
+/** Makes the examples of `docs/formats/examples.md` from the written log. */
 
 import {
   encodeSegmentHeader,
@@ -92,7 +92,7 @@ export async function formatExamples(): Promise<Example[]> {
   ];
 }
 
-/** Of the records 1 to 4, all live. */
+/** Leaves of records 1 to 4, all live. */
 function leavesOf(log: WrittenLog): Uint8Array[] {
   const time = (s: number): bigint => BigInt(CREATED_MS + 250 * s);
   const open = { state: 'live', metadata: null, text: null, externalId: null } as const;
@@ -111,7 +111,7 @@ function leavesOf(log: WrittenLog): Uint8Array[] {
   ];
 }
 
-/** Record 7 as event 21 leaves it. */
+/** Record 7 after event 21. */
 const replaced = (log: WrittenLog): RecordValues => ({
   ...{ state: 'live', id: 7n, tag: 70n, insertedMs: BigInt(CREATED_MS + 250 * 21), metadata: null },
   vector: log.events[21]!.subarray(72, 80),
@@ -164,7 +164,7 @@ function receipt({ after, eventHash: hash, headBefore }: Moment, write: Write): 
   };
 }
 
-/** As the engine writes it. */
+/** Segment head as the engine writes it. */
 function segmentHead(log: WrittenLog): Buffer {
   const header = Buffer.from(encodeSegmentHeader({ collectionId: ORIGIN.id, base: 0 }));
   const frame = log.frames[0]!.bytes;

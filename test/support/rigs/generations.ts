@@ -1,4 +1,4 @@
-/** Orders for generations, over collections that a test makes. */
+/** Build orders for generations, over collections of a test. */
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import { eventually } from '../expectations.js';
 
-/** `given`: to replace the rules and services of a shard. */
+/** `given`: overrides of a shard's rules and services. */
 export const newBuildThread = (given: Partial<ConstructorParameters<typeof BuildThread>[0]> = {}): BuildThread =>
   new BuildThread({ clock: systemClock, logger: silentLogger, metrics: new Metrics('shard'), ...given });
 
@@ -37,7 +37,9 @@ export const factsOf = (number: number, given: Partial<GenerationFacts> = {}): G
   ...given,
 });
 
-/** A generation of three rows, the second of them left out, whose payload is no index: the store does not look into it. */
+/**
+ * A generation of three rows, the second of them omitted, whose payload is not an index: the store does not read it.
+ */
 export async function saveGeneration(
   store: GenerationStore,
   number: number,
@@ -69,12 +71,12 @@ export function orderOf(
   };
 }
 
-/** Record ids by ordinal, as a build from scratch numbers them. */
+/** Record ids by ordinal, like a build from scratch numbers them. */
 export const numbered = (vectors: VectorBlocks): number[] => [
   ...new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes).recordIds,
 ];
 
-/** A base that no build gets past: its manifest is a pipe, and whoever reads it waits until `release`, and then fails. */
+/** A base that blocks every build: its manifest is a pipe, whose reader waits until `release`, and then fails. */
 export interface BlockedBase {
   readonly folder: string;
   /** Resolves when a build is waiting. */
@@ -82,7 +84,7 @@ export interface BlockedBase {
   release(): Promise<void>;
 }
 
-/** `folder` is not there yet. `reached` and then `release` must be called, or the build waits for good. */
+/** `folder` must not exist yet. Call `reached` and then `release`, or the build waits forever. */
 export async function blockedBase(folder: string): Promise<BlockedBase> {
   const pipe = manifestPath(folder);
   let writer: FileHandle | undefined;

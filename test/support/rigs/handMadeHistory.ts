@@ -1,4 +1,4 @@
-/** A short history made by hand, the log that it is right about, and the parts to make others of. */
+/** A short hand-made history, the log that it fits, and parts to make others. */
 import { toHex } from '../../../verifier/bytes.js';
 import { type CollectionLog, type InsertEvent, type LoggedEvent, stateHashAt } from '../../soak/checker/log.js';
 import type { Outcome } from '../../soak/history/asked.js';
@@ -21,7 +21,7 @@ export const insertEvent = (recordId: number, { vector, metadata, requestId }: R
   metadata,
 });
 
-/** A log whose hashes are made up, and stand for what a verified log has. */
+/** A log with invented hashes in place of a verified log's. */
 export function logOf(
   events: readonly LoggedEvent[],
   stateRoots = new Map<number, string>(),
@@ -42,7 +42,7 @@ export function logOf(
   };
 }
 
-/** Made up too: of the state after an event. */
+/** Invented too: the root of the state after an event. */
 export const rootAt = (sequence: number): string => Buffer.alloc(32, 100 + sequence).toString('hex');
 
 export type Times = readonly [startMs: number, endMs: number];
@@ -54,7 +54,7 @@ export const ABSENT = { kind: 'absent' } as const;
 export const [A, B, C, D] = [rowOf(1, [0, 0]), rowOf(2, [3, 4], 1), rowOf(4, [1, 0]), rowOf(5, [9, 9])];
 export const CHANGED = { color: 2, mark: 3 };
 
-/** 1, 2: A and B; 3: A is deleted softly; 4: B changes its colour; 5, 6: C and D in one batch; 7: C is deleted. */
+/** 1, 2: A and B; 3: soft delete of A; 4: B changes its colour; 5, 6: C and D in one batch; 7: C is deleted. */
 export const EVENTS: readonly LoggedEvent[] = [
   insertEvent(1, A),
   insertEvent(2, B),

@@ -1,4 +1,4 @@
-/** An HNSW index beside the vectors of a collection, as a generation has it. */
+/** An HNSW index beside the vectors of a collection, like in a generation. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export const DIMENSION = 12;
 export const ONE = 65_536;
 export const K = 10;
 
-/** A collection's vectors, and what a generation keeps beside its index. */
+/** Vectors of a collection, and what a generation keeps beside its index. */
 export class Collection {
   readonly vectors: VectorBlocks;
   #nextId = 1;
@@ -56,7 +56,7 @@ export class Collection {
     return { path, recordIds: rows.recordIds };
   }
 
-  /** As a generation opens it: with the rows that live now. */
+  /** Opens the index like a generation, with the live rows. */
   async open(path: string, recordIds: Iterable<number>, parameters: IndexParameters = {}, pause = nextTurn) {
     const rows = new Rows(new SlotSet(this.vectors.shape));
     const live = this.#liveSlots();
@@ -101,7 +101,7 @@ class Opened {
     return this.collection.vectors.rank(query, k, slots, nextTurn, eligible);
   }
 
-  /** Share of the exact nearest that are among what is found. */
+  /** Share of the exact nearest rows that were found. */
   async recall(queries: readonly Int32Array[], k = K, eligible?: SlotSet): Promise<number> {
     let found = 0;
     let there = 0;
@@ -127,7 +127,7 @@ function clustered(random: SeededRandom, dimension = DIMENSION): () => Int32Arra
 export const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 export const flat = (value: number): Int32Array => new Int32Array(DIMENSION).fill(value * ONE);
 
-/** A folder for each test of a suite, vectors of this dimension for all, and the indexes that are freed after a test. */
+/** A folder per test of a suite, vectors of this dimension for all, and indexes that are freed after each test. */
 export interface HnswRig {
   readonly folder: string;
   readonly random: SeededRandom;
@@ -135,7 +135,7 @@ export interface HnswRig {
   readonly kept: <T extends Opened>(one: T) => T;
 }
 
-/** To be called in a suite: its fields are there when its tests run. */
+/** Call it in a suite; its fields are set when the tests run. */
 export function hnswRig(dimension = DIMENSION): HnswRig {
   const opened: Index[] = [];
   const kept = <T extends Opened>(one: T): T => {

@@ -1,4 +1,4 @@
-/** Index files of hnswlib, made byte by byte, as none of its own interfaces makes them: any label, any damage. */
+/** Builds index files of hnswlib byte by byte, with any label and any damage; its own interfaces cannot. */
 
 interface Element {
   readonly label: bigint;
@@ -9,10 +9,10 @@ interface Element {
 const LINKS = 16;
 const LINKS_BYTES = 4 * (1 + 2 * LINKS);
 const DELETED = 0x01;
-/** The flags of an element are the third byte of its number of links. */
+/** An element's flags are the third byte of its link count. */
 const FLAGS_AT = 2;
 
-/** An index of one level without links. All vectors have `dimension` components. */
+/** An index of one level without links. Every vector has `dimension` components. */
 export function hnswlibIndex(dimension: number, elements: readonly Element[]): Buffer {
   const labelAt = LINKS_BYTES + 4 * dimension;
   const sizes = [0, elements.length, elements.length, labelAt + 8, labelAt, LINKS_BYTES].map(size);

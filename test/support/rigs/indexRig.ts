@@ -1,4 +1,4 @@
-/** One collection with all that its index needs, over a log in memory and a folder that is deleted in the end. */
+/** One collection with all that its index needs, over a log in memory and a folder that is deleted at the end. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,11 +21,11 @@ const ID = 7;
 
 export interface RigOptions {
   readonly dimension: number;
-  /** False: what is not in an index when it is built stays in the tail. */
+  /** False: rows that are not in an index when it is built stay in the tail. */
   readonly absorbs?: boolean;
 }
 
-/** Leaves every tail as it is. */
+/** Leaves every tail unchanged. */
 class IdleAbsorber extends Absorber {
   override want(): void {}
 }
@@ -53,7 +53,7 @@ export class IndexRig {
     this.collection = new ModelledCollection(this.#engine.host(this.config).hosted, absorbs);
   }
 
-  /** Where the generations of the collection are. */
+  /** Folder of the collection's generations. */
   get indexFolder(): string {
     return join(this.#folder, String(ID));
   }
@@ -70,7 +70,7 @@ export class IndexRig {
     await this.start();
   }
 
-  /** As a shard's process starts. */
+  /** Starts like a shard's process. */
   async start(): Promise<void> {
     this.#builds = newBuildThread();
     const indexes = {
@@ -96,7 +96,7 @@ export class IndexRig {
     await this.start();
   }
 
-  /** Vector memory that the blocks of vectors and of indexes take. */
+  /** Vector memory used by blocks of vectors and of indexes. */
   usedBytes(): number {
     return this.#engine.context.memory.usedBytes;
   }

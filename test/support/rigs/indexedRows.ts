@@ -1,4 +1,4 @@
-/** One kind of index over rows, without a collection around it: built, opened and searched as a generation does it. */
+/** One kind of index over rows, without a collection: built, opened and searched like in a generation. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { bytesOf, mean, type Near, nearest, recallOf, scoreOf, type Vector } fro
 
 export interface Payload {
   readonly path: string;
-  /** By ordinal. */
+  /** Record ids by ordinal. */
   readonly recordIds: Float64Array;
   readonly leftOut: ReadonlySet<number>;
 }
@@ -29,9 +29,9 @@ export interface Asked {
 
 export class IndexedRows {
   readonly vectors: VectorBlocks;
-  /** What lives, by record id. */
+  /** Live rows by record id. */
   readonly records = new Map<number, Vector>();
-  /** Called where a search lets the event loop have its turn. */
+  /** Called where a search yields to the event loop. */
   onPause: () => void = () => {};
   readonly #folder = mkdtempSync(join(tmpdir(), 'vouch-index-'));
   readonly #slots = new Map<number, number>();
@@ -60,7 +60,7 @@ export class IndexedRows {
     return join(this.#folder, `payload${this.#files++}`);
   }
 
-  /** Rows that no index knows yet. Returns their ids. */
+  /** Inserts rows that no index has yet. Returns their ids. */
   insert(vectors: readonly Vector[]): number[] {
     return vectors.map((vector) => {
       const id = this.#nextId++;
@@ -73,7 +73,7 @@ export class IndexedRows {
     });
   }
 
-  /** Takes what lives and is not covered into the index. Returns the ids of those that it would not find. */
+  /** Absorbs live uncovered rows into the index. Returns the ids of those that it would not find. */
   absorb(): number[] {
     const left: number[] = [];
     for (const [id, slot] of this.#slots) {
@@ -110,7 +110,7 @@ export class IndexedRows {
     }
   }
 
-  /** In place of the index that is open now. */
+  /** Replaces the open index. */
   async open(payload: Payload): Promise<void> {
     const { kind, parameters } = this.asked;
     await this.close();
@@ -134,7 +134,7 @@ export class IndexedRows {
     return payload;
   }
 
-  /** What `payload` would be if the open index were written now. */
+  /** Payload of the open index if it were written now. */
   async persist(): Promise<Payload> {
     const path = this.newPath();
     await this.index.persist(path);
@@ -143,7 +143,7 @@ export class IndexedRows {
     return { path, recordIds, leftOut: new Set(leftOut) };
   }
 
-  /** Live rows that the index proposes, and what is wrong with the others where something is. */
+  /** Live rows that the index proposes. Fails if any proposed row is wrong. */
   async search(query: Vector, k: number, eligible?: SlotSet): Promise<Near[]> {
     const coveredBefore = new Set([...this.#slots.values()].filter((slot) => this.#rows.covered.has(slot)));
     const scan = this.vectors.beginScan();
@@ -162,7 +162,7 @@ export class IndexedRows {
     }
   }
 
-  /** Mean recall@k of the queries, over all that lives or, where given, over the records with these ids. */
+  /** Mean recall@k of the queries, over all live records or, if given, over those with these ids. */
   async recall(queries: readonly Vector[], k: number, eligibleIds?: ReadonlySet<number>): Promise<number> {
     const eligible = eligibleIds === undefined ? undefined : this.slotsOf(eligibleIds);
     const among = [...this.records].filter(([id]) => eligibleIds?.has(id) ?? true);
@@ -177,13 +177,13 @@ export class IndexedRows {
     return set;
   }
 
-  /** Bytes of vector memory in use: blocks of collections and of indexes, and what scans write. */
+  /** Bytes of vector memory in use: blocks of collections and of indexes, and scratch of scans. */
   get usedBytes(): number {
     const arenas = new Set(this.vectors.blocks.map(({ region }) => region.arena));
     return [...arenas].reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
 
-  /** Frees the index that is open. */
+  /** Frees the open index. */
   async close(): Promise<void> {
     await this.#index?.free();
     this.#index = undefined;

@@ -1,4 +1,4 @@
-/** The vault as a coordinator sees it, with no shard between. */
+/** The vault from a coordinator's view, with no shard between. */
 import { KeyEntries } from '../../../coordinator/cluster/deletion/keyEntries.js';
 import type { Members } from '../../../coordinator/cluster/members/members.js';
 import { KeyEntries as ShardKeyEntries } from '../../../shard/vault/keyEntries.js';

@@ -1,10 +1,10 @@
-/** What a process is told of a bucket that others write to: when the test says so. */
+/** A watch of a bucket that delivers changes only when the test says so. */
 import type { Bucket, Change, Entry, Watch } from '../../../shared/bucket/bucket.js';
 
 export class LateWatch implements Watch {
-  /** The bucket, for the process. */
+  /** The bucket with this watch. */
   readonly bucket: Bucket;
-  readonly #held: Change[] = [];
+  readonly #pending: Change[] = [];
   #listener: (change: Change) => void = () => undefined;
   #watch: Watch | undefined;
 
@@ -18,20 +18,20 @@ export class LateWatch implements Watch {
     });
   }
 
-  /** How many changes are not told yet. */
-  get held(): number {
-    return this.#held.length;
+  /** Number of changes not yet delivered. */
+  get pending(): number {
+    return this.#pending.length;
   }
 
-  /** Tells the next change. */
-  tell(): void {
-    const change = this.#held.shift();
+  /** Delivers the next change. */
+  deliver(): void {
+    const change = this.#pending.shift();
     if (change === undefined) return;
     this.#listener(change);
   }
 
   async caughtUp(): Promise<void> {
-    while (this.held > 0) this.tell();
+    while (this.pending > 0) this.deliver();
   }
 
   async read(key: string): Promise<Entry | undefined> {
@@ -43,10 +43,10 @@ export class LateWatch implements Watch {
     this.#watch?.stop();
   }
 
-  /** What there is is told at once. */
+  /** Delivers the current entries at once. */
   async #begin(bucket: Bucket, listener: (change: Change) => void): Promise<Watch> {
     this.#listener = listener;
-    this.#watch = await bucket.watch((change) => this.#held.push(change));
+    this.#watch = await bucket.watch((change) => this.#pending.push(change));
     await this.caughtUp();
     return this;
   }

@@ -1,4 +1,4 @@
-/** A writer of the service log over a log in memory, and shards that answer as they are told. */
+/** A writer of the service log over a log in memory, and shards whose answers the test sets. */
 import { pino } from 'pino';
 import { checkpointEntry } from '../../../coordinator/serviceLog/entry.js';
 import { LogStore } from '../../../coordinator/serviceLog/logStore.js';
@@ -11,12 +11,12 @@ import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import { type LogEntry, parseEntry } from '../../../verifier/index.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
-/** Rounds are asked for. */
+/** Rounds run only on request. */
 const NEVER_MS = 1e9;
 const SOON_MS = 1_000;
 const HASH = 'ab'.repeat(32);
 
-/** What the clock says is set by the test, but time goes on for those who wait. */
+/** The test sets the clock, but waits still take real time. */
 class SetClock implements Clock {
   ms = 1_700_000_000_000;
   nowMs(): number {
@@ -32,17 +32,17 @@ export const configHashOf = (id: number): string => id.toString(16).padStart(64,
 export class LogWriterRig {
   readonly clock = new SetClock();
   readonly opened: number[] = [];
-  /** Last sequences, by id: of collections in memory, and of those whose logs are looked at next. */
+  /** Last sequences by id: of collections in memory, and of those whose logs are read next. */
   readonly open = new Map<number, number>();
   readonly unseen = new Map<number, number>();
-  /** The catalog. */
+  /** Ids in the catalog. */
   readonly listed = new Set<number>();
   readonly erased = new Set<number>();
   readonly broken = new Set<number>();
   firstId = 1;
-  /** What was logged as an error. */
+  /** Lines logged as errors. */
   readonly errors: string[] = [];
-  /** Comes before an answer about sequences, which is as it was when it was asked for. */
+  /** Runs before an answer about sequences, which keeps the state from the request. */
   meanwhile = async (): Promise<void> => {};
 
   private constructor(
@@ -79,7 +79,7 @@ export class LogWriterRig {
     return this.writer.value!.lookNow();
   }
 
-  /** As another coordinator that led until a moment ago, and what a request makes this one read. */
+  /** Appends like another coordinator that led until a moment ago. */
   async appendElsewhere(id: number, size: number): Promise<void> {
     await this.store.append([checkpointEntry(this.#checkpointOf(id, size))], SOON_MS);
   }
@@ -113,10 +113,10 @@ export class LogWriterRig {
     };
   }
 
-  /** As the owner answers, which has one event more than what was told of a collection that is not open. */
+  /** Answer of the owner, with one event more than was reported for a collection that is not open. */
   #checkpoint(id: number): ProofResults['checkpoint'] {
     this.opened.push(id);
-    if (this.broken.has(id)) throw unavailable('it cannot be opened');
+    if (this.broken.has(id)) throw unavailable('the collection cannot be opened');
     return this.#checkpointOf(id, (this.open.get(id) ?? 1) + 1);
   }
 

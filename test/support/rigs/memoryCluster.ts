@@ -1,6 +1,6 @@
 /**
- * A cluster within one process: shards and coordinators as they run in production, over buckets, logs and a transport in
- * memory. Each has its own way to them, which can be cut, or made slow to tell of changes.
+ * A cluster within one process: production shards and coordinators over buckets, logs and a transport in memory. Each
+ * has its own connection to them, which can be cut, or delay changes.
  */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -28,17 +28,20 @@ import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import { samplesNamed } from '../launch/metricSamples.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
-/** One process's way to the cluster. */
+/** One process's connection to the cluster. */
 export class Reach implements Platform {
   readonly mode = 'cluster';
-  /** The buckets cannot be reached, and no further subject can be served. */
+  /** Whether buckets are unreachable and no further subject can be served. */
   cut = false;
   #mutes = 0;
-  readonly #held = new Map<BucketName, (() => void)[]>();
-  /** Of the next updates of owner entries, in order: not answered, and not done, done, or done when the promise resolves. */
+  readonly #delayed = new Map<BucketName, (() => void)[]>();
+  /**
+   * Fate of the next updates of owner entries, in order. All stay unanswered; `lost` is not applied, `landed` is, and a
+   * promise is applied when it resolves.
+   */
   readonly ownerUpdates: ('lost' | 'landed' | Promise<unknown>)[] = [];
   /** Requests to these subjects, and their answers, are lost. */
-  readonly unheard = new Set<string>();
+  readonly unreachable = new Set<string>();
 
   constructor(private readonly cluster: MemoryCluster) {}
 
@@ -48,7 +51,7 @@ export class Reach implements Platform {
       maxPayloadBytes: transport.maxPayloadBytes,
       load: transport.load,
       request: async (subject, ...asked) => {
-        if (this.unheard.has(subject)) throw new AnswerLost();
+        if (this.unreachable.has(subject)) throw new AnswerLost();
         return transport.request(subject, ...asked);
       },
       publish: (...published) => {
@@ -71,7 +74,7 @@ export class Reach implements Platform {
     return this.cluster.logs;
   }
 
-  /** What is published is lost, until the returned function is called. */
+  /** Loses everything published until the returned function is called. */
   mute(): () => void {
     this.#mutes++;
     return () => {
@@ -79,18 +82,18 @@ export class Reach implements Platform {
     };
   }
 
-  /** Watches that catch up receive the changes of a bucket at once, the others at `release`. */
+  /** Watches that catch up receive the changes of a bucket at once, other watches at `release`. */
   hold(name: BucketName): void {
-    this.#held.set(name, []);
+    this.#delayed.set(name, []);
   }
 
   release(name: BucketName): void {
-    this.#tellHeld(name);
-    this.#held.delete(name);
+    this.#deliverDelayed(name);
+    this.#delayed.delete(name);
   }
 
-  #tellHeld(name: BucketName): void {
-    for (const tell of this.#held.get(name)?.splice(0) ?? []) tell();
+  #deliverDelayed(name: BucketName): void {
+    for (const deliver of this.#delayed.get(name)?.splice(0) ?? []) deliver();
   }
 
   async bucket(name: BucketName, options: { ttlMs?: number } = {}): Promise<Bucket> {
@@ -108,13 +111,13 @@ export class Reach implements Platform {
       next: (key, above) => reaching(() => bucket.next(key, above)),
       delete: (key, revision) => reaching(() => bucket.delete(key, revision)),
       watch: async (listener) => {
-        const toldInTurn = (tell: () => void): void => {
-          const held = this.#held.get(name);
-          if (held === undefined) tell();
-          else held.push(tell);
+        const inTurn = (deliver: () => void): void => {
+          const delayed = this.#delayed.get(name);
+          if (delayed === undefined) deliver();
+          else delayed.push(deliver);
         };
-        const watch = await bucket.watch((change) => toldInTurn(() => listener(change)));
-        const caughtUp = (): Promise<void> => reaching(async () => this.#tellHeld(name));
+        const watch = await bucket.watch((change) => inTurn(() => listener(change)));
+        const caughtUp = (): Promise<void> => reaching(async () => this.#deliverDelayed(name));
         const read = (key: string): Promise<Entry | undefined> => caughtUp().then(() => watch.read(key));
         return { caughtUp, read, stop: () => watch.stop() };
       },
@@ -126,7 +129,7 @@ export class Reach implements Platform {
     if (fate === undefined) return update();
     if (fate === 'landed') await update();
     else if (fate !== 'lost') void fate.then(update);
-    throw unavailable('whether the entry was changed is not known');
+    throw unavailable('the outcome of the update is unknown');
   }
 
   async serviceLog(): Promise<EventLog> {
@@ -178,7 +181,7 @@ export class MemoryCluster {
     return bucket;
   }
 
-  /** In a folder: a vault is nothing that belongs in memory alone. */
+  /** In a folder, because a vault must not be only in memory. */
   vault(): Promise<DirectoryVault> {
     this.#vault ??= DirectoryVault.open({ folder: join(this.config.dataDir, 'vault') });
     return this.#vault;
@@ -222,7 +225,7 @@ export class MemoryCluster {
   }
 }
 
-/** What the coordinator measures; 0 where there is nothing yet. */
+/** Value of a coordinator's metric; 0 before its first measurement. */
 export async function metric(metrics: Metrics, name: keyof MetricTable, labels: object = {}): Promise<number> {
   const wanted = JSON.stringify(labels);
   return samplesNamed(name, await metrics.texts()).find((one) => JSON.stringify(one.labels) === wanted)?.value ?? 0;

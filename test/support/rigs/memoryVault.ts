@@ -1,4 +1,4 @@
-/** A vault store in memory, each step of which a test may hold up or make fail; and keys wrapped by a test's own master key. */
+/** A vault store in memory; a test may delay or fail each step. Keys are wrapped by a test's own master key. */
 
 import { masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { RecordVault } from '../../../shard/vault/recordVault.js';
@@ -12,25 +12,25 @@ import type { ShredMarks } from '../../../shared/vault/shredMarks.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/vault/vaultStore.js';
 
 export type VaultStep = 'get' | 'create' | 'replace' | 'settle' | 'list';
-/** The entry as it was, for `replace`; what is written, for `create` and `replace`. */
+/** `entry`: the previous entry for `replace`, the written one for `create` and `replace`. */
 export type OnVaultStep = (step: VaultStep, keyId: string, entry?: VaultEntry) => Promise<void> | void;
 
 export class MemoryVault implements VaultStore {
-  /** Before a step takes effect; what it throws is the step's outcome. */
+  /** Runs before a step takes effect; if it throws, the step fails without effect. */
   before: OnVaultStep = () => undefined;
-  /** After it has taken effect: what it throws is the outcome all the same. */
+  /** Runs after the effect; if it throws, the step fails although it took effect. */
   after: OnVaultStep = () => undefined;
   /** Entries, as `<project>.<key id>`, that do not verify. */
   readonly damaged = new Set<string>();
   readonly #entries = new Map<string, StoredVaultEntry>();
   #revision = 0;
 
-  /** What is there, whatever was injected. */
+  /** Current entry, past all injected faults. */
   peek(project: string, keyId: string): VaultEntry | undefined {
     return this.#entries.get(`${project}.${keyId}`)?.entry;
   }
 
-  /** Takes the entry away, as no call does. */
+  /** Removes the entry; no call does that. */
   lose(project: string, keyId: string): void {
     this.#entries.delete(`${project}.${keyId}`);
   }
@@ -98,7 +98,7 @@ export class MemoryVault implements VaultStore {
   }
 }
 
-/** Of the wrapped key: who is given an entry overwrites it. */
+/** Copies the wrapped key: readers overwrite what they receive. */
 const copyOf = ({ entry, ...rest }: StoredVaultEntry): StoredVaultEntry => ({
   ...rest,
   entry: { ...entry, wrapped: entry.wrapped === null ? null : entry.wrapped.slice() },
@@ -106,7 +106,7 @@ const copyOf = ({ entry, ...rest }: StoredVaultEntry): StoredVaultEntry => ({
 
 const MASTER = masterKeyOf(new Uint8Array(DATA_KEY_BYTES).fill(7));
 
-/** As a shard has it, but under a master key that never changes. */
+/** A shard's vault, under a master key that never changes. */
 export function recordVaultOver(
   store: VaultStore,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** The thread of past states, that dies of a search for just so many results. */
+/** The thread of past states, which dies of a search with one particular k. */
 import { parentPort } from 'node:worker_threads';
 import type { ToWorker } from '../../../shard/asOf/messages.js';
 import '../../../shard/asOf/asOfWorker.js';

@@ -1,4 +1,4 @@
-/** An HTTP server that answers badly, and what forces a garbage collection while its answer is read. */
+/** An HTTP server with bad answers, and a way to force garbage collections while an answer is read. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -9,20 +9,20 @@ const COLLECTED_EVERY_MS = 10;
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
 const ODDITIES = {
-  /** A byte from time to time, for ever. */
+  /** Sends a byte from time to time, forever. */
   drips: (response: ServerResponse) => {
     response.writeHead(200);
     const timer = setInterval(() => response.write('x'), DRIP_MS);
     response.on('close', () => clearInterval(timer));
   },
-  /** No head. */
+  /** Sends no head. */
   'never answers': () => {},
   'sends the head and stops': (response: ServerResponse) => void response.writeHead(200).flushHeaders(),
   'closes in the middle of the body': (response: ServerResponse) => {
     response.writeHead(200, { 'content-length': 100 });
     response.write('x', () => response.destroy());
   },
-  /** Pieces for as long as the client reads. */
+  /** Sends pieces for as long as the client reads. */
   'sends without an end': (response: ServerResponse) => {
     response.writeHead(200);
     const write = (): void => {
@@ -37,9 +37,9 @@ export type Oddity = keyof typeof ODDITIES;
 export const ALL_ODDITIES = Object.keys(ODDITIES) as Oddity[];
 
 export class OddServer {
-  /** The way in which the next requests are answered; undefined: with 404. */
+  /** Kind of the next answers; undefined: 404. */
   oddity: Oddity | undefined;
-  /** Requests so far. */
+  /** Number of requests so far. */
   asked = 0;
 
   private constructor(private readonly server: Server) {}

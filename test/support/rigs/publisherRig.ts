@@ -1,4 +1,4 @@
-/** The publisher of a service log, over servers that may be behind, and the witnesses that it asks. */
+/** The publisher of a service log, over servers that may be stale, and the witnesses it asks. */
 import { generateKeyPairSync } from 'node:crypto';
 import { deletionEntry } from '../../../coordinator/serviceLog/entry.js';
 import { LogStore } from '../../../coordinator/serviceLog/logStore.js';
@@ -29,7 +29,7 @@ const TIME_MS = 1_700_000_000_000;
 
 export const entry = (i: number): Uint8Array => deletionEntry(i, i.toString(16).padStart(64, '0'), TIME_MS + i);
 
-/** A log in servers that may be behind, and coordinators that publish it one after another. */
+/** A log on servers that may be stale, and coordinators that publish it one after another. */
 export class PublisherRig {
   readonly logs = new ScriptedLogs();
   readonly bucket: MemoryBucket;
@@ -40,7 +40,7 @@ export class PublisherRig {
   readonly key = verifierKey('test', ED25519, this.#signer.publicKey);
   readonly #metrics = new Metrics('coordinator');
   policy: Policy | undefined;
-  /** The sizes of all checkpoints that were signed. */
+  /** Sizes of all signed checkpoints. */
   readonly signed: number[] = [];
 
   constructor() {
@@ -48,7 +48,7 @@ export class PublisherRig {
     this.published = new Published(this.bucket);
   }
 
-  /** A coordinator that has read the log, and follows what is published. */
+  /** A coordinator that has read the log and follows its publications. */
   async coordinator(): Promise<{ readonly store: LogStore; readonly publisher: Publisher }> {
     this.published.stop();
     await this.published.start();
@@ -69,14 +69,14 @@ export class PublisherRig {
     return this.#signer.sign(text);
   }
 
-  /** The log has entries 1 to `count`, and they are published. */
+  /** Appends entries 1 to `count` and publishes them. */
   async publish(count: number): Promise<void> {
     const { store, publisher } = await this.coordinator();
     for (let i = 1; i <= count; i++) await store.append([entry(i)], Number.POSITIVE_INFINITY);
     await publisher.now();
   }
 
-  /** Entries and published checkpoints are lost, and the log has grown to these entries since. */
+  /** Loses entries and published checkpoints; since then the log has grown to these entries. */
   async rollBackTo(entries: readonly number[]): Promise<{ readonly publisher: Publisher; readonly store: LogStore }> {
     this.logs.lose(SERVICE_LOG_ID, 0);
     await this.bucket.delete('newest');
@@ -87,7 +87,7 @@ export class PublisherRig {
     return coordinator;
   }
 
-  /** Runs rounds until the log is stalled, as long as any witness is avoided at most. */
+  /** Runs rounds until the log is stalled, for the longest time that any witness is avoided. */
   async untilStalled(publisher: Publisher): Promise<string | undefined> {
     for (const endMs = this.ms + 10 * STALE_MS; this.ms < endMs && publisher.stalled === undefined; this.ms += 1_000)
       await publisher.now();
@@ -99,7 +99,7 @@ export class PublisherRig {
   }
 }
 
-/** Does what the standard of witnesses demands, and nothing else: it shows no checkpoint. */
+/** Does what the standard demands of witnesses, and no more: it publishes no checkpoint. */
 export class StandardWitness extends Witness {
   override checkpoint(): undefined {
     return undefined;
@@ -113,7 +113,7 @@ export class StandardWitness extends Witness {
   }
 }
 
-/** A witness that can be away, or slow. */
+/** A witness that can be unreachable, or slow. */
 export class WitnessServer {
   readonly #witness: Witness;
   readonly #key: VerifierKey;
@@ -158,7 +158,7 @@ export class WitnessServer {
 
 export const policyOf = (...lines: readonly string[]): Policy => parsePolicy([...lines, 'quorum none\n'].join('\n'));
 
-/** The line of a witness whose key is unknown to its server. */
+/** Policy line of a witness whose key its server does not know. */
 export function strangerAt(url: string, name = 'w1'): string {
   const { publicKey } = signerOf(generateKeyPairSync('ed25519').privateKey);
   return `witness ${name} ${formatVerifierKey(verifierKey(name, COSIGNATURE, publicKey))} ${url}`;

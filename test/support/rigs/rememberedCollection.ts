@@ -1,4 +1,4 @@
-/** A collection over HTTP whose answers are remembered write by write, to be asked for again as its past. */
+/** A collection over HTTP. Its answers after each write are remembered, and later compared with its past states. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { readProof } from '../../../verifier/receipt.js';
@@ -13,7 +13,7 @@ export interface Receipt {
   readonly proof: string;
 }
 
-/** What an answer about the past says beside its results. */
+/** Fields of an answer about the past besides its results. */
 export interface Past {
   readonly results: readonly Hit[];
   readonly as_of_log_index: number;
@@ -23,13 +23,13 @@ export interface Past {
 
 export interface Remembered {
   readonly logIndex: number;
-  /** An instant at which this was the state, to the millisecond. */
+  /** An instant, to the millisecond, at which this was the state. */
   readonly as_of: string;
-  /** What each search gave then. */
+  /** Results of each search at that time. */
   readonly results: readonly (readonly Hit[])[];
-  /** Of the last event, where one was answered. */
+  /** Receipt of the last event, if it had one. */
   readonly receipt: Receipt | undefined;
-  /** Unix seconds: the last event is not older and not younger. */
+  /** Unix seconds; the last event lies between them. */
   readonly timestamps: readonly [least: number, most: number];
 }
 
@@ -40,7 +40,7 @@ const secondsOf = (timeMs: number): number => Math.floor(timeMs / 1000);
 export class RememberedCollection {
   readonly states: Remembered[] = [];
 
-  /** `searches`: the options of those whose answers are remembered. */
+  /** `searches`: options of the remembered searches. */
   constructor(
     private readonly service: Service,
     private readonly project: Project,
@@ -83,8 +83,8 @@ export class RememberedCollection {
   }
 
   /**
-   * Does a write of `events` events, and remembers the state that it leaves. The write's time is one of its own: the clock
-   * has moved on since the state before was the present, and moves on before this resolves.
+   * Makes a write of `events` events, and remembers the new state. The write has a millisecond of its own: the clock
+   * advances before and after it.
    */
   async write(events: number, write: () => Promise<Receipt | undefined>): Promise<void> {
     const logIndex = (this.states.at(-1)?.logIndex ?? 0) + events;
@@ -98,7 +98,10 @@ export class RememberedCollection {
     await this.service.until(async () => systemClock.nowMs() > toMs);
   }
 
-  /** Asks for it again, by log index and by time: the same to the last bit, and told of as what it is. */
+  /**
+   * Reads the state again by log index and by time. Requires equal results to the last bit, and the right name of the
+   * state.
+   */
   async expectRemembered({ logIndex, as_of, results, receipt, timestamps }: Remembered): Promise<void> {
     const what = `${this.name} after ${logIndex} events`;
     const hashes = new Set(receipt === undefined ? [] : [receipt.state_hash]);

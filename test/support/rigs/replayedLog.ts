@@ -1,4 +1,4 @@
-/** A log as the verifier replays it, flat and in hex, to hold against what the engine says. */
+/** A log as the verifier replays it, flat and in hex, to compare with the engine's answers. */
 import { toHex } from '../../../verifier/bytes.js';
 import { type LogEvent, readEvent } from '../../../verifier/events.js';
 import { framedEvents } from '../../../verifier/frame.js';
@@ -7,9 +7,9 @@ import { verifyFrames } from '../../../verifier/log.js';
 import '../../../verifier/node/index.js';
 
 export interface ReplayedLog {
-  /** Why the log does not hold; nothing where it does. All else describes it up to there. */
+  /** Reasons why the log fails; empty if it verifies. The other fields describe it up to the failure. */
   readonly problems: readonly string[];
-  /** Committed events, the genesis not counted. */
+  /** Committed events without the genesis. */
   readonly sequence: bigint;
   readonly timeMs: bigint;
   readonly liveRecords: number;
@@ -40,7 +40,7 @@ export async function replayedLog(frames: readonly Uint8Array[]): Promise<Replay
   };
 }
 
-/** One event, as receipts refer to it. */
+/** One event, in the form that receipts use. */
 export interface ChainLink {
   readonly event: LogEvent;
   readonly eventHash: Uint8Array;
@@ -48,7 +48,7 @@ export interface ChainLink {
   readonly headAfter: Uint8Array;
 }
 
-/** By sequence, the genesis first. The frames must verify. */
+/** Links by sequence, the genesis first. The frames must verify. */
 export function linksOf(frames: readonly Uint8Array[]): ChainLink[] {
   const links: ChainLink[] = [];
   for (const frame of frames)

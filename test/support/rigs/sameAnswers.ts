@@ -1,9 +1,9 @@
-/** Two collections of one log, asked everything that can be asked. */
+/** Compares two collections of one log in everything that can be asked. */
 import { expect } from 'chai';
 import type { ReadCall, Results } from '../../../shared/protocol/calls.js';
 import { fixed, soon, type TestCollection } from './engine.js';
 
-/** Everything that can be asked: of now, of each event, and of each past state. */
+/** Asks both about the present, each event, and each past state. */
 export async function expectSameAnswers(one: TestCollection, other: TestCollection): Promise<void> {
   const { sequence } = (await one.hosted.run({ op: 'describe' }, soon())) as Results['describe'];
   for (const call of callsUpTo(sequence)) {

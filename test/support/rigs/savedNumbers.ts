@@ -1,5 +1,5 @@
 import type { VersionVisibility } from '../../../shard/state/versionVisibility.js';
 
-/** All that versions know, as `restore` takes it. */
+/** All version numbers, as `restore` takes them. */
 export const savedNumbers = (versions: VersionVisibility): Float64Array[] =>
   versions.save().map(({ pieces }) => Float64Array.from([...pieces].flatMap((piece) => [...piece])));

@@ -1,7 +1,7 @@
 import { readIvfPayload } from '../../../shard/index/ivf/payload.js';
 import { distance, mean, type Vector } from '../model/indexVectors.js';
 
-/** The mean share of its rows that an IVF index reads to answer the queries, found from its payload the slow way. */
+/** Mean share of its rows that an IVF index reads per query, computed the slow way from its payload. */
 export async function scannedShare(path: string, queries: readonly Vector[], probes: number): Promise<number> {
   const { lists, centroids, assigned, count } = await readIvfPayload(path, queries[0]!.length);
   const sizes = new Array<number>(lists).fill(0);

@@ -1,6 +1,6 @@
 /**
- * Event logs in memory that fail as they are told to: refused, answered with an unknown outcome, slow, or landing after
- * their writer has given up. Reads are honest.
+ * Event logs in memory with scripted failures: refused, of unknown outcome, slow, or landing after their writer has
+ * given up. Reads are honest.
  */
 import { unavailable } from '../../../shared/errors/errors.js';
 import {
@@ -12,15 +12,15 @@ import {
   type StoredFrame,
 } from '../../../shared/log/eventLog.js';
 
-/** What happens to one append. */
+/** Fate of one append. */
 export type Fate =
   /** It is durable and answered. */
   | 'stored'
-  /** Unknown outcome; the frame is there. */
+  /** Unknown outcome; the frame is stored. */
   | 'landed'
-  /** Unknown outcome; the frame is not there and never will be. */
+  /** Unknown outcome; the frame is never stored. */
   | 'lost'
-  /** Unknown outcome; the frame is there from the next `landLate` on, unless another has taken its place. */
+  /** Unknown outcome; the next `landLate` stores the frame, unless another has taken its place. */
   | 'late'
   | 'fenced'
   /** Waits for the promise, then is stored. */
@@ -33,7 +33,7 @@ interface Written {
 
 export class ScriptedLogs implements EventLogs {
   lateMs = 0;
-  /** Of the next appends, in order; those after the last are stored. */
+  /** Fates of the next appends, in order; later appends are stored. */
   readonly fates: Fate[] = [];
   readonly #frames = new Map<number, StoredFrame[]>();
   readonly #late: { readonly collectionId: number; readonly written: Written }[] = [];
@@ -45,23 +45,23 @@ export class ScriptedLogs implements EventLogs {
     return this.#stored(collectionId).map(({ bytes }) => bytes);
   }
 
-  /** Puts bytes where the frame at `index` is. */
+  /** Replaces the bytes of the frame at `index`. */
   tamper(collectionId: number, index: number, bytes: Uint8Array): void {
     const frame = this.#stored(collectionId)[index] as StoredFrame;
     this.#stored(collectionId)[index] = { ...frame, bytes };
   }
 
-  /** All frames but the first `left` are gone. */
+  /** Loses all frames after the first `left`. */
   lose(collectionId: number, left: number): void {
     this.#stored(collectionId).length = left;
   }
 
-  /** Appends as another owner of the collection does. */
+  /** Appends like another owner of the collection. */
   writeAs(collectionId: number, frame: Uint8Array): void {
     this.#store(collectionId, { frame, after: this.#headOf(collectionId) });
   }
 
-  /** Frames under way on the network arrive now. True where one of them found its place. */
+  /** Delivers frames that are still on the network. Returns whether one found its place. */
   landLate(): boolean {
     const results = this.#late.splice(0).map(({ collectionId, written }) => this.#store(collectionId, written));
     return results.some((position) => position !== undefined);
@@ -94,11 +94,11 @@ export class ScriptedLogs implements EventLogs {
     const fate = this.fates.shift() ?? 'stored';
     if (fate === 'fenced') throw new Fenced(collectionId);
     if (fate === 'late') this.#late.push({ collectionId, written });
-    if (fate === 'late' || fate === 'lost') throw unavailable('the outcome is not known');
+    if (fate === 'late' || fate === 'lost') throw unavailable('the outcome is unknown');
     if (fate instanceof Promise) await fate;
     const position = this.#store(collectionId, written);
     if (position === undefined) throw new Fenced(collectionId);
-    if (fate === 'landed') throw unavailable('the outcome is not known');
+    if (fate === 'landed') throw unavailable('the outcome is unknown');
     return position;
   }
 
@@ -109,7 +109,7 @@ export class ScriptedLogs implements EventLogs {
     yield* this.#stored(collectionId).slice(after);
   }
 
-  /** Undefined where the frame's place is taken. */
+  /** Undefined if the frame's place is taken. */
   #store(collectionId: number, { frame, after }: Written): Position | undefined {
     if (after !== this.#headOf(collectionId)) return undefined;
     const position = after + 1;

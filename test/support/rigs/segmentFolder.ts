@@ -1,4 +1,4 @@
-/** A folder of local logs, of which one is written, edited as no program would, and read again. */
+/** A folder of local logs; one of them is written, edited as no program would, and read again. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { LocalLogs, type LocalLogsOptions } from '../../../shared/log/segments.j
 import { rejection } from '../expectations.js';
 
 export const COLLECTION = 5;
-/** Of a segment; a frame of the size that `frameOf` makes takes 116 bytes behind it. */
+/** Size of a segment's header. A frame from `frameOf` takes 116 bytes after it. */
 export const HEADER_BYTES = 64;
 export const soonMs = (): number => systemClock.nowMs() + 20_000;
 export const frameOf = (label: number, sizeBytes = 100): Uint8Array => new Uint8Array(sizeBytes).fill(label & 0xff);
@@ -49,7 +49,7 @@ export class SegmentFolder {
     return join(this.path, String(COLLECTION), 'log');
   }
 
-  /** Those that were opened last. */
+  /** The logs opened last. */
   get logs(): LocalLogs {
     return this.#logs!;
   }
@@ -63,7 +63,7 @@ export class SegmentFolder {
     return this.#logs.open(COLLECTION);
   }
 
-  /** Leaves files as a process that is gone would. */
+  /** Leaves the files of a process that is gone. */
   async write(options: Partial<LocalLogsOptions>, ...frameLabels: number[]): Promise<void> {
     await append(await this.open(options), ...frameLabels);
     await this.logs.close();
@@ -78,7 +78,7 @@ export class SegmentFolder {
     return this.edit(base, (bytes) => void bytes.set(encodeWatermark(watermark), WATERMARK_OFFSET));
   }
 
-  /** What is said of it. */
+  /** Text of the damage report. */
   async expectDamage(options: Partial<LocalLogsOptions> = {}): Promise<string> {
     const error = await rejection(this.open(options).then(labels));
     expect(error, error.stack).to.be.instanceOf(LogDamaged);

@@ -1,4 +1,4 @@
-/** Shards of a cluster in memory without a coordinator: the test says who owns what, and asks whoever serves it. */
+/** Shards of a cluster in memory without a coordinator: the test sets the owners, and calls whichever shard serves. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigOverrides } from '../../../config/load.js';
@@ -25,7 +25,7 @@ import { PATIENCE_MS } from '../patience.js';
 import { configOf, fixed, soon } from './engine.js';
 import { MemoryCluster, type Reach } from './memoryCluster.js';
 
-/** The machine may be busy: nobody loses a lease by that. */
+/** Long times: no shard loses a lease because the machine is busy. */
 const PATIENT = { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000, drainTimeoutMs: 20_000 };
 
 export interface RiggedShard {
@@ -36,19 +36,19 @@ export interface RiggedShard {
 
 export class ShardRig {
   readonly cluster: MemoryCluster;
-  /** While false, what nobody serves fails at once. */
+  /** False: a call without a server fails at once. */
   retries = true;
 
   constructor(overrides: ConfigOverrides = {}) {
     this.cluster = new MemoryCluster({ placement: PATIENT, ...overrides });
   }
 
-  /** Over `reach` where one is given: what is said of it holds from the shard's start on. */
+  /** Starts a shard, over `reach` if given; its settings apply from the start on. */
   shard(name: string, reach?: Reach): Promise<RiggedShard> {
     return this.cluster.shard(name, undefined, reach);
   }
 
-  /** The collection with that id, new. */
+  /** Creates the collection with that id. */
   async create(id: number, shard: string, followers: readonly string[] = []): Promise<CollectionConfig> {
     const collection = configOf(id);
     await this.cluster
@@ -64,7 +64,7 @@ export class ShardRig {
     return { ...ownershipOf(entry), revision: entry.revision };
   }
 
-  /** As the leader of placement writes it. */
+  /** Changes the owner entry like the leader of placement does. */
   async change(id: number, changed: Partial<Ownership>): Promise<void> {
     const { revision, ...before } = await this.ownership(id);
     const stored = storedOwnership({ ...before, ...changed });
@@ -75,7 +75,7 @@ export class ShardRig {
     return this.#request(shardSubject(shard), call, withinMs);
   }
 
-  /** As a coordinator: what was moved, or nobody serves, is asked again of whoever owns the collection then. */
+  /** Calls like a coordinator: if the collection has moved or has no server, it retries with the current owner. */
   async call<C extends Call>(id: number, call: C, withinMs = PATIENCE_MS): Promise<ResultOf<C>> {
     const giveUpMs = systemClock.monotonicMs() + withinMs;
     for (;;) {
@@ -89,19 +89,22 @@ export class ShardRig {
     }
   }
 
-  /** Of the owner under that epoch, once. */
+  /** Asks the owner under that epoch, once. */
   askEpoch<C extends Call>(id: number, epoch: number, call: C, withinMs = PATIENCE_MS): Promise<ResultOf<C>> {
     return this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
   }
 
-  /** Of any follower, once: NobodyServes where none answers. */
+  /** Asks any follower, once. Throws NobodyServes if none answers. */
   async eventual(id: number, search: Partial<SearchCall> = {}): Promise<{ ids: number[]; sequence: number }> {
     const call: SearchCall = { op: 'search', query: fixed(0, 0), k: 5_000, tellSequence: true, ...search };
     const { ids, sequence } = await this.#request<ResultOf<SearchCall>>(followersSubject(id), call, 20_000);
     return { ids: numbersIn(ids), sequence: sequence ?? -1 };
   }
 
-  /** Of that follower, as a search that must see every answered write: NobodyServes where it leaves it to the owner. */
+  /**
+   * Asks that follower for a strong search, which must show every answered write. Throws NobodyServes if it leaves it
+   * to the owner.
+   */
   strongAt<C extends Call>(id: number, shard: string, call: C): Promise<ResultOf<C>> {
     return this.#request(followerSubject(id, shard), call, 20_000);
   }
@@ -112,7 +115,7 @@ export class ShardRig {
     return numbersIn(ids);
   }
 
-  /** Until the follower has all that the owner has, and says so. */
+  /** Waits until the follower has all events of the owner, and reports it. */
   async untilFollowed(id: number): Promise<void> {
     const { sequence } = await this.call(id, { op: 'describe' });
     await eventually(`collection ${id} is followed up to ${sequence}`, async () => {
@@ -125,7 +128,7 @@ export class ShardRig {
     await eventually(`${shard} is warm`, async () => (await this.ask(shard, { op: 'warm', collectionId })).ready);
   }
 
-  /** As the leader moves it, warm. */
+  /** Moves the collection warm, like the leader does. */
   async move(id: number, to: string): Promise<void> {
     const { followers, shard, epoch } = await this.ownership(id);
     if (!followers.includes(to)) await this.change(id, { followers: [...followers, to] });
@@ -135,7 +138,7 @@ export class ShardRig {
     await this.ask(to, { op: 'adopt', collectionIds: [id] });
   }
 
-  /** A value of the shard's metrics: the sum over those of its labels that are given. */
+  /** A value of the shard's metrics, summed over the labels that are not given. */
   async metric(shard: string, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const { texts } = await this.ask(shard, { op: 'metrics' });
     const wanted = Object.entries(labels);
@@ -154,7 +157,7 @@ export class ShardRig {
   }
 }
 
-/** Every collection that is opened from now on in this process, until `end`: for what no caller could do to one. */
+/** Records every collection opened in this process until `end`, for what no caller could do to one. */
 export function watchOpenings(): { readonly opened: readonly OpenedCollection[]; end(): void } {
   const opened: OpenedCollection[] = [];
   const { open } = Collection;
@@ -175,7 +178,7 @@ export function watchOpenings(): { readonly opened: readonly OpenedCollection[];
 export interface OpenedCollection {
   readonly collection: Collection;
   readonly state: CollectionState;
-  /** One a shard. */
+  /** Memory of the shard. */
   readonly memory: VectorMemory;
 }
 

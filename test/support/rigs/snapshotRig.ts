@@ -1,4 +1,4 @@
-/** A collection over local logs that has snapshots, opened and closed as a test likes. */
+/** A collection over local logs with snapshots, opened and closed at will. */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ import { configOf, Engine, soon, type TestCollection } from './engine.js';
 import { MemoryVault } from './memoryVault.js';
 import { snapshotsIn, type TestSnapshots } from './snapshots.js';
 
-/** Request ids that a collection remembers. */
+/** Size of the collection's dedup window. */
 export const WINDOW = 12;
 export const config = configOf(7);
 export const noRest = async (): Promise<void> => {};
@@ -29,7 +29,7 @@ export class SnapshotRig {
   readonly #vault = new MemoryVault();
   readonly #others: (() => Promise<unknown>)[] = [];
   #engine!: Engine;
-  /** As they are open now. */
+  /** The currently open collection. */
   collection!: TestCollection;
   snapshots!: TestSnapshots;
 
@@ -52,7 +52,7 @@ export class SnapshotRig {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Of all collections. */
+  /** Folder of all collections. */
   get shardFolder(): string {
     return join(this.folder, 'snapshots');
   }
@@ -90,7 +90,7 @@ export class SnapshotRig {
     return collection;
   }
 
-  /** The state of the log as it is; its vectors are the caller's to destroy. */
+  /** State of the log now; the caller destroys its vectors. */
   async state(snapshots?: TestSnapshots): Promise<OpenState> {
     const { logs } = this;
     const log = await logs.open(config.id);
@@ -100,7 +100,7 @@ export class SnapshotRig {
     return opened;
   }
 
-  /** Makes one now, of what the log holds; returns its path. */
+  /** Makes a snapshot of the current log. Returns its path. */
   async snapshot(change: (opened: OpenState) => void = () => undefined, chunkBytes?: number): Promise<string> {
     const opened = await this.state();
     change(opened);
@@ -122,12 +122,12 @@ export class SnapshotRig {
     return Buffer.from(stateHash).toString('hex');
   }
 
-  /** What is in the collection's folder. */
+  /** Names in the collection's folder. */
   async names(): Promise<string[]> {
     return (await readdir(this.ownFolder).catch(() => [])).sort();
   }
 
-  /** What the collection was begun from since it was last closed. */
+  /** File from which the collection was last opened. */
   async openedFrom(): Promise<string | undefined> {
     const samples = samplesNamed('vouch_open_seconds_count', await this.snapshots.metrics.texts());
     return samples.find(({ value }) => value > 0)?.labels.from;

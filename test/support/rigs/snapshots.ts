@@ -1,4 +1,4 @@
-/** What a shard has for snapshots, over a folder of a test. */
+/** Snapshot services of a shard, over a folder of a test. */
 import { ReadThreads } from '../../../shard/snapshot/readThreads.js';
 import { type SnapshotServices, snapshotServices } from '../../../shard/snapshot/snapshotServices.js';
 import { SnapshotStore } from '../../../shard/snapshot/snapshotStore.js';
@@ -7,11 +7,11 @@ import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 
 export interface TestSnapshots extends SnapshotServices {
-  /** What was found damaged, oldest first. */
+  /** Damages found, oldest first. */
   readonly damages: readonly string[];
 }
 
-/** `everyBytes`: a log grows by so much from one to the next; not given: none is made. */
+/** `everyBytes`: growth of the log between two snapshots; without it, none are made. */
 export async function snapshotsIn(
   folder: string,
   {

@@ -23,7 +23,7 @@ export class TestClock implements Clock {
     this.#ms += ms;
   }
 
-  /** The wall clock is set forward, or back. */
+  /** Moves the wall clock forward or back. */
   jump(ms: number): void {
     this.#jumpedMs += ms;
   }
@@ -45,7 +45,7 @@ export const EMPTY_LOG: ServedLog = {
   untilLogged: async () => undefined,
 };
 
-/** Declares the suite over each engine: uWebSockets.js where it runs here, and Node's own. */
+/** Declares the suite once per engine: uWebSockets.js if it runs here, and Node's own. */
 export function overEngines(title: string, suite: (engine: EngineName) => void): void {
   for (const engine of ['uws', 'node'] as const)
     describe(`${title} (${engine})`, () => {

@@ -1,4 +1,4 @@
-/** What must never be found where a service keeps its bytes: the keys of an encrypted record, wrapped and bare. */
+/** Secrets that must never appear in a service's stored bytes: the keys of an encrypted record, wrapped and bare. */
 import { join } from 'node:path';
 import { readMasterKeyFile } from '../../../shard/vault/masterKeyFile.js';
 import { unwrapKey } from '../../../shard/vault/wrappedKey.js';
@@ -21,7 +21,7 @@ export async function vaultEntry(
   }
 }
 
-/** Of an active key. */
+/** Secrets of an active key. */
 export async function secretsOf(
   service: Service,
   project: string,
@@ -29,13 +29,13 @@ export async function secretsOf(
 ): Promise<{ readonly wrapped: Uint8Array; readonly dataKey: Uint8Array }> {
   const stored = await vaultEntry(service, project, keyId);
   const wrapped = stored?.entry.wrapped;
-  if (stored === undefined || wrapped == null) throw new Error(`there is no key ${keyId}`);
+  if (stored === undefined || wrapped == null) throw new Error(`key ${keyId} is not in the vault`);
   const [master] = (await readMasterKeyFile(join(service.dataDir, 'master.key'))) ?? [];
-  if (master === undefined) throw new Error('there is no master key');
+  if (master === undefined) throw new Error('the folder has no master key');
   return { wrapped, dataKey: unwrapKey(master, wrapped, stored) };
 }
 
-/** In the data folder and, of a cluster, in the store of its server. */
+/** Finds them in the data folder and, in a cluster, in its server's store. */
 export async function findStored(
   service: Service,
   secrets: Readonly<Record<string, Uint8Array>>,

@@ -1,6 +1,6 @@
-/** Files of vectors, made byte by byte. */
+/** Builds files of vectors byte by byte. */
 
-/** Of NumPy's format 1.0; `descr` such as `<f4`. */
+/** NumPy's format 1.0; `descr` such as `<f4`. */
 export function npyBytes(descr: string, shape: string, data: Uint8Array, isFortran = false): Buffer {
   const header = `{'descr': '${descr}', 'fortran_order': ${isFortran ? 'True' : 'False'}, 'shape': ${shape}, }`;
   const text = `${header.padEnd(117)}\n`;
@@ -12,7 +12,7 @@ export function npyBytes(descr: string, shape: string, data: Uint8Array, isFortr
 export const npyOf = (rows: readonly (readonly number[])[]): Buffer =>
   npyBytes('<f4', `(${rows.length}, ${rows[0]!.length})`, new Uint8Array(new Float32Array(rows.flat()).buffer));
 
-/** `.fvecs`. */
+/** An `.fvecs` file. */
 export const fvecsOf = (rows: readonly (readonly number[])[]): Buffer =>
   Buffer.concat(
     rows.flatMap((row) => {

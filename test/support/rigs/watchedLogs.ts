@@ -1,7 +1,7 @@
 import type { EventLog, EventLogs, Position, StoredFrame } from '../../../shared/log/eventLog.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
-/** Counts what is read of the logs, and lets reads pass one by one where it is told to. */
+/** Counts reads of the logs, and can let them pass one by one. */
 export class WatchedLogs implements EventLogs {
   readonly lateMs = 0;
   readonly stored = new ScriptedLogs();

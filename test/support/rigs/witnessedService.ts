@@ -1,4 +1,4 @@
-/** A service whose log is cosigned by witnesses of its own, all of them processes. */
+/** A service with its own witnesses, all of them processes. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { type Mode, Service, type Settings } from '../launch/service.js';
 
 const script = (name: string): string => fileURLToPath(new URL(`../../../scripts/${name}.js`, import.meta.url));
 export const LOG_ORIGIN = 'vouch.example/log';
-/** The first line of a witness: its name, verifier key and URL. */
+/** First output line of a witness: its name, verifier key and URL. */
 export const STARTED = /^witness (\S+) (\S+) (\S+)$/;
 
 export class WitnessedService {
@@ -37,8 +37,8 @@ export class WitnessedService {
   ) {}
 
   /**
-   * Two witnesses; `quorum`: how many must cosign. `others`: lines of the policy for witnesses w3 and so on, which know this
-   * verifier key of the log.
+   * Starts two witnesses and a service. `quorum`: number of required cosignatures. `others`: policy lines of further
+   * witnesses, which know this verifier key of the log.
    */
   static async start(
     mode: Mode,
@@ -79,13 +79,13 @@ export class WitnessedService {
     await started(this.witnesses[n - 1]!);
   }
 
-  /** All that witness `n` has printed. */
-  told(n: number): string {
+  /** Everything that witness `n` has printed. */
+  printedBy(n: number): string {
     return this.witnesses[n - 1]!.output;
   }
 
   /** Resolves when witness `n` has printed such a line. */
-  async untilTold(n: number, line: RegExp): Promise<void> {
+  async untilPrinted(n: number, line: RegExp): Promise<void> {
     await this.witnesses[n - 1]!.waitForLine(line);
   }
 
@@ -98,7 +98,7 @@ export class WitnessedService {
     return { ...parseTreeHead(parseNote(note).text), note };
   }
 
-  /** Resolves when the witnesses of these names, and no other, have cosigned what is published, of at least so many entries. */
+  /** Resolves when exactly these witnesses have cosigned the published checkpoint, with at least that many entries. */
   async untilCosigned(names: readonly string[], size = 1): Promise<void> {
     await this.service.until(async () => {
       const { note, size: entries } = await this.checkpoint();
@@ -114,7 +114,7 @@ export class WitnessedService {
   }
 }
 
-/** `n`: from 1; it keeps its key and what it has seen in `folder`. */
+/** `n`: from 1. It keeps its key and its checkpoint in `folder`. */
 export const launchWitness = (folder: string, key: VerifierKey, n: number, port: number): Launched =>
   launchNode(
     script('witness'),
@@ -130,6 +130,6 @@ async function started(witness: Launched): Promise<{ readonly vkey: string; read
   return { vkey: vkey!, url: url! };
 }
 
-/** `npm run monitor` with a state of its own. */
+/** `npm run monitor` with its own state. */
 export const runMonitor = (args: readonly string[], key?: string): Launched =>
   launchNode(script('monitor'), args, { env: { INIT_CWD: undefined, VOUCH_KEY: key } });

@@ -1,6 +1,6 @@
 /**
- * A small log with every type of event, written byte by byte from `docs/formats.md` and nothing else, its export, and
- * proofs about it.
+ * A small log with every type of event, its export, and proofs about it, written byte by byte from `docs/formats.md`
+ * alone.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { toHex, u8, u32, u64 } from '../../../verifier/bytes.js';
@@ -77,7 +77,7 @@ export const addEdge = (edgeId: number, from: number, to: number, kind: number):
 type Payload = readonly [type: number, payload: Uint8Array];
 export type FramePayloads = readonly [live: number, ...payloads: Payload[]];
 
-/** Of each frame the live records after it, and its events. */
+/** Per frame, the live records after it, and its events. */
 const FRAMES: readonly FramePayloads[] = [
   [
     2,
@@ -101,7 +101,7 @@ const FRAMES: readonly FramePayloads[] = [
 export interface WrittenFrame {
   readonly bytes: Buffer;
   readonly firstSequence: number;
-  /** Of each event, where its length stands and where it ends. */
+  /** Per event, the offset of its length, and its end. */
   readonly events: readonly { readonly from: number; readonly end: number }[];
 }
 
@@ -114,7 +114,7 @@ export interface WrittenLog {
 
 export const writeLog = (): WrittenLog => writeFrames(FRAMES);
 
-/** Ends with frames of these payloads; every checksum and hash of theirs is right. */
+/** The log with these frames added; all their checksums and hashes are right. */
 export const writeLogAnd = (...frames: readonly FramePayloads[]): WrittenLog => writeFrames([...FRAMES, ...frames]);
 
 function writeFrames(payloadsOfFrames: readonly FramePayloads[]): WrittenLog {
@@ -142,10 +142,10 @@ function writeFrames(payloadsOfFrames: readonly FramePayloads[]): WrittenLog {
   return log;
 }
 
-/** What a frame is but for its checksum, with that. */
+/** Appends the checksum to the rest of a frame. */
 export const checksummed = (bytes: Buffer): Buffer => Buffer.concat([bytes, H(bytes).subarray(0, 16)]);
 
-/** The log right after an event, as the verifier sees it; what that is, is tested apart. */
+/** The verifier's view of the log right after an event; other tests check that view. */
 export async function momentAt({ frames }: WrittenLog, sequence: number): Promise<Moment> {
   let found: Moment | undefined;
   const keep = (moment: Moment): void => {
@@ -170,7 +170,7 @@ export const PUBLIC_KEY = createPublicKey(PRIVATE_KEY)
   .subarray(-32)
   .toString('hex');
 
-/** As the service answers it. */
+/** A checkpoint in the form of the service's answer. */
 export interface WrittenCheckpoint {
   readonly checkpoint: string;
   readonly signature: string;
@@ -213,7 +213,7 @@ export const writeConsistency = (log: WrittenLog, from: number, to: number) => (
 const logAt = (log: WrittenLog, size: number) => ({ sequence: Math.max(size - 1, 0), size, root: rootAt(log, size) });
 const proofOf = (hashes: readonly Uint8Array[]): string => Buffer.concat([u8(1), ...hashes]).toString('base64url');
 
-/** RFC 9162, section 2.1.4.1, the earlier tree's hash always in it. */
+/** RFC 9162, section 2.1.4.1, always with the earlier tree's hash. */
 function subproof(from: number, leaves: readonly Uint8Array[]): Uint8Array[] {
   if (from === leaves.length) return [treeHash(leaves, LOG_NODE)];
   let k = 1;
@@ -223,7 +223,7 @@ function subproof(from: number, leaves: readonly Uint8Array[]): Uint8Array[] {
     : [...subproof(from - k, leaves.slice(k)), treeHash(leaves.slice(0, k), LOG_NODE)];
 }
 
-/** The file, and where in it the frames begin. */
+/** The export file, and the offsets of its frames. */
 export async function writeExport(log: WrittenLog): Promise<{ readonly bytes: Buffer; readonly framesAt: number[] }> {
   const header = {
     format: 1,

@@ -1,14 +1,14 @@
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 
-/** A bucket of a test, and how to reach it otherwise. */
+/** A bucket under test, and further ways to open it. */
 export interface BucketStore {
   /** A fresh, empty bucket. */
   readonly bucket: Bucket;
-  /** The same bucket as another process sees it; absent where it belongs to one process. */
+  /** The bucket from another process; missing if it belongs to one process. */
   peer?(): Promise<Bucket>;
-  /** Closes the store and opens it again, as a restart of the process does; absent where nothing need survive it. */
+  /** Closes the store and reopens it like a restarted process; missing if nothing needs to survive a restart. */
   restart?(): Promise<Bucket>;
-  /** Closes the store that `bucket` came from. */
+  /** Closes the store of `bucket`. */
   close(): Promise<void>;
   /** Closes everything and erases the storage. */
   dispose(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What every `Bucket` promises. One call of `bucketSuite` gives an implementation all of these tests. */
+/** Promises of every `Bucket`: one call of `bucketSuite` runs all of these tests over an implementation. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -48,7 +48,7 @@ const VALUES: BucketValue[] = [
 
 type Fixture = () => BucketStore;
 
-/** `kinds`: which buckets the implementation has: lasting ones, ones with a time to live, or both. */
+/** `kinds`: the kinds of buckets that the implementation has: lasting ones, ones with a time to live, or both. */
 export function bucketSuite(
   name: string,
   factory: BucketFactory,
@@ -94,7 +94,7 @@ export function bucketSuite(
 }
 
 function entryTests(fixture: Fixture): void {
-  it('has nothing to begin with', async () => {
+  it('is empty at first', async () => {
     const { bucket } = fixture();
     expect(await bucket.get('a')).to.equal(undefined);
     expect(await bucket.delete('a')).to.equal(false);
@@ -102,7 +102,7 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.get('a')).to.equal(undefined);
   });
 
-  it('creates a key once', async () => {
+  it('creates a key only once', async () => {
     const { bucket } = fixture();
     const revision = await bucket.create('a', { n: 1 });
     expect(revision).to.be.greaterThan(0);
@@ -111,7 +111,7 @@ function entryTests(fixture: Fixture): void {
     expect((await bucket.get('a'))!.value).to.deep.equal({ n: 1 });
   });
 
-  it('creates a key where it is still wanted once the key is known not to exist', async () => {
+  it('creates a missing key only if the caller still wants it', async () => {
     const { bucket } = fixture();
     expect(await bucket.create('a', 1, async () => false)).to.equal(undefined);
     expect(await bucket.get('a')).to.equal(undefined);
@@ -129,7 +129,7 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.get('a')).to.deep.equal({ key: 'a', value: 2, revision: second });
   });
 
-  it('puts whatever is there', async () => {
+  it('replaces any entry by a put', async () => {
     const { bucket } = fixture();
     const first = await bucket.put('a', 1);
     const second = await bucket.put('a', 2);
@@ -137,7 +137,7 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.get('a')).to.deep.equal({ key: 'a', value: 2, revision: second });
   });
 
-  it('grows its revision with every write, whichever key it goes to', async () => {
+  it('raises the revision with every write, on whatever key', async () => {
     const { bucket } = fixture();
     let newest = 0;
     for (const key of ['a', 'b', 'a', 'c', 'b', 'a']) {
@@ -147,7 +147,7 @@ function entryTests(fixture: Fixture): void {
     }
   });
 
-  it('deletes at the current revision only, where one is named', async () => {
+  it('deletes only at the current revision, if a revision is given', async () => {
     const { bucket } = fixture();
     const first = await bucket.put('a', 1);
     const second = await bucket.put('a', 2);
@@ -158,7 +158,7 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.get('a')).to.equal(undefined);
   });
 
-  it('counts: each number once, above the one that is named, also where the count is lost', async () => {
+  it('counts each number once, above the given minimum, even after the counter is deleted', async () => {
     const { bucket } = fixture();
     const first = await bucket.next('n', 0);
     expect(first).to.be.greaterThan(0);
@@ -173,8 +173,8 @@ function entryTests(fixture: Fixture): void {
 
   it('clears a key: returns its entry, and reports nothing new to watchers if there was none', async () => {
     const { bucket } = fixture();
-    const told: string[] = [];
-    const watch = await bucket.watch(({ key, entry }) => told.push(`${key} ${entry?.value ?? 'gone'}`));
+    const changes: string[] = [];
+    const watch = await bucket.watch(({ key, entry }) => changes.push(`${key} ${entry?.value ?? 'gone'}`));
     expect(await bucket.clear('a')).to.equal(undefined);
     expect(await bucket.clear('a')).to.equal(undefined);
     const revision = await bucket.create('a', 1);
@@ -182,12 +182,12 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.get('a')).to.equal(undefined);
     expect(await bucket.clear('a')).to.equal(undefined);
     expect(await bucket.create('a', 2)).to.be.a('number');
-    await eventually('all is told', () => told.includes('a 2'));
-    expect(told.filter((what, i) => what !== (told[i - 1] ?? 'a gone'))).to.deep.equal(['a 1', 'a gone', 'a 2']);
+    await eventually('every change is delivered', () => changes.includes('a 2'));
+    expect(changes.filter((what, i) => what !== (changes[i - 1] ?? 'a gone'))).to.deep.equal(['a 1', 'a gone', 'a 2']);
     watch.stop();
   });
 
-  it('deletes, and creates again under a newer revision', async () => {
+  it('deletes a key, and creates it again under a newer revision', async () => {
     const { bucket } = fixture();
     const first = (await bucket.create('a', 1))!;
     expect(await bucket.delete('a')).to.equal(true);
@@ -206,7 +206,7 @@ function entryTests(fixture: Fixture): void {
     for (const [i, value] of values.entries()) expect((await bucket.get(`v${i}`))!.value).to.deep.equal(value);
   });
 
-  it('hands out values that cannot change what is stored', async () => {
+  it('hands out copies, whose change leaves the stored value alone', async () => {
     const { bucket } = fixture();
     const given = { list: [1] };
     await bucket.put('a', given);
@@ -215,12 +215,12 @@ function entryTests(fixture: Fixture): void {
     try {
       got.list.push(3);
     } catch {
-      // A frozen value refuses; either way the stored one stays as it was.
+      // A frozen value refuses; either way the stored value is unchanged.
     }
     expect((await bucket.get('a'))!.value).to.deep.equal({ list: [1] });
   });
 
-  it('is one bucket for every process', async function () {
+  it('shares its entries between processes', async function () {
     const peer = await fixture().peer?.();
     if (peer === undefined) return skip(this, 'this kind of bucket belongs to one process');
     const { bucket } = fixture();
@@ -334,7 +334,7 @@ function closedTests(fixture: Fixture): void {
 }
 
 function restartTests(fixture: Fixture): void {
-  it('finds everything again, under the same revisions, and goes on above them', async () => {
+  it('finds every entry with its revision after a restart, and continues above them', async () => {
     const { bucket } = fixture();
     const revisions = new Map<string, number>();
     for (let i = 0; i < 30; i++) revisions.set(`k${i}`, await bucket.put(`k${i}`, { i }));
@@ -346,7 +346,7 @@ function restartTests(fixture: Fixture): void {
     expect(await reopened.update('k3', 'new', revisions.get('k3')!)).to.be.greaterThan(Math.max(...revisions.values()));
   });
 
-  it('never gives a revision twice, even where the newest entry was deleted', async () => {
+  it('never reuses a revision, even if the newest entry was deleted', async () => {
     const { bucket } = fixture();
     await bucket.put('a', 1);
     const newest = await bucket.put('b', 1);
@@ -357,22 +357,22 @@ function restartTests(fixture: Fixture): void {
 }
 
 function ttlTests(fixture: Fixture): void {
-  it('lets an entry vanish, tells the watchers, and can create it again', async () => {
+  it('lets an entry expire, notifies the watchers, and can create it again', async () => {
     const { bucket } = fixture();
     const follower = new Follower();
     const watch = await bucket.watch(follower.listener);
     const first = (await bucket.create('a', 1))!;
     expect(await bucket.create('a', 2)).to.equal(undefined);
-    await eventually('the entry is told', () => follower.state.has('a'));
-    await eventually('the entry vanishes', async () => (await bucket.get('a')) === undefined);
-    await eventually('its end is told', () => follower.changes.at(-1)!.entry === undefined);
+    await eventually('the entry is delivered', () => follower.state.has('a'));
+    await eventually('the entry expires', async () => (await bucket.get('a')) === undefined);
+    await eventually('its end is delivered', () => follower.changes.at(-1)!.entry === undefined);
     expect(follower.state.has('a')).to.equal(false);
     expect(await bucket.update('a', 3, first)).to.equal(undefined);
     expect(await bucket.create('a', 4)).to.be.greaterThan(first);
     watch.stop();
   });
 
-  it('keeps an entry that is written again in time', async () => {
+  it('keeps an entry that is rewritten in time', async () => {
     const { bucket } = fixture();
     let revision = (await bucket.create('beat', 0))!;
     const endMs = systemClock.monotonicMs() + 2 * TTL_MS;
@@ -385,7 +385,7 @@ function ttlTests(fixture: Fixture): void {
     expect((await bucket.get('beat'))!.revision).to.equal(revision);
   });
 
-  it('lets entries vanish one by one', async () => {
+  it('expires one entry and keeps another', async () => {
     const { bucket } = fixture();
     await bucket.put('dies', 1);
     const endMs = systemClock.monotonicMs() + 4 * TTL_MS;

@@ -1,11 +1,11 @@
-/** What every `Bucket` promises those who watch it; part of the bucket suite. */
+/** Promises of every `Bucket` to its watchers; part of the bucket suite. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../../shared/bucket/bucket.js';
 import { eventually } from '../expectations.js';
 import { seededRandom, testSeed } from '../model/random.js';
 import type { BucketStore } from './bucketStore.js';
 
-/** Follows a bucket through its watch alone. */
+/** Copies a bucket through its watch alone. */
 export class Follower {
   readonly changes: Change[] = [];
   readonly state = new Map<string, BucketValue>();
@@ -15,7 +15,7 @@ export class Follower {
     else this.state.set(change.key, change.entry.value);
   };
 
-  /** Fails where a key's changes came out of order or twice. */
+  /** Fails if a key's changes arrived out of order or twice. */
   expectOrder(): void {
     const newest = new Map<string, number>();
     for (const { key, entry } of this.changes) {
@@ -28,7 +28,7 @@ export class Follower {
 }
 
 export function watchTests(fixture: () => BucketStore): void {
-  it('tells every entry there is before it resolves, and no deleted one', async () => {
+  it('delivers every current entry before it resolves, and no deleted one', async () => {
     const { bucket } = fixture();
     for (let i = 0; i < 20; i++) await bucket.put(`k${i}`, i);
     await bucket.put('k3', 'new');
@@ -42,14 +42,14 @@ export function watchTests(fixture: () => BucketStore): void {
     watch.stop();
   });
 
-  it('resolves over an empty bucket', async () => {
+  it('resolves for an empty bucket', async () => {
     const follower = new Follower();
     const watch = await fixture().bucket.watch(follower.listener);
     expect(follower.changes).to.deep.equal([]);
     watch.stop();
   });
 
-  it('tells changes and deletes in order', async () => {
+  it('delivers changes and deletions in order', async () => {
     const { bucket } = fixture();
     const follower = new Follower();
     const watch = await bucket.watch(follower.listener);
@@ -58,7 +58,7 @@ export function watchTests(fixture: () => BucketStore): void {
       if (value === undefined) await bucket.delete(key);
       else await bucket.put(key, value);
       steps.push([key, value]);
-      await eventually(`change ${steps.length} is told`, () => follower.changes.length === steps.length);
+      await eventually(`change ${steps.length} is delivered`, () => follower.changes.length === steps.length);
     };
     await step('a', 1);
     await step('b', 1);
@@ -71,7 +71,7 @@ export function watchTests(fixture: () => BucketStore): void {
     watch.stop();
   });
 
-  it('misses nothing between the entries there are and the changes after them', async () => {
+  it('misses no change between the current entries and later ones', async () => {
     const random = seededRandom(testSeed());
     const { bucket } = fixture();
     const writer = (await fixture().peer?.()) ?? bucket;
@@ -97,14 +97,14 @@ export function watchTests(fixture: () => BucketStore): void {
     await writer.put('last', true);
     wanted.set('last', true);
     for (const follower of followers) {
-      await eventually('the last write is told', () => follower.state.has('last'));
+      await eventually('the last write is delivered', () => follower.state.has('last'));
       expect(new Map([...follower.state].sort())).to.deep.equal(new Map([...wanted].sort()));
       follower.expectOrder();
     }
     for (const watch of watches) watch.stop();
   });
 
-  it('resolves while what there was is replaced all the time', async () => {
+  it('resolves while its entries are being replaced', async () => {
     const { bucket } = fixture();
     const keys = ['a', 'b', 'c'];
     for (const key of keys) await bucket.put(key, 0);
@@ -115,15 +115,15 @@ export function watchTests(fixture: () => BucketStore): void {
     for (let round = 0; round < 40; round++) {
       const follower = new Follower();
       const watch = await bucket.watch(follower.listener);
-      expect([...follower.state.keys()].sort().length, 'it knows of some at least').to.be.within(1, keys.length);
-      await eventually('it is told of all', () => follower.state.size === keys.length);
+      expect([...follower.state.keys()].sort().length, 'entries before it resolved').to.be.within(1, keys.length);
+      await eventually('every entry is delivered', () => follower.state.size === keys.length);
       watch.stop();
     }
     isOver = true;
     await Promise.all(writers);
   });
 
-  it('has told what was stored before it is asked whether it has caught up', async () => {
+  it('has delivered everything stored earlier once it has caught up', async () => {
     const { bucket } = fixture();
     const writer = (await fixture().peer?.()) ?? bucket;
     const followers = [new Follower(), new Follower()];
@@ -134,7 +134,7 @@ export function watchTests(fixture: () => BucketStore): void {
       await Promise.all(watches.flatMap((watch) => [watch.caughtUp(), watch.caughtUp()]));
       for (const { state } of followers) {
         expect([...state.values()].every((value) => value === round)).to.equal(true);
-        expect(state.size, 'nothing is told of the marks').to.equal(round % 2 === 1 ? 19 : 20);
+        expect(state.size, 'marks are not delivered').to.equal(round % 2 === 1 ? 19 : 20);
       }
     }
     for (const watch of watches) {
@@ -144,17 +144,17 @@ export function watchTests(fixture: () => BucketStore): void {
     for (const watch of watches) watch.stop();
   });
 
-  it('is quiet once stopped', async () => {
+  it('delivers nothing after its stop', async () => {
     const { bucket } = fixture();
     const [stopped, other] = [new Follower(), new Follower()];
     const first = await bucket.watch(stopped.listener);
     const second = await bucket.watch(other.listener);
     await bucket.put('a', 1);
-    await eventually('both are told', () => stopped.state.has('a') && other.state.has('a'));
+    await eventually('both receive the entry', () => stopped.state.has('a') && other.state.has('a'));
     first.stop();
     first.stop();
     await bucket.put('b', 1);
-    await eventually('the other is told', () => other.state.has('b'));
+    await eventually('the other receives the entry', () => other.state.has('b'));
     expect(stopped.state.has('b')).to.equal(false);
     second.stop();
   });

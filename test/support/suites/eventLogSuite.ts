@@ -1,4 +1,4 @@
-/** What every `EventLogs` promises. One call of `eventLogSuite` gives an implementation all of these tests. */
+/** Promises of every `EventLogs`: one call of `eventLogSuite` runs all of these tests over an implementation. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
@@ -15,11 +15,11 @@ import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { skip } from '../skip.js';
 
 export interface LogStorage {
-  /** Logs over fresh, empty storage. */
+  /** Logs over new, empty storage. */
   readonly logs: EventLogs;
-  /** Another process's view of the same storage, at the same time; absent where storage has one owner. */
+  /** The logs from another process at the same time; missing if the storage has one owner. */
   peer?(): Promise<EventLogs>;
-  /** Closes everything and opens the same storage again, as a restart of the process does. */
+  /** Closes everything and reopens the storage like a restarted process. */
   restart(): Promise<EventLogs>;
   /** Closes everything and erases the storage. */
   dispose(): Promise<void>;
@@ -30,7 +30,7 @@ const SMALL_FRAMES = 2_000;
 
 const soonMs = (): number => systemClock.nowMs() + 20_000;
 
-/** Bytes that differ from frame to frame and from byte to byte. */
+/** Bytes that differ between frames and within one. */
 function frameOf(label: number, sizeBytes = 64): Uint8Array {
   const bytes = new Uint8Array(sizeBytes);
   for (let i = 0; i < sizeBytes; i++) bytes[i] = (label * 31 + i * 7 + (i >>> 8)) & 0xff;
@@ -46,7 +46,7 @@ async function readAll(log: EventLog, after: Position = LOG_START): Promise<Stor
   return frames;
 }
 
-/** Appends `count` frames one after another; returns what a reader must find. */
+/** Appends `count` frames one after another. Returns them as readers must find them. */
 async function fill(log: EventLog, count: number, sizeBytes = 64): Promise<StoredFrame[]> {
   const stored: StoredFrame[] = [];
   let position = (await log.head())?.position ?? LOG_START;
@@ -86,13 +86,13 @@ export function eventLogSuite(name: string, factory: () => Promise<LogStorage>):
 }
 
 function readingTests(fixture: Fixture): void {
-  it('an empty log has no head and nothing to read', async () => {
+  it('an empty log has no head and no frames', async () => {
     const log = await fixture().logs.open(COLLECTION);
     expect(await log.head()).to.equal(undefined);
     expect(await readAll(log)).to.deep.equal([]);
   });
 
-  it('gives growing positions and reads the frames back in order', async () => {
+  it('assigns growing positions, and reads the frames back in order', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 20);
     let before = LOG_START;
@@ -104,14 +104,14 @@ function readingTests(fixture: Fixture): void {
     expectFrames(await readAll(log), stored);
   });
 
-  it('finds every frame by its position, and the last as head', async () => {
+  it('finds every frame by its position, and the last one as head', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 10);
     for (const frame of stored) expect(same(await log.readAt(frame.position), frame.bytes)).to.equal(true);
     expectFrames([(await log.head())!], [stored[9]!]);
   });
 
-  it('refuses a position that was never given', async () => {
+  it('refuses a position that no frame has', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 2);
     await rejection(log.readAt(stored[1]!.position + 1_000_003));
@@ -123,7 +123,7 @@ function readingTests(fixture: Fixture): void {
     for (let i = 0; i < stored.length; i++) expectFrames(await readAll(log, stored[i]!.position), stored.slice(i + 1));
   });
 
-  it('reads up to what was durable when the call was made', async () => {
+  it('reads up to the last frame that was durable when the read began', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 5);
     const reading = log.read(LOG_START)[Symbol.asyncIterator]();
@@ -133,7 +133,7 @@ function readingTests(fixture: Fixture): void {
     expectFrames(found, stored);
   });
 
-  it('serves several readers at once, and one that stops half-way', async () => {
+  it('serves several readers at once, after one that stopped midway', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 30);
     for await (const frame of log.read(LOG_START)) if (frame.position === stored[3]!.position) break;
@@ -143,7 +143,7 @@ function readingTests(fixture: Fixture): void {
     expectFrames(readings[2]!, stored);
   });
 
-  it('keeps its own copy: the writer may reuse its buffer once the append has resolved', async () => {
+  it('keeps its own copy: the writer may reuse its buffer after the append', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const buffer = new Uint8Array(300);
     const frame = buffer.subarray(100, 200).fill(7);
@@ -152,7 +152,7 @@ function readingTests(fixture: Fixture): void {
     expect(same(await log.readAt(position), new Uint8Array(100).fill(7))).to.equal(true);
   });
 
-  it('lets every opener read what any of them wrote', async () => {
+  it('shows every opener the frames of all openers', async () => {
     const [one, two] = [await fixture().logs.open(COLLECTION), await fixture().logs.open(COLLECTION)];
     const stored = await fill(one, 3);
     expectFrames(await readAll(two), stored);
@@ -161,7 +161,7 @@ function readingTests(fixture: Fixture): void {
 }
 
 function fencingTests(fixture: Fixture): void {
-  /** Two openers that both believe the log ends at the same frame. */
+  /** Two openers, both of which believe that the log ends at the same frame. */
   async function contest(one: EventLog, two: EventLog): Promise<void> {
     const [first] = await fill(one, 1);
     const won = await one.append(frameOf(2), first!.position, soonMs());
@@ -173,7 +173,7 @@ function fencingTests(fixture: Fixture): void {
     expectFrames(await readAll(one, won), [{ position: next, bytes: frameOf(4) }]);
   }
 
-  it('fences the second of two openers, which may go on once it has read', async () => {
+  it('fences the second of two openers, which may append once it has read', async () => {
     await contest(await fixture().logs.open(COLLECTION), await fixture().logs.open(COLLECTION));
   });
 
@@ -197,7 +197,7 @@ function fencingTests(fixture: Fixture): void {
     expect(after.map((frame) => Buffer.from(frame.bytes).readUInt32LE(0))).to.deep.equal([100 + winner]);
   });
 
-  it('fences an append that names any frame but the last', async () => {
+  it('fences an append after any frame except the last', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 3);
     const last = stored[2]!.position;
@@ -206,13 +206,13 @@ function fencingTests(fixture: Fixture): void {
     expectFrames(await readAll(log), stored);
   });
 
-  it('fences an append onto a frame that an empty log does not have', async () => {
+  it('fences an append after a frame that an empty log does not have', async () => {
     const log = await fixture().logs.open(COLLECTION);
     expect(await rejection(log.append(frameOf(1), 12_345, soonMs()))).to.be.instanceOf(Fenced);
     expect(await log.head()).to.equal(undefined);
   });
 
-  it('answers unavailable past the deadline, and goes on from what a reader then finds', async () => {
+  it('answers unavailable past the deadline, then accepts an append after the current head', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 2);
     const error = await expectCode(log.append(frameOf(3), stored[1]!.position, systemClock.nowMs() - 1), 'unavailable');
@@ -224,7 +224,7 @@ function fencingTests(fixture: Fixture): void {
 }
 
 function sizeTests(fixture: Fixture): void {
-  it('takes a frame of maxFrameBytes and refuses a larger one', async () => {
+  it('accepts a frame of maxFrameBytes and refuses a larger one', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const [first] = await fill(log, 1);
     const largest = frameOf(2, log.maxFrameBytes);
@@ -249,7 +249,7 @@ function sizeTests(fixture: Fixture): void {
     expectFrames(await readAll(log, stored[from]!.position), stored.slice(from + 1));
   });
 
-  it('keeps frames of every size apart', async () => {
+  it('returns frames of every size intact', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const sizes = [4, 5, 7, 8, 15, 16, 17, 255, 256, 4_095, 4_096, 4_097, 65_535, 65_536, 1_048_577, 1_000, 4];
     const stored: StoredFrame[] = [];
@@ -263,7 +263,7 @@ function sizeTests(fixture: Fixture): void {
 }
 
 function collectionTests(fixture: Fixture): void {
-  it('keeps interleaved collections apart', async () => {
+  it('keeps the frames of interleaved collections apart', async () => {
     const random: SeededRandom = seededRandom(testSeed());
     const logs = await Promise.all([1, 2, 3, 4, 5].map((id) => fixture().logs.open(id)));
     const stored: StoredFrame[][] = logs.map(() => []);
@@ -282,7 +282,7 @@ function collectionTests(fixture: Fixture): void {
     for (const [i, log] of logs.entries()) expectFrames(await readAll(log), stored[i]!);
   });
 
-  it('finds a removed log empty, and its neighbours untouched', async () => {
+  it('empties a removed log, and leaves other logs untouched', async () => {
     const { logs } = fixture();
     const [log, neighbour] = [await logs.open(COLLECTION), await logs.open(COLLECTION + 1)];
     await fill(log, 5);
@@ -297,7 +297,7 @@ function collectionTests(fixture: Fixture): void {
     expectFrames(await readAll(neighbour), kept);
   });
 
-  it('removes a log that was never written, and one twice', async () => {
+  it('removes a log that was never written, and one that is already removed', async () => {
     const { logs } = fixture();
     await logs.remove(987_654);
     await (await logs.open(COLLECTION)).close();
@@ -306,7 +306,7 @@ function collectionTests(fixture: Fixture): void {
     expect(await (await logs.open(COLLECTION)).head()).to.equal(undefined);
   });
 
-  it('removes for good', async () => {
+  it('keeps a removed log empty after a restart', async () => {
     const log = await fixture().logs.open(COLLECTION);
     await fill(log, 3);
     await log.close();
@@ -317,7 +317,7 @@ function collectionTests(fixture: Fixture): void {
 }
 
 function restartTests(fixture: Fixture): void {
-  it('finds every frame again, and goes on after the last', async () => {
+  it('finds every frame after a restart, and appends after the last', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 50, 3_000);
     const reopened = await (await fixture().restart()).open(COLLECTION);
@@ -329,7 +329,7 @@ function restartTests(fixture: Fixture): void {
     expectFrames(await readAll(reopened), [...stored, { position, bytes }]);
   });
 
-  it('still fences a writer that is behind', async () => {
+  it('fences a stale writer after a restart', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const stored = await fill(log, 3);
     const reopened = await (await fixture().restart()).open(COLLECTION);
@@ -338,7 +338,7 @@ function restartTests(fixture: Fixture): void {
     expectFrames(await readAll(reopened), stored);
   });
 
-  it('finds an empty log empty', async () => {
+  it('finds an empty log empty after a restart', async () => {
     await fixture().logs.open(COLLECTION);
     const reopened = await (await fixture().restart()).open(COLLECTION);
     expect(await reopened.head()).to.equal(undefined);
@@ -364,7 +364,7 @@ function closedTests(fixture: Fixture): void {
     });
   }
 
-  it('closes twice, and leaves other openers alone', async () => {
+  it('closes twice, and leaves other openers open', async () => {
     const [one, two] = [await fixture().logs.open(COLLECTION), await fixture().logs.open(COLLECTION)];
     const stored = await fill(one, 2);
     await one.close();
@@ -374,7 +374,7 @@ function closedTests(fixture: Fixture): void {
     expectFrames((await readAll(await fixture().logs.open(COLLECTION))).slice(0, 2), stored);
   });
 
-  it('settles an append that a close meets half-way', async () => {
+  it('settles an append that a close interrupts', async () => {
     const log = await fixture().logs.open(COLLECTION);
     const [first] = await fill(log, 1);
     const appending = log.append(frameOf(2, 100_000), first!.position, soonMs()).catch((error: unknown) => {

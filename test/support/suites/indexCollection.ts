@@ -1,4 +1,4 @@
-/** What a collection promises to those who search it, whichever index it has, or none. */
+/** Promises of a collection to those who search it, with any index or none. */
 import { expect } from 'chai';
 import type { Results } from '../../../shared/protocol/calls.js';
 import { bytesOf, nearest, take, type Vector, vectorSource } from '../model/indexVectors.js';
@@ -56,7 +56,7 @@ export class Rigs {
     await collection.configure(this.subject.kind, NARROW[this.subject.kind]);
   }
 
-  /** A collection of `rows` records that the subject's index serves. */
+  /** A collection of `rows` records, served by the subject's index. */
   async indexed(rows: number, options: { dimension?: number; absorbs?: boolean } = {}): Promise<Rigged> {
     const rigged = await this.filled(rows, options);
     await this.configure(rigged.rig);
@@ -80,12 +80,12 @@ export function collectionTests(rigs: Rigs): void {
 function sizeTests(rigs: Rigs): void {
   const { floors } = rigs.subject;
 
-  it('finds what is near', async () => {
+  it('finds near records', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     expect(await rig.collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
   });
 
-  it('takes a query from wherever in a message it lies', async () => {
+  it('accepts a query at any offset within a message', async () => {
     const { rig, next } = await rigs.indexed(ROWS_LEAST_INDEXED);
     const query = next();
     const there = await rig.collection.search(query, K);
@@ -104,7 +104,7 @@ function sizeTests(rigs: Rigs): void {
       await rig.collection.insertAndFind(next());
     });
 
-  it('serves nothing, then one record, then more', async () => {
+  it('serves an empty collection, then one record, then more', async () => {
     const { rig, next } = await rigs.indexed(0);
     const { collection } = rig;
     expect(await collection.search(next(), K)).to.deep.equal([]);
@@ -117,7 +117,7 @@ function sizeTests(rigs: Rigs): void {
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
-  it('returns all records where k is larger', async () => {
+  it('returns all records if k is larger than their number', async () => {
     const { rig, next } = await rigs.indexed(ROWS_LEAST_INDEXED);
     const query = next();
     const found = await rig.collection.search(query, 5_000);
@@ -125,7 +125,7 @@ function sizeTests(rigs: Rigs): void {
     rig.collection.check();
   });
 
-  it('returns k of records that are all equal', async () => {
+  it('returns k of equal records', async () => {
     const { rig, next } = await rigs.filled(0);
     const same = next();
     await rig.collection.insertAll(take(ROWS_LEAST_INDEXED, () => same));
@@ -154,7 +154,7 @@ function changeTests(rigs: Rigs): void {
       expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
     });
 
-  it('finds each insert at once: before, during and after a build, after a drop, and after a restart', async () => {
+  it('finds each insert at once: before, during and after a build, a drop and a restart', async () => {
     const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     const some = async (count = 20): Promise<void> => {
@@ -181,7 +181,7 @@ function changeTests(rigs: Rigs): void {
 }
 
 function swapTests(rigs: Rigs): void {
-  it('answers right while indexes are swapped under load, whether they absorb or not', async () => {
+  it('answers correctly while indexes are swapped under load, with or without absorption', async () => {
     const absorbs = rigs.random.pick([false, true]);
     const { rig, next } = await rigs.indexed(ROWS, { absorbs });
     const { collection } = rig;
@@ -191,7 +191,7 @@ function swapTests(rigs: Rigs): void {
       while (swapping) await work();
     };
     const deleteOne = async (): Promise<void> => {
-      // As many as come: the collection keeps its size.
+      // Deletes as many as are inserted, so that the collection keeps its size.
       if (collection.records.size > ROWS)
         await collection.delete(
           rigs.random.pick([...collection.records.keys()]),

@@ -1,4 +1,4 @@
-/** What becomes of a generation: loaded, damaged, failed, cancelled, grown. */
+/** Life of a generation: loaded, damaged, failed, cancelled, grown. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -12,9 +12,9 @@ import { INDEXED_SEARCH_ROWS, type KindSubject, ROWS_LEAST_INDEXED } from './ind
 
 const ROWS = INDEXED_SEARCH_ROWS;
 const K = 10;
-/** So many that chance says little. */
+/** So many that chance matters little. */
 const QUERIES = 100;
-/** Rows of one frame that takes many slices. */
+/** Rows of one frame that is applied in many slices. */
 const MANY = 5_000;
 
 export function generationTests(rigs: Rigs): void {
@@ -29,7 +29,7 @@ const foldersOf = (rig: IndexRig): string[] =>
 function restartTests(rigs: Rigs): void {
   const { floors } = rigs.subject;
 
-  it('is loaded at a restart, and not built again', async () => {
+  it('is loaded after a restart, not built again', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     const { collection } = rig;
     for (const id of [...collection.records.keys()].slice(0, 100)) await collection.delete(id);
@@ -38,7 +38,7 @@ function restartTests(rigs: Rigs): void {
     const folders = foldersOf(rig);
     expect(folders).to.have.length(1);
     await rig.start();
-    // Whatever is loaded by now, the answer is right.
+    // The answer is correct, whatever is loaded by now.
     await collection.insertAndFind(next());
     expect((await collection.state()).status).to.be.oneOf(['building', 'active']);
     const { status, activeKind, activeGeneration } = await collection.settled();
@@ -47,7 +47,7 @@ function restartTests(rigs: Rigs): void {
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
-  it('is set aside and built again where a byte of one of its files has changed', async () => {
+  it('is set aside and built again if a byte of one of its files has changed', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     const { collection } = rig;
     await rig.stop();
@@ -55,7 +55,7 @@ function restartTests(rigs: Rigs): void {
     const file = rigs.random.pick(['payload', 'rows', 'manifest.json']);
     flipByte(join(rig.indexFolder, folder!, file), rigs.random.next());
     await rig.start();
-    // Exact search serves meanwhile.
+    // Meanwhile, searches are exact.
     const found = await collection.recall(take(1, next), K);
     if ((await collection.state()).activeKind === 'none') expect(found).to.equal(1);
     const state = await collection.settled();
@@ -66,7 +66,7 @@ function restartTests(rigs: Rigs): void {
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
   });
 
-  it('is built again where its folder is gone', async () => {
+  it('is built again if its folder is gone', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     await rig.stop();
     rmSync(rig.indexFolder, { recursive: true });
@@ -86,7 +86,7 @@ function flipByte(path: string, at: number): void {
 function failureTests(rigs: Rigs): void {
   const { floors, kind } = rigs.subject;
 
-  it('serves on, and says why, where a build fails', async () => {
+  it('continues to serve, and reports why, if a build fails', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     const { collection } = rig;
     const before = await collection.settled();
@@ -107,7 +107,7 @@ function failureTests(rigs: Rigs): void {
     expect(mended.activeGeneration).to.be.greaterThan(before.activeGeneration!);
   });
 
-  it('is built from nothing where what it would be built on is damaged', async () => {
+  it('is built from scratch if the base of the build is damaged', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     const [folder] = foldersOf(rig);
     flipByte(join(rig.indexFolder, folder!, 'payload'), rigs.random.next());
@@ -117,7 +117,7 @@ function failureTests(rigs: Rigs): void {
     expect(await rig.collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
   });
 
-  it('has failed where the first build does, and exact search serves', async () => {
+  it('has failed if its first build fails, while exact search serves', async () => {
     const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     writeFileSync(rig.indexFolder, 'a file where a folder should be');
@@ -133,7 +133,7 @@ function failureTests(rigs: Rigs): void {
 function buildTests(rigs: Rigs): void {
   const { floors, kind } = rigs.subject as KindSubject;
 
-  it('begins from the last event applied, also in the middle of a frame', async () => {
+  it('begins a build at the last applied event, even in the middle of a frame', async () => {
     const { rig, next } = await rigs.filled(0);
     const { collection } = rig;
     await rigs.configure(rig);
@@ -154,7 +154,7 @@ function buildTests(rigs: Rigs): void {
     expect((await collection.settled()).activeKind).to.equal(rigs.subject.kind);
   });
 
-  it('takes one build at a time, and a drop cancels it', async () => {
+  it('has one build at a time, which a drop cancels', async () => {
     const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     await rigs.configure(rig);
@@ -182,10 +182,10 @@ function buildTests(rigs: Rigs): void {
     await Promise.all(searches);
     expect(await collection.recall(take(QUERIES, next), K)).to.equal(1);
     expect(foldersOf(rig)).to.deep.equal([]);
-    await eventually('its memory is given back', () => rig.usedBytes() === usedBytes);
+    await eventually('its memory is released', () => rig.usedBytes() === usedBytes);
   });
 
-  it('covers none of the records that take the slots of deleted ones while it is built', async () => {
+  it("covers no record that takes a deleted one's slot during the build", async () => {
     const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     await rigs.configure(rig);
@@ -199,7 +199,7 @@ function buildTests(rigs: Rigs): void {
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
-  it('is made as soon as the collection has grown to need one', async () => {
+  it('is built as soon as the collection has grown to need one', async () => {
     const { rig, next } = await rigs.indexed(10);
     const { collection } = rig;
     expect(foldersOf(rig)).to.deep.equal([]);
@@ -209,7 +209,7 @@ function buildTests(rigs: Rigs): void {
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
-  it('is built anew at a rebuild, and answers when it serves', async () => {
+  it('is replaced by a rebuild, which answers once the new one serves', async () => {
     const { rig, next } = await rigs.indexed(ROWS);
     const before = await rig.collection.settled();
     expect(await rig.collection.rebuild(null)).to.deep.equal({ records: ROWS });
@@ -218,7 +218,7 @@ function buildTests(rigs: Rigs): void {
     expect(after.buildingGeneration).to.equal(null);
     expect(foldersOf(rig)).to.have.length(1);
     expect(await rig.collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
-    // In place of a build that is under way.
+    // A rebuild replaces a running build.
     await rigs.configure(rig);
     await rig.collection.rebuild(kind);
     const { status, buildingGeneration } = await rig.collection.state();

@@ -1,4 +1,4 @@
-/** What every kind of index promises over rows, without a collection around it. */
+/** Promises of every kind of index over rows, without a collection. */
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { BuildProgress, Cancelled } from '../../../shard/index/progress.js';
@@ -12,7 +12,7 @@ const ROWS = 2_000;
 const DIMENSION = 32;
 const QUERIES = 40;
 const K = 10;
-/** Rows of each dimension: enough for a shape, few enough to be quick. */
+/** Rows per dimension: enough for a shape, few enough to be quick. */
 const ROWS_OF_DIMENSION = [
   [1, 1_200],
   [3, 1_200],
@@ -29,7 +29,7 @@ interface Fixture {
 
 interface Filled {
   readonly table: IndexedRows;
-  /** More rows of the same spread, and queries. */
+  /** Further rows of the same spread, and queries. */
   readonly next: () => Vector;
 }
 
@@ -67,18 +67,18 @@ export function kindTests(subject: KindSubject): void {
 
 function recallTests({ floors }: KindSubject, fixture: Fixture): void {
   for (const spread of ['clustered', 'uniform'] as const)
-    it(`finds what is near in ${spread} rows`, async () => {
+    it(`finds near rows among ${spread} ones`, async () => {
       const { table, next } = await fixture.open(ROWS, spread);
       expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors[spread]);
     });
 
   for (const [dimension, rows] of ROWS_OF_DIMENSION)
-    it(`finds what is near in ${dimension} dimensions`, async () => {
+    it(`finds near rows in ${dimension} dimensions`, async () => {
       const { table, next } = await fixture.open(rows, 'clustered', dimension);
       expect(await table.recall(take(QUERIES / 2, next), K)).to.be.at.least(floors.dimension(dimension));
     });
 
-  it('finds k of rows that are all equal', async () => {
+  it('finds k of equal rows', async () => {
     const { table, next } = await fixture.open(1, 'uniform');
     const [[, same]] = [...table.records] as [[number, Vector]];
     table.insert(take(ROWS - 1, () => same));
@@ -90,7 +90,7 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.search(same, K)).to.have.length(K);
   });
 
-  it('finds one row', async () => {
+  it('finds a single row', async () => {
     const { table, next } = await fixture.open(1);
     expect((await table.search(next(), 1)).map(({ id }) => id)).to.deep.equal([1]);
     expect((await table.search(next(), K)).map(({ id }) => id)).to.deep.equal([1]);
@@ -98,14 +98,14 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.search(next(), K)).to.deep.equal([]);
   });
 
-  it('proposes no more than there is where k is larger', async () => {
+  it('proposes at most all rows if k is larger than their number', async () => {
     const { table, next } = await fixture.open(ROWS);
     const found = await table.search(next(), 5_000);
     expect(found.length).to.be.within(1, ROWS);
     expect(new Set(found.map(({ id }) => id)).size).to.equal(found.length);
   });
 
-  it('says what it costs, holds and has room for', async () => {
+  it('reports its cost, size and free capacity', async () => {
     const { table } = await fixture.open(INDEXED_SEARCH_ROWS, 'clustered', INDEXED_SEARCH_DIMENSION);
     expect(table.index.bytes).to.be.greaterThan(0);
     expect(table.index.capacityLeft).to.be.at.least(0);
@@ -122,7 +122,7 @@ function changeTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
   });
 
-  it('finds rows that it absorbed after the build', async () => {
+  it('finds most rows that it absorbed after the build', async () => {
     const { table, next } = await fixture.open(ROWS);
     const added = table.insert(take(ROWS / 4, next));
     const left = new Set(table.absorb());
@@ -136,7 +136,7 @@ function changeTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered - left.size / ROWS);
   });
 
-  it('gives the slot of a removed row to another', async () => {
+  it('gives the slot of a removed row to another row', async () => {
     const { table, next } = await fixture.open(ROWS);
     for (let round = 0; round < 4; round++) {
       const ids = [...table.records.keys()].filter(() => fixture.random.next() < 0.1);
@@ -147,7 +147,7 @@ function changeTests({ floors }: KindSubject, fixture: Fixture): void {
     }
   });
 
-  it('is built on from what was built before', async () => {
+  it('can be built on a base', async () => {
     const { table, next } = await fixture.open(ROWS / 2);
     const base = await table.build();
     for (const id of [...table.records.keys()].filter(() => fixture.random.next() < 0.2)) table.delete(id);
@@ -155,14 +155,14 @@ function changeTests({ floors }: KindSubject, fixture: Fixture): void {
     const payload = await table.buildAndOpen(base);
     expect([...payload.recordIds.subarray(0, base.recordIds.length)]).to.deep.equal([...base.recordIds]);
     expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
-    // And on, over what died in the base of the base.
+    // Builds on that base again, with more deletions.
     for (const id of [...table.records.keys()].filter(() => fixture.random.next() < 0.2)) table.delete(id);
     table.insert(take(100, next));
     await table.buildAndOpen(payload);
     expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });
 
-  it('goes on when rows are removed while a search is under way', async () => {
+  it('survives removals of rows during a search', async () => {
     const { table, next } = await fixture.open(ROWS);
     const removeSome = (): void => {
       for (let i = 0; i < 5 && table.records.size > 0; i++)
@@ -181,7 +181,7 @@ function changeTests({ floors }: KindSubject, fixture: Fixture): void {
 
 function eligibleTests({ floors }: KindSubject, fixture: Fixture): void {
   for (const selectivity of SELECTIVITIES)
-    it(`proposes eligible rows alone, where ${selectivity * 100}% are`, async () => {
+    it(`proposes only eligible rows, if ${selectivity * 100}% are eligible`, async () => {
       const { table, next } = await fixture.open(ROWS);
       const eligible = new Set([...table.records.keys()].filter(() => fixture.random.next() < selectivity));
       const among = [...table.records].filter(([id]) => eligible.has(id));
@@ -190,20 +190,20 @@ function eligibleTests({ floors }: KindSubject, fixture: Fixture): void {
       for (const query of take(QUERIES, next)) {
         const found = await table.search(query, K, slots);
         const exact = nearest(among, query, K);
-        // Short of k it may be: whoever asked then scans the eligible rows.
+        // Fewer than k are allowed: the caller then scans the eligible rows.
         right += found.length < exact.length ? 1 : recallOf(found, exact);
       }
       expect(right / QUERIES).to.be.at.least(floors.eligible);
     });
 
-  it('proposes nothing where nothing is eligible', async () => {
+  it('proposes nothing if no row is eligible', async () => {
     const { table, next } = await fixture.open(ROWS);
     expect(await table.search(next(), K, table.slotsOf(new Set()))).to.deep.equal([]);
   });
 }
 
 function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
-  it('proposes the same from a payload that it wrote itself', async () => {
+  it('proposes the same rows from a payload that it has written', async () => {
     const { table, next } = await fixture.open(ROWS);
     for (const id of [...table.records.keys()].filter(() => fixture.random.next() < 0.1)) table.delete(id);
     table.insert(take(200, next));
@@ -217,14 +217,14 @@ function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(same / QUERIES).to.be.at.least(floors.samePersisted);
   });
 
-  it('builds the same bytes from the same rows', async () => {
+  it('builds equal bytes from equal rows', async () => {
     const { table } = await fixture.open(ROWS);
     const [one, other] = [await table.build(), await table.build()];
     expect(readFileSync(one.path).equals(readFileSync(other.path))).to.equal(true);
     expect(other.leftOut).to.deep.equal(one.leftOut);
   });
 
-  it('refuses a payload that does not hold together, in one line', async () => {
+  it('refuses an inconsistent payload, with one line', async () => {
     const { table, next } = await fixture.open(ROWS);
     const damage: readonly ((path: string) => void)[] = [
       (path) => truncateSync(path, 0),
@@ -246,7 +246,7 @@ function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.recall(take(QUERIES, next), K)).to.be.at.least(floors.clustered);
   });
 
-  it('gives all its vector memory back', async () => {
+  it('releases all its vector memory', async () => {
     const { table, next } = await fixture.open(1);
     for (let round = 0; round < 3; round++) {
       await table.close();
@@ -262,7 +262,7 @@ function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
     }
   });
 
-  it('stops building as soon as nobody wants it any more', async () => {
+  it('stops a build once it is cancelled', async () => {
     const { table } = await fixture.open(ROWS);
     const progress = new BuildProgress();
     progress.cancel();

@@ -4,24 +4,24 @@ import type { IndexKind, IndexParameters } from '../../../shared/model/indexSpec
 export interface Floors {
   readonly clustered: number;
   readonly uniform: number;
-  /** After rounds of removals and absorptions, or built on a base, without being trained anew. */
+  /** After rounds of removals and absorptions, or built on a base, without new training. */
   readonly changed: number;
-  /** Share of the absorbed rows that a search for exactly that row finds first. */
+  /** Share of the absorbed rows that are the first hit of a search for exactly that row. */
   readonly itself: number;
-  /** Where a search is given eligible rows, and found as many as it was asked for. */
+  /** Among eligible rows, for searches that found as many as requested. */
   readonly eligible: number;
-  /** Share of the searches that answer the same from a payload written by an open index. */
+  /** Share of the searches with equal answers from a payload written by an open index. */
   readonly samePersisted: number;
   dimension(dimension: number): number;
 }
 
-/** A collection of so many records is searched through its index: a smaller one exactly, since that is cheaper. */
+/** A collection of this many records is searched through its index; an exact search of a smaller one is cheaper. */
 export const INDEXED_SEARCH_ROWS = 10_000;
-/** Above the rows under which a generation has no index. */
+/** More than the rows below which a generation has no index. */
 export const ROWS_LEAST_INDEXED = 1_100;
 export const INDEXED_SEARCH_DIMENSION = 128;
 
-/** Narrow searches, so that so few rows suffice. */
+/** Narrow searches, for which these few rows suffice. */
 export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
   hnsw: { m: 8, efConstruction: 80, efSearch: 40 },
   ivf: { nProbe: 8 },
@@ -29,7 +29,7 @@ export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
   brute: {},
 };
 
-/** An index as the suite runs it. */
+/** An index under test. */
 export interface IndexSubject {
   readonly kind: IndexKind | 'brute';
   readonly floors: Floors;

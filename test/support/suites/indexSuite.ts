@@ -1,15 +1,15 @@
-/** What every kind of index promises. One call of `indexSuite` gives a kind all of these tests. */
+/** Promises of every kind of index: one call of `indexSuite` runs all of these tests over a kind. */
 
 import { collectionTests, Rigs } from './indexCollection.js';
 import { generationTests } from './indexGenerations.js';
 import { kindTests } from './indexKind.js';
 import type { IndexSubject, KindSubject } from './indexSubject.js';
 
-/** Exact search has no index: it is tested as a collection's alone. */
+/** Exact search has no index, so it is tested only as a collection's. */
 export function indexSuite(name: string, subject: IndexSubject): void {
   describe(`index: ${name}`, () => {
     if (isKind(subject)) describe('over rows', () => kindTests(subject));
-    describe('of a collection', () => {
+    describe('in a collection', () => {
       const rigs = new Rigs(subject);
       collectionTests(rigs);
       if (isKind(subject)) generationTests(rigs);

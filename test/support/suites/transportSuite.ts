@@ -1,4 +1,4 @@
-/** What every `Transport` promises. One call of `transportSuite` gives an implementation all of these tests. */
+/** Promises of every `Transport`: one call of `transportSuite` runs all of these tests over an implementation. */
 
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
@@ -8,9 +8,9 @@ import { eventually, expectCode, gate, rejection } from '../expectations.js';
 import { PATIENCE_MS } from '../patience.js';
 
 export interface TransportPair {
-  /** Asks. */
+  /** The requesting end. */
   readonly client: Transport;
-  /** Serves; another process's end where there can be one, else the same object. */
+  /** The serving end: another process's if there can be one, else the same object. */
   readonly server: Transport;
   /** Closes the client's end. */
   closeClient(): Promise<void>;
@@ -23,7 +23,7 @@ const envelope = (deadlineInMs = PATIENCE_MS): Envelope => ({
 });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (body: Uint8Array): string => new TextDecoder().decode(body);
-/** More than a message within one machine takes, even a busy one. */
+/** Longer than a message takes within one machine, even a busy one. */
 const ON_ITS_WAY_MS = 1_000;
 const echo = async (message: Message): Promise<Uint8Array> => message.body;
 
@@ -49,7 +49,7 @@ export function transportSuite(name: string, factory: () => Promise<TransportPai
 }
 
 function answerTests(fixture: Fixture): void {
-  it('hands over subject, body, request id and deadline, and brings the answer back', async () => {
+  it('delivers subject, body, request id and deadline, and returns the answer', async () => {
     const { client, server } = fixture();
     const messages: Message[] = [];
     await server.serve('vouch.test.a', async (message) => {
@@ -62,7 +62,7 @@ function answerTests(fixture: Fixture): void {
     const { body, deadlineMs, shiftMs, ...rest } = messages[0]!;
     expect(text(body)).to.equal('question');
     expect(rest).to.deep.equal({ subject: 'vouch.test.a', requestId: sent.requestId });
-    // One clock for both: what a first message takes on its way is all that the clocks can seem to differ.
+    // Both ends have one clock, so the first message's delay is the largest apparent difference of clocks.
     expect(deadlineMs - shiftMs).to.equal(sent.deadlineMs);
     expect(shiftMs).to.be.within(0, ON_ITS_WAY_MS);
   });
@@ -75,13 +75,13 @@ function answerTests(fixture: Fixture): void {
     expect(text(answer)).to.equal(visible);
   });
 
-  it('carries an empty body both ways', async () => {
+  it('carries an empty body in both directions', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', echo);
     expect(await client.request('vouch.test.a', new Uint8Array(0), envelope())).to.have.length(0);
   });
 
-  it('keeps many requests under way apart, whatever order they are answered in', async () => {
+  it('matches answers to concurrent requests in any order', async () => {
     const { client, server } = fixture();
     const waiting: (() => void)[] = [];
     await server.serve('vouch.test.a', async ({ body }) => {
@@ -95,12 +95,12 @@ function answerTests(fixture: Fixture): void {
     const answers = Promise.all(
       Array.from({ length: count }, (_, i) => client.request('vouch.test.a', bytes(`${i}`), envelope())),
     );
-    await eventually('all are with the handler at once', () => waiting.length === count);
+    await eventually('the handler has all of them at once', () => waiting.length === count);
     for (const answer of waiting.reverse()) answer();
     expect((await answers).map(text)).to.deep.equal(Array.from({ length: count }, (_, i) => `re: ${i}`));
   });
 
-  it('delivers what one client sends on one subject in the order sent', async () => {
+  it("delivers one client's messages on a subject in the order sent", async () => {
     const { client, server } = fixture();
     const seen: string[] = [];
     await server.serve('vouch.test.a', async ({ body }) => {
@@ -125,7 +125,7 @@ function answerTests(fixture: Fixture): void {
     expect(called).to.equal(true);
   });
 
-  it('lets a handler ask another subject before it answers', async () => {
+  it('lets a handler send a request before it answers', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.inner', async ({ body }) => bytes(`<${text(body)}>`));
     await server.serve('vouch.test.outer', (message) => server.request('vouch.test.inner', message.body, message));
@@ -134,14 +134,14 @@ function answerTests(fixture: Fixture): void {
 }
 
 function subjectTests(fixture: Fixture): void {
-  it('says at once that nobody serves a subject', async () => {
+  it('reports at once that a subject has no server', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', echo);
     for (const subject of ['vouch.test.b', 'vouch.test', 'vouch.test.a.b'])
       expect(await rejection(client.request(subject, bytes('x'), envelope(600_000)))).to.be.instanceOf(NobodyServes);
   });
 
-  it('lets * stand for exactly one token', async () => {
+  it('matches exactly one token by *', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.*.read', async ({ subject }) => bytes(subject));
     for (const subject of ['vouch.test.1.read', 'vouch.test.22.read'])
@@ -150,7 +150,7 @@ function subjectTests(fixture: Fixture): void {
       expect(await rejection(client.request(subject, bytes(''), envelope()))).to.be.instanceOf(NobodyServes);
   });
 
-  it('gives a message to one of several servers of a subject', async () => {
+  it('delivers a message to one of several servers of a subject', async () => {
     const { client, server } = fixture();
     let served = 0;
     for (let i = 0; i < 3; i++)
@@ -162,7 +162,7 @@ function subjectTests(fixture: Fixture): void {
     expect(served).to.equal(30);
   });
 
-  it('goes on with the servers that are left', async () => {
+  it('uses the remaining servers after one has stopped', async () => {
     const { client, server } = fixture();
     const first = await server.serve('vouch.test.a', async () => bytes('first'));
     const second = await server.serve('vouch.test.a', async () => bytes('second'));
@@ -179,17 +179,17 @@ function subjectTests(fixture: Fixture): void {
 function deadlineTests(fixture: Fixture): void {
   it('answers unavailable when the deadline passes first', async () => {
     const { client, server } = fixture();
-    const held = gate();
+    const gated = gate();
     await server.serve('vouch.test.a', async ({ body }) => {
-      await held.opened;
+      await gated.opened;
       return body;
     });
     const error = await expectCode(client.request('vouch.test.a', bytes('x'), envelope(100)), 'unavailable');
     expect(error).not.to.be.instanceOf(NobodyServes);
-    held.open();
+    gated.open();
   });
 
-  it('does not send what is already past its deadline', async () => {
+  it('does not send a request after its deadline', async () => {
     const { client, server } = fixture();
     const seen: string[] = [];
     await server.serve('vouch.test.a', async ({ body }) => {
@@ -201,7 +201,7 @@ function deadlineTests(fixture: Fixture): void {
     expect(seen).to.deep.equal(['in time']);
   });
 
-  it('does not hand over what arrives past its deadline', async () => {
+  it('does not deliver a request that arrives after its deadline', async () => {
     const { client, server } = fixture();
     const seen: string[] = [];
     await server.serve('vouch.test.a', async ({ body }) => {
@@ -211,7 +211,7 @@ function deadlineTests(fixture: Fixture): void {
     await client.request('vouch.test.a', bytes('first'), envelope());
     const late = envelope(ON_ITS_WAY_MS);
     const refused = expectCode(client.request('vouch.test.a', bytes('late'), late), 'unavailable');
-    // Both ends are in this process: while it is busy nothing is delivered.
+    // Both ends are in this process: nothing is delivered while it is busy.
     while (systemClock.nowMs() <= late.deadlineMs + ON_ITS_WAY_MS);
     await refused;
     await client.request('vouch.test.a', bytes('in time'), envelope());
@@ -220,7 +220,7 @@ function deadlineTests(fixture: Fixture): void {
 }
 
 function failureTests(fixture: Fixture): void {
-  it('answers unavailable where the handler throws, and serves on', async () => {
+  it('answers unavailable if the handler rejects, and continues to serve', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', async ({ body }) => {
       if (text(body) === 'bad') throw new Error('a secret of the server');
@@ -232,7 +232,7 @@ function failureTests(fixture: Fixture): void {
     expect(text(await client.request('vouch.test.a', bytes('good'), envelope()))).to.equal('good');
   });
 
-  it('answers unavailable where the handler throws before it returns a promise', async () => {
+  it('answers unavailable if the handler throws before it returns a promise', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', () => {
       throw new Error('at once');
@@ -242,7 +242,7 @@ function failureTests(fixture: Fixture): void {
 }
 
 function sizeTests(fixture: Fixture): void {
-  it('carries bodies of maxPayloadBytes both ways', async () => {
+  it('carries bodies of maxPayloadBytes in both directions', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', echo);
     const body = new Uint8Array(client.maxPayloadBytes);
@@ -251,7 +251,7 @@ function sizeTests(fixture: Fixture): void {
     expect(Buffer.compare(answer, body)).to.equal(0);
   });
 
-  it('refuses a larger body before it is sent', async () => {
+  it('refuses a larger body before sending it', async () => {
     const { client, server } = fixture();
     let called = false;
     await server.serve('vouch.test.a', async () => {
@@ -263,7 +263,7 @@ function sizeTests(fixture: Fixture): void {
     expect(called).to.equal(false);
   });
 
-  it('answers unavailable where the answer is too large to send', async () => {
+  it('answers unavailable if the answer is too large to send', async () => {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', async () => new Uint8Array(server.maxPayloadBytes + 1));
     await expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
@@ -271,51 +271,51 @@ function sizeTests(fixture: Fixture): void {
 }
 
 function publishTests(fixture: Fixture): void {
-  it('reaches everyone who listens, in order, and not who has stopped', async () => {
+  it('delivers to every listener in order, but not after its stop', async () => {
     const { client, server } = fixture();
-    const heard: string[][] = [[], [], []];
+    const received: string[][] = [[], [], []];
     const listen = (at: number, subject: string) =>
-      server.listen(subject, (published, body) => heard[at]!.push(`${published} ${text(body)}`));
+      server.listen(subject, (published, body) => received[at]!.push(`${published} ${text(body)}`));
     const [, , third] = await Promise.all([
       listen(0, 'vouch.test.a'),
       listen(1, 'vouch.test.*'),
       listen(2, 'vouch.test.a'),
     ]);
     for (let i = 0; i < 50; i++) client.publish('vouch.test.a', bytes(String(i)));
-    await eventually('all of it is heard', () => heard.every(({ length }) => length === 50));
+    await eventually('every listener has received all', () => received.every(({ length }) => length === 50));
     const all = Array.from({ length: 50 }, (_, i) => `vouch.test.a ${i}`);
-    expect(heard).to.deep.equal([all, all, all]);
+    expect(received).to.deep.equal([all, all, all]);
     await third!.stop();
     client.publish('vouch.test.a', bytes('last'));
-    await eventually('the others hear it', () => heard[0]!.length === 51 && heard[1]!.length === 51);
-    expect(heard[2]).to.have.length(50);
+    await eventually('the other listeners receive it', () => received[0]!.length === 51 && received[1]!.length === 51);
+    expect(received[2]).to.have.length(50);
   });
 
-  it('goes nowhere where nobody listens, and never throws: not for its size, not once closed', async () => {
+  it('discards a message without a listener, and never throws: neither for its size nor once closed', async () => {
     const { client, server, closeClient } = fixture();
-    let heard = 0;
+    let received = 0;
     await server.listen('vouch.test.a', () => {
-      heard++;
+      received++;
       throw new Error('a listener fails');
     });
     client.publish('vouch.test.b', bytes('x'));
     client.publish('vouch.test.a', new Uint8Array(client.maxPayloadBytes + 1));
     client.publish('vouch.test.a', bytes('1'));
     client.publish('vouch.test.a', bytes('2'));
-    await eventually('what follows a failure is heard', () => heard === 2);
+    await eventually('the message after a failure arrives', () => received === 2);
     await closeClient();
     client.publish('vouch.test.a', bytes('3'));
   });
 }
 
 function endTests(fixture: Fixture): void {
-  it('finishes what is under way when it stops, and takes nothing new', async () => {
+  it('finishes running requests when it stops, and accepts no new ones', async () => {
     const { client, server } = fixture();
-    const held = gate();
+    const gated = gate();
     let started = 0;
     const serving = await server.serve('vouch.test.a', async ({ body }) => {
       started++;
-      await held.opened;
+      await gated.opened;
       return body;
     });
     const answer = client.request('vouch.test.a', bytes('under way'), envelope());
@@ -329,7 +329,7 @@ function endTests(fixture: Fixture): void {
       return error instanceof NobodyServes;
     });
     expect(stopped).to.equal(false);
-    held.open();
+    gated.open();
     expect(text(await answer)).to.equal('under way');
     await stopping;
     await serving.stop();
@@ -338,20 +338,20 @@ function endTests(fixture: Fixture): void {
     expect(started).to.equal(taken);
   });
 
-  it('answers unavailable to a request that a close meets half-way', async () => {
+  it('answers unavailable to a request that a close interrupts', async () => {
     const { client, server, closeClient } = fixture();
-    const held = gate();
+    const gated = gate();
     let started = false;
     await server.serve('vouch.test.a', async ({ body }) => {
       started = true;
-      await held.opened;
+      await gated.opened;
       return body;
     });
     const refused = expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
     await eventually('the handler has it', () => started);
     const closing = closeClient();
     await refused;
-    held.open();
+    gated.open();
     await closing;
   });
 

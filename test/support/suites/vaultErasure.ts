@@ -1,16 +1,16 @@
-/** That what was replaced in a vault is gone from its storage, whatever happened on the way. */
+/** A replaced entry leaves the vault's storage, whatever happens on the way. */
 import { expect } from 'chai';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import { eventually } from '../expectations.js';
 import { active, type Fixture, freshSecret, listed, made, shredded } from './vaultStorage.js';
 
 export function erasureTests(fixture: Fixture): void {
-  it('leaves no byte of a wrapped key that was replaced, in any form, after a restart and a crash neither', async () => {
+  it('leaves no byte of a replaced wrapped key, in any form, even after a restart and a crash', async () => {
     const { vault, find, restart, crash } = fixture();
     const [old, kept] = [freshSecret(), freshSecret()];
     const beside = await made(vault, active(kept, 2));
     const stored = await made(vault, active(old, 1));
-    // The storage may write a little later what it has answered.
+    // The storage may write an answered entry a little later.
     await eventually(
       'both are stored',
       async () => (await find({ old })).length > 0 && (await find({ kept })).length > 0,
@@ -29,7 +29,7 @@ export function erasureTests(fixture: Fixture): void {
     expect(await find({ kept })).not.to.deep.equal([]);
   });
 
-  it('holds for a key that was changed many times, and for many keys', async () => {
+  it('erases every earlier version of many keys that changed many times', async () => {
     const { vault, find } = fixture();
     const secrets: Record<string, Uint8Array> = {};
     const newest: Record<string, Uint8Array> = {};
@@ -43,20 +43,20 @@ export function erasureTests(fixture: Fixture): void {
       newest[`key ${key}`] = stored.entry.wrapped!;
     }
     expect(await find(secrets)).to.deep.equal([]);
-    // What comes late to the disk is there by then.
+    // Late writes have reached the disk by then.
     await eventually('the newest are stored', async () => (await find(newest)).length === 30);
     expect(await find(secrets)).to.deep.equal([]);
     expect((await listed(vault)).entries).to.have.length(30);
   });
 
-  it('is finished when the vault is opened again, wherever it was cut short', async () => {
+  it('is completed at the next opening, at whatever step it was cut short', async () => {
     const { cutShort, find } = fixture();
     const steps: string[] = [];
     const outcomes = new Set<string>();
     const prepare = (vault: VaultStore) => made(vault, active(freshSecret(), 5));
     for await (const { step, old, vault } of cutShort(prepare, shredded(5))) {
       steps.push(step);
-      // Before anything is asked of it.
+      // Looks before any call to the vault.
       const left = await find({ old: old.entry.wrapped! });
       const { entry } = (await vault.get('p', old.keyId))!;
       outcomes.add(entry.status);
@@ -66,7 +66,7 @@ export function erasureTests(fixture: Fixture): void {
         expect(left, step).to.deep.equal([]);
       }
       expect(new Set(left.map(({ file }) => file)).size, step).to.be.lessThan(2);
-      // What is left undone can be done.
+      // An unfinished replacement can be repeated.
       const stored = (await vault.get('p', old.keyId))!;
       expect(await vault.replace(stored, shredded(5)), step).to.be.greaterThan(stored.revision);
       expect(await find({ old: old.entry.wrapped! }), step).to.deep.equal([]);

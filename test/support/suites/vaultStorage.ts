@@ -1,4 +1,4 @@
-/** A vault under test, what may be done to its storage, and the entries that tests put into it. */
+/** A vault under test, operations on its storage, and entries for the tests. */
 import { expect } from 'chai';
 import { systemEntropy } from '../../../shared/clock.js';
 import { toHex } from '../../../shared/hashing/hash.js';
@@ -6,30 +6,30 @@ import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/v
 import type { FoundBytes } from '../findBytes.js';
 
 export interface VaultStorage {
-  /** A fresh, empty vault. */
+  /** A new, empty vault. */
   readonly vault: VaultStore;
-  /** The same vault as another process sees it. */
+  /** The vault from another process. */
   peer(): Promise<VaultStore>;
-  /** Closes every one and opens it again. */
+  /** Closes every process's vault and opens it again. */
   restart(): Promise<VaultStore>;
-  /** Ends whatever writes to the storage, starts it again, and opens the vault. */
+  /** Kills the process that writes to the storage, restarts it, and opens the vault. */
   crash(): Promise<VaultStore>;
-  /** Looks for secrets in every byte of the storage. */
+  /** Searches every byte of the storage for secrets. */
   find(secrets: Readonly<Record<string, Uint8Array>>): Promise<readonly FoundBytes[]>;
-  /** What is stored for the key. */
+  /** Stored bytes of the key. */
   read(project: string, keyId: string): Promise<Buffer>;
-  /** Puts other bytes in its place, as no call of the vault does. */
+  /** Replaces the stored bytes, as no call of the vault does. */
   plant(project: string, keyId: string, bytes: Uint8Array): Promise<void>;
   /**
-   * Replaces the entry again and again, each time cut short at a later step, until nothing is cut short any more. After each
-   * the vault is opened anew. `prepare` makes the entry that is replaced.
+   * Replaces the entry again and again, each time cut short at a later step, until it completes. After each attempt the
+   * vault is reopened. `prepare` makes the entry that is replaced.
    */
   cutShort(prepare: (vault: VaultStore) => Promise<StoredVaultEntry>, entry: VaultEntry): AsyncIterable<CutShort>;
   dispose(): Promise<void>;
 }
 
 export interface CutShort {
-  /** Names the step, for a failure. */
+  /** Name of the step, for failures. */
   readonly step: string;
   readonly old: StoredVaultEntry;
   readonly vault: VaultStore;
@@ -52,7 +52,7 @@ export const shredded = (...pendingIds: number[]): VaultEntry => ({
   pendingIds,
 });
 
-/** Makes the entry and gives it as `get` does. */
+/** Makes the entry and returns it as `get` does. */
 export async function made(vault: VaultStore, entry: VaultEntry, keyId = freshKeyId()): Promise<StoredVaultEntry> {
   const revision = await vault.create('p', keyId, entry);
   expect(revision).to.be.greaterThan(0);

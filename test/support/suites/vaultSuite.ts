@@ -1,4 +1,4 @@
-/** What every `VaultStore` promises. One call of `vaultSuite` gives an implementation all of these tests. */
+/** Promises of every `VaultStore`: one call of `vaultSuite` runs all of these tests over an implementation. */
 import { expect } from 'chai';
 import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
@@ -38,7 +38,7 @@ export function vaultSuite(name: string, factory: () => Promise<VaultStorage>): 
 }
 
 function entryTests(fixture: Fixture): void {
-  it('has nothing to begin with', async () => {
+  it('is empty at first', async () => {
     const { vault } = fixture();
     expect(await vault.get('p', KEY)).to.equal(undefined);
     expect((await listed(vault)).entries).to.deep.equal([]);
@@ -47,7 +47,7 @@ function entryTests(fixture: Fixture): void {
     expect(await vault.get('p', KEY)).to.equal(undefined);
   });
 
-  it('creates a key once, and gives it as it was written', async () => {
+  it('creates a key only once, and returns the entry as written', async () => {
     const { vault } = fixture();
     const entry = active(freshSecret(), 1, 2 ** 53 - 1);
     const revision = await vault.create('p', KEY, entry);
@@ -56,7 +56,7 @@ function entryTests(fixture: Fixture): void {
     expect(await vault.get('p', KEY)).to.deep.equal({ project: 'p', keyId: KEY, entry, revision });
   });
 
-  it('replaces the revision it is given and no other', async () => {
+  it('replaces only the given revision', async () => {
     const { vault } = fixture();
     const first = await made(vault, active(freshSecret(), 1));
     const entry = { ...first.entry, collectionIds: [1, 2] };
@@ -67,7 +67,7 @@ function entryTests(fixture: Fixture): void {
     expect(await vault.get('p', first.keyId)).to.deep.equal({ ...first, entry, revision });
   });
 
-  it('keeps a shredded key, and what is pending of it', async () => {
+  it('keeps a shredded key and its pending collections', async () => {
     const { vault, restart } = fixture();
     const never = await made(vault, shredded());
     const stored = await made(vault, active(freshSecret(), 3, 4));
@@ -79,7 +79,7 @@ function entryTests(fixture: Fixture): void {
     }
   });
 
-  it('keeps the keys of projects apart, whatever they are called', async () => {
+  it('keeps the keys of projects apart, whatever their names', async () => {
     const { vault } = fixture();
     const projects = ['a', 'A', '-', '_', '__proto__', 'con', '.master', 'x'.repeat(64)];
     const secrets = projects.map(freshSecret);
@@ -90,7 +90,7 @@ function entryTests(fixture: Fixture): void {
     expect((await listed(vault)).entries.map(({ project }) => project)).to.have.members(projects);
   });
 
-  it('refuses what is no key id', async () => {
+  it('refuses invalid key ids and projects', async () => {
     const { vault } = fixture();
     for (const keyId of ['', '0', KEY.toUpperCase(), `${KEY}0`, `../${KEY.slice(3)}`, `${KEY.slice(1)}*`]) {
       await expectCode(vault.get('p', keyId), 'validation_error');
@@ -99,7 +99,7 @@ function entryTests(fixture: Fixture): void {
     for (const project of ['', 'x'.repeat(65)]) await expectCode(vault.get(project, KEY), 'validation_error');
   });
 
-  it('holds thousands of keys, and a key thousands of collections', async () => {
+  it('keeps thousands of keys, and a key with thousands of collections', async () => {
     const { vault, restart } = fixture();
     const keys = Array.from({ length: KEYS }, () => ({ keyId: freshKeyId(), entry: active(freshSecret(), 1) }));
     await mapConcurrent(keys, AT_ONCE, ({ keyId, entry }) => vault.create('p', keyId, entry));
@@ -113,7 +113,7 @@ function entryTests(fixture: Fixture): void {
 }
 
 function raceTests(fixture: Fixture): void {
-  it('lets one of many create a key', async () => {
+  it('lets only one of many create a key', async () => {
     const { vault, peer } = fixture();
     const other = await peer();
     const entries = Array.from({ length: 20 }, (_, n) => active(freshSecret(), n));
@@ -123,7 +123,7 @@ function raceTests(fixture: Fixture): void {
     expect((await other.get('p', KEY))!.entry).to.deep.equal(winners[0]);
   });
 
-  it('loses no change of several that change the same key', async () => {
+  it('loses none of several concurrent changes of a key', async () => {
     const { vault, peer } = fixture();
     const vaults = [vault, await peer(), await peer()];
     await made(vault, active(freshSecret()), KEY);
@@ -140,7 +140,7 @@ function raceTests(fixture: Fixture): void {
     expect(entry.collectionIds).to.have.members(vaults.flatMap((_, n) => ids.map((id) => n * 100 + id)));
   });
 
-  it('shows a peer at once what is shredded', async () => {
+  it('shows a shredding to another process at once', async () => {
     const { vault, peer } = fixture();
     const other = await peer();
     const stored = await made(vault, active(freshSecret(), 1));
@@ -152,7 +152,7 @@ function raceTests(fixture: Fixture): void {
 }
 
 function damageTests(fixture: Fixture): void {
-  it('is told for a flip in any byte and for every length cut off, and leaves what is there as it is', async () => {
+  it('is reported for any flipped byte and any cut, and the stored bytes stay as they are', async () => {
     const { vault, read, plant, restart } = fixture();
     const { int } = seededRandom(testSeed());
     const stored = await made(vault, active(freshSecret(), 7, 8));
@@ -175,14 +175,14 @@ function damageTests(fixture: Fixture): void {
     expect((await (await restart()).get('p', stored.keyId))!.entry).to.deep.equal(stored.entry);
   });
 
-  it('can be replaced by an entry without a key, and leaves no byte then', async () => {
+  it('can be replaced by an entry without a key, which leaves no byte of it', async () => {
     const { vault, read, plant, find, restart } = fixture();
     const stored = await made(vault, active(freshSecret(), 7));
     const beside = await made(vault, active(freshSecret(), 9));
     const bent = await read('p', stored.keyId);
     bent[bent.length - 1]! ^= 1;
     await plant('p', stored.keyId, bent);
-    // The storage may write a little later what it has answered.
+    // The storage may write an answered entry a little later.
     await eventually('it is stored', async () => (await find({ bent })).length > 0);
     const revision = await vault.replaceDamaged('p', stored.keyId, shredded(7, 8));
     expect(revision).to.be.greaterThan(stored.revision);
@@ -196,7 +196,7 @@ function damageTests(fixture: Fixture): void {
     expect(await opened.get('p', beside.keyId)).to.deep.equal(beside);
   });
 
-  it('is told where one key’s entry stands in the place of another’s', async () => {
+  it('is reported for an entry that lies in another key’s place', async () => {
     const { vault, read, plant } = fixture();
     const [a, b] = [await made(vault, active(freshSecret(), 1)), await made(vault, active(freshSecret(), 1))];
     await plant('p', a.keyId, await read('p', b.keyId));
@@ -220,14 +220,14 @@ function closedTests(fixture: Fixture): void {
     expect(await (await peer()).get('p', stored.keyId)).to.deep.equal(stored);
   });
 
-  it('has finished what was under way', async () => {
+  it('finishes a running replacement', async () => {
     const { vault, peer } = fixture();
     const stored = await made(vault, active(freshSecret(), 1));
     const replaced = vault.replace(stored, shredded(1)).catch(() => 'refused');
     await vault.close();
     const outcome = await replaced;
     const other = await peer();
-    await eventually('what was answered holds', async () => {
+    await eventually('the answered change is visible', async () => {
       const { entry } = (await other.get('p', stored.keyId))!;
       return outcome === 'refused' || entry.status === 'shredded';
     });

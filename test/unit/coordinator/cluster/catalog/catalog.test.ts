@@ -111,7 +111,7 @@ describe('the catalog', () => {
     const { collection } = await other.create('p', wanted('c'));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
     await other.remove('p', 'c');
-    expect(watch.held).to.equal(1);
+    expect(watch.pending).to.equal(1);
     await expectCode(catalog.reread('p', 'c'), 'collection_not_found');
     expect(idsOf(catalog)).to.deep.equal([]);
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
@@ -122,15 +122,15 @@ describe('the catalog', () => {
     const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));
     await other.remove('p', 'c');
-    expect(watch.held).to.equal(2);
+    expect(watch.pending).to.equal(2);
     const caughtUp = watch.caughtUp.bind(watch);
     watch.caughtUp = async () => {};
     const { collection } = await catalog.create('p', wanted('c', 5));
-    expect(watch.held).to.equal(3);
+    expect(watch.pending).to.equal(3);
     watch.caughtUp = caughtUp;
-    while (watch.held > 0) {
+    while (watch.pending > 0) {
       expect(idsOf(catalog)).to.deep.equal([collection.id]);
-      watch.tell();
+      watch.deliver();
     }
     expect(idsOf(catalog)).to.deep.equal([collection.id]);
   });

@@ -241,12 +241,12 @@ describe('placement', () => {
     reach.hold(BUCKETS.owners);
     other.reach.hold(BUCKETS.catalog);
     other.reach.hold(BUCKETS.owners);
-    one.reach.unheard.add(shardSubject('s1'));
+    one.reach.unreachable.add(shardSubject('s1'));
     const remove = (): Promise<void> => one.backend.remove(PROJECT, 'c', soon(300));
     await expectCode(remove(), 'unavailable');
     expect(await countOf(other.backend, collection)).to.equal(1);
     await expectCode(remove(), 'unavailable');
-    one.reach.unheard.clear();
+    one.reach.unreachable.clear();
     await expectCode(remove(), 'collection_not_found');
     await expectCode(countOf(other.backend, collection), 'collection_not_found');
   });
