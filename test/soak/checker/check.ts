@@ -16,9 +16,9 @@ import { type Violation, type ViolationKind, Violations } from './violations.js'
 import { WriteMatch } from './writes.js';
 
 export interface Verdict {
-  /** The first ones of each kind. */
+  /** The first violations of each kind. */
   readonly violations: readonly Violation[];
-  /** Of all there are. */
+  /** Number of all violations per kind. */
   readonly counts: ReadonlyMap<ViolationKind, number>;
   readonly checked: {
     readonly writes: number;
@@ -26,14 +26,14 @@ export interface Verdict {
     readonly receipts: number;
     readonly events: number;
   };
-  /** Of collections that have an index. */
+  /** Recall of collections with an index. */
   readonly recall: Recall;
 }
 
 export interface CheckOptions {
-  /** An eventual answer may be this much behind. */
+  /** Greatest staleness of an eventual answer. */
   readonly staleMs: number;
-  /** Collections that may have an index → the kind they were made with. */
+  /** Collections that may have an index → the kind they were created with. */
   readonly indexed: ReadonlyMap<string, string>;
 }
 
@@ -76,7 +76,7 @@ const isOfIndex = (call: Call) => call.op === 'configureIndex' || call.op === 'i
 const isAnsweredMulti = (call: Call): call is MultiSearchCall =>
   call.op === 'multiSearch' && call.outcome.kind === 'ok';
 
-/** An answer of a read, or a no that says what is not there. */
+/** Whether the call is an answered read, or was refused because something does not exist. */
 function isQuestion(call: Call): call is Question & Call {
   const { kind } = call.outcome;
   if (isRead(call)) return kind === 'ok' || kind === 'absent' || kind === 'shredded';

@@ -1,4 +1,4 @@
-/** What the graph of a collection was after each event of its log, worked out in the plainest way. */
+/** Model of a collection's graph after each event of its log, in the simplest way. */
 
 import { answerOf } from '../history/asked.js';
 import type { GraphEdge, GraphNode, GraphReadCall } from '../history/graph.js';
@@ -11,10 +11,10 @@ interface Lasting {
 }
 
 export class GraphModel {
-  /** By id − 1. */
+  /** Node `id` is at index `id − 1`. */
   readonly #nodes: (GraphNode & Lasting)[] = [];
   readonly #edges: (GraphEdge & Lasting)[] = [];
-  /** Sequences that changed it, ascending. */
+  /** Sequences at which the graph changed, ascending. */
   readonly #changedAt: number[] = [];
 
   constructor(log: CollectionLog) {
@@ -29,13 +29,13 @@ export class GraphModel {
     return isThere(this.#edges[id - 1], sequence);
   }
 
-  /** The first sequence from `from` to `to` at which the answer was true. */
+  /** First sequence from `from` to `to` at which the answer was true. */
   firstShowing(call: GraphReadCall, from: number, to: number): number | undefined {
-    const told = JSON.stringify(answerOf(call));
-    return this.first(from, to, (sequence) => JSON.stringify(this.#answerAt(call, sequence)) === told);
+    const answer = JSON.stringify(answerOf(call));
+    return this.first(from, to, (sequence) => JSON.stringify(this.#answerAt(call, sequence)) === answer);
   }
 
-  /** The first at which it holds, of something that only a change of the graph can change. */
+  /** First sequence at which `holds` is true, if only changes of the graph can change it. */
   first(from: number, to: number, holds: (sequence: number) => boolean): number | undefined {
     if (from > to) return undefined;
     if (holds(from)) return from;
@@ -54,7 +54,7 @@ export class GraphModel {
     }
   }
 
-  /** By depth, then by id. */
+  /** Sorts by depth, then by id. */
   #subgraphAt(root: number, depth: number, sequence: number): { nodes: GraphNode[]; edges: GraphEdge[] } {
     const reached = new Set([root]);
     let ring = [root];
@@ -101,7 +101,7 @@ export class GraphModel {
     this.#changedAt.push(sequence);
   }
 
-  /** Its edges go with it. */
+  /** Removes a node and its edges. */
   #dropNode(id: number, sequence: number): void {
     this.#drop(this.#nodes[id - 1], sequence);
     for (const edge of this.#edges) if (edge.from === id || edge.to === id) this.#drop(edge, sequence);

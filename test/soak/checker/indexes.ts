@@ -1,4 +1,4 @@
-/** What was told of the index of a collection. That it hides or invents nothing is seen by its searches. */
+/** Checks answers about the index of a collection. Its searches show that it hides or invents nothing. */
 
 import { answerOf } from '../history/asked.js';
 import type { ConfigureIndexCall, IndexCall } from '../history/indexes.js';
@@ -6,7 +6,7 @@ import type { Violations } from './violations.js';
 
 const STATUSES = ['none', 'building', 'active', 'failed'];
 
-/** `first`: the kind that the collection was made with. */
+/** `first`: the kind with which the collection was created. */
 export function checkIndexes(
   collection: string,
   calls: readonly IndexCall[],
@@ -19,14 +19,14 @@ export function checkIndexes(
     const { active, desired, status, error } = answerOf(call);
     const violate = (what: string): void => violations.add('wrong index state', collection, what, call);
     const kinds = ['none', first, ...wishes.filter(({ startMs }) => startMs <= call.endMs).map(({ kind }) => kind)];
-    if (!STATUSES.includes(status)) violate(`there is no status ${status}`);
+    if (!STATUSES.includes(status)) violate(`unknown status ${status}`);
     if (status === 'failed' || error !== null) violate('a build has failed');
-    if (!kinds.includes(active)) violate(`nobody has asked for ${active}`);
-    if (!mayBeDesired(desired, call, wishes, first)) violate(`${desired} is not the last that was asked for`);
+    if (!kinds.includes(active)) violate(`no call has requested ${active}`);
+    if (!mayBeDesired(desired, call, wishes, first)) violate(`${desired} is not the kind requested last`);
   }
 }
 
-/** The kind was asked for before the call ended, and no other was between that and the call. */
+/** Whether the kind was requested before the call ended, and no other kind in between. */
 function mayBeDesired(desired: string, call: IndexCall, wishes: readonly ConfigureIndexCall[], first: string): boolean {
   if (call.op === 'configureIndex') return desired === call.kind;
   const isOver = (wishEndMs: number): boolean =>
@@ -37,7 +37,7 @@ function mayBeDesired(desired: string, call: IndexCall, wishes: readonly Configu
       kind === desired &&
       startMs <= call.endMs &&
       outcome.kind !== 'busy' &&
-      // Of one that was not answered it is not known when it had its effect.
+      // Without an answer, the time of its effect is unknown.
       !(outcome.kind === 'ok' && isOver(endMs)),
   );
 }

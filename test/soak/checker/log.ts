@@ -1,4 +1,4 @@
-/** The log of one collection as the checker looks at it: verified, and read event by event. */
+/** The log of one collection in the checker's form: verified, and read event by event. */
 import { toHex } from '../../../verifier/bytes.js';
 import { ABSENT, stateHash } from '../../../verifier/hashing.js';
 import type { Metadata } from '../history/records.js';
@@ -16,7 +16,7 @@ export interface InsertSecretEvent {
   readonly recordId: number;
   readonly requestId: string | null;
   readonly keyId: string;
-  /** Its tag. */
+  /** Tag of the record. */
   readonly mark: number;
 }
 
@@ -40,24 +40,24 @@ export type LoggedEvent =
   | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata }
   | { readonly type: 'shredKey'; readonly keyId: string };
 
-/** An event and what binds it to all before it. */
+/** An event and the hashes that bind it to all earlier events. */
 export interface Entry {
   readonly event: LoggedEvent;
   readonly chainHead: Uint8Array;
-  /** Of the graph after it. */
+  /** Root of the graph after the event. */
   readonly graphRoot: Uint8Array;
   readonly timeMs: bigint;
 }
 
 export interface CollectionLog {
   readonly collection: string;
-  /** Why the log does not verify; undefined where it does. */
+  /** Reason why the log does not verify; undefined if it does. */
   readonly refusal: string | undefined;
   readonly configHash: Uint8Array;
   readonly genesis: { readonly chainHead: Uint8Array; readonly timeMs: bigint };
-  /** Of sequence 1 and on. */
+  /** Entry `i` has sequence `i + 1`. */
   readonly entries: readonly Entry[];
-  /** State roots by sequence, as a replay gives them; of some sequences. */
+  /** State roots of some sequences, from a replay. */
   readonly stateRoots: ReadonlyMap<number, string>;
   readonly sizeBytes: number;
 }
@@ -67,7 +67,7 @@ export const hasBegun = ({ configHash }: CollectionLog): boolean => configHash !
 
 export const entryAt = (log: CollectionLog, sequence: number): Entry | undefined => log.entries[sequence - 1];
 
-/** The `state_hash` of the log at `sequence` if its state tree has this root; undefined where there is no such event. */
+/** The `state_hash` of the log at `sequence` if its state tree has this root; undefined without such an event. */
 export function stateHashAt(log: CollectionLog, sequence: number, stateRoot: string): string | undefined {
   const at = sequence === 0 ? { ...log.genesis, graphRoot: ABSENT } : entryAt(log, sequence);
   if (at === undefined) return undefined;

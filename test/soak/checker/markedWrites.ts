@@ -1,4 +1,6 @@
-/** Writes that carry a mark of their own into the log: rows, changes of metadata, secrets. One may be sent several times. */
+/**
+ * Writes whose event carries a unique mark: rows, changes of metadata, secrets. One thing may be sent several times.
+ */
 
 import type { BatchCall, InsertCall, Row, UpdateCall } from '../history/records.js';
 import type { InsertSecretCall, Secret } from '../history/secrets.js';
@@ -9,7 +11,7 @@ import { describeEvent, entryAt } from './log.js';
 
 export type MarkedCall = InsertCall | BatchCall | UpdateCall | InsertSecretCall;
 
-/** All calls that sent one thing, and whether an event is that thing. */
+/** All calls that sent one thing, and the test whether an event is that thing. */
 interface Sent {
   readonly attempts: MarkedCall[];
   readonly isIn: (event: LoggedEvent) => boolean;
@@ -45,12 +47,12 @@ export class MarkedWrites {
     }
   }
 
-  /** The calls that may have made the event with this mark. */
+  /** Calls that may have caused the event with this mark. */
   match(mark: number, event: LoggedEvent, sequence: number): Candidates {
     const { attempts = [], isIn } = this.#sent.get(mark) ?? {};
     const earlier = this.#sequenceOf.get(mark);
     if (earlier !== undefined) {
-      this.violate('doubled write', `what event ${earlier} did, event ${sequence} does again`, ...attempts);
+      this.violate('doubled write', `event ${sequence} repeats event ${earlier}`, ...attempts);
       return undefined;
     }
     this.#sequenceOf.set(mark, sequence);
@@ -59,7 +61,7 @@ export class MarkedWrites {
     return attempts;
   }
 
-  /** Once every event is matched. */
+  /** Call it once every event is matched. */
   check(): void {
     for (const { attempts } of this.#sent.values()) this.#checkMadeOnce(attempts);
     for (const batch of this.#batches) this.#checkWhole(batch);
@@ -83,7 +85,7 @@ export class MarkedWrites {
         const { id, keyId } = call.outcome.answer;
         const event = this.#checkRecord(call, call.secret.mark, id);
         if (event !== undefined && !('keyId' in event && event.keyId === keyId))
-          this.violate('wrong answer', `it was told key ${keyId}; in the log ${describeEvent(event)}`, call);
+          this.violate('wrong answer', `the answer names key ${keyId}; the log has ${describeEvent(event)}`, call);
         return;
       }
       case 'updateMetadata':
@@ -101,21 +103,21 @@ export class MarkedWrites {
   #eventOf(call: MarkedCall, mark: number): LoggedEvent | undefined {
     const sequence = this.#sequenceOf.get(mark);
     const event = sequence === undefined ? undefined : entryAt(this.log, sequence)?.event;
-    if (event === undefined) this.violate('lost write', `what has mark ${mark} is not in the log`, call);
+    if (event === undefined) this.violate('lost write', `no event has mark ${mark}`, call);
     return event;
   }
 
   #checkRecord(call: MarkedCall, mark: number, id: number | undefined): LoggedEvent | undefined {
     const event = this.#eventOf(call, mark);
     if (event !== undefined && 'recordId' in event && event.recordId !== id)
-      this.violate('wrong sequence', `what has mark ${mark} is record ${event.recordId}, and was told ${id}`, call);
+      this.violate('wrong sequence', `mark ${mark} is record ${event.recordId}; the answer names record ${id}`, call);
     return event;
   }
 
-  #checkSequence(call: MarkedCall, mark: number, told: number): void {
+  #checkSequence(call: MarkedCall, mark: number, answered: number): void {
     const sequence = this.#sequenceOf.get(mark);
-    if (sequence !== undefined && told !== sequence)
-      this.violate('wrong sequence', `it is event ${sequence}, and was told ${told}`, call);
+    if (sequence !== undefined && answered !== sequence)
+      this.violate('wrong sequence', `it is event ${sequence}; the answer names event ${answered}`, call);
   }
 
   #checkMadeOnce(attempts: readonly MarkedCall[]): void {
@@ -123,12 +125,15 @@ export class MarkedWrites {
     const isRepeat = ({ outcome }: InsertCall): boolean => outcome.kind === 'ok' && outcome.answer.deduplicated;
     const makers = inserts.filter((call) => !isRepeat(call));
     if (makers.length > 1)
-      this.violate('doubled write', `one row was made ${makers.length} times by what was told`, ...makers);
+      this.violate('doubled write', `by the answers, one row was inserted ${makers.length} times`, ...makers);
     if (attempts.length === 1 && inserts.some(isRepeat))
-      this.violate('wrong answer', 'it is told to be a repeat, and was sent once', ...inserts);
+      this.violate('wrong answer', 'the answer calls it a repeat, but it was sent once', ...inserts);
   }
 
-  /** All that no other call has sent stands in one piece, or nowhere; the others in their places, or where they were before. */
+  /**
+   * Rows that only this batch has sent are in the log contiguously, or not at all. Other rows are at their place in the
+   * batch, or at an earlier one.
+   */
   #checkWhole(batch: BatchCall): void {
     const marks = marksOf(batch);
     const isSentOnlyHere = ({ metadata }: Row): boolean =>

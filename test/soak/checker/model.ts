@@ -1,6 +1,6 @@
 /**
- * What a collection was after each event of its log, worked out in the plainest way. A question to it is: was this answer
- * true at some sequence from `from` to `to`, and which is the first? Nothing of the engine is used.
+ * Model of a collection after each event of its log, in the simplest way and without engine code. It answers questions
+ * of one form: at which first sequence from `from` to `to` was this answer true?
  */
 
 import type { AnswerOf } from '../history/asked.js';
@@ -11,23 +11,23 @@ import type { CollectionLog } from './log.js';
 import { type ModelRecord, matching, recordsOf } from './modelRecord.js';
 import { firstOf, NEVER, Span } from './span.js';
 
-/** The records that may be alive are gone through anew after so many events. */
+/** The list of living records is rebuilt after this many events. */
 const SIFT_EVERY = 128;
 
-/** How a search was asked, and which of its hits were told. */
+/** Parameters of a search, and its hits. */
 export interface Finding {
   readonly query: readonly number[];
   readonly color: number | null;
   readonly ids: readonly number[];
   readonly scores: readonly number[];
-  /** Behind it a record may be missing; null: none may. */
+  /** Records behind it may be missing; null: none may. */
   readonly cut: Hit | null;
 }
 
 interface Looking {
-  /** `from` may go back from call to call, which costs a look at every record. */
+  /** Allows `from` to decrease between calls, at the cost of a look at every record. */
   readonly anywhere?: boolean;
-  /** Before the cut a record may be missing too. */
+  /** Allows missing records before the cut too. */
   readonly isApproximate?: boolean;
 }
 
@@ -42,14 +42,14 @@ export class Model {
     this.#living = this.#records.filter((record) => record?.vector !== undefined);
   }
 
-  /** The first sequence at which the record was not alive, not shown (tombstoned), or not there at all. */
+  /** First sequence at which the record was not alive, not visible (tombstoned), or gone. */
   firstAbsent(id: number, from: number, to: number, what: 'diedAt' | 'removedAt' | 'goneAt'): number | undefined {
     const record = this.#records[id - 1];
     if (record === undefined || from < record.bornAt) return from;
     return firstOf(from, to, [record[what], NEVER]);
   }
 
-  /** Of a record with a vector it is no secret that it has none. */
+  /** A record with a vector never has a secret. */
   firstWithoutSecret(id: number, from: number, to: number): number | undefined {
     return this.#records[id - 1]?.vector === undefined ? this.firstAbsent(id, from, to, 'removedAt') : from;
   }
@@ -83,7 +83,7 @@ export class Model {
     return firstOf(from, to, [record.bornAt, Math.min(record.removedAt, record.lostAt)]);
   }
 
-  /** The first at which the record is there and may be lost: its key is destroyed before the log says so. */
+  /** First sequence at which the record exists and may be lost: its key is destroyed before the log says so. */
   firstLost(id: number, from: number, to: number): number | undefined {
     const record = this.#records[id - 1];
     if (record?.secret === undefined) return undefined;
@@ -102,13 +102,13 @@ export class Model {
       last = { id, score };
       span.keepOnly(matching(record, color));
     }
-    // An index may miss some, and never so that there are fewer hits than there could be.
+    // An index may miss records, but never return fewer hits than there are matches.
     if (cut === null || !looking.isApproximate)
       this.#leaveOutBetter(span, finding, from, to, looking.anywhere ?? false);
     return span.first();
   }
 
-  /** The ids that an exact search finds at `sequence`, and when each was born. */
+  /** Ids of an exact search at `sequence`, and the birth of each record. */
   nearest(
     query: readonly number[],
     k: number,
@@ -124,7 +124,7 @@ export class Model {
     return hits.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, k);
   }
 
-  /** The sequences at which there was a record that should have been among the hits, and is not. */
+  /** Excludes sequences at which a record should have been among the hits, and is not. */
   #leaveOutBetter(span: Span, { query, color, ids, cut }: Finding, from: number, to: number, anywhere: boolean): void {
     const hits = new Set(ids);
     for (const record of anywhere ? this.#records : this.#alive(from)) {

@@ -1,26 +1,26 @@
-/** What became of each record of a log, and when, worked out in the plainest way. */
+/** Life of each record of a log, in the simplest way. */
 import type { CollectionLog, LoggedEvent } from './log.js';
 import { type Interval, NEVER } from './span.js';
 
-/** Each happens at a sequence; what never happens is infinite. */
+/** Each time is a sequence; infinite if it never comes. */
 export interface ModelRecord {
   readonly id: number;
   /** Undefined: encrypted. */
   readonly vector: readonly number[] | undefined;
   readonly secret: { readonly mark: number; readonly keyId: string } | undefined;
   readonly bornAt: number;
-  /** No more alive: deleted in whatever way, or lost with its key. */
+  /** End of its life: deleted in any way, or lost with its key. */
   diedAt: number;
   /** Tombstoned or deleted. */
   removedAt: number;
-  /** No more there, not even as a tombstone. */
+  /** Gone, even as a tombstone. */
   goneAt: number;
   lostAt: number;
-  /** Oldest first; each holds until the next. */
+  /** Oldest first; each is valid until the next. */
   readonly versions: { readonly from: number; readonly color: number; readonly mark: number }[];
 }
 
-/** By record id − 1. */
+/** Record `id` is at index `id − 1`. */
 export function recordsOf(log: CollectionLog): ModelRecord[] {
   const records: ModelRecord[] = [];
   for (const [i, { event }] of log.entries.entries()) apply(event, i + 1, records);
@@ -61,7 +61,7 @@ function apply(event: LoggedEvent, sequence: number, records: ModelRecord[]): vo
   }
 }
 
-/** When the record was alive and of that colour. */
+/** Intervals in which the record was alive and had that colour. */
 export function* matching({ bornAt, diedAt, versions }: ModelRecord, color: number | null): Generator<Interval> {
   if (color === null) {
     yield [bornAt, diedAt];

@@ -1,29 +1,30 @@
 /**
- * A search of several collections is, for each of them, a search of its own whose hits stop where the common list does.
- * So each part is held against its collection's log; what concerns the list as a whole is looked at here.
+ * Splits a search over several collections into one search per collection, whose hits end where the common list ends.
+ * Each part is checked against its collection's log. This file checks the list as a whole.
  */
 import { answerOf } from '../history/asked.js';
 import type { Hit, MultiHit, MultiSearchCall, PartCall } from '../history/searches.js';
 import type { Violations } from './violations.js';
 
-/** One collection of several may be missing for a while, as any may be that is asked alone. */
+/** A collection may be temporarily unavailable, here as in a search of its own. */
 const MAY_FAIL_WITH = ['unavailable'];
 
 /** `call`: an answered one. */
 export function checkWhole(call: MultiSearchCall, violations: Violations): void {
   const { hits, searched, failures, sequences } = answerOf(call);
   const violate = (what: string): void => violations.add('wrong search result', '*', what, call);
-  const told = [...searched, ...failures.map(({ collection }) => collection)].sort();
-  if (told.join(' ') !== [...call.collections].sort().join(' ')) violate('it tells of other collections');
-  if (hits.length > call.k) violate('it tells more than it was asked for');
+  const named = [...searched, ...failures.map(({ collection }) => collection)].sort();
+  if (named.join(' ') !== [...call.collections].sort().join(' ')) violate('it names other collections');
+  if (hits.length > call.k) violate('it has more than k hits');
   if (hits.some((hit, i) => i > 0 && !isBefore(hits[i - 1]!, hit))) violate('its hits are not in order');
-  if (hits.some(({ collection }) => !searched.includes(collection))) violate('a hit is of what was not searched');
-  if (call.isEventual && searched.some((name) => sequences[name] === undefined)) violate('it tells no sequence');
+  if (hits.some(({ collection }) => !searched.includes(collection)))
+    violate('a hit is from a collection that was not searched');
+  if (call.isEventual && searched.some((name) => sequences[name] === undefined)) violate('it names no sequence');
   for (const { collection, code } of failures)
     if (!MAY_FAIL_WITH.includes(code)) violations.add('unexpected answer', collection, code, call);
 }
 
-/** What each collection that was searched has told. `call`: an answered one. */
+/** Answer of each searched collection. `call`: an answered one. */
 export function partsOf(call: MultiSearchCall): PartCall[] {
   const { collections: _, outcome: __, ...asked } = call;
   const { hits, searched, sequences } = answerOf(call);
@@ -38,7 +39,7 @@ export function partsOf(call: MultiSearchCall): PartCall[] {
   });
 }
 
-/** Of equal scores those of the collection that comes first by name are first. */
+/** Among equal scores, collections are ordered by name. */
 function cutFor(collection: string, last: MultiHit): Hit {
   if (collection === last.collection) return { id: last.id, score: last.score };
   const id = collection < last.collection ? Number.POSITIVE_INFINITY : 0;

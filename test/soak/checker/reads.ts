@@ -1,8 +1,8 @@
 /**
- * Holds every answer about a collection against what the log says it was. A log puts all writes of a collection in one
- * order, so this is exact: a read may show any state from the latest that anybody had been shown when it began (by an
- * answered write or by a read) to the last event whose call had begun when it ended. Of those it must show one; giving
- * each read the earliest it can have shown asks the least of the reads after it.
+ * Checks every answer about a collection against its log. The log orders all writes of a collection, so the check is
+ * exact. Answers to writes and reads show states. A read may show any state from the latest one shown before it began,
+ * to the last event whose call began before it ended. Each read is given the earliest state that fits, which demands
+ * the least of later reads.
  */
 import { answerOf } from '../history/asked.js';
 import type { PartCall, SearchCall } from '../history/searches.js';
@@ -17,9 +17,9 @@ type Search = SearchCall | PartCall;
 type PastSearch = SearchCall & { readonly asOf: number };
 
 export interface ReadCheckOptions {
-  /** An eventual answer may be this much behind. */
+  /** Greatest staleness of an eventual answer. */
   readonly staleMs: number;
-  /** Of a collection that may have an index; undefined: its searches are exact. */
+  /** Recall of a collection that may have an index; undefined: its searches are exact. */
   readonly recall: Recall | undefined;
 }
 
@@ -76,7 +76,7 @@ export class ReadCheck {
       const { sequence } = answerOf(call);
       const floor = shown.floor(call.startMs - staleMs);
       const ceiling = this.#begun.ceiling(call.endMs);
-      if (sequence === undefined) this.#violate('wrong answer', 'it tells no sequence', call);
+      if (sequence === undefined) this.#violate('wrong answer', 'it names no sequence', call);
       else if (sequence > ceiling) this.#violate('read of the future', latest(ceiling), call);
       else if (sequence < floor)
         this.#violate('eventual answer too old', `event ${floor} was known ${staleMs} ms before`, call);
@@ -85,7 +85,7 @@ export class ReadCheck {
     }
   }
 
-  /** It tells nothing of what the collection is by now: only that the log had come so far. */
+  /** A search of the past shows nothing about the present state, except that the log had reached that event. */
   #checkPast(call: PastSearch): void {
     const { asOf } = call;
     const { sequence, stateHash } = answerOf(call);
@@ -94,35 +94,35 @@ export class ReadCheck {
     if (sequence !== asOf) this.#violate('wrong answer', `it is of ${sequence}`, call);
     else if (asOf > ceiling) this.#violate('read of the future', latest(ceiling), call);
     else if (root !== undefined && stateHashAt(this.log, asOf, root) !== stateHash)
-      this.#violate('wrong answer', 'it tells another state hash', call);
+      this.#violate('wrong answer', 'it names another state hash', call);
     else if (!this.#truth.isFoundAt(call, asOf, true))
       this.#violate('wrong search result', this.#notFoundAt(call, asOf), call);
   }
 
   #notFoundAt(call: Search, sequence: number): string {
     const truth = this.#truth.first(call, 0, this.log.entries.length, true);
-    return `not what is found at ${sequence}, ${truth === undefined ? 'nor at any other time' : `but at ${truth}`}`;
+    return `not the hits at ${sequence}, ${truth === undefined ? 'nor at any other time' : `but those at ${truth}`}`;
   }
 
   #count(search: Search, sequence: number): void {
     const { recall } = this.options;
     const { ids } = answerOf(search);
-    // The hits of several collections are cut where all of them together are enough.
+    // Hits over several collections end once they are enough together, so they give no recall per collection.
     if (recall === undefined || search.op !== 'search') return;
     recall.add(ids, this.#truth.model.nearest(search.query, search.k, search.color, sequence), sequence);
   }
 
-  /** Where else the answer would have been true tells what is wrong with it. */
+  /** Searches all sequences at which the answer was true, to explain the violation. */
   #explain(question: Question, floor: number, ceiling: number): void {
     const known = this.moments.calls[floor];
-    const tell = (kind: ViolationKind, what: string): void =>
+    const violate = (kind: ViolationKind, what: string): void =>
       this.violations.add(kind, this.log.collection, what, question, ...(known === undefined ? [] : [known]));
     const before = this.#truth.first(question, 0, floor - 1, true);
     const after = this.#truth.first(question, ceiling + 1, this.log.entries.length, true);
     const may = `it may show ${floor} to ${ceiling}`;
-    if (before !== undefined) tell('stale read', `true at ${before}, while ${may}`);
-    else if (after !== undefined) tell('read of the future', `true at ${after}, while ${may}`);
-    else tell(isSearch(question) ? 'wrong search result' : 'wrong answer', `true at no time; ${may}`);
+    if (before !== undefined) violate('stale read', `true at ${before}, while ${may}`);
+    else if (after !== undefined) violate('read of the future', `true at ${after}, while ${may}`);
+    else violate(isSearch(question) ? 'wrong search result' : 'wrong answer', `true at no time; ${may}`);
   }
 
   #violate(kind: ViolationKind, what: string, call: Search): void {

@@ -1,12 +1,12 @@
 /**
- * Time as the clients saw it against the order of the log. What was answered before another call began comes before it
- * in the log, and no read answers from before what somebody had been shown when it began.
+ * Compares real time, as the clients saw it, with the order of the log. A call that was answered before another began
+ * comes first in the log. No read shows a state from before one that any client had seen when the read began.
  */
 import type { CollectionLog } from './log.js';
 import type { Violations } from './violations.js';
 import type { Moments } from './writes.js';
 
-/** For each event: no later one may have been answered before it began. */
+/** For each event, no later event may have been answered before this one's call began. */
 export function checkOrder({ collection, entries }: CollectionLog, moments: Moments, violations: Violations): void {
   const { beganMs, answeredMs, calls } = moments;
   let earliest = entries.length;
@@ -20,9 +20,9 @@ export function checkOrder({ collection, entries }: CollectionLog, moments: Mome
   }
 }
 
-/** Until when the log can have grown at a moment: the last event before the first whose call had not begun. */
+/** Upper bound of the log at a moment: the last event before the first one whose call had not begun. */
 export class Begun {
-  /** The latest beginning of all events up to each. */
+  /** For each event, the latest start of a call up to it. */
   readonly #latestMs: Float64Array;
 
   constructor({ beganMs }: Moments) {
@@ -30,7 +30,7 @@ export class Begun {
     for (let i = 1; i < beganMs.length; i++) this.#latestMs[i] = Math.max(this.#latestMs[i]!, this.#latestMs[i - 1]!);
   }
 
-  /** The latest state that an answer which came at `atMs` can show. */
+  /** Latest state that an answer at `atMs` can show. */
   ceiling(atMs: number): number {
     let low = 0;
     let high = this.#latestMs.length - 1;
@@ -43,13 +43,13 @@ export class Begun {
   }
 }
 
-/** Somebody knew at `atMs` that the log had come to `sequence`. */
+/** At `atMs`, some client knew that the log had reached `sequence`. */
 export interface Shown {
   readonly atMs: number;
   readonly sequence: number;
 }
 
-/** What had been shown to anybody by a moment. Moments may be asked for in any order. */
+/** States shown to any client by a moment. Moments may be queried in any order. */
 export class ShownBy {
   readonly #atMs: number[] = [];
   readonly #highest: number[] = [];
@@ -63,7 +63,7 @@ export class ShownBy {
     }
   }
 
-  /** The latest state shown before `atMs`. */
+  /** Latest state shown before `atMs`. */
   floor(atMs: number): number {
     let low = 0;
     let high = this.#atMs.length;
@@ -76,9 +76,9 @@ export class ShownBy {
   }
 }
 
-/** The same for moments that never go back, while more and more is shown. */
+/** States shown so far: moments must not decrease, while states are added. */
 export class ShownSoFar {
-  /** A heap, earliest first, of what was shown at or after the last moment asked for. */
+  /** Heap, earliest first, of states shown at or after the last queried moment. */
   readonly #later: Shown[] = [];
   #highest = 0;
 

@@ -1,9 +1,9 @@
-/** How many of the nearest records searches over an index have found, of all that an exact search would have. */
+/** Recall of searches over an index: the share of the exact results that they found. */
 import type { Violations } from './violations.js';
 
-/** Records that were so many events old at most: what an index has to take in after it was built. */
+/** Greatest age, in events, of young records, which an index must take in after its build. */
 const YOUNG_EVENTS = 64;
-/** The bound is loose, and says nothing about a few. */
+/** A loose bound, only for many records. */
 const LEAST_SHARE = 0.8;
 const LEAST_WANTED = 500;
 

@@ -1,6 +1,6 @@
 /**
- * Receipts of answered inserts against the log: each belongs to its event, they follow one another, and a repeat is told
- * the one of the first time.
+ * Checks receipts of answered inserts against the log. Each belongs to its event, and they follow one another. A
+ * repeated insert gets the first receipt.
  */
 import type { InsertCall, ReceiptClaim } from '../history/records.js';
 import { type CollectionLog, stateHashAt } from './log.js';
@@ -23,8 +23,8 @@ export function checkReceipts(log: CollectionLog, calls: readonly InsertCall[], 
     const { mark } = call.row.metadata;
     const earlier = ofRows.get(mark) ?? receipt;
     ofRows.set(mark, earlier);
-    if (JSON.stringify(earlier) !== JSON.stringify(receipt)) violate('the same row was told another receipt');
-    // The verifier's replay knows some of the roots; a neighbour knows the others.
+    if (JSON.stringify(earlier) !== JSON.stringify(receipt)) violate('the row got two different receipts');
+    // The verifier's replay knows some of the roots; neighbouring receipts know the others.
     const known: [at: number, root: string][] = [
       [sequence, newRoot],
       [sequence - 1, oldRoot],

@@ -1,6 +1,6 @@
 /**
- * The life of each key, over all collections and coordinators: once anybody has been told that it is shredded, nobody is
- * shown what was under it, or finds it alive; and nobody is told so before somebody asked for it.
+ * Checks the life of each key over all collections and coordinators. Once any client has learned that a key is
+ * shredded, no client reads data under it, or finds the key alive. No client learns it before a shred was requested.
  */
 
 import type { GetSecretCall, InsertSecretCall } from '../history/secrets.js';
@@ -10,11 +10,11 @@ import type { Violations } from './violations.js';
 
 type SecretCall = KeyCall | GetSecretCall | InsertSecretCall;
 
-/** What was told of one key. */
-interface Told {
-  /** That it is shredded, or to shred it. */
+/** Answers about one key. */
+interface Answers {
+  /** The key is shredded, or has just been. */
   readonly shredded: SecretCall[];
-  /** That it is not. */
+  /** The key is alive. */
   readonly alive: SecretCall[];
   readonly shreds: SecretCall[];
 }
@@ -24,7 +24,7 @@ export function checkSecrets(calls: readonly Call[], logs: readonly CollectionLo
   for (const [keyId, { shredded, alive, shreds }] of keys) {
     const askedMs = Math.min(...shreds.map(({ startMs }) => startMs));
     const sooner = shredded.find(({ endMs }) => endMs < askedMs);
-    if (sooner !== undefined) violations.add('wrong answer', sooner.collection, 'nobody had shredded the key', sooner);
+    if (sooner !== undefined) violations.add('wrong answer', sooner.collection, 'no call had shredded the key', sooner);
     const first = earliest(shredded);
     if (first === undefined) continue;
     for (const call of alive)
@@ -35,7 +35,7 @@ export function checkSecrets(calls: readonly Call[], logs: readonly CollectionLo
   }
 }
 
-/** A shred is answered when every log that has records under the key has it too. */
+/** A shred is answered once every log with records under the key has it. */
 function checkCommitted(
   keyId: string,
   shred: SecretCall,
@@ -50,8 +50,8 @@ function checkCommitted(
 }
 
 function keysIn(calls: readonly Call[], keyOf: (collection: string, id: number) => string | undefined) {
-  const keys = new Map<string, Told>();
-  const of = (keyId: string): Told => {
+  const keys = new Map<string, Answers>();
+  const of = (keyId: string): Answers => {
     const known = keys.get(keyId) ?? { shredded: [], alive: [], shreds: [] };
     keys.set(keyId, known);
     return known;
@@ -60,7 +60,7 @@ function keysIn(calls: readonly Call[], keyOf: (collection: string, id: number) 
     const isShredded = saysShredded(call);
     if (keyId && isShredded !== undefined) of(keyId)[isShredded ? 'shredded' : 'alive'].push(call);
   };
-  /** Of what was sent several times: a repeat is answered as the first one was, whatever became of the key. */
+  /** First call per mark: a repeat is answered like the first, even if the key has been shredded since. */
   const firstSent = new Map<number, InsertSecretCall>();
   for (const call of calls) {
     switch (call.op) {
@@ -86,7 +86,7 @@ function keysIn(calls: readonly Call[], keyOf: (collection: string, id: number) 
   return keys;
 }
 
-/** Undefined: it says nothing about that. */
+/** Undefined: the answer does not say. */
 function saysShredded(call: SecretCall): boolean | undefined {
   const { outcome } = call;
   if (outcome.kind === 'shredded') return true;

@@ -1,9 +1,9 @@
-/** From a sequence on until before another. */
+/** Sequences from `from` until before `before`. */
 export type Interval = readonly [from: number, before: number];
 
 export const NEVER = Number.POSITIVE_INFINITY;
 
-/** The sequences of a range that are still possible. */
+/** Sequences of a range that are still possible. */
 export class Span {
   readonly #out: Uint8Array;
 
@@ -18,7 +18,7 @@ export class Span {
     for (const [from, before] of intervals) if (before > from) this.#out.fill(1, this.#at(from), this.#at(before));
   }
 
-  /** `intervals` in order, without overlap. */
+  /** `intervals`: ordered, without overlap. */
   keepOnly(intervals: Iterable<Interval>): void {
     let end = this.from;
     for (const [from, before] of intervals) {
@@ -38,7 +38,7 @@ export class Span {
   }
 }
 
-/** The first sequence of both. */
+/** First sequence in both the range and the intervals. */
 export function firstOf(from: number, to: number, ...intervals: readonly Interval[]): number | undefined {
   const first = Math.max(from, ...intervals.map(([begin]) => begin));
   return first < Math.min(to + 1, ...intervals.map(([, before]) => before)) ? first : undefined;

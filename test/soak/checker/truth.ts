@@ -1,4 +1,4 @@
-/** Whether an answer about one collection was true, and since when: each kind of question to the model it belongs to. */
+/** Finds whether an answer about one collection was true, and since when. Each kind of question goes to its model. */
 
 import { unreachable } from '../../../shared/errors/errors.js';
 import { toHex } from '../../../verifier/bytes.js';
@@ -10,10 +10,12 @@ import { GraphModel } from './graphModel.js';
 import { type CollectionLog, entryAt, hasBegun, type LoggedEvent, stateHashAt } from './log.js';
 import { type Finding, Model } from './model.js';
 
-/** What tells something of one collection: a read, or a write that was refused because of what is not there. */
+/**
+ * A call whose answer shows something of one collection: a read, or a write refused because something does not exist.
+ */
 export type Question = ReadCall | PartCall | WriteCall;
 
-/** As the contract has it: the checker takes nothing from what it checks. */
+/** Copied from the contract, because the checker must not use what it checks. */
 const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
   insert: 'insert',
   insertEncrypted: 'insert_encrypted',
@@ -30,8 +32,8 @@ const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
 export class Truth {
   readonly model: Model;
   readonly #graph: GraphModel;
-  /** Of a log that has not begun the same is told whenever somebody asks. */
-  #toldOfNothing: string | undefined;
+  /** State hash before the first event: the same for every caller. */
+  #hashOfNothing: string | undefined;
 
   /** `isApproximate`: the collection may have an index. */
   constructor(
@@ -43,7 +45,7 @@ export class Truth {
   }
 
   /**
-   * The first sequence of the range at which the answer is true. `anywhere`: `from` may be before that of the last question
+   * First sequence of the range at which the answer is true. `anywhere`: `from` may be lower than for the last question
    * about a search.
    */
   first(question: Question, from: number, to: number, anywhere = false): number | undefined {
@@ -60,7 +62,7 @@ export class Truth {
     }
   }
 
-  /** Whether a search found what there was at `sequence`. `isExact`: it used no index. */
+  /** Whether the search found the records of `sequence`. `isExact`: it used no index. */
   isFoundAt(search: SearchCall | PartCall, sequence: number, isExact = false): boolean {
     const looking = { anywhere: true, isApproximate: this.isApproximate && !isExact };
     const finding = findingOf(search);
@@ -135,8 +137,8 @@ export class Truth {
   #isState(call: StateCall): boolean {
     const { sequence, stateRoot, stateHash, chainHead } = answerOf(call);
     if (!hasBegun(this.log)) {
-      this.#toldOfNothing ??= stateHash;
-      return sequence === 0 && stateHash === this.#toldOfNothing;
+      this.#hashOfNothing ??= stateHash;
+      return sequence === 0 && stateHash === this.#hashOfNothing;
     }
     const at = sequence === 0 ? this.log.genesis : entryAt(this.log, sequence);
     const replayed = this.log.stateRoots.get(sequence);
@@ -162,7 +164,7 @@ export class Truth {
   }
 }
 
-/** Undefined where it tells more than it was asked for, or not of each hit how near it is. */
+/** Undefined if it has more hits than requested, or lacks scores. */
 function findingOf(search: SearchCall | PartCall): Finding | undefined {
   const { ids, scores } = answerOf(search);
   const { k, query, color } = search;

@@ -1,6 +1,6 @@
 /**
- * Writes whose event tells nothing but what was done: which of several equal calls made it is known of those alone that
- * were told its sequence.
+ * Writes whose event shows only what was done. The cause of one is known only if an answer named its sequence;
+ * otherwise it is any of several equal calls.
  */
 import { unreachable } from '../../../shared/errors/errors.js';
 import type { AddEdgeCall, AddNodeCall, UnlinkCall } from '../history/graph.js';
@@ -15,8 +15,8 @@ export type UnmarkedEvent = Exclude<LoggedEvent, { readonly type: 'insert' | 'in
 
 interface Same {
   readonly calls: UnmarkedCall[];
-  /** Events that none of them was told of. */
-  untold: number;
+  /** Number of events that no answer named. */
+  unnamed: number;
 }
 
 export class UnmarkedWrites {
@@ -31,31 +31,31 @@ export class UnmarkedWrites {
   add(call: UnmarkedCall): void {
     const deed = deedOfCall(call);
     const same = this.#same.get(deed);
-    if (same === undefined) this.#same.set(deed, { calls: [call], untold: 0 });
+    if (same === undefined) this.#same.set(deed, { calls: [call], unnamed: 0 });
     else same.calls.push(call);
   }
 
-  /** It may have made an event here, or none. */
+  /** The shred may have caused an event here, or none. */
   addShred(call: ShredCall): void {
     const calls = this.#shreds.get(call.keyId);
     if (calls === undefined) this.#shreds.set(call.keyId, [call]);
     else calls.push(call);
   }
 
-  /** The calls that may have made the event. */
+  /** Calls that may have caused the event. */
   match(event: UnmarkedEvent, sequence: number): Candidates {
     if (event.type === 'shredKey') return this.#shreds.get(event.keyId) ?? [];
     const same = this.#same.get(deedOfEvent(event));
     if (same === undefined) return [];
     const { calls } = same;
-    const told = calls.filter(({ outcome }) => outcome.kind === 'ok' && outcome.answer.sequence === sequence);
-    if (told.length > 1) this.violate('doubled write', `${told.length} calls were told event ${sequence}`, ...told);
-    if (told.length > 0) return told;
+    const named = calls.filter(({ outcome }) => outcome.kind === 'ok' && outcome.answer.sequence === sequence);
+    if (named.length > 1) this.violate('doubled write', `${named.length} answers name event ${sequence}`, ...named);
+    if (named.length > 0) return named;
     const open = calls.filter(({ outcome }) => outcome.kind === 'unknown');
-    if (same.untold++ < open.length) return open;
+    if (same.unnamed++ < open.length) return open;
     const answered = calls.filter(({ outcome }) => outcome.kind === 'ok');
     if (open.length + answered.length === 0) return calls;
-    const what = `event ${sequence} is ${describeEvent(event)}, once more than it was asked for`;
+    const what = `event ${sequence} is ${describeEvent(event)}, once more than requested`;
     this.violate('doubled write', what, ...open, ...answered);
     return undefined;
   }
@@ -67,11 +67,11 @@ export class UnmarkedWrites {
     if (event !== undefined && isUnmarked(event) && deedOfEvent(event) === deedOfCall(call)) {
       const id = 'nodeId' in answer ? answer.nodeId : 'edgeId' in answer ? answer.edgeId : undefined;
       if (id !== undefined && id !== newIdIn(event))
-        this.violate('wrong sequence', `it was told id ${id}; in the log ${describeEvent(event)}`, call);
+        this.violate('wrong sequence', `the answer names id ${id}; the log has ${describeEvent(event)}`, call);
       return;
     }
-    const told = event === undefined ? 'there is none' : describeEvent(event);
-    this.violate('lost write', `it was told event ${answer.sequence}; in the log ${told}`, call);
+    const logged = event === undefined ? 'no such event' : describeEvent(event);
+    this.violate('lost write', `the answer names event ${answer.sequence}; the log has ${logged}`, call);
   }
 }
 

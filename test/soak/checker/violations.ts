@@ -1,4 +1,4 @@
-/** What a history and a log cannot both be true about. */
+/** Contradictions between a history and a log. */
 
 import type { PartCall } from '../history/searches.js';
 import { type Call, describeCall } from '../history.js';
@@ -9,7 +9,7 @@ export type ViolationKind =
   | 'doubled write'
   | 'torn batch'
   | 'refused write in the log'
-  | 'event nobody wrote'
+  | 'event without a call'
   | 'altered write'
   | 'wrong sequence'
   | 'wrong receipt'
@@ -31,7 +31,7 @@ export interface Violation {
   readonly calls: readonly (Call | PartCall)[];
 }
 
-/** Keeps the first of each kind in full and counts the rest: one cause may show in thousands of calls. */
+/** Keeps the first violations of each kind in full and counts the rest: one cause may show in thousands of calls. */
 export class Violations {
   readonly #kept: Violation[] = [];
   readonly #counts = new Map<ViolationKind, number>();

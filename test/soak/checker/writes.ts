@@ -1,6 +1,6 @@
 /**
- * Finds for every event of a log the calls that may have made it, and holds each against the other: an answered write is
- * there exactly once and as it was answered, an unknown one at most once, a refused one not at all.
+ * Finds for every event of a log the calls that may have caused it, and checks both. An answered write is there exactly
+ * once and as answered, an unknown one at most once, a refused one not at all.
  */
 
 import type { ShredCall } from '../history/secrets.js';
@@ -11,13 +11,13 @@ import { type MarkedCall, MarkedWrites } from './markedWrites.js';
 import { isUnmarked, UnmarkedWrites } from './unmarkedWrites.js';
 import type { Violations } from './violations.js';
 
-/** By sequence; index 0 is the genesis, before everything. */
+/** Times by sequence; index 0 is the genesis, before everything. */
 export interface Moments {
-  /** Not before: the start of the call that made the event. */
+  /** Earliest possible time: the start of the call that caused the event. */
   readonly beganMs: Float64Array;
-  /** When the client had been told of it; infinite where it never was. */
+  /** Time of the answer; infinite without one. */
   readonly answeredMs: Float64Array;
-  /** One of the calls that made it. */
+  /** One of the calls that may have caused it. */
   readonly calls: readonly (Maker | undefined)[];
 }
 
@@ -30,7 +30,7 @@ export class WriteMatch {
   readonly #violate: Violate;
   readonly #moments: { beganMs: Float64Array; answeredMs: Float64Array; calls: (Maker | undefined)[] };
 
-  /** `shreds`: all there were, of whatever key. */
+  /** `shreds`: all shreds, of any key. */
   constructor(
     private readonly log: CollectionLog,
     private readonly calls: readonly WriteCall[],
@@ -67,12 +67,12 @@ export class WriteMatch {
     if (candidates === undefined) return;
     const possible = candidates.filter((call) => !hadNoEffect(call));
     if (possible.length === 0) {
-      const kind = candidates.length === 0 ? 'event nobody wrote' : 'refused write in the log';
+      const kind = candidates.length === 0 ? 'event without a call' : 'refused write in the log';
       this.#violate(kind, `event ${sequence} is ${describeEvent(event)}`, ...candidates);
       return;
     }
     const { beganMs, answeredMs, calls } = this.#moments;
-    // Who was told that this very call made the record began no later; else it may be any of those that were sent.
+    // If an answer says that its call created the record, that call is the cause; otherwise any of the calls may be.
     const maker = possible.find(
       ({ op, outcome }) => op === 'insert' && outcome.kind === 'ok' && !outcome.answer.deduplicated,
     );

@@ -110,7 +110,7 @@ describe('the history checker', () => {
   });
 
   it('reports an event that no client wrote, a refused write in the log, and an altered write', () => {
-    expect(wrong(writesWith({ b: got([0, 1], 1, undefined) }))).to.include({ 'event nobody wrote': 1 });
+    expect(wrong(writesWith({ b: got([0, 1], 1, undefined) }))).to.include({ 'event without a call': 1 });
     const refused: Call = { ...WRITES.a, outcome: { kind: 'refused', why: '400 validation_error' } };
     expect(wrong(writesWith({ a: refused }))).to.include({ 'refused write in the log': 1, 'unexpected answer': 1 });
     const absent: Call = { ...WRITES.update, outcome: ABSENT };

@@ -116,7 +116,7 @@ describe('the history checker, on encrypted records', () => {
   it('reports a shred that no client requested, and one that is not in the log', () => {
     expect(wrong([...WRITES, shred([40, 45]), read([26, 29], 1, SHREDDED)])).to.deep.equal({ 'wrong answer': 1 });
     expect(wrong(withReads(), EVENTS.slice(0, 3))).to.deep.equal({ 'lost write': 1 });
-    expect(wrong(WRITES)).to.deep.equal({ 'event nobody wrote': 1 });
+    expect(wrong(WRITES)).to.deep.equal({ 'event without a call': 1 });
   });
 
   it('reports another plaintext, and a record that is shown after its deletion', () => {
