@@ -1,6 +1,6 @@
 /**
- * What the clients of a soak asked and were told. Times are milliseconds of the one monotonic clock of the process that
- * makes the load: a call may have taken effect at any moment from its start on, and, where it was answered, before its end.
+ * Calls of a soak's clients with their answers. Times are milliseconds of the one monotonic clock of the process that
+ * makes the load. A call may take effect at any moment from its start on; if it was answered, before its end.
  */
 import type { GraphReadCall, GraphWriteCall } from './history/graph.js';
 import type { IndexCall } from './history/indexes.js';
@@ -9,11 +9,13 @@ import type { BatchCall, GetCall, InsertCall, RemoveCall, UpdateCall } from './h
 import type { MultiSearchCall, PartCall, SearchCall } from './history/searches.js';
 import type { GetSecretCall, InsertSecretCall, KeyStatusCall, ShredCall } from './history/secrets.js';
 
-/** Each may have made events in the log of its collection. */
+/** A call that may have caused events in the log of its collection. */
 export type WriteCall = InsertCall | BatchCall | RemoveCall | UpdateCall | InsertSecretCall | GraphWriteCall;
-/** Each tells what one collection is. */
+/** A call whose answer shows the state of one collection. */
 export type ReadCall = GetCall | SearchCall | GetSecretCall | StateCall | TimelineCall | GraphReadCall;
-/** Of a whole project. A shred makes an event in the log of every collection that has records under the key. */
+/**
+ * A call about a key of the project. A shred causes an event in the log of every collection with records under the key.
+ */
 export type KeyCall = ShredCall | KeyStatusCall;
 
 export type Call = WriteCall | ReadCall | MultiSearchCall | KeyCall | IndexCall;
@@ -45,7 +47,7 @@ const READS: Readonly<Record<ReadCall['op'], true>> = {
 export const isWrite = (call: Call): call is WriteCall => call.op in WRITES;
 export const isRead = (call: Call): call is ReadCall => call.op in READS;
 
-/** For people: who asked what, when, and what came of it. */
+/** Describes a call and its outcome in one line. */
 export function describeCall(call: Call | PartCall): string {
   const { op, client, via, startMs, endMs, outcome, collection, ...what } = call;
   const result = outcome.kind === 'ok' ? JSON.stringify(outcome.answer) : JSON.stringify(outcome);

@@ -1,4 +1,4 @@
-/** Every kind of call, as it goes over HTTP and comes back. */
+/** Every kind of call: its HTTP request, and its outcome from the answer. */
 
 import type { Outcome } from '../history/asked.js';
 import type { Call } from '../history.js';
@@ -37,12 +37,12 @@ const WAYS = {
   indexState,
 } as const satisfies Record<Call['op'], unknown>;
 
-/** The type of each is in the table; of one that is looked up it is known that call and way are of one kind. */
+/** The table holds the exact types; this look-up loses the relation between call and way. */
 const wayOf = ({ op }: Wanted): Way<Call, unknown> => WAYS[op] as unknown as Way<Call, unknown>;
 
 export const requestOf = (wanted: Wanted): HttpRequest => wayOf(wanted).request(wanted);
 
-/** 503 leaves open what became of a write; any other status of 500 and more should not be. */
+/** After a 503 the effect of a write is unknown; no other status from 500 on may occur. */
 export function outcomeOf(wanted: Wanted, exchange: Exchange): Outcome<unknown> {
   if (exchange.status === undefined) return { kind: 'unknown', why: exchange.why };
   const { status, body } = exchange;

@@ -1,4 +1,4 @@
-/** What a client asks next, drawn from its seeded numbers. */
+/** Chooses a client's next call, by its seeded numbers. */
 
 import type { IndexKind } from '../history/indexes.js';
 import type { Call } from '../history.js';
@@ -16,10 +16,10 @@ const INDEX_KINDS: readonly IndexKind[] = ['hnsw', 'ivf', 'bq', 'none'];
 const TIMELINE_MAX = 50;
 
 export interface ChoiceOptions {
-  /** Of each collection. */
+  /** Facts that clients know, by collection. */
   readonly known: ReadonlyMap<string, Known>;
   readonly keys: KnownIds<string>;
-  /** Whether the service knows eventual searches. */
+  /** Whether the service has eventual searches. */
   readonly hasEventual: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** One client: asks, waits for the answer, thinks, and asks again. Most of its calls are about one collection. */
+/** One client: calls, waits for the answer, pauses, and calls again. Most of its calls are about one collection. */
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
@@ -11,11 +11,11 @@ import { exchange as exchangeByHttp, type MakeExchange } from './httpCall.js';
 import type { Known } from './known.js';
 import type { Recorder } from './recorder.js';
 
-/** Longer than the service takes to give up. */
+/** Longer than the service's own time-outs. */
 const PATIENCE_MS = 15_000;
 const IMPATIENT_MS = 150;
 const RETRIES_MAX = 6;
-/** One search in so many is asked so often at once: owners that are busy share searches with followers. */
+/** One search in so many is sent many times at once: busy owners share searches with followers. */
 const BURST_ONE_IN = 6;
 const BURST = 10;
 
@@ -24,14 +24,14 @@ export interface ClientOptions extends ChoiceOptions {
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
   readonly key: string;
-  /** Its own first. */
+  /** Its own collection first. */
   readonly collections: readonly string[];
   readonly recorder: Recorder;
   readonly random: SeededRandom;
-  /** Between an answer and the next call, on average. */
+  /** Mean pause between an answer and the next call. */
   readonly thinkMs: number;
   readonly exchange?: MakeExchange;
-  /** Awaited before each call that it begins; undefined: nothing to wait for. */
+  /** Awaited before each call; undefined: never rests. */
   readonly restOver?: (() => Promise<void> | undefined) | undefined;
 }
 
@@ -71,7 +71,7 @@ export class Client {
     }
   }
 
-  /** An insert whose outcome is not known is mostly sent again; everything else, and some of them, are left open. */
+  /** Mostly repeats an insert with an unknown outcome. Some of those, and everything else, stay unknown. */
   async #askUntilSettled(wanted: Wanted): Promise<void> {
     const { random } = this.options;
     const sent = whatIsInserted(wanted);

@@ -1,4 +1,4 @@
-/** Makes the collections of a soak, before anything goes wrong. */
+/** Creates the collections of a soak before any fault. */
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
@@ -22,12 +22,12 @@ export interface CreateOptions {
   readonly via: string;
   readonly key: string;
   readonly draws: Draws;
-  /** Gets the writes. */
+  /** Records the writes. */
   readonly recorder: Recorder;
   readonly exchange?: MakeExchange;
 }
 
-/** One after another, each tried until it is there: a cluster that has just begun may need a while. */
+/** Creates them one after another, each with retries: a new cluster may need a while. */
 export async function createCollections(shapes: readonly CollectionShape[], options: CreateOptions): Promise<LogOf[]> {
   const agent = new Agent({ keepAlive: true });
   const made: LogOf[] = [];
@@ -45,7 +45,7 @@ async function create({ name, dimension }: CollectionShape, options: CreateOptio
   const body = { name, dimension, metric: 'squared_l2' };
   const answer = await insist(
     asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
-    `collection ${name} cannot be made`,
+    `collection ${name} cannot be created`,
     options.exchange,
   );
   return (answer.body as { id: number }).id;
@@ -60,7 +60,7 @@ function configure({ name, index }: CollectionShape, options: CreateOptions, age
   return record({ op: 'configureIndex', collection: name, kind: index }, options, agent);
 }
 
-/** A call that is part of the history, whatever comes of it. */
+/** Makes a call that is part of the history, whatever its outcome. */
 async function record(wanted: Wanted, options: CreateOptions, agent: Agent): Promise<void> {
   const { exchange = exchangeByHttp } = options;
   const startMs = systemClock.monotonicMs();

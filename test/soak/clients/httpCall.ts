@@ -1,19 +1,19 @@
-/** One HTTP exchange of a soak's client: an answer, or why there is none. Never throws. */
+/** One HTTP exchange of a soak's client: an answer, or the reason for its absence. */
 import { type Agent, request } from 'node:http';
 
 export type Exchange =
   | { readonly status: number; readonly body: unknown }
-  /** The connection broke, or the client went away. */
+  /** The connection broke, or the client gave up. */
   | { readonly status: undefined; readonly why: string };
 
 export interface Asking {
   readonly method: string;
-  /** With the base address. */
+  /** Full URL. */
   readonly url: string;
   readonly key: string;
   readonly body?: object | undefined;
   readonly idempotencyKey?: string | null | undefined;
-  /** The client goes away after so long. */
+  /** Milliseconds after which the client gives up. */
   readonly patienceMs: number;
   readonly agent: Agent;
 }

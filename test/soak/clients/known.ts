@@ -1,4 +1,4 @@
-/** What the clients know of one collection. */
+/** Facts that the clients know about one collection. */
 
 import type { Row } from '../history/records.js';
 import type { Secret } from '../history/secrets.js';
@@ -10,15 +10,15 @@ import { KnownIds } from './knownIds.js';
 const REPEATABLE_KEPT = 64;
 
 export class Known {
-  /** With a vector. */
+  /** Records with a vector. */
   readonly records = new KnownIds<number>();
   readonly secrets = new KnownIds<number>();
   readonly nodes = new KnownIds<number>();
   readonly edges = new KnownIds<number>();
-  /** What was answered, and may be sent again. */
+  /** Answered rows, which may be sent again. */
   readonly rows: Row[] = [];
   readonly sentSecrets: Secret[] = [];
-  /** The latest sequence that an answer told. */
+  /** Latest sequence in an answer. */
   sequence = 0;
 
   /** `keys`: of all collections. */
@@ -32,10 +32,10 @@ export class Known {
     if (outcome.kind === 'absent' && 'id' in call) this.#gone(call.op, call.id);
     if (outcome.kind !== 'ok') return;
     this.#learnWhatIsThere(call);
-    if (isWrite(call) && 'sequence' in outcome.answer) this.#told(outcome.answer.sequence);
+    if (isWrite(call) && 'sequence' in outcome.answer) this.#reached(outcome.answer.sequence);
   }
 
-  /** Of a record with a vector, or of one that nobody has been told of. */
+  /** Id of a record with a vector, or one that no answer has named. */
   anyRecord(random: SeededRandom): number {
     return this.records.pick(random, () => 1 + random.int(this.records.size + this.secrets.size + 10));
   }
@@ -45,7 +45,7 @@ export class Known {
     switch (call.op) {
       case 'insert': {
         const { id, deduplicated, receipt } = call.outcome.answer;
-        this.#told(receipt.sequence);
+        this.#reached(receipt.sequence);
         if (!deduplicated) this.#inserted([id], [call.row]);
         return;
       }
@@ -97,7 +97,7 @@ export class Known {
     }
   }
 
-  #told(sequence: number | undefined): void {
+  #reached(sequence: number | undefined): void {
     this.sequence = Math.max(this.sequence, sequence ?? 0);
   }
 }

@@ -1,4 +1,4 @@
-/** Ids of which clients have been told, to choose what to ask about: a guess, that no check relies on. */
+/** Ids from answers, to choose the next calls. They are guesses: no check relies on them. */
 import type { SeededRandom } from '../random.js';
 
 const FORGOTTEN_KEPT = 32;
@@ -6,10 +6,10 @@ const FORGOTTEN_KEPT = 32;
 export class KnownIds<Id extends number | string> {
   readonly #live: Id[] = [];
   readonly #gone: Id[] = [];
-  /** Those of which nobody was told that they are there. */
+  /** Ids that no answer has named as existing. */
   readonly #guesses = new Set<Id>();
 
-  /** Those that should be there. */
+  /** Number of ids that should exist. */
   get size(): number {
     return this.#live.length;
   }
@@ -31,7 +31,7 @@ export class KnownIds<Id extends number | string> {
     if (this.#gone.length > FORGOTTEN_KEPT) this.#gone.shift();
   }
 
-  /** Mostly one that should be there, now and then one that is gone, or another. */
+  /** Mostly an id that should exist, sometimes a deleted one, or another. */
   pick(random: SeededRandom, other: () => Id): Id {
     const chance = random.int(20);
     if (chance === 0 && this.#gone.length > 0) return random.pick(this.#gone);

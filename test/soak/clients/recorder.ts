@@ -1,10 +1,10 @@
-/** Keeps the history of a run, in memory for the checker and in a file for whoever looks into it afterwards. */
+/** Keeps the history of a run, in memory for the checker and in a file for later reading. */
 import type { LogFile } from '../../../scripts/local/supervisor/logFile.js';
 import { type Call, isWrite } from '../history.js';
 
 export class Recorder {
   readonly calls: Call[] = [];
-  /** By collection: the latest start of a write, and of a search, that was answered. */
+  /** Latest start of an answered write and of an answered search, by collection. */
   readonly #answered = { write: new Map<string, number>(), search: new Map<string, number>() };
 
   /** `isServed`: whether the outcome shows that the collection is served. */
@@ -23,7 +23,7 @@ export class Recorder {
     this.#answered[kind].set(call.collection, Math.max(latest, call.startMs));
   }
 
-  /** Those of `collections` of which no write, or no search, that began after `sinceMs` has been answered. */
+  /** Collections without an answered write, or without an answered search, that began after `sinceMs`. */
   silentSince(collections: readonly string[], sinceMs: number): string[] {
     const isServed = (kind: 'write' | 'search', name: string): boolean =>
       (this.#answered[kind].get(name) ?? Number.NEGATIVE_INFINITY) >= sinceMs;

@@ -1,4 +1,4 @@
-/** Whether every index is what was asked for, once nothing changes any more. */
+/** Checks at the end that every index has the requested type. */
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
@@ -7,7 +7,7 @@ import { exchange } from './httpCall.js';
 const PATIENCE_MS = 10_000;
 const AGAIN_MS = 250;
 
-/** Waits for them for as long as `withinMs`; returns those that are not, with what they are instead. */
+/** Waits up to `withinMs`. Returns the remaining indexes with their states. */
 export async function unbuiltIndexes(
   address: string,
   key: string,
@@ -19,10 +19,10 @@ export async function unbuiltIndexes(
   const wrongWith = async (name: string): Promise<string | undefined> => {
     for (;;) {
       const url = `${address}/v1/namespaces/${name}/index`;
-      const { status, ...told } = await exchange({ method: 'GET', url, key, patienceMs: PATIENCE_MS, agent });
-      const state = 'body' in told ? (told.body as { active_type?: string; desired_type?: string }) : {};
+      const { status, ...exchanged } = await exchange({ method: 'GET', url, key, patienceMs: PATIENCE_MS, agent });
+      const state = 'body' in exchanged ? (exchanged.body as { active_type?: string; desired_type?: string }) : {};
       if (status === 200 && state.active_type === state.desired_type) return undefined;
-      if (systemClock.monotonicMs() > giveUpMs) return `the index of ${name}: ${JSON.stringify(told)}`;
+      if (systemClock.monotonicMs() > giveUpMs) return `the index of ${name}: ${JSON.stringify(exchanged)}`;
       await wait(AGAIN_MS);
     }
   };

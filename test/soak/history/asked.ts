@@ -1,9 +1,11 @@
-/** What every call of a history has: who asked whom, when, and what came of it. */
+/** Common part of every call: the client, the coordinator, the time, and the outcome. */
 
 /**
- * absent: what it is about is not there (404), which changes nothing and must be true; shredded: the key is destroyed (410,
- * or 400 of an insert under it), which must be true too; busy: another of its kind is under way (409); refused: any other
- * answer that says no; unknown: no answer, or one that leaves open whether the call had an effect.
+ * - absent: its subject does not exist (404); must be true, and changes nothing
+ * - shredded: the key is destroyed (410, or 400 for an insert under it); must be true, and changes nothing
+ * - busy: another call of its kind is running (409)
+ * - refused: any other refusal
+ * - unknown: no answer, or one that leaves open whether the call had an effect
  */
 export type Outcome<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
@@ -11,14 +13,14 @@ export type Outcome<Answer> =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** The `collection` of a call that is about several of them, or about none. */
+/** The `collection` of a call about several collections, or about none. */
 export const NO_ONE_COLLECTION = '*';
 
 export interface Asked<Op extends string, Answer> {
   readonly op: Op;
   readonly collection: string;
   readonly client: number;
-  /** The coordinator that was asked. */
+  /** Coordinator that was asked. */
   readonly via: string;
   readonly startMs: number;
   readonly endMs: number;

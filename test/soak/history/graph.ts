@@ -33,7 +33,7 @@ export interface GetNodeCall extends Asked<'getNode', GraphNode> {
   readonly id: number;
 }
 
-/** Outgoing ones. */
+/** Outgoing edges of a node. */
 export interface EdgesCall extends Asked<'edges', { readonly edges: readonly GraphEdge[] }> {
   readonly id: number;
 }

@@ -7,7 +7,7 @@ export interface IndexAnswer {
   readonly active: string;
   readonly desired: string;
   readonly status: string;
-  /** Why the last build failed. */
+  /** Reason why the last build failed. */
   readonly error: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Calls about what a collection's log is. */
+/** Calls about a collection's log. */
 import type { Asked } from './asked.js';
 
 export interface StateCall
@@ -7,7 +7,7 @@ export interface StateCall
     { readonly sequence: number; readonly stateHash: string; readonly stateRoot: string; readonly chainHead: string }
   > {}
 
-/** Of each event the id of what it is about; of one about a key, the key's. */
+/** An event with the id of its subject; for an event about a key, the key's id. */
 export interface ShownEvent {
   readonly sequence: number;
   readonly type: string;

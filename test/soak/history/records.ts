@@ -1,28 +1,28 @@
 /** Calls about records with a vector. */
 import type { Asked } from './asked.js';
 
-/** Told apart by `mark`, which no other row and no other change of the run has. */
+/** `mark` is unique among the rows and changes of a run. */
 export interface Metadata {
   readonly color: number;
   readonly mark: number;
 }
 
 export interface Row {
-  /** Whole numbers, so that every distance is exact. */
+  /** Integers, so that every distance is exact. */
   readonly vector: readonly number[];
   readonly metadata: Metadata;
   /** 32 hex digits; null: never sent twice. */
   readonly requestId: string | null;
 }
 
-/** A receipt as it was told, without its proof: that was checked when it came. */
+/** An answered receipt without its proof, which was checked on arrival. */
 export interface ReceiptClaim {
   readonly recordId: number;
   readonly sequence: number;
   readonly oldRoot: string;
   readonly newRoot: string;
   readonly stateHash: string;
-  /** Why the receipt does not hold by itself; empty where it does. */
+  /** Reasons why the receipt is invalid; empty if it is valid. */
   readonly problems: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface InsertCall
 }
 
 export interface BatchCall extends Asked<'insertBatch', { readonly ids: readonly number[] }> {
-  /** Some of them may have been sent before, in another call. */
+  /** Another call may have sent some of them before. */
   readonly rows: readonly Row[];
 }
 

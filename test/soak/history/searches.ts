@@ -4,9 +4,9 @@ import type { Asked } from './asked.js';
 export interface SearchAnswer {
   readonly ids: readonly number[];
   readonly scores: readonly number[];
-  /** Of the state that was searched, where the answer tells it. */
+  /** Sequence of the searched state, if the answer names it. */
   readonly sequence: number | undefined;
-  /** Of that state, where a past one was asked for. */
+  /** Hash of that state, if it is a past one. */
   readonly stateHash?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ interface SearchedFor {
 }
 
 export interface SearchCall extends Asked<'search', SearchAnswer>, SearchedFor {
-  /** Of the state after so many events; null: as it is now. */
+  /** Searches the state after this many events; null: the present one. */
   readonly asOf: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface MultiSearchCall
       'multiSearch',
       {
         readonly hits: readonly MultiHit[];
-        /** Those that answered; the others are in `failures`. */
+        /** Collections that answered; the others are in `failures`. */
         readonly searched: readonly string[];
         readonly sequences: Readonly<Record<string, number>>;
         readonly failures: readonly { readonly collection: string; readonly code: string }[];
@@ -49,8 +49,8 @@ export interface Hit {
   readonly score: number;
 }
 
-/** What one collection had to do with a search of several: no client's call, but worked out from one. */
+/** One collection's share of a search over several: derived from a client's call. */
 export interface PartCall extends Asked<'partOfMultiSearch', SearchAnswer>, SearchedFor {
-  /** Behind it a record may be missing; null: none may. */
+  /** Records behind it may be missing; null: none may. */
   readonly cut: Hit | null;
 }

@@ -1,10 +1,10 @@
 /** Calls about encrypted records and their keys. */
 import type { Asked } from './asked.js';
 
-/** What was to be kept secret: its `mark`, which no other has, is its tag in the log, and its plaintext follows from it. */
+/** A secret. Its unique `mark` is its tag in the log, and determines its plaintext. */
 export interface Secret {
   readonly mark: number;
-  /** 32 hex digits; null: the vault makes one. */
+  /** 32 hex digits; null: the vault creates one. */
   readonly keyId: string | null;
   readonly requestId: string | null;
 }
@@ -19,12 +19,12 @@ export interface GetSecretCall extends Asked<'getEncrypted', { readonly keyId: s
   readonly id: number;
 }
 
-/** About no one collection. */
+/** Concerns no single collection. */
 export interface ShredCall extends Asked<'shred', { readonly keyId: string }> {
   readonly keyId: string;
 }
 
-/** About no one collection. */
+/** Concerns no single collection. */
 export interface KeyStatusCall extends Asked<'keyStatus', { readonly status: string }> {
   readonly keyId: string;
 }

@@ -1,4 +1,4 @@
-/** How one kind of call goes over HTTP, and what its answer is in the history. */
+/** One kind of call: its HTTP request, and its answer in the history. */
 
 import type { AnswerOf } from '../../history/asked.js';
 import type { Call } from '../../history.js';
@@ -12,15 +12,15 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
-  /** Of what has no room for a request id in its body. */
+  /** Key of a request without room for a request id in its body. */
   readonly idempotencyKey?: string | null;
 }
 
-/** `B`: what is read of the body of its answer. */
+/** `B`: type of the answer's body, as far as it is read. */
 export interface Way<C extends Call, B> {
   request(wanted: Wanted<C>): HttpRequest;
   answer(body: B, wanted: Wanted<C>): AnswerOf<C>;
-  /** Answers that say no and may do so, by status and code. */
+  /** Allowed refusals, by status and code. */
   readonly noes?: Readonly<Record<string, 'absent' | 'shredded' | 'busy'>>;
 }
 

@@ -39,7 +39,7 @@ export const timeline: Way<
     events: events.map((event) => ({
       sequence: event.log_index,
       type: event.event_type,
-      // A node may be linked to a record: it is about the node.
+      // A node may be linked to a record; the event is about the node.
       about: event.node_id ?? event.edge_id ?? event.record_id ?? event.key_id ?? 0,
     })),
   }),

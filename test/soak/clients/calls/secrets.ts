@@ -13,7 +13,7 @@ export const insertEncrypted: Way<InsertSecretCall, KeyBody & { readonly id: num
     return { ...post('/v1/records/encrypted', body), idempotencyKey: secret.requestId };
   },
   answer: ({ id, key_id: keyId }) => ({ id, keyId }),
-  // Nothing else can be wrong with what a soak's client sends.
+  // The requests of a soak have no other defect.
   noes: { '400 validation_error': 'shredded' },
 };
 

@@ -1,16 +1,16 @@
-/** Values that a client's calls are made of, drawn from its seeded numbers. */
+/** Draws values for a client's calls from its seeded numbers. */
 import type { Metadata, Row } from '../../history/records.js';
 import type { Secret } from '../../history/secrets.js';
 import type { SeededRandom } from '../../random.js';
 
 const COLORS = 4;
-/** Few enough for distances that tie. */
+/** Few values, so that distances tie. */
 const VALUES = 64;
 
 export class Draws {
   #marks = 0;
 
-  /** `client`: makes its marks and request ids differ from those of all others. */
+  /** `client`: makes its marks and request ids unique among clients. */
   constructor(
     private readonly client: number,
     readonly random: SeededRandom,
@@ -26,7 +26,7 @@ export class Draws {
     return { vector: this.vector(dimension), metadata, requestId: this.#requestId(metadata.mark) };
   }
 
-  /** `keyId` null: the vault makes a key. */
+  /** `keyId` null: the vault creates a key. */
   secret(keyId: string | null): Secret {
     const mark = this.#mark();
     return { mark, keyId, requestId: this.#requestId(mark) };
@@ -44,7 +44,7 @@ export class Draws {
     return Array.from({ length: dimension }, () => this.random.int(VALUES));
   }
 
-  /** One that nobody else draws. */
+  /** A key id that no other client draws. */
   keyId(): string {
     return hex(this.#mark());
   }

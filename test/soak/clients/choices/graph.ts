@@ -6,7 +6,7 @@ import type { Draws } from './draws.js';
 
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
-/** Of each collection, about. */
+/** Approximate number of nodes per collection. */
 const NODES_WANTED = 60;
 const DEPTH_MAX = 3;
 

@@ -5,7 +5,7 @@ import type { Known } from '../known.js';
 import type { Draws } from './draws.js';
 
 const BATCH_MAX = 16;
-/** A collection grows by about so many records, and is then kept there by deletions. */
+/** Approximate growth of a collection in records; then deletions keep it at that size. */
 const GROWTH_WANTED = 400;
 
 export function recordWrite(draws: Draws, collection: string, known: Known): Wanted<WriteCall> {
@@ -18,13 +18,14 @@ export function recordWrite(draws: Draws, collection: string, known: Known): Wan
   if (chance < (isFull ? 24 : 62)) return repeat(draws, collection, known);
   if (chance < (isFull ? 52 : 76)) return { op: 'softDelete', collection, id: known.anyRecord(random) };
   if (chance < (isFull ? 84 : 86)) return { op: 'delete', collection, id: known.anyRecord(random) };
-  // That an encrypted record has no metadata to change is said of each that is guessed.
+  // A guessed id may belong to an encrypted record, which has no metadata to change: so guesses are replaced by an id
+  // that never exists.
   const picked = known.records.pick(random, () => Number.MAX_SAFE_INTEGER);
   const id = known.records.isGuess(picked) ? Number.MAX_SAFE_INTEGER : picked;
   return { op: 'updateMetadata', collection, id, metadata: draws.metadata() };
 }
 
-/** Now and then with a row among them that was written before. */
+/** Sometimes includes a row that was written before. */
 function batch(draws: Draws, { rows: sent, shape }: Known): Row[] {
   const { random } = draws;
   const rows = Array.from({ length: 1 + random.int(BATCH_MAX) }, () => draws.row(shape.dimension));
@@ -32,7 +33,7 @@ function batch(draws: Draws, { rows: sent, shape }: Known): Row[] {
   return rows;
 }
 
-/** Something that was answered is sent once more. */
+/** Repeats an answered insert. */
 function repeat(draws: Draws, collection: string, known: Known): Wanted<WriteCall> {
   const { random } = draws;
   if (known.sentSecrets.length > 0 && draws.onceIn(4))

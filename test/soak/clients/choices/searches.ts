@@ -7,7 +7,7 @@ import type { Draws } from './draws.js';
 const K_MAX = 12;
 const COLLECTIONS_MAX = 4;
 
-/** `comparable`: collections of the same dimension. */
+/** `comparable`: collections with the same dimension. */
 export function anySearch(
   draws: Draws,
   collection: string,
@@ -34,10 +34,10 @@ export function anySearch(
   };
 }
 
-/** Now and then what was written lately: an index must have taken it in. */
+/** Sometimes a recently written vector, which an index must have taken in. */
 const query = (draws: Draws, { rows, shape }: Known): readonly number[] =>
   rows.length > 0 && draws.onceIn(3) ? draws.random.pick(rows).vector : draws.vector(shape.dimension);
 
-/** Often the latest that was told: it is a past one from then on. */
+/** Often the latest answered sequence, which is the past from then on. */
 const pastSequence = (draws: Draws, { sequence }: Known): number =>
   draws.onceIn(4) ? sequence : draws.random.int(sequence + 1);
