@@ -1,20 +1,20 @@
-/** How long nothing was answered while a fault showed, and how quick answers were while none did. */
+/** Measures how long no call was answered during faults, and the latency outside of them. */
 import type { FaultKind, PastFault } from './faults/fault.js';
 import { type Call, isWrite } from './history.js';
 
 export interface Gaps {
   readonly kind: FaultKind;
   readonly faults: number;
-  /** The longest time without an answered one, of the collection that had to wait longest. */
+  /** Longest time without an answered call, of the collection that waited longest. */
   readonly writeMs: number;
   readonly searchMs: number;
-  /** The longest time in which no collection's write was answered. */
+  /** Longest time in which no collection's write was answered. */
   readonly anyWriteMs: number;
-  /** Calls that ended while such a fault showed, and were answered 503. */
+  /** Calls answered with 503 that ended while such a fault showed. */
   readonly unavailable: number;
 }
 
-/** When answers came, ascending. */
+/** Times of answers, ascending. */
 type Times = readonly number[];
 
 export function gapsOf(calls: readonly Call[], faults: readonly PastFault[]): Gaps[] {
@@ -44,7 +44,7 @@ const showedIn = ({ endMs }: Call, { startMs, settledMs }: PastFault): boolean =
 function answerTimes(calls: readonly Call[]): Map<string, number[]> {
   const times = new Map<string, number[]>();
   for (const { collection, endMs, outcome } of calls) {
-    // That a record is not there is an answer too.
+    // "Not found" is an answer too.
     if (outcome.kind !== 'ok' && outcome.kind !== 'absent') continue;
     const known = times.get(collection);
     if (known === undefined) times.set(collection, [endMs]);
@@ -54,7 +54,7 @@ function answerTimes(calls: readonly Call[]): Map<string, number[]> {
   return times;
 }
 
-/** Of the gaps between neighbours, as far as they lie in the time in which the fault showed. */
+/** Longest gap between neighbours, counted only within the time in which the fault showed. */
 function longestGap(times: Times, { startMs, settledMs }: PastFault): number {
   let longest = 0;
   let before = startMs;
@@ -84,7 +84,7 @@ export interface Latency {
   readonly p99Ms: number;
 }
 
-/** Of answered calls that no fault can have touched. */
+/** Latencies of answered calls that no fault can have touched. */
 export function latenciesOutside(calls: readonly Call[], faults: readonly PastFault[]): Latency[] {
   const quiet = calls.filter(
     ({ outcome, startMs, endMs }) =>

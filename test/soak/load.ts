@@ -1,4 +1,4 @@
-/** Who asks during a soak, and what about. */
+/** The load of a soak: clients and collections. */
 
 import { replicasFor } from '../../scripts/local/natsServer/serverPlan.js';
 import type { LogFile } from '../../scripts/local/supervisor/logFile.js';
@@ -18,7 +18,7 @@ import { shapesOf } from './shapes.js';
 export class Load {
   private constructor(
     readonly collections: readonly LogOf[],
-    /** Those that have an index → the kind it is made with. */
+    /** Indexed collections → the kind they are created with. */
     readonly indexed: ReadonlyMap<string, string>,
     readonly recorder: Recorder,
     readonly key: string,
@@ -40,7 +40,7 @@ export class Load {
     const collections = await createCollections(shapes, { address, via, key, draws, recorder });
     for (const call of recorder.calls) known.get(call.collection)?.learn(call);
     const clients = Array.from({ length: options.clients }, (_, i) => {
-      // Each collection has its own, so that one that is not served does not silence the others.
+      // Each collection has clients of its own, so that an unserved one does not silence the others.
       const own = i % names.length;
       return new Client({
         ...{ number: i + 1, coordinators, key, keys, known, recorder },

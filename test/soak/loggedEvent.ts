@@ -1,11 +1,11 @@
-/** An event as the verifier reads it, in the checker's words. */
+/** Converts an event of the verifier to the checker's form. */
 import { FIXED_ONE } from '../../shared/limits.js';
 import { readU32, toHex } from '../../verifier/bytes.js';
 import type { LogEvent } from '../../verifier/events.js';
 import type { LoggedEvent } from './checker/log.js';
 import type { Metadata } from './history/records.js';
 
-/** Throws where the event is of a kind that no client of a soak causes. */
+/** Throws an Error for an event that no client of a soak causes. */
 export function loggedEvent(event: LogEvent): LoggedEvent {
   switch (event.type) {
     case 'insert':
@@ -52,7 +52,7 @@ export function loggedEvent(event: LogEvent): LoggedEvent {
 const components = (vector: Uint8Array): number[] =>
   Array.from({ length: vector.length / 4 }, (_, i) => (readU32(vector, 4 * i) | 0) / FIXED_ONE);
 
-/** What no client wrote has a mark that no client made. */
+/** Metadata that no client wrote gets a mark that no client made. */
 function metadataIn(bytes: Uint8Array | null): Metadata {
   try {
     return JSON.parse(Buffer.from(bytes ?? []).toString()) as Metadata;

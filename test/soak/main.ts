@@ -1,6 +1,7 @@
 /**
- * `npm run soak`: a cluster under a writing and searching load, and faults of all kinds, one after another; then every
- * answer is held against the logs. Ends with 1 where anything was lost, stale or wrong, or a process ended by itself.
+ * `npm run soak`: runs a cluster under a writing and searching load, with faults of all kinds one after another. Then
+ * checks every answer against the logs. Exits with 1 if anything was lost, stale or wrong, or a process ended by
+ * itself.
  */
 
 import { runCommand } from '../../scripts/terminal/commandLine.js';
@@ -17,7 +18,7 @@ async function main(args: readonly string[]): Promise<number> {
   const parts = `${servers} NATS servers, ${shards} shards, ${coordinators} coordinators`;
   say('plain', 'soak', `${parts}; faults for ${(durationMs / 60_000).toFixed(1)} minutes, seed ${seed}`);
   const interrupted = new AbortController();
-  // What was answered is checked all the same.
+  // The answers so far are still checked.
   onSignals(
     () => {
       interrupted.abort();

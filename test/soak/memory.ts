@@ -1,8 +1,8 @@
-/** How much memory each process takes, looked at every few seconds over a whole run. */
+/** Samples the memory of each process over a whole run. */
 import { residentBytes } from '../../bench/processMemory.js';
 
 const EVERY_MS = 5_000;
-/** Of a run, at its beginning and at its end, the medians of which are compared. */
+/** Share of a run, 1/PART, at its beginning and its end, whose medians are compared. */
 const PART = 4;
 
 export interface MemoryOf {
@@ -37,7 +37,7 @@ export class MemoryWatch {
 
   async #look(): Promise<void> {
     const looks = Object.entries(this.processIds()).map(async ([name, pid]) => {
-      // One that ends this moment takes none.
+      // A process that ends during the sample is skipped.
       const resident = await residentBytes({ [name]: pid }).catch(() => undefined);
       const bytes = resident?.get(name);
       if (!bytes) return;

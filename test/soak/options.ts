@@ -1,10 +1,10 @@
-/** The options of a soak, from its command line. */
+/** Reads the options of a soak from its command line. */
 
 import { durationMs, parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 
 export interface SoakOptions {
-  /** Of faults; starting and checking come on top. */
+  /** Duration of the faults; starting and checking come on top. */
   readonly durationMs: number;
   readonly seed: number;
   readonly servers: number;
@@ -12,18 +12,18 @@ export interface SoakOptions {
   readonly coordinators: number;
   readonly collections: number;
   readonly clients: number;
-  /** Calls a second that all clients together would make if every answer came at once. */
+  /** Calls per second of all clients together if answers took no time. */
   readonly rate: number;
-  /** Of each collection. With none there are no eventual searches either. */
+  /** Followers per collection; 0 also means no eventual searches. */
   readonly followers: number;
-  /** Faults of kinds whose name holds this text alone; undefined: all. */
+  /** Limits faults to kinds whose name contains this text; undefined: all. */
   readonly only: string | undefined;
-  /** How long it may take after a fault until everything is served. */
+  /** Longest time after a fault until everything is served. */
   readonly settleMs: number;
   readonly placement: { readonly heartbeatMs: number; readonly leaseMs: number; readonly failoverMs: number };
-  /** Gets a folder with the data, the processes' logs and the history; undefined: where temporary files go. */
+  /** Parent of the folder with the data, the processes' logs and the history; undefined: the temporary folder. */
   readonly folder: string | undefined;
-  /** Keep the folder of a run without a violation too. */
+  /** Keeps the folder even without a violation. */
   readonly keep: boolean;
 }
 
@@ -41,7 +41,7 @@ export const USAGE = `npm run soak -- [options]
   --folder PATH     gets a folder of data, logs and history (where temporary files go)
   --keep            keep the folder though nothing was wrong`;
 
-/** Throws UsageError. */
+/** Throws a UsageError. */
 export function readOptions(args: readonly string[]): SoakOptions {
   const { values } = parseFlags({
     args: [...args],

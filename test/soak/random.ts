@@ -3,7 +3,7 @@
 export interface SeededRandom {
   /** In [0, 1). */
   next(): number;
-  /** A whole number in [0, n). */
+  /** Integer in [0, n). */
   int(n: number): number;
   pick<T>(array: readonly T[]): T;
 }

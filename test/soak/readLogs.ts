@@ -1,4 +1,4 @@
-/** At the end of a run: each collection's log straight from JetStream, verified by the project's verifier and read. */
+/** Reads each collection's log at the end of a run: straight from JetStream, verified by the project's verifier. */
 import { loginOptions, type NatsLogin } from '../../shared/nats/natsLogin.js';
 import { toHex } from '../../verifier/bytes.js';
 import { type LogEvent, readEvent } from '../../verifier/events.js';
@@ -14,7 +14,7 @@ import type { CollectionLog, Entry } from './checker/log.js';
 import type { Call } from './history.js';
 import { loggedEvent } from './loggedEvent.js';
 
-/** Sequences of each collection at which the replay's state root is worked out: each costs a millisecond or two. */
+/** Most sequences per collection whose state root the replay computes; each costs a millisecond or two. */
 const WATCHED_MAX = 200;
 
 export interface LogOf {
@@ -43,11 +43,11 @@ export async function readLogs(
 export async function readLog(
   collection: string,
   source: FrameSource,
-  told: readonly number[],
+  sequences: readonly number[],
 ): Promise<CollectionLog> {
   const reading = new ReadWhileVerified(source);
   const stateRoots = new Map<number, string>();
-  const watches = watchesOf(told, (sequence, root) => stateRoots.set(sequence, root));
+  const watches = watchesOf(sequences, (sequence, root) => stateRoots.set(sequence, root));
   const { refusal, logBytes } = await verifyLog(reading, { watches });
   const { configHash, genesis, entries } = reading;
   const why = refusal && describeRefusal(refusal);
@@ -71,9 +71,9 @@ export function rootSequences(calls: readonly Call[], collection: string): numbe
   return Array.from({ length: Math.min(all.length, WATCHED_MAX) }, (_, i) => all[Math.floor(i * step)]!);
 }
 
-const watchesOf = (told: readonly number[], seen: (sequence: number, stateRoot: string) => void): Watches =>
+const watchesOf = (sequences: readonly number[], seen: (sequence: number, stateRoot: string) => void): Watches =>
   new Map(
-    told.map((sequence) => [
+    sequences.map((sequence) => [
       BigInt(sequence),
       [
         ({ stateRootBefore, after }) => {
@@ -84,7 +84,7 @@ const watchesOf = (told: readonly number[], seen: (sequence: number, stateRoot: 
     ]),
   );
 
-/** Passes frames on to the verifier and keeps what the checker needs of them. */
+/** Passes frames on to the verifier, and keeps what the checker needs from them. */
 class ReadWhileVerified implements FrameSource {
   readonly entries: Entry[] = [];
   configHash: Uint8Array = ABSENT;
@@ -99,10 +99,10 @@ class ReadWhileVerified implements FrameSource {
     return this.source.sizeBytes;
   }
 
-  /** A frame is read when the next one is asked for: the verifier has taken it by then. */
+  /** A frame is read when the next one is requested: by then the verifier has accepted it. */
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
     for await (const frame of this.source.frames()) {
-      // It may be overwritten by then.
+      // The verifier may have overwritten it by then.
       const copy = Buffer.from(frame.bytes);
       yield frame;
       for (const { bytes } of framedEvents(copy)) this.#read(bytes);

@@ -1,4 +1,4 @@
-/** What a soak tells in the end. */
+/** Report of a soak. */
 import { grouped } from '../../scripts/terminal/line.js';
 import { type Column, tableLines } from '../../scripts/terminal/table.js';
 import { gapsOf, latenciesOutside } from './availability.js';
@@ -9,19 +9,19 @@ import type { SoakOptions } from './options.js';
 import type { SoakResult } from './run.js';
 
 const MIB = 2 ** 20;
-/** A process may grow by this share and amount over a run: what it serves grows too. */
+/** Allowed growth of a process over a run, as a share and an amount: its data grow too. */
 const GROWTH_SHARE = 0.5;
 const GROWTH_BYTES = 96 * MIB;
 
-/** What must not be; nothing where all is well. One line each. */
+/** Every violation, one line each; empty if all is well. */
 export function failuresOf(result: SoakResult): string[] {
   const { verdict, crashes, errors, unsettled, unserved, unbuilt, memory } = result;
   return [
     ...[...verdict.counts].map(([kind, count]) => `${grouped(count)} × ${kind}`),
-    ...crashes.map(({ name, how }) => `${name} ended ${how}, though nobody had ended it`),
+    ...crashes.map(({ name, how }) => `${name} ended ${how}, without an order`),
     ...[...errors.keys()].filter((message) => ALARM.test(message)).map((message) => `logged as an error: ${message}`),
     ...unsettled,
-    ...unserved.map((name) => `${name} was not served again when all was over`),
+    ...unserved.map((name) => `${name} was not served again after the last fault`),
     ...unbuilt,
     ...memory.filter(grows).map(({ name }) => `the memory of ${name} keeps growing`),
   ];
@@ -42,7 +42,7 @@ export function reportLines(result: SoakResult, options: SoakOptions): string[] 
     ...section('memory of each process, in MiB', memoryTable(result.memory)),
     ...section('logs', logLines(result)),
     ...section('processes', [
-      `${result.crashes.length} ended that nobody had ended; ${result.failedStarts} starts had to be tried again`,
+      `${result.crashes.length} ended by themselves; ${result.failedStarts} starts were repeated`,
       ...[...result.errors].map(([message, count]) => `${grouped(count)} × logged as an error: ${message}`),
     ]),
     ...section('check', checkLines(result)),
@@ -126,9 +126,9 @@ function checkLines({ verdict, made, outdated }: SoakResult): string[] {
   const violations = [...verdict.counts.values()].reduce((sum, count) => sum + count, 0);
   return [
     `${made} faults; ${grouped(writes)} writes, ${grouped(reads)} answers of reads and ${grouped(receipts)} receipts`,
-    `(of shards asked by the subject of this or an earlier owner, or of a follower, ${grouped(outdated.answered)} answered, ${grouped(outdated.turnedAway)} did not;`,
-    `${grouped(outdated.strongByFollowers)} of the answers are followers' to strong searches)`,
-    `held against logs of ${grouped(events)} events, each verified from its first byte:`,
+    `(questions straight to present and former owners and to followers: ${grouped(outdated.answered)} answered, ${grouped(outdated.turnedAway)} not;`,
+    `${grouped(outdated.strongByFollowers)} of the answers are from followers to strong searches)`,
+    `checked against logs of ${grouped(events)} events, each verified from its first byte:`,
     `searches over an index found ${shareOf(verdict.recall.all)} of the nearest, ${shareOf(verdict.recall.young)} of the newest of them`,
     violations === 0 ? 'nothing lost, nothing doubled, nothing stale, nothing wrong' : `${violations} VIOLATIONS`,
   ];

@@ -1,4 +1,4 @@
-/** A whole soak: a cluster, clients, faults, calm, and then the check of all that was answered. */
+/** A whole soak: a cluster, clients, faults, a calm, and then the check of every answer. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ import { seededRandom } from './random.js';
 import { readLogs } from './readLogs.js';
 
 export interface SoakResult extends Schedule {
-  /** Collections that were not served when nothing had gone wrong for a long time. */
+  /** Collections that were not served long after the last fault. */
   readonly unserved: readonly string[];
-  /** Indexes that were not what was asked for then. */
+  /** Indexes without the requested type at that time. */
   readonly unbuilt: readonly string[];
   readonly outdated: OutdatedReads;
   readonly seed: number;
@@ -29,22 +29,22 @@ export interface SoakResult extends Schedule {
   readonly calls: readonly Call[];
   readonly crashes: readonly Crash[];
   readonly failedStarts: number;
-  /** What shards and coordinators logged as errors → how often. */
+  /** Errors logged by shards and coordinators → how often. */
   readonly errors: ReadonlyMap<string, number>;
   readonly memory: readonly MemoryOf[];
   readonly logs: readonly { readonly collection: string; readonly events: number; readonly sizeBytes: number }[];
   readonly verdict: Verdict;
 }
 
-/** What a run tells while it runs. `atMs`: since the faults began. */
+/** Reports progress. `atMs`: milliseconds since the first fault. */
 export type Tell = (atMs: number, text: string) => void;
 
 const CALM_MS = 3_000;
-/** Once nothing goes wrong any more, everything is served within this. */
+/** Milliseconds after the last fault within which everything is served. */
 const SERVED_AGAIN_MS = 120_000;
-/** Small, so that snapshots are made, and are there to be damaged. */
+/** Small, so that there are snapshots to damage. */
 const SNAPSHOT_EVERY_BYTES = 16 * 1024;
-/** What an eventual answer may be behind is counted on another process's clock ticks. */
+/** Allowed staleness of an eventual answer; another process's clock measures it. */
 const STALE_MS = 2_000;
 
 export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSignal): Promise<SoakResult> {

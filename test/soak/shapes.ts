@@ -1,15 +1,15 @@
-/** What the collections of a soak are like. */
+/** Shapes of the collections of a soak. */
 import type { IndexKind } from './history/indexes.js';
 
 export interface CollectionShape {
   readonly name: string;
   readonly dimension: number;
   readonly index: IndexKind;
-  /** Written before the faults begin: with fewer a search is exact, since that is cheaper than the index. */
+  /** Written before the faults begin. With fewer rows a search is exact, because that costs less than the index. */
   readonly rows: number;
 }
 
-/** One of each kind, in as few rows as an index is used for; a code of bits pays with more dimensions only. */
+/** One of each kind, with as few rows as make its index useful; a code of bits pays only with more dimensions. */
 const INDEXED: readonly Omit<CollectionShape, 'name'>[] = [
   { dimension: 4, index: 'hnsw', rows: 3_500 },
   { dimension: 4, index: 'ivf', rows: 3_500 },
@@ -17,9 +17,9 @@ const INDEXED: readonly Omit<CollectionShape, 'name'>[] = [
 ];
 const PLAIN: Omit<CollectionShape, 'name'> = { dimension: 4, index: 'none', rows: 0 };
 
-/** The first one is plain, then comes one with each kind of index, and all others are plain. */
+/** The first one has no index, then comes one per kind of index, and all others have none. */
 export const shapesOf = (count: number): readonly CollectionShape[] =>
   Array.from({ length: count }, (_, i) => ({ name: `c${i + 1}`, ...(INDEXED[i - 1] ?? PLAIN) }));
 
-/** Of every index, so that it is used for as few rows; what a kind does not know it passes over. */
+/** Parameters of every index, so that few rows suffice; a kind ignores those it does not know. */
 export const INDEX_PARAMETERS = { m: 8, ef_search: 20, n_list: 16, n_probe: 4 };

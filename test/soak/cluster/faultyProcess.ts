@@ -1,4 +1,4 @@
-/** One process that is killed, stopped, frozen and started again at will; an end that nobody asked for is told. */
+/** One process that is killed, stopped, frozen and restarted at will. An unrequested end is reported. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { guarded } from '../../../scripts/local/supervisor/guarded.js';
@@ -6,9 +6,9 @@ import { readLines } from '../../../scripts/local/supervisor/lines.js';
 import type { ProcessPlan } from '../../../scripts/local/supervisor/supervisedProcess.js';
 
 export interface ProcessEvents {
-  /** Of its output. */
+  /** Called with each line of its output. */
   line(line: string): void;
-  /** It served, and ended though nobody had ended it. */
+  /** Called when it had served and ended without an order. */
   crashed(name: string, how: string): void;
 }
 
@@ -19,7 +19,7 @@ export class FaultyProcess {
   #isEnding = false;
   #lastLine = '';
 
-  /** `plan` is asked anew at each start. */
+  /** `plan` is read again at each start. */
   constructor(
     readonly name: string,
     private readonly plan: () => ProcessPlan,
@@ -30,11 +30,14 @@ export class FaultyProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves when it serves. Throws where it ends before, or takes longer than its plan allows; it is gone then. */
+  /**
+   * Resolves when it serves. Throws an Error if it ends before, or takes longer than its plan allows; by then it is
+   * gone.
+   */
   async start(): Promise<void> {
     const plan = this.plan();
     const { program, args, env } = plan;
-    // Of its own session: Ctrl-C in the terminal reaches the soak alone.
+    // A session of its own: Ctrl-C in the terminal reaches only the soak.
     const child = guarded(spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
     this.#child = child;
     this.#serves = false;
@@ -60,7 +63,7 @@ export class FaultyProcess {
     await this.#ended;
   }
 
-  /** SIGTERM. Resolves with how it ended, by force after `withinMs`. */
+  /** SIGTERM, and SIGKILL after `withinMs`. Resolves with the manner of its end. */
   async stop(withinMs: number): Promise<string> {
     this.#end('SIGTERM');
     const insist = setTimeout(() => this.#end('SIGKILL'), withinMs);

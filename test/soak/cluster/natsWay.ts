@@ -1,7 +1,10 @@
-/** The way of one process to the NATS servers, through a proxy for each, so that it can be cut. */
+/** Connection of one process to the NATS servers, through a proxy per server, so that it can be cut. */
 import { startProxy, type TcpProxy } from './tcpProxy.js';
 
-/** refused: connections break, and new ones with them; silent: nothing passes, and nobody is told. */
+/**
+ * refused: connections break, and new ones too; silent: all traffic is lost, without an error; answers lost: only
+ * answers are.
+ */
 export type Cut = 'refused' | 'silent' | 'answers lost';
 
 export class NatsWay {
@@ -11,7 +14,7 @@ export class NatsWay {
     return new NatsWay(await Promise.all(ports.map((port) => startProxy(host, port))));
   }
 
-  /** For `VOUCH_NATS_URL`. */
+  /** Value of `VOUCH_NATS_URL`. */
   get url(): string {
     return this.proxies.map(({ port }) => `nats://127.0.0.1:${port}`).join(',');
   }

@@ -1,6 +1,6 @@
 /**
- * The cluster that a soak is made of: NATS servers n1…, shards s1… and coordinators c1…, each a process of its own, and
- * each of our own processes with its own way to NATS. Whatever happens, they end with the process that runs the soak.
+ * The cluster of a soak: NATS servers n1…, shards s1… and coordinators c1…, each a process of its own. Each shard and
+ * coordinator has its own connection to NATS. All end with the process that runs the soak.
  */
 import { join } from 'node:path';
 import { loadConfig } from '../../../config/load.js';
@@ -33,20 +33,20 @@ import { SoakTls } from './soakTls.js';
 const HOST = '127.0.0.1';
 const PROJECT = 'soak';
 const RETRY_START_MS = 500;
-/** Among them the time until NATS servers that were away have found a leader again. */
+/** Includes the time until restarted NATS servers have found a leader. */
 const START_WITHIN_MS = 120_000;
-/** More than the time that a leaving shard is given. */
+/** Longer than a leaving shard may take. */
 const STOP_WITHIN_MS = 30_000;
 
 export interface ClusterShape {
   readonly servers: number;
   readonly shards: number;
   readonly coordinators: number;
-  /** Settings of all shards and coordinators, as variables of the environment. */
+  /** Settings of all shards and coordinators, as environment variables. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** A process that ended though nobody had ended it. */
+/** A process that ended although no fault had ended it. */
 export interface Crash {
   readonly name: string;
   readonly how: string;
@@ -55,9 +55,9 @@ export interface Crash {
 
 export class SoakCluster {
   readonly crashes: Crash[] = [];
-  /** What our own processes logged as errors → how often. */
+  /** Errors logged by shards and coordinators → how often. */
   readonly errors = new Map<string, number>();
-  /** Starts that were to be tried again, as happens while NATS is away. */
+  /** Starts that had to be repeated, which happens while NATS is away. */
   failedStarts = 0;
   readonly #processes = new Map<string, FaultyProcess>();
   readonly #ways = new Map<string, NatsWay>();
@@ -67,7 +67,7 @@ export class SoakCluster {
   #tls: SoakTls | undefined;
   #isEnding = false;
 
-  /** `folder`: gets the data and the processes' logs. */
+  /** `folder`: for the data and the processes' logs. */
   constructor(
     readonly shape: ClusterShape,
     private readonly folder: string,
@@ -78,7 +78,7 @@ export class SoakCluster {
     return join(this.folder, 'data');
   }
 
-  /** Straight to the servers. */
+  /** Addresses of the servers, past the proxies. */
   get natsUrl(): string {
     return this.#servers.map(({ url }) => url).join(',');
   }
@@ -87,7 +87,7 @@ export class SoakCluster {
     return this.#servers.map(({ url }) => url);
   }
 
-  /** How the soak logs in to the servers as that role. */
+  /** Login of the soak itself in that role. */
   loginAs(role: NatsRole): NatsLogin {
     return { ...NO_LOGIN, nkey: seedFile(this.dataDir, role), ...this.#tls?.files };
   }
@@ -97,8 +97,8 @@ export class SoakCluster {
   }
 
   /**
-   * Writes new certificates over those of the servers and of the processes, and restarts the servers one after another: told
-   * to reload while they are used, those of 2.9 lose the answers between their accounts.
+   * Replaces the certificates of servers and processes, and restarts the servers one after another. A reload in use
+   * would make servers of 2.9 lose the answers between their accounts.
    */
   async renewCertificates(): Promise<void> {
     this.#tls?.renew();
@@ -145,7 +145,7 @@ export class SoakCluster {
     await Promise.all([...this.shardNames.map((name) => this.addShard(name)), this.#startCoordinators()]);
   }
 
-  /** A shard that joins. */
+  /** Adds a shard. */
   async addShard(name: string): Promise<void> {
     if (!this.#processes.has(name)) {
       const env = await this.#environment(name);
@@ -154,7 +154,7 @@ export class SoakCluster {
     await this.run(name);
   }
 
-  /** Starts a process that does not run, again and again until it serves. */
+  /** Starts a process that does not run, and repeats that until it serves. */
   async run(name: string): Promise<void> {
     const giveUpMs = systemClock.monotonicMs() + START_WITHIN_MS;
     for (;;) {
@@ -171,22 +171,22 @@ export class SoakCluster {
 
   process(name: string): FaultyProcess {
     const process = this.#processes.get(name);
-    if (process === undefined) throw new Error(`there is no process ${name}`);
+    if (process === undefined) throw new Error(`unknown process ${name}`);
     return process;
   }
 
-  /** Resolves with how it ended. */
+  /** Resolves with the manner of its end. */
   stop(name: string): Promise<string> {
     return this.process(name).stop(STOP_WITHIN_MS);
   }
 
   way(name: string): NatsWay {
     const way = this.#ways.get(name);
-    if (way === undefined) throw new Error(`${name} has no way of its own to NATS`);
+    if (way === undefined) throw new Error(`${name} has no connection of its own to NATS`);
     return way;
   }
 
-  /** Makes the key that the clients use. */
+  /** Creates the clients' key. */
   async makeKey(): Promise<string> {
     const platform = await this.#openAs('coordinator');
     try {
@@ -209,7 +209,7 @@ export class SoakCluster {
     await prepareStore(platform, loadConfig({}).placement.leaseMs).finally(() => platform.close());
   }
 
-  /** Ends shards and coordinators; the logs can still be read. */
+  /** Ends shards and coordinators; the logs remain readable. */
   async endServices(): Promise<void> {
     this.#isEnding = true;
     const ours = [...this.#processes.values()].filter(({ name }) => !this.serverNames.includes(name));
@@ -254,7 +254,7 @@ export class SoakCluster {
     this.run(name).catch(() => undefined);
   }
 
-  /** What a person has set for a service of theirs is not for this one. */
+  /** Settings in the caller's environment do not apply to this service. */
   async #environment(name: string): Promise<NodeJS.ProcessEnv> {
     const ports = this.#servers.map(({ port }) => port);
     const way = await NatsWay.open(HOST, ports);
@@ -282,6 +282,6 @@ const environmentOf = ({ nkey, ca, cert, key }: NatsLogin): NodeJS.ProcessEnv =>
   VOUCH_NATS_KEY: key,
 });
 
-/** The message of a line that pino wrote at level error or above. */
+/** Message of a line that pino wrote at level error or above. */
 const errorIn = (line: string): string | undefined =>
   /^\{"level":[56]0,/.test(line) ? /"msg":"([^"]*)"/.exec(line)?.[1] : undefined;

@@ -1,4 +1,4 @@
-/** TLS between the processes of a soak and its NATS servers, with certificates that are renewed; openssl makes them. */
+/** TLS between the processes of a soak and its NATS servers, with renewable certificates made by openssl. */
 import { appendFile } from 'node:fs/promises';
 import type { ServerPlan } from '../../../scripts/local/natsServer/serverPlan.js';
 import { makeDirectory } from '../../../shared/files/durable.js';
@@ -11,11 +11,11 @@ const CLIENT = 'client';
 export class SoakTls {
   private constructor(
     private readonly made: Authority,
-    /** Of the processes. */
+    /** Certificate files of the processes. */
     readonly files: Pick<NatsLogin, 'ca' | 'cert' | 'key'>,
   ) {}
 
-  /** Has the servers, which do not run yet, ask for certificates; undefined where openssl is not installed. */
+  /** Makes the servers, which do not run yet, require certificates; undefined without openssl. */
   static async over(servers: readonly ServerPlan[], folder: string): Promise<SoakTls | undefined> {
     if (!hasOpenSsl()) return undefined;
     await makeDirectory(folder);

@@ -1,13 +1,13 @@
-/** Stands between a client and a server, and loses what passes when told to. */
+/** Proxy between a client and a server, which loses traffic on request. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
-  /** From now on the client hears nothing, and where `everything` is lost the server neither. */
+  /** From now on loses the server's bytes and, with `everything`, the client's too. */
   lose(what: 'answers' | 'everything'): void;
-  /** Breaks the connections there are; new ones pass everything. */
+  /** Breaks all connections; new ones lose nothing. */
   reset(): void;
-  /** Breaks the connections there are, and refuses new ones until `reset`. */
+  /** Breaks all connections, and refuses new ones until `reset`. */
   cut(): void;
   close(): Promise<void>;
 }

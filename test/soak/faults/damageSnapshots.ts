@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { replaceFile } from '../../../shared/files/durable.js';
 import type { SeededRandom } from '../random.js';
 
-/** Alters a byte of the newest snapshot of each of a shard's collections. The shard must not run. Returns how many. */
+/**
+ * Alters one byte in the newest snapshot of each of a shard's collections. The shard must not run. Returns the number
+ * of snapshots.
+ */
 export async function damageSnapshots(dataDir: string, shard: string, random: SeededRandom): Promise<number> {
   const folder = join(dataDir, 'snapshots', Buffer.from(shard).toString('hex'));
   let damaged = 0;

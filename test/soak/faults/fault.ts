@@ -1,4 +1,4 @@
-/** A fault: what is done to whom, for how long, and how it is made good again. */
+/** A fault: its effect, target and duration, and its repair. */
 
 const FAULT_KINDS = [
   'shard killed',
@@ -27,13 +27,13 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** For people: who, and how long. */
+  /** Description with target and duration. */
   readonly text: string;
-  /** Resolves when it is made good again, as far as that can be told from outside: processes run, ways are open. */
+  /** Resolves when it is repaired, as far as visible from outside: processes run, connections are open. */
   run(): Promise<void>;
 }
 
-/** A fault that was. Until `settledMs` it may show: from then on every collection was served again. */
+/** A past fault. It may show until `settledMs`; from then on, every collection was served again. */
 export interface PastFault {
   readonly kind: FaultKind;
   readonly text: string;

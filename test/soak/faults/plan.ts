@@ -1,4 +1,4 @@
-/** Which faults a cluster of some shape can have, and how each is done. Who and how long come from seeded numbers. */
+/** The possible faults of a cluster, and how each is made. Targets and durations come from seeded numbers. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Cut } from '../cluster/natsWay.js';
 import type { SoakCluster } from '../cluster/soakCluster.js';
@@ -14,7 +14,7 @@ export interface Timing {
 
 type Draw = (draws: Draws) => Fault;
 
-/** What a fault is drawn from. */
+/** Sources from which a fault is drawn. */
 interface Draws {
   readonly cluster: SoakCluster;
   readonly random: SeededRandom;
@@ -103,7 +103,7 @@ const joins: Draw = ({ cluster, random }) => {
   const stays = between(random, 3_000, 10_000);
   return {
     kind: 'shard joins and leaves',
-    text: `${name} joins, and is told to leave after ${ms(stays)}`,
+    text: `${name} joins, and gets SIGTERM after ${ms(stays)}`,
     run: async () => {
       await cluster.addShard(name);
       await wait(stays);
@@ -157,7 +157,7 @@ const twoServersKilled: Draw = ({ cluster, random }) => {
   };
 };
 
-/** Those who connect after it show the new certificates, and see them: one process is cut off for that. */
+/** Certificates show and are checked only at a new connection, so one process is cut off for that. */
 const certificatesRenewed: Draw = (draws) => {
   const { cluster } = draws;
   const name = anyShard(draws);
@@ -176,7 +176,7 @@ const certificatesRenewed: Draw = (draws) => {
 const anyServer = ({ cluster, random }: Draws): string => random.pick(cluster.serverNames);
 const soon = ({ random }: Draws): number => random.int(1_500);
 
-/** Each as often as it stands here. */
+/** Each is drawn as often as it is listed. */
 const SHARD_FAULTS: readonly Draw[] = [
   killed('shard killed', anyShard, soon),
   killed('shard killed', anyShard, soon),
@@ -213,15 +213,15 @@ const SERVER_FAULTS: readonly Draw[] = [
 
 const SEVERAL_SERVER_FAULTS: readonly Draw[] = [...SERVER_FAULTS, leaderKilled, leaderKilled, twoServersKilled];
 
-/** One fault in so many is two of different parts at once. */
+/** One fault in so many consists of two in different parts. */
 const DOUBLE_ONE_IN = 8;
 
-/** The next fault. `only`: of kinds whose name holds this text. */
+/** The next fault. `only`: limits it to kinds whose name contains this text. */
 export function drawFault(draws: Draws, only: string | undefined): Fault {
   const { cluster, random } = draws;
   const ofServers = cluster.shape.servers > 2 ? SEVERAL_SERVER_FAULTS : SERVER_FAULTS;
   const servers = cluster.hasTls ? [...ofServers, certificatesRenewed] : ofServers;
-  // Half of all are of shards: there are most ways for them to go wrong.
+  // Half of all faults hit shards, which have the most ways to fail.
   const groups = [SHARD_FAULTS, SHARD_FAULTS, COORDINATOR_FAULTS, servers] as const;
   for (;;) {
     const first = random.int(groups.length);

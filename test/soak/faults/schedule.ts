@@ -1,4 +1,4 @@
-/** One fault after another for as long as the run takes, each given time until everything is served again. */
+/** Makes one fault after another during the run; after each, waits until everything is served again. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
 import { messageOf } from '../../../shared/errors/errors.js';
@@ -11,29 +11,29 @@ export interface ScheduleOptions {
   readonly cluster: SoakCluster;
   readonly random: SeededRandom;
   readonly timing: Timing;
-  /** Faults begin until then. */
+  /** End of the faults. */
   readonly untilMs: number;
-  /** Faults of kinds whose name holds this text; undefined: of all. */
+  /** Limits faults to kinds whose name contains this text; undefined: all kinds. */
   readonly only: string | undefined;
-  /** The collections of which nothing was answered since. */
+  /** Collections without an answer since then. */
   readonly silentSince: (sinceMs: number) => readonly string[];
-  /** How long it may take after a fault until everything is served. */
+  /** Longest time after a fault until everything is served. */
   readonly settleMs: number;
   readonly tell: (text: string) => void;
-  /** No further fault once it is aborted. */
+  /** Once it is aborted, no further fault is made. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** The end of one fault in so many is not waited for, so that the next one meets what it has left. */
+/** After one fault in so many the schedule does not wait, so that the next fault overlaps it. */
 const OVERLAP_ONE_IN = 6;
 const CALM_MS = 2_000;
 const POLL_MS = 50;
 
 export interface Schedule {
-  /** How many were made; of those that overlapped, `faults` tells as of one. */
+  /** Number of faults; in `faults`, overlapping ones count as one. */
   readonly made: number;
   readonly faults: readonly PastFault[];
-  /** What was not served in time, and after what. */
+  /** Collections that were not served in time, each with its fault. */
   readonly unsettled: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<Schedule> {
   const { random, untilMs, tell, only, signal } = options;
   const faults: PastFault[] = [];
   const unsettled: string[] = [];
-  /** Of the one that was not waited for. */
+  /** The fault after which the schedule did not wait. */
   let open: PastFault | undefined;
   let made = 0;
   while (systemClock.monotonicMs() < untilMs && !signal?.aborted) {
@@ -70,7 +70,7 @@ const joined = (before: PastFault | undefined, fault: PastFault): PastFault =>
     ? fault
     : { ...fault, kind: 'several faults at once', text: `${before.text}; ${fault.text}`, startMs: before.startMs };
 
-/** Waits until a write and a search of every collection, begun after the fault was over, is answered. */
+/** Waits until every collection has answered a write and a search that began after the fault. */
 async function settle({ silentSince, settleMs }: ScheduleOptions, sinceMs: number): Promise<readonly string[]> {
   const giveUpMs = systemClock.monotonicMs() + settleMs;
   for (;;) {

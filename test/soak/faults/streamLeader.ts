@@ -2,7 +2,7 @@ import { connect } from 'nats';
 import { loginOptions } from '../../../shared/nats/natsLogin.js';
 import type { SoakCluster } from '../cluster/soakCluster.js';
 
-/** The NATS server that leads a stream; undefined while none does. */
+/** The NATS server that leads a stream; undefined without a leader. */
 export async function streamLeader(
   cluster: Pick<SoakCluster, 'natsUrls' | 'loginAs'>,
   stream: string,
@@ -13,7 +13,7 @@ export async function streamLeader(
     const info = await (await connection.jetstreamManager()).streams.info(stream);
     return info.cluster?.leader;
   } catch {
-    // While there is no leader, nobody answers for the stream.
+    // Without a leader, no server answers for the stream.
     return undefined;
   } finally {
     await connection.close();

@@ -1,8 +1,8 @@
-/** Under which epochs a collection was owned, and who follows it, as the owners bucket has told. */
+/** Past epochs of each collection, and its current followers, from the owners bucket. */
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import { ownershipOf } from '../../../shared/registry/owners.js';
 
-/** The latest ones are kept: older owners have long been told. */
+/** Number of latest epochs kept: older owners have long learned of the change. */
 const KEPT = 4;
 
 export class Epochs {
@@ -18,12 +18,12 @@ export class Epochs {
     this.#watch?.stop();
   }
 
-  /** The newest last. */
+  /** Epochs, newest last. */
   of(collectionId: number): readonly number[] {
     return this.#epochs.get(collectionId) ?? [];
   }
 
-  /** The shards that follow it now. */
+  /** Current followers. */
   followersOf(collectionId: number): readonly string[] {
     return this.#followers.get(collectionId) ?? [];
   }

@@ -1,9 +1,9 @@
 /**
- * Asks shards directly, as a coordinator would that has heard of no change of owners: by the subjects of the present epoch
- * and of the ones before, and followers, of which one is asked strong searches too, with more patience. A former owner that
- * has slept through the change must say that it is not the owner any more, to a follower as well, and a follower that it is
- * too old, or nothing; a coordinator would not notice, because it asks another and drops late answers. What it is told stands
- * in the history among all other reads.
+ * Asks shards directly, like a coordinator that has missed every change of owners. It uses the subjects of the present
+ * and earlier epochs, and followers; one follower gets strong searches too, with more patience. A former owner that
+ * slept through the change must answer coordinators and followers that it is no longer the owner. A follower must
+ * answer that it is too old, or nothing. A coordinator would not notice a wrong answer, because it asks another shard
+ * and drops late answers. These answers join the history of all reads.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
@@ -23,13 +23,13 @@ import type { LogOf } from '../readLogs.js';
 import { Epochs } from './epochs.js';
 import { anyQuestion, type Question } from './questions.js';
 
-/** Longer than any shard is frozen: what it finds when it wakes was asked while it slept. */
+/** Longer than any shard is frozen: after waking it finds requests that were sent while it slept. */
 const DEADLINE_MS = 15_000;
 const EVERY_MS = 20;
 const UNDER_WAY_MAX = 2_000;
 
 export interface OutdatedReaderOptions {
-  /** Of the NATS servers themselves. */
+  /** Addresses of the NATS servers, past the proxies. */
   readonly natsUrl: string;
   readonly login: NatsLogin;
   readonly replicas: number;
@@ -38,17 +38,17 @@ export interface OutdatedReaderOptions {
   readonly recorder: Recorder;
   readonly random: SeededRandom;
   readonly hasFollowers: boolean;
-  /** Between two questions, in milliseconds. */
+  /** Milliseconds between two questions. */
   readonly everyMs?: number;
-  /** Awaited before each question; undefined: nothing to wait for. */
+  /** Awaited before each question; undefined: never rests. */
   readonly restOver?: () => Promise<void> | undefined;
 }
 
-/** How often it was answered, and how often told that the collection is not there (any more). */
+/** Number of answers, and of refusals because the shard does not serve the collection. */
 export interface OutdatedReads {
   readonly answered: number;
   readonly turnedAway: number;
-  /** Strong searches among the answered ones that a follower has answered. */
+  /** Strong searches that a follower has answered. */
   readonly strongByFollowers: number;
 }
 
@@ -82,7 +82,7 @@ export class OutdatedReader {
     this.#loop = this.#run();
   }
 
-  /** What is not answered by then stays so. */
+  /** Unanswered questions stay unanswered. */
   async stop(): Promise<OutdatedReads> {
     this.#running = false;
     await this.#loop;
@@ -122,14 +122,14 @@ export class OutdatedReader {
       'any follower': followersSubject(collectionId),
       'one follower': followerSubject(collectionId, follower),
     }[whom];
-    let told: ShardOutcome | undefined;
+    let answered: ShardOutcome | undefined;
     try {
       const bytes = await this.platform.transport.request(subject, packCalls([{ ...envelope, call }]), envelope);
-      [told] = unpackOutcomes(bytes);
+      [answered] = unpackOutcomes(bytes);
     } catch (error) {
       if (!(error instanceof VouchError)) throw error;
     }
-    const outcome = outcomeOf(told, answer);
+    const outcome = outcomeOf(answered, answer);
     if (outcome.kind === 'unknown') {
       this.#turnedAway++;
       return;
@@ -142,10 +142,10 @@ export class OutdatedReader {
   }
 }
 
-function outcomeOf(told: ShardOutcome | undefined, answer: Question['answer']): Outcome<unknown> {
-  if (told === undefined || 'moved' in told) return { kind: 'unknown', why: 'not the owner' };
-  if ('ok' in told) return { kind: 'ok', answer: answer(told.ok) };
-  if (told.code === 'record_not_found') return { kind: 'absent' };
-  if (told.code === 'unavailable') return { kind: 'unknown', why: told.message };
-  return { kind: 'refused', why: `${told.code}: ${told.message}` };
+function outcomeOf(answered: ShardOutcome | undefined, answer: Question['answer']): Outcome<unknown> {
+  if (answered === undefined || 'moved' in answered) return { kind: 'unknown', why: 'not the owner' };
+  if ('ok' in answered) return { kind: 'ok', answer: answer(answered.ok) };
+  if (answered.code === 'record_not_found') return { kind: 'absent' };
+  if (answered.code === 'unavailable') return { kind: 'unknown', why: answered.message };
+  return { kind: 'refused', why: `${answered.code}: ${answered.message}` };
 }

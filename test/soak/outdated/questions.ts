@@ -1,4 +1,4 @@
-/** What is asked of a shard directly, and how its answer reads in a history. */
+/** Questions to a shard, and the form of their answers in a history. */
 
 import { dequantise, quantise } from '../../../shared/fixedPoint.js';
 import { toHex } from '../../../shared/hashing/hash.js';
@@ -17,15 +17,18 @@ type Whom = 'owner' | 'any follower' | 'one follower';
 export interface Question {
   readonly wanted: Wanted<StateCall | GetCall | SearchCall>;
   readonly call: ShardRead;
-  /** Who is asked: the owner of some epoch, any follower an eventual search, or one of them a strong one. */
+  /** Receiver: the owner of some epoch, any follower (eventual search), or one follower (strong search). */
   readonly whom: Whom;
-  /** The shard's result → the answer in the history. */
+  /** Converts the shard's result to the answer in the history. */
   answer(result: unknown): AnswerOf<StateCall> | AnswerOf<GetCall> | AnswerOf<SearchCall>;
 }
 
 const K = 12;
 
-/** Many ask for the state of all, which every write changes. `hasFollowers`: whether the service has any. */
+/**
+ * Many questions ask for the state of everything, which every write changes. `hasFollowers`: whether the service has
+ * any.
+ */
 export function anyQuestion(random: SeededRandom, collection: string, known: Known, hasFollowers: boolean): Question {
   const { dimension } = known.shape;
   const chance = random.int(8);
