@@ -42,7 +42,11 @@ export class Engine {
     );
     const platform = await openStandalone({ dataDir, logger: silentLogger });
     const shard = await runShard({ config, name: 's1', platform, logger: silentLogger, clock });
-    const backend = await ClusterBackend.start(config, platform, new Metrics('coordinator'), systemClock, silentLogger);
+    const backend = await ClusterBackend.start(config, platform, {
+      metrics: new Metrics('coordinator'),
+      clock: systemClock,
+      logger: silentLogger,
+    });
     try {
       return await work(new Engine(backend));
     } finally {

@@ -43,7 +43,7 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   // Unique, so that another process of this name cannot renew these leases.
   const holder = `${name}.${systemId()}`;
   const metrics = new Metrics('coordinator');
-  const backend = await ClusterBackend.start(config, platform, metrics, clock, logger, holder);
+  const backend = await ClusterBackend.start(config, platform, { metrics, clock, logger, holder });
   const leases = await platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS });
   const limiter = sharedLimiter();
   await limiter?.start();

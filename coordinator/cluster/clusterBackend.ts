@@ -63,6 +63,14 @@ async function openBuckets(platform: Platform, leaseMs: number) {
 /** The cluster as the HTTP edge sees it: no shard, no bucket and no log. */
 export type Backend = Omit<ClusterBackend, 'stop' | 'logSources'>;
 
+export interface BackendServices {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The name under which this coordinator holds leases; drawn by default. */
+  readonly holder?: string;
+}
+
 export class ClusterBackend {
   readonly mode: Platform['mode'];
   /** The largest set of vectors and attachments that fits one commit frame. */
@@ -82,11 +90,9 @@ export class ClusterBackend {
     private readonly platform: Platform,
     buckets: Buckets,
     private readonly config: Config,
-    metrics: Metrics,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
-    holder: string,
+    private readonly services: BackendServices,
   ) {
+    const { metrics, clock, logger, holder = systemId() } = services;
     const { transport } = platform;
     const { limits, followers } = config;
     this.mode = platform.mode;
@@ -98,21 +104,15 @@ export class ClusterBackend {
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);
     const reservations = new Reservations(buckets.quota, limits);
-    this.#deletions = new Deletions(
-      context,
-      buckets.counters,
-      reservations,
-      buckets,
-      platform.logs.lateMs,
-      config.placement.failoverMs,
-    );
+    const times = { lateMs: platform.logs.lateMs, lostMs: config.placement.failoverMs };
+    this.#deletions = new Deletions(context, buckets, reservations, times);
     this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config));
     this.#queue = new CallQueue(transport, members, clock, metrics);
     this.#health = new ClusterHealth(platform, catalog, members, followers, clock);
     this.#stats = new CollectionStats(members, buckets.watermarks, clock);
-    this.#view = new ClusterView(platform, catalog, members, moves, this.#stats, buckets.leases, clock);
+    this.#view = new ClusterView(platform, context, { moves, stats: this.#stats, leases: buckets.leases });
     this.keyEntries = new KeyEntries(members);
-    this.logSources = new LogSources(catalog, members, leadership, this.#deletions, this.#queue, clock);
+    this.logSources = new LogSources(context, this.#deletions, this.#queue);
     this.#catalog = catalog;
     this.#members = members;
     metrics.gauges(() => ({
@@ -126,17 +126,10 @@ export class ClusterBackend {
     }));
   }
 
-  /** `holder`: the name under which this coordinator holds leases. */
-  static async start(
-    config: Config,
-    platform: Platform,
-    metrics: Metrics,
-    clock: Clock,
-    logger: Logger,
-    holder: string = systemId(),
-  ): Promise<ClusterBackend> {
+  static async start(config: Config, platform: Platform, services: BackendServices): Promise<ClusterBackend> {
+    const { clock, logger } = services;
     const buckets = await openBuckets(platform, config.placement.leaseMs);
-    const backend = new ClusterBackend(platform, buckets, config, metrics, clock, logger, holder);
+    const backend = new ClusterBackend(platform, buckets, config, services);
     await whenAvailable('the catalog', () => backend.#catalog.start(), { clock, logger });
     await whenAvailable('the members', () => backend.#members.start(), { clock, logger });
     await whenAvailable('the marks of deletions', () => backend.#deletions.start(), { clock, logger });
@@ -168,7 +161,7 @@ export class ClusterBackend {
   }
 
   async shredMarks(): Promise<ShredMarks> {
-    return new ShredMarks(await this.platform.bucket(BUCKETS.shreds), this.clock);
+    return new ShredMarks(await this.platform.bucket(BUCKETS.shreds), this.services.clock);
   }
 
   async countUnknownKey(project: string): Promise<void> {
@@ -222,7 +215,10 @@ export class ClusterBackend {
       await this.#deletions.eraseContent(collection, holders, envelope);
     } catch (error) {
       // The placement leader erases the rest.
-      this.logger.warn({ collectionId: collection.id, error: messageOf(error) }, 'erasing a collection takes longer');
+      this.services.logger.warn(
+        { collectionId: collection.id, error: messageOf(error) },
+        'erasing a collection takes longer',
+      );
     }
   }
 
@@ -254,7 +250,7 @@ export class ClusterBackend {
 
   /** The metrics of each shard that answers: one list a shard. */
   async shardMetrics(): Promise<(readonly MetricText[])[]> {
-    const envelope: Envelope = { requestId: 'metrics', deadlineMs: this.clock.nowMs() + METRICS_MS };
+    const envelope: Envelope = { requestId: 'metrics', deadlineMs: this.services.clock.nowMs() + METRICS_MS };
     const shards = this.#members.liveShards().map(async (shard) => {
       const { texts } = await this.#members.ask(shard, { op: 'metrics' }, envelope);
       return texts;

@@ -26,6 +26,12 @@ export const HOLD_TIMES: HoldTimes = { holdMs: 6_000, renewEveryMs: 1_500 };
 
 const CONCURRENT_CALLS = 64;
 
+/** `token`: names the hold at the owners. */
+interface HoldNames {
+  readonly token: string;
+  readonly requestId: string;
+}
+
 export class ProjectHold {
   /** Every collection that may have the hold, also if the outcome is unknown. */
   readonly #asked: Collection[] = [];
@@ -34,10 +40,8 @@ export class ProjectHold {
 
   constructor(
     private readonly backend: Backend,
-    private readonly token: string,
-    private readonly requestId: string,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
+    private readonly services: { readonly clock: Clock; readonly logger: Logger },
+    private readonly names: HoldNames,
     private readonly times: HoldTimes = HOLD_TIMES,
   ) {
     this.#renewal = new PeriodicTask(() => this.#renew(), times.renewEveryMs);
@@ -61,7 +65,7 @@ export class ProjectHold {
   async release(): Promise<void> {
     // A renewal must not come after the release.
     await this.#renewal.stop();
-    const { token } = this;
+    const { token } = this.names;
     const envelope = this.#within(this.times.holdMs);
     await mapConcurrent(this.#asked, CONCURRENT_CALLS, (collection) =>
       this.backend.call(collection, { op: 'release', token }, envelope),
@@ -87,14 +91,14 @@ export class ProjectHold {
   }
 
   #ask(collection: Collection, envelope: Envelope): Promise<null> {
-    return this.backend.call(collection, { op: 'hold', token: this.token, holdMs: this.times.holdMs }, envelope);
+    return this.backend.call(collection, { op: 'hold', token: this.names.token, holdMs: this.times.holdMs }, envelope);
   }
 
   #within(ms: number): Envelope {
-    return { requestId: this.requestId, deadlineMs: this.clock.nowMs() + ms };
+    return { requestId: this.names.requestId, deadlineMs: this.services.clock.nowMs() + ms };
   }
 
   #warn(error: unknown, what: string): void {
-    this.logger.warn({ requestId: this.requestId, error: messageOf(error) }, what);
+    this.services.logger.warn({ requestId: this.names.requestId, error: messageOf(error) }, what);
   }
 }

@@ -39,7 +39,7 @@ export async function rebuild({
   const { requestId } = envelope;
   // The rebuild has a longer deadline of its own; the writes that wait for it keep theirs.
   const rebuildEnvelope: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };
-  const hold = new ProjectHold(backend, systemId(), requestId, clock, logger);
+  const hold = new ProjectHold(backend, { clock, logger }, { token: systemId(), requestId });
   try {
     // A collection that is being imported gets its index when the import ends.
     const collections = (await backend.list(caller.project, envelope)).filter(

@@ -44,6 +44,19 @@ export function writeHead(
   if (!mayBeKept) res.writeHeader('cache-control', 'no-store');
 }
 
+interface ExchangeOptions {
+  readonly requestId: string;
+  readonly cors: readonly Header[];
+  readonly isHead: boolean;
+  /** Status 0: the client went away first. */
+  readonly onEnd: (status: number) => void;
+}
+
+interface ExchangeServices {
+  readonly inFlight: Pick<InFlight, 'anonymous' | 'reserve' | 'release'>;
+  readonly metrics: Pick<EdgeMetrics, 'refused'>;
+}
+
 export class Exchange {
   /** Shown in the answer if the project is limited. */
   rateLimit: RateLimitState | undefined;
@@ -53,21 +66,20 @@ export class Exchange {
   #heldBytes = 0;
   readonly #onAbort = new Set<() => void>();
 
-  /** `onEnd`: status 0 if the client went away first. */
   constructor(
     private readonly res: EngineResponse,
-    readonly requestId: string,
-    private readonly cors: readonly Header[],
-    private readonly isHead: boolean,
-    private readonly inFlight: Pick<InFlight, 'anonymous' | 'reserve' | 'release'>,
-    private readonly metrics: Pick<EdgeMetrics, 'refused'>,
-    private readonly onEnd: (status: number) => void,
+    private readonly options: ExchangeOptions,
+    private readonly services: ExchangeServices,
   ) {
-    this.share = inFlight.anonymous;
+    this.share = services.inFlight.anonymous;
     res.onAborted(() => {
       for (const listener of this.#onAbort) listener();
       if (this.#open) this.#end(0);
     });
+  }
+
+  get requestId(): string {
+    return this.options.requestId;
   }
 
   /** False once it is answered or the client has gone. */
@@ -106,11 +118,12 @@ export class Exchange {
     const isWaiting = this.res.writeContinue !== undefined;
     const close = closing === 'we close' || isWaiting;
     this.res.cork(() => {
-      writeHead(this.res, reply, this.requestId, this.cors, this.rateLimit);
+      writeHead(this.res, reply, this.requestId, this.options.cors, this.rateLimit);
       if (closing === undefined && !isWaiting) this.res.writeHeader('keep-alive', KEEP_ALIVE);
       if (closing === 'client closes' && !isWaiting) this.res.writeHeader('connection', 'close');
       const { status, contentType, body } = reply;
-      if (contentType === null || this.isHead) this.#endWithoutBody(contentType === null ? undefined : body, close);
+      if (contentType === null || this.options.isHead)
+        this.#endWithoutBody(contentType === null ? undefined : body, close);
       else if (body.length >= STREAMED_BYTES) {
         isCut = !this.#stream(bufferOf(body), status, close);
         return;
@@ -118,7 +131,7 @@ export class Exchange {
       this.#end(status);
     });
     if (!isCut) return;
-    this.metrics.refused('answer_bytes');
+    this.services.metrics.refused('answer_bytes');
     this.res.close();
   }
 
@@ -141,7 +154,7 @@ export class Exchange {
       this.#end(status);
       return true;
     }
-    if (!this.inFlight.reserve(this.share, body.length)) return false;
+    if (!this.services.inFlight.reserve(this.share, body.length)) return false;
     this.#heldBytes = body.length;
     res.onWritable((offset) => {
       const [rest, ended] = res.tryEnd(body.subarray(offset - begin), body.length);
@@ -153,7 +166,7 @@ export class Exchange {
 
   #end(status: number): void {
     this.#open = false;
-    if (this.#heldBytes > 0) this.inFlight.release(this.share, this.#heldBytes);
-    this.onEnd(status);
+    if (this.#heldBytes > 0) this.services.inFlight.release(this.share, this.#heldBytes);
+    this.options.onEnd(status);
   }
 }

@@ -52,22 +52,34 @@ export interface Services {
 }
 
 export class HandlerRequest<Body = unknown, Query = unknown> {
+  readonly body: Body;
+  readonly query: Query;
+  /** The decoded parameters of the path, in its order. */
+  readonly parameters: readonly string[];
+  /** The value of the header. */
+  readonly idempotencyKey: string | undefined;
+  readonly caller: Caller;
+  readonly envelope: Envelope;
+
   constructor(
     readonly services: Services,
-    readonly caller: Caller,
-    readonly body: Body,
-    readonly query: Query,
-    /** The decoded parameters of the path, in its order. */
-    readonly parameters: readonly string[],
-    /** The value of the header. */
-    readonly idempotencyKey: string | undefined,
-    readonly envelope: Envelope,
+    given: Pick<
+      HandlerRequest<Body, Query>,
+      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'caller' | 'envelope'
+    >,
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
      * returns its place; the work continues for the other requests.
      */
     readonly wait: <T>(shared: Promise<T>) => Promise<T>,
-  ) {}
+  ) {
+    this.body = given.body;
+    this.query = given.query;
+    this.parameters = given.parameters;
+    this.idempotencyKey = given.idempotencyKey;
+    this.caller = given.caller;
+    this.envelope = given.envelope;
+  }
 
   /**
    * The caller's collection of this name; null or undefined: the one named `default`. Throws `collection_not_found`, also for an

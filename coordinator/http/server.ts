@@ -191,7 +191,8 @@ class Requests {
     const isHead = method === 'HEAD' && flaw === undefined;
     const onEnd = (status: number): void => this.#ended(route, requestId, status, startMs, body?.receivedBytes ?? 0);
     const { inFlight, services } = this.options;
-    return new Exchange(res, requestId, this.#cors.headers(head), isHead, inFlight, services.metrics, onEnd);
+    const options = { requestId, cors: this.#cors.headers(head), isHead, onEnd };
+    return new Exchange(res, options, { inFlight, metrics: services.metrics });
   }
 
   async #answer(request: AcceptedRequest, match: Match<Route>): Promise<void> {
@@ -280,8 +281,9 @@ class Requests {
       const wait = <T>(shared: Promise<T>): Promise<T> =>
         this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
       const { idempotencyKey } = head;
+      const given = { body: prepared, query, parameters, idempotencyKey, caller, envelope };
       const reply = await this.#waits.within(
-        route.handle(new HandlerRequest(services, caller, prepared, query, parameters, idempotencyKey, envelope, wait)),
+        route.handle(new HandlerRequest(services, given, wait)),
         limits[route.deadline] + OVERDUE_MS,
         late,
       );

@@ -40,6 +40,21 @@ const SWEPT_AFTER_MS = 5_000;
 /** The longest time between the mark of a deletion and the removal of its name from the catalog, at another coordinator. */
 const UNMARKED_AFTER_MS = 60_000;
 
+/** Buckets of `BUCKETS`. */
+interface DeletionBuckets {
+  /** Has the marks. */
+  readonly counters: Bucket;
+  readonly watermarks: Bucket;
+  readonly openings: Bucket;
+}
+
+interface DeletionTimes {
+  /** Longest delay of an append: one that a shard sent before it died may arrive so much later, see `EventLogs`. */
+  readonly lateMs: number;
+  /** A shard without a heartbeat for so long has no lease, see `Members.isLost`. */
+  readonly lostMs: number;
+}
+
 export class Deletions {
   /** When a collection was first seen marked, or owned without a catalog entry. */
   readonly #seenMs = new Map<number, number>();
@@ -56,19 +71,17 @@ export class Deletions {
 
   constructor(
     private readonly context: PlacementContext,
-    /** BUCKETS.counters, with the marks. */
-    private readonly counters: Bucket,
+    private readonly buckets: DeletionBuckets,
     private readonly reservations: Reservations,
-    /** BUCKETS.watermarks and BUCKETS.openings. */
-    private readonly notes: { readonly watermarks: Bucket; readonly openings: Bucket },
-    /** Longest delay of an append: one that a shard sent before it died may arrive so much later, see `EventLogs`. */
-    private readonly lateMs: number,
-    /** A shard without a heartbeat for so long has no lease, see `Members.isLost`. */
-    private readonly lostMs: number,
+    private readonly times: DeletionTimes,
   ) {}
 
   async start(): Promise<void> {
-    this.#watch = await watchDeleted(this.counters, { marked: this.#marked, erased: this.#erased }, this.context.clock);
+    this.#watch = await watchDeleted(
+      this.buckets.counters,
+      { marked: this.#marked, erased: this.#erased },
+      this.context.clock,
+    );
     this.#rounds.start();
   }
 
@@ -97,7 +110,7 @@ export class Deletions {
     const owners = await members.disown(id);
     // A shard with a later first heartbeat finds no owner entry.
     await members.shardsTold();
-    const holders = new Set(owners ?? (await members.notLost(this.lostMs)));
+    const holders = new Set(owners ?? (await members.notLost(this.times.lostMs)));
     await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));
     return holders;
   }
@@ -122,13 +135,13 @@ export class Deletions {
     // Before the log is erased: a later append would remain.
     await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: deleted.id }, envelope)));
     await this.#removeContent(deleted, envelope, live);
-    await markErased(this.counters, deleted);
+    await markErased(this.buckets.counters, deleted);
   }
 
   async #removeContent({ id, project }: Deleted, envelope: Envelope, live?: readonly string[]): Promise<void> {
     await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope, live);
-    await this.notes.watermarks.delete(watermarkKey(id));
-    await this.notes.openings.delete(failuresKey(id));
+    await this.buckets.watermarks.delete(watermarkKey(id));
+    await this.buckets.openings.delete(failuresKey(id));
     await this.reservations.remove(project, id);
   }
 
@@ -136,7 +149,7 @@ export class Deletions {
   async #silenceAt(shard: string, collectionId: number, { requestId, deadlineMs }: Envelope): Promise<void> {
     const { members, clock } = this.context;
     const giveUpMs = clock.monotonicMs() + deadlineMs - clock.nowMs();
-    while (!(await members.isCertainlyLost(shard, this.lostMs)))
+    while (!(await members.isCertainlyLost(shard, this.times.lostMs)))
       try {
         const untilMs = Math.min(deadlineMs, clock.nowMs() + ASK_MS);
         await members.ask(shard, { op: 'silence', collectionId }, { requestId, deadlineMs: untilMs });
@@ -162,8 +175,8 @@ export class Deletions {
    * The mark stays while a late append may still arrive.
    */
   async forgetErased(id: number): Promise<void> {
-    if (this.lateMs > 0 && this.#erased.get(id)?.isSettled === false) return;
-    await clearErased(this.counters, id);
+    if (this.times.lateMs > 0 && this.#erased.get(id)?.isSettled === false) return;
+    await clearErased(this.buckets.counters, id);
     this.#erased.delete(id);
   }
 
@@ -171,8 +184,8 @@ export class Deletions {
     const { leadership, clock } = this.context;
     if (!leadership.held) return;
     await this.#lookAfterAll();
-    if (this.lateMs === 0) return;
-    const dueMs = clock.monotonicMs() - this.lateMs;
+    if (this.times.lateMs === 0) return;
+    const dueMs = clock.monotonicMs() - this.times.lateMs;
     const due = [...this.#erased.values()].filter(({ isSettled, sinceMs }) => !isSettled && sinceMs <= dueMs);
     await mapConcurrent(due, SWEPT_AT_ONCE, (erased) => this.#eraseOnceMore(erased));
   }
@@ -199,7 +212,7 @@ export class Deletions {
       else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; its present content is kept');
       isSettled = true;
     });
-    const sinceMs = clock.monotonicMs() - this.lateMs + SWEPT_AFTER_MS;
+    const sinceMs = clock.monotonicMs() - this.times.lateMs + SWEPT_AFTER_MS;
     if (this.#erased.has(id)) this.#erased.set(id, { collection, sinceMs, isSettled });
   }
 
@@ -216,7 +229,7 @@ export class Deletions {
     const { id } = deleted;
     await this.#orLater(id, async () => {
       if (await catalog.isGone(deleted)) await this.erase(deleted, this.#envelope());
-      else if (this.#seenForMs(id) >= UNMARKED_AFTER_MS) await clearDeleted(this.counters, id);
+      else if (this.#seenForMs(id) >= UNMARKED_AFTER_MS) await clearDeleted(this.buckets.counters, id);
     });
   }
 
@@ -234,7 +247,7 @@ export class Deletions {
   /** Whether the collection has no events, by its owner's count; undefined while that is unknown. */
   async #isEmpty(id: number): Promise<boolean | undefined> {
     const { members } = this.context;
-    if ((await this.notes.watermarks.get(watermarkKey(id))) !== undefined) return false;
+    if ((await this.buckets.watermarks.get(watermarkKey(id))) !== undefined) return false;
     const shard = members.owned().get(id)?.shard;
     if (shard === undefined) return undefined;
     const call = { op: 'heads', collectionIds: [id] } as const;

@@ -1,11 +1,8 @@
 /** The cluster's input to the service log: which collections have changed, and their checkpoints. */
-import type { Clock } from '../../../shared/clock.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import type { CallQueue } from '../calls/callQueue.js';
-import type { Catalog } from '../catalog/catalog.js';
 import type { Deletions } from '../deletion/deletions.js';
-import type { Leadership } from '../members/leadership.js';
-import type { Members } from '../members/members.js';
+import type { PlacementContext } from '../placement/context.js';
 import { type Sequences, UnseenLogs } from './unseenLogs.js';
 
 const CALL_MS = 5_000;
@@ -14,24 +11,24 @@ export class LogSources {
   readonly #unseen: UnseenLogs;
 
   constructor(
-    private readonly catalog: Catalog,
-    private readonly members: Members,
-    private readonly leadership: Leadership,
+    private readonly context: Pick<PlacementContext, 'catalog' | 'members' | 'leadership' | 'clock'>,
     private readonly deletions: Deletions,
     private readonly queue: CallQueue,
-    private readonly clock: Clock,
   ) {
-    this.#unseen = new UnseenLogs(members, clock);
+    this.#unseen = new UnseenLogs(context.members, context.clock);
   }
 
   /** Whether this process certainly holds the lease on placement. */
   get leads(): boolean {
-    return this.leadership.held;
+    return this.context.leadership.held;
   }
 
   /** The greatest id of a collection so far, as last received here. */
   get greatestId(): number {
-    return [...this.catalog.all()].reduce((greatest, { id }) => Math.max(greatest, id), this.members.greatestId);
+    return [...this.context.catalog.all()].reduce(
+      (greatest, { id }) => Math.max(greatest, id),
+      this.context.members.greatestId,
+    );
   }
 
   /**
@@ -39,21 +36,21 @@ export class LogSources {
    * process.
    */
   isListed(collectionId: number): boolean {
-    return this.catalog.byId(collectionId) !== undefined || this.deletions.isMarked(collectionId);
+    return this.context.catalog.byId(collectionId) !== undefined || this.deletions.isMarked(collectionId);
   }
 
   /** Whether the collection is not listed. Asks the catalog itself if the collection's name is known. */
   async isMissing(collectionId: number): Promise<boolean> {
-    const owned = this.members.owned().get(collectionId)?.collection;
-    if (owned !== undefined && (await this.catalog.isListed(owned))) return false;
+    const owned = this.context.members.owned().get(collectionId)?.collection;
+    if (owned !== undefined && (await this.context.catalog.isListed(owned))) return false;
     return !this.isListed(collectionId);
   }
 
   /** Last sequences of the collections in memory, from every shard that answers. */
   async openSequences(): Promise<Sequences> {
-    const shards = this.members.liveShards();
+    const shards = this.context.members.liveShards();
     const answers = await Promise.allSettled(
-      shards.map((shard) => this.members.ask(shard, { op: 'openSequences' }, this.#envelope())),
+      shards.map((shard) => this.context.members.ask(shard, { op: 'openSequences' }, this.#envelope())),
     );
     const open = new Map<number, number>();
     for (const answer of answers)
@@ -84,6 +81,6 @@ export class LogSources {
   }
 
   #envelope() {
-    return { requestId: 'service log', deadlineMs: this.clock.nowMs() + CALL_MS };
+    return { requestId: 'service log', deadlineMs: this.context.clock.nowMs() + CALL_MS };
   }
 }

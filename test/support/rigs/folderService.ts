@@ -53,7 +53,11 @@ export class FolderService {
       if (platform !== standalone) stops.unshift(() => (platform.logs as LocalLogs).close());
       const shard = await runShard({ config, name: SHARD, platform, logger });
       stops.unshift(() => shard.stop());
-      const backend = await ClusterBackend.start(config, platform, new Metrics('coordinator'), systemClock, logger);
+      const backend = await ClusterBackend.start(config, platform, {
+        metrics: new Metrics('coordinator'),
+        clock: systemClock,
+        logger,
+      });
       stops.unshift(() => backend.stop());
       return new FolderService(config, platform, shard, backend, stops);
     } catch (error) {

@@ -190,7 +190,11 @@ export class MemoryCluster {
   async coordinator(): Promise<{ backend: ClusterBackend; metrics: Metrics; reach: Reach }> {
     const reach = new Reach(this);
     const metrics = new Metrics('coordinator');
-    const backend = await ClusterBackend.start(this.config, reach, metrics, systemClock, silentLogger);
+    const backend = await ClusterBackend.start(this.config, reach, {
+      metrics,
+      clock: systemClock,
+      logger: silentLogger,
+    });
     this.#stops.push(() => backend.stop());
     return { backend, metrics, reach };
   }

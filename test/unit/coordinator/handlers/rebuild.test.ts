@@ -182,7 +182,12 @@ describe('the hold on a project', () => {
   const TIMES = { holdMs: 400, renewEveryMs: 20 };
   const heldBy = async (token: string, backend: FakeBackend) => {
     const collections = await Promise.all(NAMES.map((name) => backend.find('p', name)));
-    const hold = new ProjectHold(backend, token, 'test', systemClock, silentLogger, TIMES);
+    const hold = new ProjectHold(
+      backend,
+      { clock: systemClock, logger: silentLogger },
+      { token, requestId: 'test' },
+      TIMES,
+    );
     return { hold, collections };
   };
   let backend: FakeBackend;

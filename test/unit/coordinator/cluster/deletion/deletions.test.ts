@@ -66,7 +66,10 @@ describe('the erasure of a deleted collection', () => {
     const leadership = { held: true };
     const context = { members, catalog, leadership, clock, logger: silentLogger } as unknown as PlacementContext;
     const reservations = new Reservations(quota, { maxRecords: 1, maxBytes: 1 });
-    const deletions = new Deletions(context, counters, reservations, { watermarks, openings }, LATE_MS, LOST_MS);
+    const deletions = new Deletions(context, { counters, watermarks, openings }, reservations, {
+      lateMs: LATE_MS,
+      lostMs: LOST_MS,
+    });
     await deletions.start();
     stops.push(
       () => serving.stop(),
