@@ -1,3 +1,4 @@
+// Covers: shard/asOf/historicalStateCache.ts, shard/asOf/searchState.ts
 /**
  * The cost of historical states in their thread: rebuilt once for concurrent searches, kept within a limit, aborted
  * without waiting searches.

@@ -1,3 +1,4 @@
+// Covers: shard/asOf/
 /** Searches of the past compared with the answers at that time, by a collection that received each write alone. */
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';

@@ -1,3 +1,4 @@
+// Covers: shard/audit/merkleTree.ts, shard/audit/merkleNode.ts, shard/audit/stateTree.ts
 import { expect } from 'chai';
 import { leafHash } from '../../../../shard/audit/leaf.js';
 import { foldPath, foldWithoutLeaf } from '../../../../shard/audit/merkleNode.js';

@@ -1,3 +1,4 @@
+// Covers: shard/capacity/memoryGuard.ts, shard/capacity/storeGuard.ts
 /** The memory guard of a shard and the guard of the store: refused writes, and calls that continue. */
 import { expect } from 'chai';
 import { MemoryGuard, processMemory } from '../../../../shard/capacity/memoryGuard.js';

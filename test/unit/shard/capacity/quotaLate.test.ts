@@ -1,3 +1,4 @@
+// Covers: shard/capacity/quota.ts, shard/collection/capacityReservation.ts
 /**
  * Late appends, which are stored after their writer has reported a failure: their growth stays reserved while they may
  * still arrive.

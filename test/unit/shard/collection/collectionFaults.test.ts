@@ -1,3 +1,4 @@
+// Covers: shard/collection/collection.ts, shard/collection/commitLoop.ts
 /** A collection over a failing log: it applies nothing before it is durable, and writes nothing twice. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

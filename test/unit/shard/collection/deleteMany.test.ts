@@ -1,3 +1,4 @@
+// Covers: shard/state/planDeletions.ts, shard/state/plannedRequests.ts, shard/state/dedupWindow.ts
 /** Deletions of many records under a request id: repeats, events in the log, and logs that contradict themselves. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shard/graph/graph.ts, shard/graph/graphPlan.ts, shard/graph/read.ts
 /** The graph of a collection over local logs, compared with a plain model. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

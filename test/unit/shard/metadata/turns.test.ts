@@ -1,3 +1,5 @@
+// Covers: shard/metadata/metadataIndex.ts, shard/metadata/recordFilter.ts, shard/metadata/effort.ts
+// Covers: shard/records/facets.ts
 /** Work between two turns of the event loop, for the worst records within the limits. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';

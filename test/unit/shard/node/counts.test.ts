@@ -1,3 +1,4 @@
+// Covers: shard/node/shardRpc.ts
 /** The answer of a shard to a count of its collections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

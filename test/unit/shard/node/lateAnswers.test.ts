@@ -1,3 +1,4 @@
+// Covers: shard/state/logHistory.ts, shard/collection/collection.ts
 /** Repeated writes whose receipts must be made from the log again: later writes do not wait for them. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';

@@ -1,3 +1,4 @@
+// Covers: shard/search/nearestDecayed.ts, shard/search/decay.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { nearestDecayed } from '../../../../shard/search/nearestDecayed.js';

@@ -1,3 +1,4 @@
+// Covers: shard/search/nearestDecayed.ts, shard/search/decay.ts, shard/kernel/weightedScan.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import type { TopK } from '../../../../shard/kernel/topK.js';

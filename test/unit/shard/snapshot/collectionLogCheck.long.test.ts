@@ -1,3 +1,4 @@
+// Covers: shard/snapshot/collectionLogCheck.ts, shard/snapshot/checkLog.ts
 /**
  * The background check of the log before a snapshot, which the opening did not read: it finds damage without a request.
  */

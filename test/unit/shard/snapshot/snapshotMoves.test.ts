@@ -1,3 +1,4 @@
+// Covers: shard/snapshot/collectionSnapshots.ts, shard/snapshot/snapshotStore.ts
 /** Snapshots of collections that move or are deleted: a shard keeps those of its own collections only. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: shard/vault/dataKeys.ts, shard/vault/wrappedKey.ts
 /** Data keys in a vault: creation, use and rewrapping, and behaviour under a wrong or missing master key. */
 import { cp, mkdir, mkdtemp, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shard/vault/recordVault.ts, shard/vault/collectionVault.ts, shard/state/encryptedRecords.ts
 /** Encrypted records in a collection: reads, counts, and the effect of a shred. */
 import { expect } from 'chai';
 import { toHex } from '../../../../shared/hashing/hash.js';

@@ -1,3 +1,4 @@
+// Covers: shard/vault/recordVault.ts, shard/vault/collectionVault.ts, shard/state/encryptedRecords.ts
 /**
  * Random writes to collections with vectors and encrypted records, many in one frame, compared with a model of the
  * contract.

@@ -1,3 +1,4 @@
+// Covers: shard/vault/recordVault.ts, shard/vault/collectionVault.ts
 /** Concurrent inserts and shreds, and interrupted shreds, at every step of either. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';

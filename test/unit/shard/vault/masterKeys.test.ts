@@ -1,3 +1,4 @@
+// Covers: shard/vault/masterKeys.ts, shard/vault/masterKeyFile.ts, shard/vault/sealed.ts
 /** The master key file, and data keys wrapped under the master key. */
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shard/snapshot/openState.ts, shard/opening/openingSteps.ts
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
