@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/clusterBackend.ts, coordinator/cluster/reports/collectionStats.ts
 /** The index of each collection in a listing, with and without its shards. */
 import { expect } from 'chai';
 import { eventually, expectCode } from '../../../support/expectations.js';

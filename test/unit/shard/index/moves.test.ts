@@ -1,3 +1,4 @@
+// Covers: shard/index/collectionIndex.ts, shard/index/generationMaker.ts, shard/index/desiredSpecs.ts
 /** Indexes of a collection that moves, is deleted, or whose shard stops, before and during a build. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: shard/index/kinds.ts, shard/index/bq/, shard/index/hnsw/, shard/index/ivf/, shard/index/maintenance.ts
 /**
  * Recall@10 on real data through collections, for one kind drawn at random. Measured after a swap, 20% more records, a
  * restart and 20% deletions, and each time also for every tenth, hundredth and thousandth record alone.

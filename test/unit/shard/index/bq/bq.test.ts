@@ -1,3 +1,4 @@
+// Covers: shard/index/bq/bq.ts, shard/index/bq/builder.ts
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: shard/index/bq/codeScan.ts, shard/index/bq/codeBlocks.ts
 import { expect } from 'chai';
 import { CodeBlocks } from '../../../../../shard/index/bq/codeBlocks.js';
 import { CodeScan } from '../../../../../shard/index/bq/codeScan.js';

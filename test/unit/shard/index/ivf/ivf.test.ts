@@ -1,3 +1,4 @@
+// Covers: shard/index/ivf/ivf.ts, shard/index/ivf/codeShape.ts, shard/index/ivf/payload.ts
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CodeShape } from '../../../../../shard/index/ivf/codeShape.js';

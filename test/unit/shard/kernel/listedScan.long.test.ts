@@ -1,3 +1,4 @@
+// Covers: shard/kernel/listedScan.ts, shard/kernel/ascending.ts, shard/kernel/assembly/listScan.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
