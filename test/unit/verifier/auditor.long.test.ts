@@ -1,3 +1,5 @@
+// Covers: verifier/log.ts, verifier/receipt.ts, verifier/receiptEvent.ts, verifier/alteration.ts
+// Covers: verifier/recordJson.ts, scripts/verify/
 /**
  * Forgeries by an attacker who can rewrite everything except the auditor's own files, and cannot find a hash collision.
  */

@@ -1,3 +1,4 @@
+// Covers: scripts/verify.ts, scripts/verify/, verifier/node/, verifier/reached.ts
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: verifier/log.ts, verifier/replay.ts, verifier/events.ts
 /** Logs with right checksums, chain and layout, and impossible content. */
 import { expect } from 'chai';
 import { verifyFrames } from '../../../verifier/log.js';

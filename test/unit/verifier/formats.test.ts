@@ -1,3 +1,4 @@
+// Covers: docs/formats.md, shared/log/eventCodec.ts, verifier/receipt.ts, verifier/checkpoint.ts, verifier/logProofs.ts
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: verifier/index.ts, verifier/hashing.ts
 /** The verifier as a library: its core runs in a browser, without anything of Node. */
 import { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';

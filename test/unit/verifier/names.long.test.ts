@@ -1,3 +1,4 @@
+// Covers: scripts/verify.ts, scripts/verify/, verifier/claims.ts, verifier/checkpoint.ts
 /** Valid input of another collection, log or service than expected: it is marked, and the exit code is not 0. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

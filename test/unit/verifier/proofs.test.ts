@@ -1,3 +1,4 @@
+// Covers: verifier/logProofs.ts, verifier/claims.ts, verifier/checkpoint.ts, verifier/exportClaims.ts
 import { expect } from 'chai';
 import { toHex } from '../../../verifier/bytes.js';
 import { verifyCheckpoint } from '../../../verifier/checkpoint.js';

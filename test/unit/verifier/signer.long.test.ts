@@ -1,3 +1,4 @@
+// Covers: verifier/ed25519.ts, verifier/checkpoint.ts, scripts/verify/
 /** Keys of signers in the verifier: no known key, and keys under which anyone can sign. */
 import { createPublicKey, generateKeyPairSync, verify as holds, sign } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// Covers: coordinator/body/bodyPool.ts, coordinator/body/bodyWorker.ts, coordinator/body/batch.ts
+// Covers: coordinator/body/kinds.ts
 import { expect } from 'chai';
 import { BodyPool } from '../../../../coordinator/body/bodyPool.js';
 import { systemClock } from '../../../../shared/clock.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/body/keptJson.ts, coordinator/body/json.ts
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { jsonObjectOf } from '../../../../coordinator/body/json.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/body/vectorText.ts, coordinator/body/takenVectors.ts, coordinator/body/assembly/index.ts
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { BodyBounds } from '../../../../coordinator/body/bounds.js';

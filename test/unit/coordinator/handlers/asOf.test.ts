@@ -1,3 +1,4 @@
+// Covers: coordinator/body/instant.ts, coordinator/body/search.ts, coordinator/handlers/search.ts
 import { expect } from 'chai';
 import type { AsOf, SearchCall, SearchResult } from '../../../../shared/protocol/calls.js';
 import type { Client } from '../../../support/launch/client.js';

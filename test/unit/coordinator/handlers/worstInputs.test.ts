@@ -1,3 +1,4 @@
+// Covers: bench/stalls/table.ts
 import { expect } from 'chai';
 import { ENDPOINT_ROWS } from '../../../../bench/stalls/table.js';
 import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/http/requestHead.ts, coordinator/http/bodyReader.ts, coordinator/http/engine/
 /** Clients that send the head of a request and wait for `100 Continue` before the body: `Expect: 100-continue`. */
 import { expect } from 'chai';
 import { HostileClient } from '../../../support/launch/hostileClient.js';

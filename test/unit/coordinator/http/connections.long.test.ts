@@ -1,3 +1,4 @@
+// Covers: coordinator/http/server.ts, coordinator/http/exchange.ts, coordinator/http/reply.ts, coordinator/http/engine/
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: coordinator/http/requestHead.ts, coordinator/http/bodyReader.ts, coordinator/http/engine/
 /** Malformed HTTP requests, byte by byte: each is answered at once and has no effect. */
 import { expect } from 'chai';
 import { HostileClient } from '../../../support/launch/hostileClient.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/http/certificate.ts, coordinator/http/engine/
 /** HTTPS served by the service. Its certificates are made with openssl, where that is installed. */
 import { chmod, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';

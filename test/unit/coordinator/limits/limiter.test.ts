@@ -1,3 +1,4 @@
+// Covers: coordinator/limits/limiter.ts, coordinator/limits/failedAttempts.ts, coordinator/limits/tokenBucket.ts
 import { expect } from 'chai';
 import type { ProjectRates } from '../../../../config/config.js';
 import { FailedAttempts } from '../../../../coordinator/limits/failedAttempts.js';

@@ -1,3 +1,5 @@
+// Covers: shared/scheduling/waitBound.ts, shared/scheduling/fairQueue.ts, coordinator/limits/inFlight.ts
+// Covers: coordinator/limits/turnBudget.ts, shard/capacity/admission.ts, shard/answering/callRunner.ts
 /** Overload limits: wait times, turns of the event loop, and shares of projects. */
 import { expect } from 'chai';
 import { InFlight, type Share } from '../../../../coordinator/limits/inFlight.js';

@@ -1,3 +1,5 @@
+// Covers: coordinator/serviceLog/logStore.ts, coordinator/serviceLog/entry.ts, coordinator/serviceLog/frame.ts
+// Covers: coordinator/serviceLog/tree.ts
 /** The service log as a coordinator reads it, compared with the verifier's trees and formats. */
 import { expect } from 'chai';
 import { DELETION, deletionEntry, readEntryHead } from '../../../../coordinator/serviceLog/entry.js';

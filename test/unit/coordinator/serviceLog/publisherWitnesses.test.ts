@@ -1,3 +1,5 @@
+// Covers: coordinator/serviceLog/publisher.ts, coordinator/serviceLog/witnessClient.ts
+// Covers: coordinator/serviceLog/quorum.ts
 /**
  * The publisher of the service log with witnesses that implement the standard only, and with failing ones, which do not
  * delay it.

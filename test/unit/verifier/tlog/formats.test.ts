@@ -1,3 +1,5 @@
+// Covers: verifier/tlog/note.ts, verifier/tlog/base64.ts, verifier/tlog/treeHead.ts, verifier/tlog/tiles.ts
+// Covers: verifier/tlog/tlogProof.ts, verifier/tlog/policy.ts, verifier/tlog/entry.ts
 /**
  * The formats of transparency logs, by the examples of their specifications (c2sp.org, RFC 6962) and by malformed
  * input.

@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/calls/followerRoutes.ts, coordinator/cluster/clusterBackend.ts
 /** Transport of eventual searches: to a follower, and to the owner if no follower answers well and soon. */
 import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';

@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/calls/followerRoutes.ts, coordinator/cluster/calls/searchLoad.ts
 /** The choice between owner and followers for strong searches, and the fallback to the owner. */
 import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';

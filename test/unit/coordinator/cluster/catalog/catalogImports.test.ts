@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/catalog/catalog.ts, shard/index/desiredSpecs.ts
 /** Imported collections in the catalog, at two coordinators at once. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';

@@ -1,3 +1,5 @@
+// Covers: coordinator/http/engine/loadEngine.ts, coordinator/http/engine/addressBytes.ts
+// Covers: coordinator/http/engine/nodeEngine.ts
 /** The choice of the HTTP engine. */
 import { expect } from 'chai';
 import { pino } from 'pino';

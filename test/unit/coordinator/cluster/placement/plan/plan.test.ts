@@ -1,3 +1,4 @@
+// Covers: coordinator/cluster/placement/plan/
 /** The decisions of placement: pure functions, tested on clusters that are plain data. */
 import { expect } from 'chai';
 import { followersWanted, planFollowers } from '../../../../../../coordinator/cluster/placement/plan/followers.js';
