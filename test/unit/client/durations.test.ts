@@ -1,3 +1,4 @@
+// Covers: client/clock.ts, client/http.ts, client/waitForIndex.ts
 /** Timeouts, poll intervals and `Retry-After` waits of the client: longer than one timer can be, or not a duration. */
 import { expect } from 'chai';
 import { startTimer } from '../../../client/clock.js';

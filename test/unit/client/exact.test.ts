@@ -1,3 +1,4 @@
+// Covers: client/exact.ts, client/documents.ts
 /** Calls with values that JSON would drop or change: they fail, and the client sends nothing. */
 import { expect } from 'chai';
 import { deleteDocuments } from '../../../client/documents.js';

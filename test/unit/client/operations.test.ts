@@ -1,3 +1,4 @@
+// Covers: client/vouch.ts, client/collection.ts, client/graph.ts, client/exports.ts
 /**
  * The methods of the client package against the operations of the OpenAPI document: each operation has a method that
  * requests it.

@@ -1,3 +1,4 @@
+// Covers: client/package.json, client/index.ts, client/node.ts, scripts/setup/builds/client.mjs
 /** The client package as published: packed, installed into an empty project, compiled and run there. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Covers: Dockerfile, docker-compose.yml, deploy/standalone.yml
 /**
  * The Dockerfile, `docker-compose.yml` and `deploy/standalone.yml`, as far as they can be checked without a container
  * engine.

@@ -1,3 +1,4 @@
+// Covers: package.json, .ci/, .github/, docs/decisions/
 /**
  * Files for the host of the repository (CI, dependency bot, issue forms), the decision records, and the version that
  * several files repeat.

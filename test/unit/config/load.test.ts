@@ -1,3 +1,4 @@
+// Covers: config/load.ts, config/settings.ts
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,3 +1,5 @@
+// Covers: shared/metrics/table.ts, scripts/docs/metricsPage.ts, scripts/docs/dashboard.ts, docs/operations/metrics.md
+// Covers: config/dashboard.json, config/alerts.yml
 /** The table of metrics against its page, the dashboard, the alerts and the program. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

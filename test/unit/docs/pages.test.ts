@@ -1,3 +1,4 @@
+// Covers: README.md, docs/
 /** The README and the pages of `docs/` name files, sections, commands, settings, metrics and errors that exist. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: SECURITY.md
 /** The threat model of SECURITY.md: each thing that an attacker cannot do names the test that tries it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

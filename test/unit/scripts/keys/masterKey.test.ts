@@ -1,3 +1,4 @@
+// Covers: scripts/keys/commands.ts, shard/vault/masterKeyFile.ts
 /** `npm run keys -- master`: a master key for shards on several machines. */
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

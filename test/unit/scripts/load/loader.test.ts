@@ -1,3 +1,4 @@
+// Covers: scripts/load/loader.ts, scripts/load/rejects.ts
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Covers: scripts/load/row.ts, scripts/load/batchBody.ts
 import { expect } from 'chai';
 import { unpackBody } from '../../../../coordinator/body/packedBody.js';
 import { batchBody } from '../../../../scripts/load/batchBody.js';

@@ -1,3 +1,4 @@
+// Covers: scripts/load/services/
 /** Rows of other services: PostgreSQL in WebAssembly, and small servers that answer as Qdrant and Chroma do. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+// Covers: scripts/mcp/fitted.ts, scripts/mcp/size.ts
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ANSWER_BYTES_MAX, fitted, type Listing, levelOf, shortened } from '../../../../scripts/mcp/fitted.js';

@@ -1,3 +1,4 @@
+// Covers: scripts/terminal/commandLine.ts, scripts/local/clusterView/request.ts, scripts/monitor/request.ts
 import { expect } from 'chai';
 import { parseClusterRequest } from '../../../../scripts/local/clusterView/request.js';
 import { parseMonitorRequest } from '../../../../scripts/monitor/request.js';

@@ -1,3 +1,4 @@
+// Covers: scripts/terminal/table.ts, scripts/terminal/line.ts, scripts/terminal/step.ts, scripts/terminal/signals.ts
 /** The terminal output of a command while a step runs. */
 import { expect } from 'chai';
 import { tableLines } from '../../../../scripts/terminal/table.js';

@@ -1,3 +1,4 @@
+// Covers: scripts/witness/witness.ts, scripts/witness/open.ts
 /** The witness protocol (c2sp.org/tlog-witness), answer by answer. */
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// Covers: scripts/local/clusterView/view.ts, scripts/local/clusterView/request.ts, scripts/local/clusterView/screen.ts
 /**
  * The output of `npm run cluster` as functions of a snapshot (the screen and the summary line), and its command line.
  */

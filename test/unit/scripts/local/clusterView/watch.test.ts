@@ -1,3 +1,4 @@
+// Covers: scripts/local/clusterView/watch/
 /** The readings of `npm run cluster`: figures from metrics pages, and events from the buckets. */
 import { expect } from 'chai';
 import {

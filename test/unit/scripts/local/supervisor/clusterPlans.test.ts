@@ -1,7 +1,9 @@
-/** The settings by which the processes of a cluster keep little unused memory. */
+/** The settings that processes of a cluster on one machine start with: for little unused memory, and the limits of shards. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { nodePlan } from '../../../../../scripts/local/supervisor/clusterPlans.js';
+import { loadConfig } from '../../../../../config/load.js';
+import { nodePlan, shardSizes } from '../../../../../scripts/local/supervisor/clusterPlans.js';
+import { systemMemoryBytes } from '../../../../../shared/process/memoryLimit.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const part = { name: 's1', process: 'shard s1' };
@@ -23,6 +25,23 @@ describe('the memory settings of processes', () => {
       expect(scripts[name]).to.equal(`exec env ${settings.join(' ')} node ${flag} scripts/setup.mjs ${name}`);
     for (const file of ['Dockerfile', ...['vouch', 'vouch-coordinator', 'vouch-shard@'].map(unit)])
       expect(read(file), file).to.include(settings.join(' ')).and.to.include(`NODE_OPTIONS=${flag}`);
+  });
+});
+
+describe('the limits that npm start gives its shards', () => {
+  it('divide the memory among the shards, and pass on the limit of the NATS store', () => {
+    expect(shardSizes(loadConfig({}), 4, 9_000_000_000)).to.deep.equal({
+      VOUCH_MEMORY_BYTES: String(Math.floor(systemMemoryBytes() / 4)),
+      VOUCH_STORE_BYTES: '9000000000',
+    });
+  });
+
+  it('are the configured ones if set', () => {
+    const limits = { memoryBytes: 5_000_000_000, storeBytes: 7_000_000_000 };
+    expect(shardSizes(loadConfig({}, { limits }), 4, 9_000_000_000)).to.deep.equal({
+      VOUCH_MEMORY_BYTES: '5000000000',
+      VOUCH_STORE_BYTES: '7000000000',
+    });
   });
 });
 

@@ -1,3 +1,5 @@
+// Covers: scripts/local/supervisor/supervisedProcess.ts, scripts/local/supervisor/childLog.ts
+// Covers: scripts/local/supervisor/lines.ts, scripts/local/supervisor/logFile.ts
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,16 +1,18 @@
+// Covers: scripts/load/formats/hnswlib.ts, scripts/load/formats/docstore.ts, scripts/hnswlib/library.ts
+// Covers: scripts/hnswlib/store.ts
 /** Rows of hnswlib's files, read by hnswlib-node, which is compiled for this test. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hnswlibNode } from '../../../../scripts/hnswlib/library.js';
-import type { Space } from '../../../../scripts/hnswlib/store.js';
-import { hnswlibSource } from '../../../../scripts/load/formats/hnswlib.js';
-import { type Columns, rowOf } from '../../../../scripts/load/row.js';
-import { type Fields, isUnreadable, type Source } from '../../../../scripts/load/source.js';
-import { rejection } from '../../../support/expectations.js';
-import { compileHnswlib } from '../../../support/launch/compiledHnswlib.js';
-import { hnswlibIndex } from '../../../support/rigs/hnswlibIndex.js';
+import { hnswlibNode } from '../../../../../scripts/hnswlib/library.js';
+import type { Space } from '../../../../../scripts/hnswlib/store.js';
+import { hnswlibSource } from '../../../../../scripts/load/formats/hnswlib.js';
+import { type Columns, rowOf } from '../../../../../scripts/load/row.js';
+import { type Fields, isUnreadable, type Source } from '../../../../../scripts/load/source.js';
+import { rejection } from '../../../../support/expectations.js';
+import { compileHnswlib } from '../../../../support/launch/compiledHnswlib.js';
+import { hnswlibIndex } from '../../../../support/rigs/hnswlibIndex.js';
 
 const COLUMNS: Columns = {
   ...{ vector: undefined, text: undefined, tag: 'id', id: 'id' },

@@ -1,9 +1,10 @@
+// Covers: scripts/load/formats/lines.ts, scripts/load/utf8.ts
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Format, openFile } from '../../../../scripts/load/formats/open.js';
-import { isUnreadable } from '../../../../scripts/load/source.js';
+import { type Format, openFile } from '../../../../../scripts/load/formats/open.js';
+import { isUnreadable } from '../../../../../scripts/load/source.js';
 
 describe('lines of a text file', () => {
   let folder: string;
