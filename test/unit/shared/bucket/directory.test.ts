@@ -1,3 +1,4 @@
+// Covers: shared/bucket/directory.ts, shared/bucket/directoryFile.ts
 /** A bucket in a folder: its files, changes by another process, and damage. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

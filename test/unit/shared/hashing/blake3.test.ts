@@ -1,3 +1,4 @@
+// Covers: shared/hashing/blake3.ts, shared/hashing/hash.ts
 /** BLAKE3 through direct calls of the package's WebAssembly, compared with the package. */
 import blake3 from 'blake3';
 import { expect } from 'chai';

@@ -1,3 +1,4 @@
+// Covers: shared/log/segments.ts, shared/log/segmentScan.ts, shared/log/segmentReader.ts
 /** Damage to the files of a local log: it is found, named, and left unchanged. */
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

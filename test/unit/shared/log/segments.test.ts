@@ -1,3 +1,4 @@
+// Covers: shared/log/segments.ts, shared/log/segmentFormat.ts, shared/log/segmentFiles.ts
 /** A local log over its files: after a crash, a torn write, or a failed disk. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Covers: shared/bucket/directory.ts, shared/bucket/memory.ts, shared/log/segments.ts, shared/transport/inProcess.ts
 /** The logs, buckets and transport of the standalone platform, in the test suites that the cluster's pass too. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

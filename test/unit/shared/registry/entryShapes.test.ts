@@ -1,3 +1,4 @@
+// Covers: shared/registry/entryShapes.ts, shared/registry/owners.ts
 /** The checks of bucket entries that another writer has stored. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';

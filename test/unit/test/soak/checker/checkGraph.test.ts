@@ -1,3 +1,4 @@
+// Covers: test/soak/checker/check.ts, test/soak/checker/graphModel.ts
 /** The history checker on a graph: a right history, and one with each kind of violation. */
 import { expect } from 'chai';
 import { checkHistory } from '../../../../soak/checker/check.js';

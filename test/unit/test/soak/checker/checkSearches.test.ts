@@ -1,3 +1,5 @@
+// Covers: test/soak/checker/check.ts, test/soak/checker/multiSearch.ts, test/soak/checker/recall.ts
+// Covers: test/soak/checker/indexes.ts
 /**
  * The history checker on searches of several collections, over an index and as of the past, and on reported index
  * states.

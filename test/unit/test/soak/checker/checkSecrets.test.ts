@@ -1,3 +1,4 @@
+// Covers: test/soak/checker/check.ts, test/soak/checker/secrets.ts
 /** The history checker on encrypted records and the life of their keys. */
 import { expect } from 'chai';
 import { checkHistory } from '../../../../soak/checker/check.js';
