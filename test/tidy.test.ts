@@ -1,6 +1,7 @@
 /** The rules of the house, as a test: what may import what, what may be called where, how long things may grow. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { FLOORS, floorOf } from './support/floors.js';
 import { CIRCUMSTANCE, MACHINE_PATH, NOTE_TO_ONESELF } from './support/privateNotes.js';
@@ -50,6 +51,10 @@ const FOR_DEVELOPMENT = /^(?:bench\/|client\/|scripts\/(?:demo|docs|mcp|sbom)\b)
 const EXACT = /^(?:npm:.+@)?\d+\.\d+\.\d+$/;
 
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|misc|stuff|lib)$/i;
+
+const { unitTests } = (await import(pathToFileURL(join(ROOT, 'scripts', 'setup', 'unitTests.mjs')).href)) as {
+  unitTests: (root: string) => { readonly test: string; readonly proves: readonly string[] }[];
+};
 
 const sources = readSources();
 const product = sources.filter(({ folder }) => folder !== 'test');
@@ -222,6 +227,16 @@ describe('tidy', () => {
       return parts.some((part) => !/^[a-z][a-zA-Z0-9]*$/.test(part) || SAYS_NOTHING.test(part));
     });
     expect(wrong).to.deep.equal([]);
+  });
+
+  it('each unit test mirrors a file by folder and name, or names existing files in its first lines', () => {
+    const tests = unitTests(ROOT);
+    expect(tests.length).to.be.above(200);
+    expect(tests.filter(({ proves }) => proves.length === 0).map(({ test }) => test)).to.deep.equal([]);
+    const missing = tests.flatMap(({ test, proves }) =>
+      proves.filter((path) => !existsSync(join(ROOT, path))).map((path) => `${test} names ${path}`),
+    );
+    expect(missing).to.deep.equal([]);
   });
 
   it('every source file is an entry or is imported by the product', () => {

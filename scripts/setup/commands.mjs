@@ -5,7 +5,9 @@
 import { parseArgs } from 'node:util';
 import { checkTypes, format, lint } from './checks.mjs';
 import { SetupError } from './command.mjs';
+import { note } from './steps.mjs';
 import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
+import { unitTestsOf } from './unitTests.mjs';
 
 /** The arguments are wrong; nothing was started. */
 export class UsageError extends SetupError {}
@@ -29,12 +31,29 @@ const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
 const CHECKED_FIRST = [SUITES.short, SUITES.all];
 
+/** A named file that is not a test. It stands for the unit tests that prove it. */
+const TESTED_FILE = /^(?!.*\.test\.[jt]s$)(?!(?:\.\/)?dist\/)[\w./-]+\.[a-z]\w*$/;
+
+/** Replaces the names of tested files by their unit tests. */
+function testsNamedBy(args, root) {
+  const { tokens } = parseArgs({ args, options: TEST_OPTIONS, allowPositionals: true, tokens: true });
+  const named = new Set(tokens.filter(({ kind }) => kind === 'positional').map(({ index }) => index));
+  return args.flatMap((argument, index) => {
+    if (!named.has(index) || !TESTED_FILE.test(argument)) return argument;
+    const found = unitTestsOf(root, argument.replace(/^\.\//, ''));
+    if (found.length === 0) throw new SetupError(`No unit test proves ${argument}.`);
+    for (const test of found) note('unit test', test);
+    return found;
+  });
+}
+
 function tests(needs, suite, command, does) {
   return {
     needs,
     usage: `${command} [-- FILE … OPTIONS]\n\nWithout FILE it ${does}.\n${TEST_USAGE}`,
     options: TEST_OPTIONS,
-    run: async (args, root) => {
+    run: async (given, root) => {
+      const args = testsNamedBy(given, root);
       if (CHECKED_FIRST.includes(suite) && !areSome(args)) for (const check of [checkTypes, lint]) await check(root);
       await runTests(root, args, suite);
     },
@@ -129,6 +148,6 @@ export function assertArguments({ usage, options, positionals: most = Number.POS
 }
 
 function assertTestFiles(named) {
-  const other = named.find((name) => !/^(?:\.\/)?(?:dist\/)?test\//.test(name));
+  const other = named.find((name) => !/^(?:\.\/)?(?:dist\/)?test\//.test(name) && !TESTED_FILE.test(name));
   if (other !== undefined) throw new Error(`'${other}' is not below test/`);
 }

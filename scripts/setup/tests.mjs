@@ -22,7 +22,8 @@ export const TEST_OPTIONS = {
   'full-trace': { type: 'boolean' },
 };
 
-export const TEST_USAGE = `FILE is a source or a compiled file below test/, or a pattern of them; without one the whole suite runs.
+export const TEST_USAGE = `FILE is a source or a compiled file below test/, or a pattern of them; without one the whole suite runs. Any other file, such as
+shard/state/commitBuilder.ts, stands for the unit tests that prove it.
 
   --grep WORDS, -g    tests whose name matches this regular expression
   --fgrep WORDS, -f   tests whose name holds these words

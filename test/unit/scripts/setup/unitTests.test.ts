@@ -1,0 +1,66 @@
+/** The unit tests that prove a file, found by folder and name or by the first lines of a test. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { launchNode } from '../../../support/launch/process.js';
+import { ROOT } from '../../../support/sourceTree.js';
+
+const { unitTests, unitTestsOf } = (await import(
+  pathToFileURL(join(ROOT, 'scripts', 'setup', 'unitTests.mjs')).href
+)) as {
+  unitTests: (root: string) => { test: string; proves: string[] }[];
+  unitTestsOf: (root: string, file: string) => string[];
+};
+
+describe('the unit tests of a file', () => {
+  let root: string;
+  before(() => {
+    root = mkdtempSync(join(tmpdir(), 'vouch-unit-'));
+    const write = (path: string, text = ''): void => {
+      mkdirSync(join(root, dirname(path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    };
+    for (const path of ['shard/a.ts', 'shard/b.ts', 'console/c.tsx', 'scripts/d.mjs', 'shard/deep/e.ts']) write(path);
+    write('test/unit/shard/a.test.ts', "import 'x';\n// Covers: shard/b.ts\n");
+    write(
+      'test/unit/shard/b.long.test.ts',
+      '// Covers: shard/a.ts, shard/b.ts\n// Covers: config/f.json\n/** Head. */\n',
+    );
+    write('test/unit/console/c.test.ts');
+    write('test/unit/scripts/d.test.ts');
+    write('test/unit/shard/whole.test.ts', '// Covers: shard/deep/\n');
+    write('test/unit/shard/nothing.test.ts', '/** Covers nothing. */\n');
+  });
+  after(() => rmSync(root, { recursive: true }));
+
+  it('have its folder and name, or name it or its folder in their first lines', () => {
+    const [a, b] = ['test/unit/shard/a.test.ts', 'test/unit/shard/b.long.test.ts'];
+    expect(unitTestsOf(root, 'shard/a.ts')).to.deep.equal([a, b]);
+    expect(unitTestsOf(root, 'shard/b.ts')).to.deep.equal([b]);
+    expect(unitTestsOf(root, 'config/f.json')).to.deep.equal([b]);
+    expect(unitTestsOf(root, 'console/c.tsx')).to.deep.equal(['test/unit/console/c.test.ts']);
+    expect(unitTestsOf(root, 'scripts/d.mjs')).to.deep.equal(['test/unit/scripts/d.test.ts']);
+    expect(unitTestsOf(root, 'shard/deep/e.ts')).to.deep.equal(['test/unit/shard/whole.test.ts']);
+    expect(unitTestsOf(root, 'shard/deep.ts')).to.deep.equal([]);
+  });
+
+  it('are listed without a file if they mirror none and name none', () => {
+    expect(unitTests(root).filter(({ proves }) => proves.length === 0)).to.deep.equal([
+      { test: 'test/unit/shard/nothing.test.ts', proves: [] },
+    ]);
+  });
+
+  it('are run and named by npm test with that file, which fails if there are none', async () => {
+    const setUp = (file: string) => launchNode(join(ROOT, 'scripts', 'setup.mjs'), ['test:fast', file], { cwd: ROOT });
+    const proven = setUp('shard/state/commitBuilder.ts');
+    expect((await proven.waitForEnd()).code, proven.output).to.equal(0);
+    expect(proven.output)
+      .to.include('test/unit/shard/state/commitBuilder.test.ts')
+      .and.to.match(/^1 passed/m);
+    const unproven = setUp('test/support/sourceTree.ts');
+    expect((await unproven.waitForEnd()).code).to.equal(1);
+    expect(unproven.lines.at(-1)).to.equal('No unit test proves test/support/sourceTree.ts.');
+  });
+});
