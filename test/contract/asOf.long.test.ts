@@ -1,4 +1,4 @@
-/** `as_of` and `as_of_log_index` over HTTP: what was answered then is answered now, and says which state it is of. */
+/** `as_of` and `as_of_log_index` over HTTP: past answers are repeated exactly, and each names its state. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import type { Answer } from '../support/launch/client.js';
@@ -10,7 +10,7 @@ import { iso, RememberedCollection, timeMsOf } from '../support/rigs/rememberedC
 const FILTER = { metadata_filter: { kind: 'a' } };
 const TEXT = { query_text: 'needle' };
 const GRAPH = { graph_rerank: { weight: 1, seed_count: 2, direction: 'both' } };
-/** Together they show every part of a state. */
+/** Searches that together show every part of a state. */
 const SEARCHES = [
   {},
   { k: 2 },
@@ -25,13 +25,13 @@ const SEARCHES = [
   { ...FILTER, ...TEXT, ...GRAPH, hybrid: true },
 ].map((options) => ({ query: [0, 0], k: 10, ...options }));
 
-/** What an index could change: the past is searched exactly, whatever the index of the present. */
+/** Searches that an index could change: past states are searched exactly, whatever the present index. */
 const INDEX_SEARCHES = SEARCHES.slice(0, 3);
 
 const metadata = (value: object): number[] => [...Buffer.from(JSON.stringify(value))];
 const described = (kind: string, text: string) => ({ metadata: metadata({ kind }), text });
 
-/** A write of every kind, each remembered. */
+/** Makes a write of every kind; each is remembered. */
 async function fill(collection: RememberedCollection): Promise<void> {
   const write = collection.write.bind(collection);
   const [nodes, edges]: [number[], number[]] = [[], []];
@@ -57,7 +57,7 @@ async function fill(collection: RememberedCollection): Promise<void> {
       texts: ['hay', null, 'needle needle'],
       request_ids,
     }); // prettier-ignore
-    // The last one's receipt, had again.
+    // A repeated request id returns the last receipt again.
     return collection.insert([3, 3], { request_id: request_ids[2] });
   });
   for (const id of [1, 3, 4]) await write(1, node(id));
@@ -68,7 +68,7 @@ async function fill(collection: RememberedCollection): Promise<void> {
   await write(1, async () => void (await collection.post('/v1/soft-delete', { id: 5 })));
   await write(1, () => collection.delete(`/v1/graph/edge/${edges[0]}`));
   await write(1, () => collection.delete(`/v1/graph/node/${nodes[2]}`));
-  // With its node and metadata and text; then its slot is another's.
+  // Deletes a record with a node, metadata and text; then another record takes its slot.
   await write(1, async () => void (await collection.post('/v1/delete', { id: 1 })));
   await write(1, () => collection.insert([0, 1], described('a', 'needle')));
   await write(1, async () => void (await collection.post('/v1/delete', { id: 5 })));
@@ -127,7 +127,7 @@ function expectRefused({ status, body }: Answer, path: string): void {
 
 inBothModes('point in time', (service, { start, restartable }) => {
   for (const index of ['brute', 'hnsw', 'ivf', 'bq'])
-    it(`every state there was answers as it did, by log index and by time, over ${index}`, async () => {
+    it(`past states answer as before, by log index and by time, over ${index}`, async () => {
       const searches = index === 'brute' ? SEARCHES : INDEX_SEARCHES;
       const collection = await filled(service, index, index, searches);
       expect(collection.states.at(-1)!.logIndex).to.equal(EVENTS);
@@ -137,7 +137,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
       expect(now).to.deep.equal({ results: latest.results });
     });
 
-  it('in any order, and many at once while writes come in', async () => {
+  it('past states answer in any order, many at once, during writes', async () => {
     const collection = await filled(service, 'c');
     const states = collection.states.flatMap((state) => [state, state]);
     const backwards = Promise.all(states.reverse().map((state) => collection.expectRemembered(state)));
@@ -148,7 +148,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     ]);
   });
 
-  it('a state from which nothing was lost is there at once, while others come', async () => {
+  it('states without later losses are searchable at once, while others are added', async () => {
     const collection = new RememberedCollection(service, await service.newProject(), 'young', SEARCHES);
     await collection.create(2);
     for (let n = 1; n <= 6; n++) {
@@ -159,7 +159,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     }
   });
 
-  it('each state has a hash of its own', async () => {
+  it('each state has its own hash', async () => {
     const collection = await filled(service, 'c');
     const hashes = new Set<string>();
     for (let as_of_log_index = 0; as_of_log_index <= EVENTS; as_of_log_index++)
@@ -167,7 +167,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     expect(hashes.size).to.equal(EVENTS + 1);
   });
 
-  it('before the first event nothing is found, however it is asked for', async () => {
+  it('the state before the first event is empty, however it is named', async () => {
     const collection = await newCollection(service);
     const ask = { query: [0], k: 5, metadata_filter: {}, query_text: 'x', decay_half_life_secs: 1, graph_rerank: {} };
     const empty = await collection.search({ ...ask, as_of_log_index: 0 });
@@ -182,7 +182,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     expect(await collection.search({ ...ask, as_of_log_index: 0 })).to.deep.equal(empty);
   });
 
-  it('an instant counts to the millisecond, in any zone', async () => {
+  it('an instant counts to the millisecond, in any time zone', async () => {
     const collection = await newCollection(service);
     const timeMs = timeMsOf(await collection.insert([1]));
     await service.until(async () => systemClock.nowMs() > timeMs);
@@ -198,7 +198,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     expect(await at('9999-12-31T23:59:59.999Z')).to.equal(2);
   });
 
-  it('within a batch, a log index counts each record, and an instant the whole batch', async () => {
+  it('a log index within a batch counts each record, an instant the whole batch', async () => {
     const collection = await newCollection(service);
     await collection.post('/v1/vectors/batch-insert', { batch: [[1], [2], [3], [4]] });
     const ids = async (moment: object): Promise<number[]> =>
@@ -208,7 +208,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     expect(await ids({ as_of: '9999-01-01T00:00:00Z' })).to.deep.equal([4, 3, 2, 1]);
   });
 
-  it('ages are counted to the instant that was asked for, or to the time of the event', async () => {
+  it('ages count to the requested instant, or to the time of the event', async () => {
     const collection = await newCollection(service);
     const ask = { query: [0], k: 5, decay_half_life_secs: 10 };
     const ageNow = async (): Promise<number> => (await collection.search(ask)).results.at(-1)!.age_secs!;
@@ -236,7 +236,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     ]);
   });
 
-  it('the past is exact though the present has an index that misses records', async () => {
+  it('past states are searched exactly, even if the present index misses records', async () => {
     const { rw } = await service.newProject();
     const indexed = new IndexedByHttp(service, rw);
     await indexed.create();
@@ -262,7 +262,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     }
   });
 
-  it('a log index comes before an instant, and a multi search refuses both', async () => {
+  it('a log index overrides an instant, and a multi search refuses both', async () => {
     const collection = await newCollection(service);
     for (const value of [1, 2, 3]) await collection.insert([value]);
     const both = await collection.search({ query: [9], k: 1, as_of_log_index: 2, as_of: '2000-01-01T00:00:00Z' });
@@ -271,7 +271,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
       expectRefused(await collection.multi({ query: [9], k: 1, [field]: 1 }), `$.${field} is unknown here`);
   });
 
-  it('refuses what is no state there was, and checks all else as in any search', async () => {
+  it('a search refuses states that never were, and checks everything else as usual', async () => {
     const collection = await newCollection(service);
     for (const value of [1, 2, 3]) await collection.insert([value]);
     const ask = (options: object): Promise<Answer> => collection.ask({ query: [0], k: 1, ...options });
@@ -286,14 +286,14 @@ inBothModes('point in time', (service, { start, restartable }) => {
     expect((await ask({ as_of_log_index: 3 })).status).to.equal(200);
   });
 
-  it('answers the same where there is no room to keep a past state', async () => {
-    // Each state is made anew for each search of it, side by side: how long that takes is the machine's affair.
+  it('past states answer the same without room in their cache', async () => {
+    // Each search rebuilds its state, all of them at once; the duration depends on the machine.
     const own = await start({ VOUCH_AS_OF_CACHE_BYTES: '1', VOUCH_DEADLINE_MS: '60000' });
     const collection = await filled(own, 'c');
     await Promise.all(collection.states.map((state) => collection.expectRemembered(state)));
   });
 
-  it('outlives a restart of the whole service', async () => {
+  it('past states answer the same after a restart of the whole service', async () => {
     const own = await restartable();
     const collection = await filled(own, 'c', 'hnsw');
     for (const name of own.processNames) await own.kill(name);

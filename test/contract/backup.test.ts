@@ -27,12 +27,12 @@ function expectRefused(answer: Answer, status: number, code: string, what = ''):
   expect([answer.status, answer.body?.code], `${what} ${answer.text}`).to.deep.equal([status, code]);
 }
 
-/** What the import says of itself when it is announced again. */
-const standing = async (client: Client, of: Exported, name: string): Promise<Answer['body']> =>
+/** State of the import, as a repeated announcement returns it. */
+const importState = async (client: Client, of: Exported, name: string): Promise<Answer['body']> =>
   answered(await begin(client, of, name));
 
 inBothModes('export and import', (service, { start }) => {
-  it('restores a collection under another name and project, the same to the last hash', async () => {
+  it('restores a collection under another name and project, with equal hashes', async () => {
     const source = await service.newProject();
     const target = await service.newProject();
     await fill(source.rw, 'lived');
@@ -42,19 +42,19 @@ inBothModes('export and import', (service, { start }) => {
     expect(ended).to.include({ collection: 'again', status: 'finished', sequence, chain_head, state_hash });
     const [before, now] = [await portrait(source.ro, 'lived'), await portrait(target.ro, 'again')];
     for (const [what, was] of Object.entries(before)) expect(now, what).to.have.property(what).that.deep.equals(was);
-    // Exported once more it is the same log, and states the same origin.
+    // Exported again, it is the same log with the same origin.
     const once = await exported(target.ro, 'again');
     expect(once.frames.map((frame) => Buffer.from(frame))).to.deep.equal(
       taken.frames.map((frame) => Buffer.from(frame)),
     );
     expect(announcement(once)).to.deep.equal(announcement(taken));
-    // Its checkpoint names the collection that is served, or anybody could have a made-up log signed under a real name.
+    // Its checkpoint names the served collection; otherwise, anyone could get an invented log signed under a real name.
     const [origin, after] = [taken, once].map(({ facts }) => facts.checkpoint.note.split('\n')[1]!.split('/'));
     expect(origin!.slice(0, 2)).to.deep.equal([source.name, 'lived']);
     expect(after).to.deep.equal([target.name, 'again', String(ended.id), origin![3]]);
   });
 
-  it('the restored collection goes on: request ids are known, ids continue, and both go their own ways', async () => {
+  it('lets the restored collection continue: it knows request ids, continues ids, and diverges from its source', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     await imported(rw, await exported(rw, 'a'), 'b');
@@ -69,18 +69,18 @@ inBothModes('export and import', (service, { start }) => {
     expect((await rw.get('/v1/records/55?collection=a')).status).to.equal(404);
   });
 
-  it('an empty collection is exported and imported as well', async () => {
+  it('moves an empty collection too', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'empty', dimension: 3, metric: 'squared_l2' });
     const taken = await exported(rw, 'empty');
     expect(taken.frames).to.deep.equal([]);
     expect(await imported(rw, taken, 'again')).to.include({ status: 'finished', sequence: 0 });
     expect((await rw.post('/v1/records', { collection: 'again', values: [1, 2, 3] })).body.id).to.equal(1);
-    // Its genesis is still that of the collection it came from.
+    // Its genesis still names the source.
     expect((await rw.get('/v1/export?collection=again')).body.origin).to.deep.equal(taken.facts.origin);
   });
 
-  it('the index comes along as it was asked for, and is built here', async () => {
+  it('moves the requested index, and builds it here', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'a', dimension: 2, metric: 'squared_l2' });
     const batch = Array.from({ length: 1_500 }, (_, i) => [i % 40, Math.floor(i / 40)]);
@@ -98,7 +98,7 @@ inBothModes('export and import', (service, { start }) => {
     expect(after!.body).to.deep.equal(before!.body);
   });
 
-  it('pages begin with the frame that holds the event, and end with the log', async () => {
+  it('begins a page with the frame of the event, and ends with the log', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     const { frames, facts } = await exported(rw, 'a');
@@ -115,7 +115,7 @@ inBothModes('export and import', (service, { start }) => {
     expectRefused(await rw.get('/v1/export/log?collection=a&from=-1'), 400, 'validation_error');
   });
 
-  it('while it is imported it is of no use but to be listed, counted and deleted', async () => {
+  it('allows only listing, counting and deleting a collection during its import', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     const taken = await exported(rw, 'a');
@@ -156,31 +156,31 @@ inBothModes('export and import', (service, { start }) => {
     expect((await imported(rw, taken, 'b')).status).to.equal('finished');
   });
 
-  it('announced again it says how far it came, and goes on from there, whatever is sent twice', async () => {
+  it('reports its progress when announced again, and continues there, whatever is sent twice', async () => {
     const random = seededRandom(testSeed());
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     const taken = await exported(rw, 'a');
-    expect(await standing(rw, taken, 'b')).to.include({ status: 'importing', sequence: 0 });
-    const { id } = await standing(rw, taken, 'b');
+    expect(await importState(rw, taken, 'b')).to.include({ status: 'importing', sequence: 0 });
+    const { id } = await importState(rw, taken, 'b');
     for (let sent = 0; sent < taken.frames.length; ) {
       const from = random.int(sent + 1);
       const to = Math.min(sent + 1 + random.int(4), taken.frames.length);
       const reached = answered(await send(rw, 'b', taken.frames.slice(from, to)));
       sent = to;
-      expect(await standing(rw, taken, 'b')).to.deep.equal(reached);
+      expect(await importState(rw, taken, 'b')).to.deep.equal(reached);
       if (sent < taken.frames.length) expectRefused(await finish(rw, 'b'), 409, 'conflict', 'too early');
     }
     const ended = answered(await finish(rw, 'b'));
     expect(ended).to.include({ id, status: 'finished', state_hash: taken.facts.state_hash });
-    // Whoever did not hear of it may ask again.
+    // A client that missed the answer may ask again.
     expect(answered(await finish(rw, 'b'))).to.deep.equal(ended);
     await rw.post('/v1/records', { collection: 'b', values: [1, 1, 1] });
-    expect(await standing(rw, taken, 'b')).to.deep.equal(ended);
+    expect(await importState(rw, taken, 'b')).to.deep.equal(ended);
     expectRefused(await send(rw, 'b', taken.frames), 409, 'conflict', 'after the end');
   });
 
-  it('a name that is taken is refused: by a collection, by another export, by the same at another moment', async () => {
+  it('refuses a name that a collection, another export, or another moment of this one has taken', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     const early = await exported(rw, 'a');
@@ -195,7 +195,7 @@ inBothModes('export and import', (service, { start }) => {
       expectRefused(await rw.postBytes(path, Buffer.alloc(0)), 409, 'conflict', path);
   });
 
-  it('refuses a frame that does not verify or is not the next, and nothing of it is there', async () => {
+  it('refuses a frame that does not verify or is not the next, and stores none of it', async () => {
     const seed = testSeed();
     const random = seededRandom(seed);
     const { rw } = await service.newProject();
@@ -206,14 +206,14 @@ inBothModes('export and import', (service, { start }) => {
     const first = taken.frames[0]!;
     answered(await begin(rw, taken, 'b'));
     const refusedAt = async (frames: readonly Uint8Array[], what: string): Promise<void> => {
-      const before = await standing(rw, taken, 'b');
+      const before = await importState(rw, taken, 'b');
       expectRefused(await send(rw, 'b', frames), 400, 'validation_error', what);
-      expect(await standing(rw, taken, 'b'), what).to.deep.equal(before);
+      expect(await importState(rw, taken, 'b'), what).to.deep.equal(before);
     };
     await refusedAt([other.frames[0]!], 'the first of another collection');
     await refusedAt([taken.frames[1]!], 'the second');
     const refusedFlipped = async (when: string): Promise<void> => {
-      // The layout before the first event byte by byte: its numbers say whether the frame is looked at.
+      // Each byte before the first event is flipped: these numbers decide whether the frame is examined.
       for (let i = 0; i < 120; i++) {
         const flipped = Buffer.from(first);
         const at = i < FRAME_HEAD_BYTES ? i : random.int(flipped.length);
@@ -229,14 +229,14 @@ inBothModes('export and import', (service, { start }) => {
     await refusedAt([taken.frames[2]!], 'the one after the next');
     for (const bytes of [Buffer.of(1), Buffer.of(0, 0, 0, 0), Buffer.of(9, 0, 0, 0, 1), Buffer.of(1, 0, 0, 0, 1)])
       expectRefused(await rw.postBytes('/v1/import/b/log', bytes), 400, 'validation_error', bytes.toString('hex'));
-    // What comes before it in the request stays.
+    // Valid frames before it in the request stay.
     expectRefused(await send(rw, 'b', [taken.frames[1]!, taken.frames[2]!, other.frames[3]!]), 400, 'validation_error');
-    expect(await standing(rw, taken, 'b')).to.include({ sequence: 3 });
+    expect(await importState(rw, taken, 'b')).to.include({ sequence: 3 });
     answered(await send(rw, 'b', taken.frames));
     expect(answered(await finish(rw, 'b')).state_hash).to.equal(taken.facts.state_hash);
   });
 
-  it('refuses frames that are sound in themselves, of events that cannot follow', async () => {
+  it('refuses valid frames of events that cannot follow', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'a', dimension: 3, metric: 'squared_l2' });
     for (const n of [1, 2, 3]) await rw.post('/v1/records', { collection: 'a', values: [n, n, n] });
@@ -279,9 +279,9 @@ inBothModes('export and import', (service, { start }) => {
     ];
     for (const [what, events, live] of forgeries) {
       expectRefused(await send(rw, 'b', [await forged(taken.facts, end, events, live)]), 400, 'validation_error', what);
-      expect(await standing(rw, announced, 'b'), what).to.include({ sequence: 3 });
+      expect(await importState(rw, announced, 'b'), what).to.include({ sequence: 3 });
     }
-    // One that could have been made is taken, but for the announced end: that it is not the log is seen at the finish.
+    // A possible event is accepted up to the announced end; the finish then shows that the log differs.
     answered(
       await send(rw, 'b', [
         await forged(
@@ -296,14 +296,14 @@ inBothModes('export and import', (service, { start }) => {
     expectRefused(await rw.get('/v1/records/1?collection=b'), 409, 'conflict');
   });
 
-  it('takes nothing beyond the announced end, and opens nothing with other hashes than announced', async () => {
+  it('accepts nothing beyond the announced end, and opens no log with other hashes', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     const taken = await exported(rw, 'a');
     const { facts, frames } = taken;
     answered(await begin(rw, { frames, facts: { ...facts, sequence: 6 } }, 'short'));
     expectRefused(await send(rw, 'short', frames), 400, 'validation_error');
-    expect(await standing(rw, { frames, facts: { ...facts, sequence: 6 } }, 'short')).to.include({ sequence: 6 });
+    expect(await importState(rw, { frames, facts: { ...facts, sequence: 6 } }, 'short')).to.include({ sequence: 6 });
     for (const [name, change] of [
       ['head', { chain_head: facts.state_hash }],
       ['state', { state_hash: facts.chain_head }],
@@ -318,7 +318,7 @@ inBothModes('export and import', (service, { start }) => {
     }
   });
 
-  it('is closed to other projects, to keys that may not write, and to bodies of another kind', async () => {
+  it('refuses other projects, keys without write access, and bodies of another type', async () => {
     const { rw, ro } = await service.newProject();
     const other = await service.newProject();
     await fill(rw, 'a');
@@ -341,7 +341,7 @@ inBothModes('export and import', (service, { start }) => {
       sequence: -1,
       metric: 'cosine',
       origin: null,
-      // No date, and no genesis, can be so.
+      // No real date or genesis has these values.
       created_at_ms: 8_640_000_000_000_001,
       'origin.name': { ...taken.facts.origin, name: 'é'.repeat(128) },
       'origin.project': { ...taken.facts.origin, project: '\ud800' },
@@ -355,7 +355,7 @@ inBothModes('export and import', (service, { start }) => {
     expectRefused(await rw.get('/v1/export?collection=c'), 404, 'collection_not_found');
   });
 
-  it('encrypted records open where the vault has their key, and are lost with it in every copy', async () => {
+  it('shares encrypted records while the vault has their key, and loses them in every copy', async () => {
     const { rw } = await service.newProject();
     const elsewhere = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'a', dimension: 3, metric: 'squared_l2' });
@@ -374,7 +374,7 @@ inBothModes('export and import', (service, { start }) => {
       (await rw.get('/v1/namespaces')).body.collections.map((one: { record_count: number }) => one.record_count);
     for (const name of ['a', 'b']) expectRefused(await read(rw, name), 410, 'record_shredded', name);
     expect(await counts()).to.deep.equal([1, 1]);
-    // A copy of before brings nothing back; the shred is stated in it too, at once where it is repeated.
+    // An older copy restores nothing: it states the shred too, at once when imported again.
     await imported(rw, taken, 'c');
     expectRefused(await read(rw, 'c'), 410, 'record_shredded');
     answered(await rw.delete(`/v1/crypto/shred/${key_id}`));
@@ -382,7 +382,7 @@ inBothModes('export and import', (service, { start }) => {
     expectRefused(await read(rw, 'c'), 410, 'record_shredded');
   });
 
-  it('keeps to the capacities of the project', async () => {
+  it('respects the capacities of the project', async () => {
     const small = await start({ VOUCH_MAX_RECORDS: '60', VOUCH_MAX_COLLECTIONS: '2' });
     const source = await service.newProject();
     await fill(source.rw, 'a');
@@ -392,7 +392,7 @@ inBothModes('export and import', (service, { start }) => {
     answered(await begin(rw, taken, 'two'));
     expectRefused(await begin(rw, taken, 'three'), 507, 'capacity_exceeded');
     expectRefused(await send(rw, 'two', taken.frames), 507, 'capacity_exceeded');
-    expect(await standing(rw, taken, 'two')).to.include({ sequence: 6 });
+    expect(await importState(rw, taken, 'two')).to.include({ sequence: 6 });
     expect((await rw.delete('/v1/namespaces/one')).status).to.equal(204);
     answered(await send(rw, 'two', taken.frames));
     expect(answered(await finish(rw, 'two')).status).to.equal('finished');

@@ -1,4 +1,4 @@
-/** What the package of the client has beyond records, searches and proofs, against the service. */
+/** Functions of the client's package besides records, searches and proofs, against the service. */
 import { expect } from 'chai';
 import { CollectionNotFoundError, memoryStore, NotFoundError, RecordShreddedError, Vouch } from '../../client/index.js';
 import { systemClock } from '../../shared/clock.js';
@@ -15,7 +15,7 @@ inBothModes('the client', (service) => {
     await vouch.createCollection({ name: 'c', dimension: 2, metric: 'squared_l2' });
   });
 
-  it('lists, scrolls and counts records of any iterable', async () => {
+  it('lists, scrolls and counts records from any iterable', async () => {
     const c = vouch.collection('c');
     async function* records() {
       for (let n = 0; n < 25; n++) yield { values: [n, 0], metadata: { even: n % 2 === 0 }, tag: n };
@@ -41,7 +41,7 @@ inBothModes('the client', (service) => {
     expect(await vouch.rebuildIndexes({ index: 'brute' })).to.include({ ok: true, records: 50 });
   });
 
-  it('walks the graph, and deletes what is in it once', async () => {
+  it('walks the graph, and deletes each part of it once', async () => {
     const { graph } = vouch.collection('c');
     const [from, to] = [await graph.createNode({ kind: 1 }), await graph.createNode({ kind: 2 })];
     const { edgeId } = await graph.createEdge({ from: from.nodeId, to: to.nodeId, kind: 4 });
@@ -68,7 +68,7 @@ inBothModes('the client', (service) => {
     expect(await rejection(c.getEncrypted(id))).to.be.instanceOf(RecordShreddedError);
   });
 
-  it('takes a collection from here to there, the same to the last hash', async () => {
+  it('moves a collection between projects, with equal hashes', async () => {
     const c = vouch.collection('c');
     for (let n = 0; n < 4; n++) await c.insert({ values: [n, n] });
     const { collection: _, logBytes, logRoot, checkpoint, ...facts } = await c.exportInfo();
@@ -98,7 +98,7 @@ inBothModes('the client', (service) => {
     expect(total).to.equal(6);
   });
 
-  it('makes, lists and revokes keys, and tells how things stand', async () => {
+  it("creates, lists and revokes keys, and reports the service's state", async () => {
     const made = await admin.createKey({ scope: 'read_only', label: 'reader' });
     expect((await admin.keys()).find(({ id }) => id === made.id)?.label).to.equal('reader');
     const reader = new Vouch({ url: service.url, apiKey: made.key });
@@ -112,7 +112,7 @@ inBothModes('the client', (service) => {
     expect((await vouch.indexConfig()).indexType).to.equal('collection_scoped');
   });
 
-  it('witnesses that a history goes on, and that a collection made anew is another one', async () => {
+  it('witnesses that a history continues, and that a recreated collection is another one', async () => {
     const witness = vouch.witness(memoryStore());
     const c = vouch.collection('c');
     await c.insert({ values: [1, 1] });

@@ -1,9 +1,9 @@
-/** `GET /v1/cluster`: what an administrator sees of the cluster, and of no other project. */
+/** `GET /v1/cluster`: administrators see the cluster, and no collection of another project. */
 import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';
 
 inBothModes('the view of the cluster', (service) => {
-  // Nobody counts requests: the rate limits are off.
+  // The rate limits are off, so that no coordinator counts requests.
   it('shows shards, coordinators, leases and NATS servers', async () => {
     const { admin } = await service.newProject();
     const { status, body, text } = await admin.get('/v1/cluster');
@@ -32,7 +32,7 @@ inBothModes('the view of the cluster', (service) => {
     }
   });
 
-  it("shows where the project's collections are, and none of another project", async () => {
+  it("shows the places of the project's collections, and of no other project's", async () => {
     const [mine, other] = [await service.newProject(), await service.newProject()];
     for (const [{ rw }, name] of [
       [mine, 'seen'],

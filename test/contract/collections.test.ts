@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';
 
 inBothModes('collections', (service) => {
-  it('a new project has none, and no default one', async () => {
+  it('a new project has no collections, not even a default one', async () => {
     const { rw } = await service.newProject();
     expect(await rw.get('/v1/namespaces'))
       .to.include({ status: 200 })
@@ -12,7 +12,7 @@ inBothModes('collections', (service) => {
     expect(search.body.code).to.equal('collection_not_found');
   });
 
-  it('create answers created true, then false for the identical config, with the same id', async () => {
+  it('create answers created true, then false for the identical config, with one id', async () => {
     const { rw } = await service.newProject();
     const config = { name: 'words', dimension: 3, metric: 'squared_l2' };
     const first = await rw.post('/v1/namespaces', config);
@@ -48,7 +48,7 @@ inBothModes('collections', (service) => {
     });
   });
 
-  it('another dimension under the same name is 409 conflict and changes nothing', async () => {
+  it('another dimension under a used name is 409 conflict and changes nothing', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'words', dimension: 3, metric: 'squared_l2' });
     const other = await rw.post('/v1/namespaces', { name: 'words', dimension: 4, metric: 'squared_l2' });
@@ -82,7 +82,7 @@ inBothModes('collections', (service) => {
       expect((await rw.get('/v1/namespaces')).body.collections).to.deep.equal([]);
     });
 
-  it('takes the largest dimension and every letter a name may have', async () => {
+  it('a collection may have the largest dimension and a name of every allowed character', async () => {
     const { rw } = await service.newProject();
     const name = `A-z_0${'9'.repeat(59)}`;
     expect((await rw.post('/v1/namespaces', { name, dimension: 32_768, metric: 'squared_l2' })).status).to.equal(200);
@@ -92,7 +92,7 @@ inBothModes('collections', (service) => {
     expect(found.body.results).to.deep.equal([{ id: 1, score: 0 }]);
   });
 
-  it('delete answers 204 without a body, and the name is free for another configuration', async () => {
+  it('delete answers 204 without a body, and frees the name for another configuration', async () => {
     const { rw } = await service.newProject();
     const before = await rw.post('/v1/namespaces', { name: 'words', dimension: 3, metric: 'squared_l2' });
     await rw.post('/v1/records', { collection: 'words', values: [1, 2, 3] });
@@ -109,7 +109,7 @@ inBothModes('collections', (service) => {
     expect((await rw.post('/v1/search', { collection: 'words', query: [1, 2], k: 1 })).body.results).to.deep.equal([]);
   });
 
-  it('projects do not see each other, by any endpoint', async () => {
+  it("projects do not see each other's collections through any endpoint", async () => {
     const one = await service.newProject();
     const two = await service.newProject();
     await one.rw.post('/v1/namespaces', { name: 'secret', dimension: 2, metric: 'squared_l2' });
@@ -133,7 +133,7 @@ inBothModes('collections', (service) => {
     expect((await one.rw.get('/v1/namespaces')).body.collections[0].record_count).to.equal(1);
   });
 
-  it('index state of an exact collection, drop of an index that is not there, configuration of the node', async () => {
+  it("a collection without an index reports none, drops none, and names the node's configuration", async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'words', dimension: 3, metric: 'squared_l2' });
     const none = {

@@ -1,4 +1,4 @@
-/** Searches that take a copy which may be a little old, and say which state they saw. */
+/** Searches that accept a slightly older copy, and name the state they saw. */
 import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';
 import { type Project, Service } from '../support/launch/service.js';
@@ -22,14 +22,14 @@ inBothModes('consistency of a search', (service) => {
   const multi = (more: object) =>
     project.ro.post('/v1/search/multi', { collections: ['a', 'b', 'a'], query: [0], k: 2, ...more });
 
-  it('a strong answer is as it always was, by that name and without', async () => {
+  it('a strong answer has no new fields, whether strong is named or not', async () => {
     for (const more of [{}, { consistency: 'strong' }, { consistency: null }]) {
       expect((await search(more)).body).to.have.all.keys('results');
       expect((await multi(more)).body).to.have.all.keys('results', 'collections_searched');
     }
   });
 
-  it('an eventual answer says how many events the state that was searched comes of', async () => {
+  it('an eventual answer names the number of events in its state', async () => {
     const { results } = (await search({})).body;
     const eventual = await search({ consistency: 'eventual' });
     expect(eventual.status, eventual.text).to.equal(200);
@@ -39,7 +39,7 @@ inBothModes('consistency of a search', (service) => {
     expect(body.results).to.deep.equal((await multi({})).body.results);
   });
 
-  it('linearizable is strong, and local is eventual', async () => {
+  it('linearizable means strong, and local means eventual', async () => {
     for (const ask of [search, multi])
       for (const [name, known] of [
         ['linearizable', 'strong'],
@@ -53,7 +53,7 @@ inBothModes('consistency of a search', (service) => {
     expect((await multi({ consistency: 'local' })).body).to.have.deep.property('sequences', { a: 3, b: 2 });
   });
 
-  it('a past state is searched all the same', async () => {
+  it('a past state may be searched with any consistency', async () => {
     const past = { as_of_log_index: 2 };
     const strong = (await search(past)).body;
     const { sequence, ...eventual } = (await search({ ...past, consistency: 'eventual' })).body;
@@ -62,7 +62,7 @@ inBothModes('consistency of a search', (service) => {
     expect(sequence).to.be.within(2, 3);
   });
 
-  it('anything else is refused', async () => {
+  it('any other value is refused', async () => {
     for (const ask of [search, multi])
       for (const consistency of ['', 'Strong', 'Local', 'weak', 1, true, {}]) {
         const { status, body } = await ask({ consistency });
@@ -86,7 +86,7 @@ describe('consistency with followers', () => {
   const eventual = (query: number) =>
     project.ro.post('/v1/search', { collection: 'a', query: [query], k: 5, consistency: 'eventual' });
 
-  it('a follower answers; its answer is the state after exactly so many events, and never older than an earlier write by much', async () => {
+  it("a follower's answer is exactly the state after the number of events that it names", async () => {
     await service.until(async () => {
       await eventual(0);
       return (await byFollowers()) > 0;
@@ -112,7 +112,7 @@ describe('consistency with followers', () => {
     expect(await byFollowers()).to.be.above(1);
   });
 
-  it('a follower takes strong searches of a busy owner, and finds each write that was answered before', async () => {
+  it('a follower takes strong searches of a busy owner, and finds each earlier answered write', async () => {
     const strongBy = (who: string): Promise<number> => service.metric('vouch_strong_searches_total', `by="${who}"`);
     const search = (query: number) => project.ro.post('/v1/search', { collection: 'a', query: [query], k: 5 });
     const lone = await strongBy('follower');
@@ -130,7 +130,7 @@ describe('consistency with followers', () => {
     await service.until(async () => (await strongBy('follower')) > lone);
   });
 
-  it('without its follower the owner answers', async () => {
+  it('the owner answers while its follower is frozen', async () => {
     const [entry] = (await service.ownerships()).values();
     const [follower] = entry!.followers;
     const strong = { collection: 'a', query: [0], k: 5 };

@@ -5,14 +5,14 @@ import { rawExchange, requestHead } from '../support/launch/http.js';
 import { inBothModes, inBothModesAndEngines } from '../support/launch/modes.js';
 
 inBothModesAndEngines('the HTTP edge', (service, { start }) => {
-  it('is served by the engine that the service was told to use', async () => {
+  it('is served by the configured engine', async () => {
     const wanted = service.environment.VOUCH_HTTP_ENGINE;
     const [answer] = await rawExchange(Number(new URL(service.url).port), requestHead('GET', '/health'));
-    // It names itself, and Node's own does not.
+    // uWebSockets.js names itself in a header; Node's engine does not.
     expect([answer!.status, answer!.headers.has('uwebsockets') ? 'uws' : 'node']).to.deep.equal([200, wanted]);
   });
 
-  it('every endpoint but the open ones needs a key', async () => {
+  it('every endpoint except the open ones needs a key', async () => {
     for (const key of [undefined, 'vk_nonsense', `vk_${'0'.repeat(64)}`]) {
       const client = service.client(key);
       const answer = await client.get('/v1/namespaces');
@@ -25,7 +25,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect((await open.get('/openapi.json')).status).to.equal(200);
   });
 
-  it('the metrics need a key of scope metrics or admin, and a key of scope metrics lets in nowhere else', async () => {
+  it('the metrics need a key of scope metrics or admin; scope metrics opens nothing else', async () => {
     const closed = await start({ VOUCH_METRICS_OPEN: 'false' });
     const { rw, ro, admin } = await closed.newProject();
     const made = await admin.post('/v1/keys', { scope: 'metrics', label: 'prometheus' });
@@ -53,22 +53,22 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     await closed.until(async () => (await scraper.get('/metrics')).status === 401);
   });
 
-  it('the root leads to the console', async () => {
+  it('the root redirects to the console', async () => {
     const answer = await fetch(`${service.url}/`, { redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).to.deep.equal([307, 'console/']);
-    // Without a length a client waits until the connection is closed.
+    // Without a length, a client waits until the connection closes.
     expect(answer.headers.get('content-length')).to.equal('0');
     expect((await fetch(`${service.url}/`)).headers.get('content-type')).to.match(/^text\/html/);
   });
 
-  it('the console comes with headers that keep a page from anything but this service, and frames from the page', async () => {
+  it("the console's headers limit a page to this service, and forbid frames around it", async () => {
     const open = service.client(undefined);
     const page = await open.get('/console/');
     expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
     const [, script] = /src="([^"]+\.js)"/.exec(page.text)!;
     const file = await open.get(new URL(script!, `${service.url}/console/`).pathname);
     expect([file.status, file.headers.get('content-type')]).to.deep.equal([200, 'text/javascript; charset=utf-8']);
-    // The program comes after the first frame.
+    // The page's program loads after the first frame.
     expect(file.text.length).to.be.below(1024);
     for (const { headers } of [page, file]) {
       expect(headers.get('x-content-type-options')).to.equal('nosniff');
@@ -89,7 +89,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(file.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
   });
 
-  it('a read-only key may read and not write', async () => {
+  it('a read-only key allows reads, and no writes', async () => {
     const { rw, ro } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/records', { collection: 'c', values: [1] });
@@ -122,7 +122,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     }
   });
 
-  it('keys are managed with scope admin only; a revoked key stops within a second', async () => {
+  it('only scope admin manages keys; a revoked key stops within a second', async () => {
     const { rw, admin } = await service.newProject();
     expect((await rw.post('/v1/keys', { scope: 'read_only' })).body.code).to.equal('forbidden');
     const made = await admin.post('/v1/keys', { scope: 'read_write' });
@@ -152,7 +152,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(namespaces.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'HEAD', 'POST']);
   });
 
-  it('a length that is none deletes nothing', async () => {
+  it('an invalid content length deletes nothing', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'kept', dimension: 1, metric: 'squared_l2' });
     const port = Number(new URL(service.url).port);
@@ -167,7 +167,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect((await rw.get('/v1/namespaces/kept/index')).status).to.equal(200);
   });
 
-  it('a collection named null is the one that ?collection=null reads and writes', async () => {
+  it('?collection=null reads and writes a collection named null', async () => {
     const { rw } = await service.newProject();
     for (const [i, name] of ['default', 'null'].entries()) {
       await rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
@@ -183,7 +183,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     });
   });
 
-  it('HEAD asks what GET does, without the body', async () => {
+  it('HEAD answers like GET, without the body', async () => {
     const { ro } = await service.newProject();
     for (const [path, status] of [
       ['/health', 200],
@@ -196,7 +196,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     }
   });
 
-  it('a body that is not JSON by its content type is 415, by its text 400', async () => {
+  it('a body is 415 for its content type, and 400 for invalid JSON', async () => {
     const { rw } = await service.newProject();
     const typed = await rw.raw('POST', '/v1/search', '{}', { 'content-type': 'text/plain' });
     expect(typed.status).to.equal(415);
@@ -212,7 +212,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(charset.status).to.equal(200);
   });
 
-  it('a body over the limit is 413, a deeply nested one 400', async () => {
+  it('a body is 413 over the limit, and 400 if nested too deeply', async () => {
     const { rw } = await service.newProject();
     const large = await rw.raw('POST', '/v1/search', Buffer.alloc(33 * 1024 * 1024, 0x20).toString());
     expect(large.status).to.equal(413);
@@ -222,7 +222,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(deep.body.code).to.equal('validation_error');
   });
 
-  it('every response carries x-request-id, the client’s where it is fit', async () => {
+  it('every response has x-request-id: the client’s if it is valid', async () => {
     const { rw } = await service.newProject();
     const own = await rw.get('/v1/namespaces', { 'x-request-id': 'my-id_1!' });
     expect(own.headers.get('x-request-id')).to.equal('my-id_1!');
@@ -232,7 +232,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(none.headers.get('x-request-id')).to.be.a('string').and.not.equal('');
   });
 
-  it('health, version, metrics and the OpenAPI document say what they should', async () => {
+  it('health, version, metrics and the OpenAPI document have their documented form', async () => {
     const { rw } = await service.newProject();
     const health = await rw.get('/health');
     expect(health.body).to.include({ status: 'ok', mode: service.mode });
@@ -281,11 +281,11 @@ inBothModes('capacity', (_shared, { start }) => {
 });
 
 inBothModes('rate limits', (_shared, { start }) => {
-  it('are those of the specification by default', async () => {
+  it('have the documented defaults', async () => {
     const service = await start({ VOUCH_RATE_LIMITS: undefined });
     const { rw, ro, key2 } = await service.newProject();
     const write = () => rw.post('/v1/soft-delete', { collection: 'nope', id: 1 });
-    // A burst of 10 writes, shared by the keys of the project; the 11th is refused.
+    // The keys of a project share a burst of 10 writes; the 11th is refused.
     for (let i = 0; i < 10; i++)
       expect((await (i % 2 ? write() : key2.post('/v1/delete', { id: 1 }))).status).to.equal(404);
     const refused = await write();
@@ -293,12 +293,12 @@ inBothModes('rate limits', (_shared, { start }) => {
     expect(refused.body).to.have.all.keys('error');
     const retryAfter = Number(refused.headers.get('retry-after'));
     expect(retryAfter).to.be.within(1, 2);
-    // Reads have a bucket of their own, and the total of 20 is a ceiling over both.
+    // Reads have their own bucket, and the total of 20 limits both together.
     let reads = 0;
     while ((await ro.get('/v1/namespaces')).status === 200) reads++;
     expect(reads).to.be.within(10, 12);
     for (let i = 0; i < 30; i++) expect((await rw.get('/health')).status).to.equal(200);
-    // What the header promised holds.
+    // After the promised time a write is accepted.
     await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000));
     expect((await write()).status).to.equal(404);
     const other = await service.newProject();

@@ -29,7 +29,7 @@ inBothModes('encrypted records', (service) => {
     expect([found, body?.code], text).to.deep.equal([wanted, code]);
   };
 
-  it('insert answers id and key, and what was inserted is read back', async () => {
+  it('insert answers id and key, and a read returns the payload', async () => {
     const { status: inserted, body } = await insert({ tag: 7 });
     expect(inserted).to.equal(200);
     expect(body).to.have.all.keys('id', 'key_id');
@@ -48,7 +48,7 @@ inBothModes('encrypted records', (service) => {
       .and.not.equal(body.key_id);
   });
 
-  it('insert takes the key it is given, an empty payload, and one of 64 KiB', async () => {
+  it('insert accepts a given key, an empty payload, and one of 64 KiB', async () => {
     const keyId = id32(1);
     expect((await insert({ key_id: keyId, payload: '' })).body).to.deep.equal({ id: 1, key_id: keyId });
     const largest = Buffer.alloc(65_536, 7).toString('base64');
@@ -59,7 +59,7 @@ inBothModes('encrypted records', (service) => {
     expectError(await insert({ payload: Buffer.alloc(1_000_000).toString('base64') }), 400, 'validation_error');
   });
 
-  it('insert refuses what is not base64 as it would be written, and never repeats it', async () => {
+  it('insert refuses non-canonical base64, and never quotes it', async () => {
     for (const payload of ['c2VjcmV', 'c2VjcmV0IQ', 'c2Vj cmV0', 'c2Vj-_0=', 'c2VjcmV0IR==', 'c2Vjcm=V', '====', 'č']) {
       const answer = await insert({ payload });
       expectError(answer, 400, 'validation_error');
@@ -76,7 +76,7 @@ inBothModes('encrypted records', (service) => {
     expectError(await rw.raw('POST', '/v1/records/encrypted', '"c2VjcmV0"'), 400, 'validation_error');
   });
 
-  it('insert refuses a bad key id, tag or request id, and an unknown collection as part of the body', async () => {
+  it('insert refuses a bad key id, tag or request id, and an unknown collection like a bad field', async () => {
     for (const key_id of ['', 'ab', id32(10).toUpperCase(), `${id32(1)}0`, 'g'.repeat(32), 5])
       expectError(await insert({ key_id }), 400, 'validation_error');
     for (const tag of [-1, 0.5, 2 ** 53, '1']) expectError(await insert({ tag }), 400, 'validation_error');
@@ -87,7 +87,7 @@ inBothModes('encrypted records', (service) => {
     expect(await counts()).to.deep.equal([0, 0]);
   });
 
-  it('insert with an Idempotency-Key is applied once, and answers the same key', async () => {
+  it('insert with a repeated Idempotency-Key is applied once, and answers with the first key', async () => {
     const headers = { 'idempotency-key': 'AB'.repeat(16) };
     const { body } = await insert({}, headers);
     expect((await insert({ payload: base64('another'), key_id: id32(3) }, headers)).body).to.deep.equal(body);
@@ -98,7 +98,7 @@ inBothModes('encrypted records', (service) => {
     expect(vector.body).to.include({ id: body.id, deduplicated: true });
   });
 
-  it('reading answers 404 for what is not there, has a vector, is hidden or deleted', async () => {
+  it('reading answers 404 for records that are missing, have a vector, or are hidden or deleted', async () => {
     await rw.post('/v1/records', { collection: 'c', values: [1, 2] });
     for (const _ of [2, 3]) await insert({});
     await rw.post('/v1/soft-delete', { collection: 'c', id: 2 });
@@ -113,7 +113,7 @@ inBothModes('encrypted records', (service) => {
     expectError(await rw.patch(`/v1/records/${body.id}/metadata?collection=c`, {}), 400, 'validation_error');
   });
 
-  it('no search of any kind finds one', async () => {
+  it('no search of any kind finds an encrypted record', async () => {
     await rw.post('/v1/records', { collection: 'c', values: [3, 4], metadata: [...Buffer.from('{"a":1}')] });
     await insert({});
     await rw.post('/v1/records', { collection: 'd', values: [5, 0] });
@@ -140,7 +140,7 @@ inBothModes('encrypted records', (service) => {
     ]);
   });
 
-  it('a graph node can be linked to one', async () => {
+  it('a graph node can link to one', async () => {
     const { body } = await insert({});
     const node = await rw.post('/v1/graph/node', { kind: 0, record_id: body.id, collection: 'c' });
     expect(node.status, node.text).to.equal(200);
@@ -155,7 +155,7 @@ inBothModes('encrypted records', (service) => {
     expect((await rw.get(`/v1/graph/node/${node.body.node_id}?collection=c`)).status).to.equal(404);
   });
 
-  it('a shred loses all records under the key, in every collection, and none of another', async () => {
+  it('a shred destroys all records under the key, in every collection, and no others', async () => {
     const keyId = id32(1);
     for (const collection of ['c', 'd']) await insert({ collection, key_id: keyId });
     const other = await insert({});
@@ -176,7 +176,7 @@ inBothModes('encrypted records', (service) => {
     expect((await rw.post('/v1/delete', { collection: 'c', id: 1 })).status).to.equal(200);
   });
 
-  it('a key that was never known can be shredded, and is then never made', async () => {
+  it('a key that never existed can be shredded, and then never be created', async () => {
     const keyId = id32(9);
     expect((await status(keyId)).body).to.deep.equal({ key_id: keyId, exists: false, status: 'unknown' });
     expect((await shred(keyId)).body).to.deep.equal({ key_id: keyId, shredded: true });
@@ -188,7 +188,7 @@ inBothModes('encrypted records', (service) => {
     }
   });
 
-  it('a shred is done although a collection with records under the key was deleted', async () => {
+  it('a shred succeeds although a collection with records under the key was deleted', async () => {
     const keyId = id32(1);
     for (const collection of ['c', 'd']) await insert({ collection, key_id: keyId });
     await rw.delete('/v1/namespaces/c');
@@ -198,7 +198,7 @@ inBothModes('encrypted records', (service) => {
     expectError(await insert({ key_id: keyId }), 400, 'validation_error');
   });
 
-  it('keys belong to a project: another has its own of the same id, and can neither use nor shred this one', async () => {
+  it('keys belong to a project: another neither uses nor shreds them, and may reuse their ids', async () => {
     const keyId = id32(1);
     await insert({ key_id: keyId });
     const stranger = (await service.newProject()).rw;
@@ -213,7 +213,7 @@ inBothModes('encrypted records', (service) => {
     expect((await read(1)).body.payload).to.equal(base64(PLAINTEXT));
   });
 
-  it('reading needs read_only, writing and shredding read_write', async () => {
+  it('reading needs read_only; writing and shredding need read_write', async () => {
     const { body } = await insert({});
     const { ro } = project;
     expect((await read(1, 'c', ro)).status).to.equal(200);

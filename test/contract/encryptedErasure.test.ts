@@ -1,4 +1,7 @@
-/** Every byte of the data folder, of the server's store and of memory, and every line that is logged, before a shred and after. */
+/**
+ * Searches every byte of the data folder, of the server's store and of memory, and every log line, before and after a
+ * shred.
+ */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
@@ -17,7 +20,7 @@ const restartAll = async (service: Service): Promise<void> => {
 };
 
 inBothModes('what is left of an encrypted record', (_shared, { restartable }) => {
-  it('is ciphertext and a wrapped key before a shred, and ciphertext alone after', async () => {
+  it('is ciphertext and a wrapped key before a shred, and only ciphertext after it', async () => {
     const service = await restartable();
     const { rw, name: project } = await service.newProject();
     for (const collection of ['c', 'd', 'other'])
@@ -29,14 +32,14 @@ inBothModes('what is left of an encrypted record', (_shared, { restartable }) =>
         expect((await insert(rw, collection, payload, KEY)).status).to.equal(200);
     const kept = await insert(rw, 'other', Buffer.from('kept').toString('base64'));
     await rw.get('/v1/records/encrypted/1?collection=c');
-    // Whatever else may keep a copy.
+    // Fills every cache that may keep a copy.
     await rw.post('/v1/search', { collection: 'c', query: [0, 0], k: 1, as_of_log_index: 1 });
     const { wrapped, dataKey } = await secretsOf(service, project, KEY);
     const secrets = { wrapped, dataKey, plaintext };
     const stored = async (): Promise<string[]> => [
       ...new Set((await findStored(service, secrets)).map(({ name }) => name)),
     ];
-    // JetStream answers a little before the bytes are in its file.
+    // JetStream answers slightly before the bytes are in its file.
     await service.until(async () => (await stored()).includes('wrapped'));
     expect(await stored()).to.deep.equal(['wrapped']);
 
@@ -69,11 +72,11 @@ function expectUnlogged(service: Service, secrets: Readonly<Record<string, Uint8
         ).to.equal(false);
 }
 
-/** Of a node that stands alone: what NATS and its client do with the bytes of a message is theirs. */
+/** Only for a standalone node: NATS and its client handle message bytes in their own way. */
 async function expectForgotten(service: Service, secrets: Readonly<Record<string, Uint8Array>>): Promise<void> {
   const [master] = (await readMasterKeyFile(join(service.dataDir, 'master.key')))!;
   const found = await secretsInMemory(service.process('standalone').pid, { ...secrets, master: master!.bytes });
-  // The master key is there for as long as the process runs, so the search finds what there is.
+  // The master key stays in memory while the process runs, which proves that the search finds keys.
   if (found !== undefined) expect(found).to.deep.equal(['master']);
 }
 

@@ -4,7 +4,7 @@ import { verifyReceipt } from '../../verifier/receipt.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = ['POST /v1/vectors/batch-upsert', 'POST /v1/records/get'] as const;
 
 const KEY = '3'.repeat(32);
@@ -36,7 +36,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
       ],
     );
 
-  it('insert what is new and replace what is there, whose id stays', async () => {
+  it('insert new records and replace existing ones, which keep their ids', async () => {
     const fields = { metadata: [{ n: 1 }, null], texts: ['one', null], tags: [7, null] };
     expect(
       answered(
@@ -80,7 +80,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     expect(answered(await rw.get('/v1/records?collection=c')).records[1]).to.include({ id: 2, external_id: 'b' });
   });
 
-  it('are in every answer about a record that has one, and in no other', async () => {
+  it('appear in every answer about a record that has one, and in no other', async () => {
     answered(await post('/v1/records', { values: [9, 9] }));
     expect(answered(await rw.get('/v1/records/1?collection=c'))).to.not.have.property('external_id');
     answered(await upsert(['ü/2'], [[1, 1]], { metadata: [{ g: 1 }] }));
@@ -99,7 +99,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     expect(answered(await rw.post('/v1/search/multi', multi)).results[0]).to.include({ external_id: 'ü/2' });
   });
 
-  it('belong to one live record: one that is deleted leaves it to the next', async () => {
+  it('belong to one live record; a deletion frees them for the next', async () => {
     answered(
       await upsert(
         ['a', 'b'],
@@ -129,7 +129,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     ]);
   });
 
-  it('keep graph nodes linked, and a replacement has a receipt of its own', async () => {
+  it('keep graph nodes linked, and give each replacement its own receipt', async () => {
     answered(await upsert(['a'], [[1, 0]]));
     const { node_id } = answered(await post('/v1/graph/node', { kind: 1, record_id: 1 }));
     answered(await upsert(['a'], [[2, 0]]));
@@ -145,7 +145,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     ]);
   });
 
-  it('a batch under a key is done once, and answers the same again', async () => {
+  it('in a batch under a key are written once, and a repeat answers the same', async () => {
     const send = (): Promise<Answer> =>
       upsert(
         ['a', 'b'],
@@ -164,7 +164,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     expect((await get(['a'])).records[0].vector, 'the later one stays').to.deep.equal([7, 0]);
   });
 
-  it('upserted by many at once make one record', async () => {
+  it('upserted by many clients at once make one record', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => upsert(['same'], [[n, 0]])));
     const bodies = answers.map(answered);
     expect(new Set(bodies.flatMap(({ ids }) => ids)).size).to.equal(1);
@@ -173,7 +173,7 @@ inBothModesAndThroughClient('external ids', ROUTES, (service) => {
     expect(await found()).to.have.length(1);
   });
 
-  it('are refused where they are none, too long, twice in a batch, or not as many as vectors; nothing is written', async () => {
+  it('are refused if invalid, too long, repeated in a batch, or miscounted, without any write', async () => {
     for (const [external_ids, path] of [
       [['a', ''], '$.external_ids[1]'],
       [['a', 'x'.repeat(257)], '$.external_ids[1]'],
@@ -227,7 +227,7 @@ inBothModes('deletions of many', (service) => {
   const left = async (): Promise<number[]> =>
     answered(await rw.get('/v1/records?collection=c')).records.map(({ id }: { id: number }) => id);
 
-  it('by ids: all in one commit, each with its receipt; what is not there is named', async () => {
+  it('are one commit with a receipt each if selected by ids, and name missing ids', async () => {
     const { body: before } = await rw.get('/v1/export?collection=c');
     expect(answered(await remove({ ids: [3, 99, 1, 3, 5] }))).to.deep.equal({
       deleted: 3,
@@ -244,19 +244,19 @@ inBothModes('deletions of many', (service) => {
     expect(answered(await remove({ ids: [3] }))).to.deep.equal({ deleted: 0, missing: [3] });
   });
 
-  it('by external ids', async () => {
+  it('delete the records with the given external ids', async () => {
     const answer = answered(await remove({ external_ids: ['doc 0', 'doc 9', 'doc 10'] }));
     expect(answer).to.deep.equal({ deleted: 2, log_index: 12, missing: ['doc 10'] });
     expect(await left()).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('by a filter', async () => {
+  it('delete the records that a filter matches', async () => {
     expect(answered(await remove({ metadata_filter: { odd: 1 } }))).to.deep.equal({ deleted: 5, log_index: 15 });
     expect(await left()).to.deep.equal([1, 3, 5, 7, 9]);
     expect(answered(await remove({ metadata_filter: { odd: 1 } }))).to.deep.equal({ deleted: 0 });
   });
 
-  it('take encrypted and hidden records and their graph nodes too', async () => {
+  it('include encrypted and hidden records, and graph nodes', async () => {
     const { id } = answered(await rw.post('/v1/records/encrypted', { collection: 'c', payload: 'AAAA' }));
     answered(await rw.post('/v1/soft-delete', { collection: 'c', id: 1 }));
     const { node_id } = answered(await rw.post('/v1/graph/node', { collection: 'c', kind: 1, record_id: 2 }));
@@ -265,7 +265,7 @@ inBothModes('deletions of many', (service) => {
     expect((await rw.get(`/v1/records/encrypted/${id}?collection=c`)).status).to.equal(404);
   });
 
-  it('are refused without records or with several ways to name them; nothing is deleted', async () => {
+  it('are refused without a selection or with several, without any deletion', async () => {
     for (const body of [
       {},
       { ids: [1], metadata_filter: { odd: 1 } },

@@ -18,7 +18,7 @@ inBothModes('graph', (service) => {
     rw.post('/v1/graph/edge', { collection: 'c', from, to, kind });
   const get = (path: string) => rw.get(`/v1/graph/${path}${path.includes('?') ? '&' : '?'}collection=c`);
   const remove = (path: string) => rw.delete(`/v1/graph/${path}?collection=c`);
-  /** What a write is answered, with its place in the log where there is a cluster. */
+  /** Answer to a write, with its log index in a cluster. */
   const written = (answer: object, log_index: number) =>
     service.mode === 'cluster' ? { ...answer, log_index } : answer;
   /** Nodes 1 to n, and edges from pairs, all of kind 0. */
@@ -27,7 +27,7 @@ inBothModes('graph', (service) => {
     for (const [from, to] of edges) await addEdge(from, to);
   }
 
-  it('nodes and edges are made, read and deleted', async () => {
+  it('nodes and edges are created, read and deleted', async () => {
     await insert();
     expect((await addNode({ kind: 0, record_id: 1 })).body).to.deep.equal(written({ node_id: 1 }, 2));
     expect((await addNode({ kind: 6 })).body).to.deep.equal(written({ node_id: 2 }, 3));
@@ -53,7 +53,7 @@ inBothModes('graph', (service) => {
     expect((await get('nodes')).body).to.deep.include({ count: 2 });
   });
 
-  it('nodes are listed by id, page by page, of one kind or all, and counted before paging', async () => {
+  it('nodes are listed by id, in pages, of one kind or all, and counted before paging', async () => {
     for (const kind of [1, 2, 1, 3, 1]) await addNode({ kind });
     const page = async (query: string) => {
       const { body } = await get(`nodes?${query}`);
@@ -70,7 +70,7 @@ inBothModes('graph', (service) => {
     ]);
   });
 
-  it('a subgraph is what outgoing edges lead to, two hops deep unless told otherwise', async () => {
+  it('a subgraph follows outgoing edges, two hops by default', async () => {
     await build(6, [
       [1, 2],
       [2, 3],
@@ -104,7 +104,7 @@ inBothModes('graph', (service) => {
     });
   });
 
-  it('a query walks in one direction or both, over edges of a kind, to nodes of a kind, by depth then id', async () => {
+  it('a query walks either direction or both, over kinds of edges and nodes, sorted by depth and id', async () => {
     await insert();
     for (const kind of [1, 2, 3, 2]) await addNode({ kind, ...(kind === 3 ? { record_id: 1 } : {}) });
     for (const [from, to, kind] of [
@@ -134,7 +134,7 @@ inBothModes('graph', (service) => {
     });
   });
 
-  it('a record deleted for good takes its nodes and their edges along, a hidden one does not', async () => {
+  it('a hard-deleted record takes its nodes and their edges along; a hidden one does not', async () => {
     await insert();
     await insert();
     for (const record_id of [1, 2, 1]) await addNode({ record_id });
@@ -148,7 +148,7 @@ inBothModes('graph', (service) => {
     expect((await get('node/1')).status).to.equal(404);
   });
 
-  it('receipts hold, and the same ones are answered again, with graph writes between them', async () => {
+  it('receipts verify, and repeated requests return the first ones, despite graph writes between', async () => {
     const values = { collection: 'c', values: [1] };
     const receipts = [];
     for (let n = 0; n < 4; n++) {
@@ -164,7 +164,7 @@ inBothModes('graph', (service) => {
     }
   });
 
-  it('reading takes a key that may read, writing one that may write', async () => {
+  it('reading needs a key with read access, writing one with write access', async () => {
     await addNode();
     const { ro } = project;
     for (const path of ['node/1', 'nodes', 'edges/1', 'subgraph?root=1', 'query?start=1']) {
@@ -208,7 +208,7 @@ inBothModes('graph', (service) => {
     ['a list of more nodes than a page holds', () => get('nodes?limit=10001'), 400, 'validation_error'],
     ['a list in an unknown collection', () => rw.get('/v1/graph/nodes?collection=nope'), 404, 'collection_not_found'],
   ];
-  it('refuses what cannot be, each with its code, and changes nothing', async () => {
+  it('invalid requests are refused, each with its code, and change nothing', async () => {
     await addNode();
     for (const [title, ask, status, code] of refusals) {
       const answer = await ask();
@@ -220,7 +220,7 @@ inBothModes('graph', (service) => {
 });
 
 inBothModes('graph, restarted', (_shared, { restartable }) => {
-  it('is what it was', async () => {
+  it('is unchanged', async () => {
     const service = await restartable();
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });

@@ -1,4 +1,7 @@
-/** A process short of memory and a store that is nearly full, over HTTP: writes are refused in time, and all else goes on. */
+/**
+ * A process short of memory and a nearly full store, over HTTP: writes are refused in time, and everything else
+ * continues.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
@@ -6,14 +9,14 @@ import { inBothModes } from '../support/launch/modes.js';
 import type { Service } from '../support/launch/service.js';
 
 const MIB = 2 ** 20;
-/** Between rows, of some 8 KiB in the store. */
+/** Pause between rows of about 8 KiB in the store. */
 const ROW_MS = 5;
 
 const create = async (rw: Client, name: string, dimension: number): Promise<void> => {
   expect((await rw.post('/v1/namespaces', { name, dimension, metric: 'squared_l2' })).status).to.equal(200);
 };
 
-/** The body of a batch as text: it is sent many times. */
+/** Body of a batch as text, because it is sent many times. */
 const batchOf = (collection: string, rows: number, dimension: number): string =>
   `{"collection":"${collection}","batch":[${new Array(rows).fill(`[${new Array(dimension).fill(1).join()}]`).join()}]}`;
 
@@ -23,7 +26,7 @@ const health = async (service: Service): Promise<{ status: string; reason?: stri
   (await service.client(undefined).get('/health')).body;
 
 inBothModes('a shard whose memory is nearly full', (_, { start }) => {
-  it('refuses writes with 503 before the system ends it, and goes on with searches and deletes', async () => {
+  it('refuses writes with 503 before the system kills it, and continues searches and deletes', async () => {
     const service = await start({ VOUCH_MEMORY_BYTES: String(400 * MIB), VOUCH_MAX_BYTES: String(2 ** 40) });
     const { rw } = await service.newProject();
     await create(rw, 'c', 32_768);
@@ -35,12 +38,12 @@ inBothModes('a shard whose memory is nearly full', (_, { start }) => {
     expect([answer.status, answer.body.code]).to.deep.equal([503, 'unavailable']);
     expect(answer.body.error).to.match(/^the memory of the shard is nearly full/);
     expect(answer.headers.get('retry-after')).to.equal('1');
-    // What JavaScript collects meanwhile makes room for a few more.
-    const isTold = async (): Promise<boolean> => {
-      const [{ status }, { status: told, reason }] = [await send(rw, body), await health(service)];
-      return status === 503 && told === 'degraded' && /memory is nearly full/.test(reason ?? '');
+    // JavaScript's garbage collection meanwhile makes room for a few more.
+    const isReported = async (): Promise<boolean> => {
+      const [{ status }, { status: state, reason }] = [await send(rw, body), await health(service)];
+      return status === 503 && state === 'degraded' && /memory is nearly full/.test(reason ?? '');
     };
-    await service.until(isTold);
+    await service.until(isReported);
     await service.until(async () => {
       await send(rw, body);
       return (await service.metric('vouch_full', 'what="memory"')) === 1;
@@ -56,7 +59,7 @@ inBothModes('a shard whose memory is nearly full', (_, { start }) => {
 inBothModes('a store that is nearly full', (_, { start }) => {
   const STORE_BYTES = 32 * MIB;
 
-  it('refuses the largest project first, then all, and takes deletes, shreds and revocations at the end', async () => {
+  it('refuses the largest project first, then all, and still accepts deletes, shreds and revocations', async () => {
     const service = await start({ VOUCH_STORE_BYTES: String(STORE_BYTES) });
     const [large, small] = [await service.newProject(), await service.newProject()];
     for (const { rw } of [large, small]) await create(rw, 'c', 1_000);
@@ -91,9 +94,9 @@ inBothModes('a store that is nearly full', (_, { start }) => {
     await service.until(async () => (await send(small.rw, row)).status === 200);
   });
 
-  /** Writes until a write is refused: soon by single rows, since the store is read once a second. */
+  /** Writes until a write is refused, soon by single rows: the store's size is read once a second. */
   async function fill(service: Service, rw: Client, batch: string, row: string): Promise<void> {
-    // JetStream's files; or what the project has reserved, an eighth beyond what it has.
+    // Size of JetStream's files, or of the project's reservation, which is an eighth more than its use.
     const used = async (): Promise<number> => {
       const { log, total } = (await rw.get('/v1/usage')).body.bytes;
       return service.mode === 'cluster' ? log : total * 1.125 + MIB;

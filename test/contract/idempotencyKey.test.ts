@@ -1,4 +1,4 @@
-/** The header `Idempotency-Key`: what is sent again under it is done once, or refused where it cannot be. */
+/** The header `Idempotency-Key`: a repeated request is done once, or refused where that is impossible. */
 import { expect } from 'chai';
 import { hash } from '../../shared/hashing/hash.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -7,7 +7,7 @@ import type { Client, Project } from '../support/launch/service.js';
 const KEY = 'AB'.repeat(16);
 const id32 = (n: number): string => n.toString(16).padStart(32, '0');
 
-/** As the formats document it: the first 16 bytes of H(0x20 ‖ key ‖ u64 i). */
+/** Documented derivation: the first 16 bytes of H(0x20 ‖ key ‖ u64 i). */
 function derived(key: string, i: number): string {
   const index = Buffer.alloc(8);
   index.writeBigUInt64LE(BigInt(i));
@@ -30,7 +30,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
   const insert = (body: object, headers = {}) =>
     rw.post('/v1/records', { collection: 'c', values: [1, 2], ...body }, headers);
 
-  it('lets a batch be sent again as a whole', async () => {
+  it('makes a batch repeatable as a whole', async () => {
     const ids = [1, 2, 3, 4, 5];
     for (const key of [KEY, KEY.toLowerCase(), KEY]) expect((await batch({}, key)).body).to.deep.equal({ ids });
     expect(await count()).to.equal(5);
@@ -38,14 +38,14 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect((await batch({ batch: [...rows, [9, 9]] })).body.ids, 'a longer one').to.deep.equal([...ids, 11]);
   });
 
-  it('gives item i of a batch the id that is documented', async () => {
+  it('gives item i of a batch its documented id', async () => {
     await batch({});
     for (const [i] of rows.entries())
       expect((await insert({ request_id: derived(KEY, i) })).body).to.include({ id: i + 1, deduplicated: true });
     expect((await insert({ request_id: KEY })).body.deduplicated, 'the key itself').to.equal(false);
   });
 
-  it('leaves the items of a batch the request ids that they have', async () => {
+  it("keeps the items' own request ids in a batch", async () => {
     const request_ids = [id32(1), null, id32(3), null, null];
     const first = await batch({ request_ids });
     expect(first.body.ids).to.deep.equal([1, 2, 3, 4, 5]);
@@ -55,7 +55,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect((await batch({})).body.ids, 'the ids of the items that had their own').to.deep.equal([6, 2, 7, 4, 5]);
   });
 
-  it('that is not 32 hex is refused, by a batch and by an insert', async () => {
+  it('is refused by a batch and an insert unless it is 32 hex digits', async () => {
     for (const key of ['', 'x', 'ab', `${KEY}00`, 'g'.repeat(32)]) {
       const answers = [
         await batch({}, key),
@@ -71,7 +71,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect(await count()).to.equal(0);
   });
 
-  it('agrees with the request_id of the body, or the insert is refused', async () => {
+  it('must equal the request_id in the body of an insert', async () => {
     const headers = { 'idempotency-key': KEY };
     const { status, body } = await insert({ request_id: id32(1) }, headers);
     expect([status, body.code]).to.deep.equal([400, 'validation_error']);
@@ -82,7 +82,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect(await count()).to.equal(1);
   });
 
-  describe('of a deletion', () => {
+  describe('with a deletion', () => {
     const filter = { metadata_filter: { is: 'old' } };
     const remove = (body: object, headers = {}) => rw.post('/v1/records/delete', { collection: 'c', ...body }, headers);
     const old = { metadata: [{ is: 'old' }, { is: 'old' }] };
@@ -100,7 +100,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
       ).to.deep.equal([1, 2]); // prettier-ignore
     });
 
-    it('lets it be sent again: what was added since stays, and the answer is the first one', async () => {
+    it('makes it repeatable: it deletes nothing added since, and answers like the first time', async () => {
       const headers = { 'idempotency-key': id32(5) };
       expect((await remove(filter, headers)).body).to.deep.equal({ deleted: 2, log_index: 4 });
       await batch(
@@ -126,13 +126,13 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
       expect((await remove(filter, { 'idempotency-key': id32(6) })).body).to.deep.equal({ deleted: 2, log_index: 9 });
     });
 
-    it('that deletes nothing is not remembered', async () => {
+    it('is not remembered if nothing was deleted', async () => {
       const headers = { 'idempotency-key': id32(5) };
       expect((await remove({ ids: [9] }, headers)).body).to.deep.equal({ deleted: 0, missing: [9] });
       expect((await remove({ ids: [9, 1] }, headers)).body).to.deep.equal({ deleted: 1, log_index: 3, missing: [9] });
     });
 
-    it('must be 32 hex, be the request_id of the body, and belong to no insert', async () => {
+    it("must be 32 hex digits, equal the body's request_id, and belong to no insert", async () => {
       await insert({ request_id: id32(7) });
       const refused: [object, object, string][] = [
         [{}, { 'idempotency-key': 'x' }, 'Idempotency-Key'],
@@ -149,7 +149,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     });
   });
 
-  it('of a deletion is known to a service whose processes were all killed', async () => {
+  it('makes a deletion repeatable even after a kill of all processes', async () => {
     const own = await restartable();
     const client = (await own.newProject()).rw;
     await client.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
@@ -171,10 +171,10 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect((await client.get('/v1/records/count?collection=c')).body).to.deep.equal({ count: 1 });
   });
 
-  it('is refused where a request that is sent again would be carried out again', async () => {
+  it('is refused where a repeated request would be carried out twice', async () => {
     const { node_id: from } = (await rw.post('/v1/graph/node', { collection: 'c', kind: 1 })).body;
     const keys = async (): Promise<number> => (await project.admin.get('/v1/keys')).body.keys.length;
-    // Made by this process: the service lists them when it is told of them.
+    // The harness created them; the service lists them once it has received them.
     await service.until(async () => (await keys()) === 4);
     const before = await keys();
     const headers = { 'idempotency-key': KEY };

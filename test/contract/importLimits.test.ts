@@ -1,11 +1,11 @@
-/** Records that are larger than by default, and limits that an import meets. */
+/** Records larger than the defaults, and limits that an import meets. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 import { announcement, answered, begin, exported, finish, imported, send } from '../support/rigs/backups.js';
 
-inBothModes('the limits of an import', (service, { start }) => {
-  it('a record above the limits here is refused, and the error names event and limit', async () => {
+inBothModes('an import', (service, { start }) => {
+  it('refuses a record above the limits, and the error names event and limit', async () => {
     const generous = await start({ VOUCH_METADATA_BYTES: '1000000', VOUCH_TEXT_BYTES: '256001' });
     const source = await generous.newProject();
     const target = await service.newProject();
@@ -38,7 +38,7 @@ inBothModes('the limits of an import', (service, { start }) => {
     ['an unknown kind of index', { index: { type: 'tree' } }],
     ['a project of 256 characters in its origin', { origin: { project: 'p'.repeat(256), name: 'a', id: 1 } }],
   ] as const)
-    it(`an announcement with ${what} is refused`, async () => {
+    it(`refuses an announcement with ${what}`, async () => {
       const { rw } = await service.newProject();
       await rw.post('/v1/namespaces', { name: 'a', dimension: 2, metric: 'squared_l2' });
       const taken = await exported(rw, 'a');
@@ -49,7 +49,7 @@ inBothModes('the limits of an import', (service, { start }) => {
 });
 
 inBothModes('records of 4 MB', (_, { start }) => {
-  it('are read by many requests at once', async () => {
+  it('are served to many requests at once', async () => {
     const service = await start({ VOUCH_METADATA_BYTES: '4000000' });
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'a', dimension: 2, metric: 'squared_l2' });

@@ -1,4 +1,4 @@
-/** A collection's index over HTTP: asked for, built, replaced, dropped, and what it says of itself at every moment. */
+/** A collection's index over HTTP: requested, built, replaced and dropped, with its state at every moment. */
 import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock } from '../../shared/clock.js';
@@ -21,7 +21,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
   };
   const ids = ROWS.map((_, i) => i + 1);
 
-  it('is built on request: 202, its state while it builds, its state when it serves', async () => {
+  it('is built on request: 202, then states of the build, then of the served index', async () => {
     const collection = await make(undefined, ROWS);
     expect(await collection.state()).to.deep.equal({
       collection: 'c',
@@ -66,7 +66,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     expect(await collection.listed()).to.include({ index: 'hnsw', record_count: MANY });
   });
 
-  it('is 409 conflict to ask for while a build is under way, which goes on', async () => {
+  it('is 409 conflict for a second request during a build, which continues', async () => {
     const collection = await make(undefined, ROWS);
     const { body } = await collection.configure({ type: 'hnsw', parameters: SLOW });
     for (const type of KINDS) {
@@ -74,14 +74,14 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
       expect([refused.status, refused.body.code], refused.text).to.deep.equal([409, 'conflict']);
     }
     const refused = await collection.configure({ type: 'lsh' });
-    expect(refused.body.code, 'what is wrong is told before what is in the way').to.equal('invalid_index');
+    expect(refused.body.code, 'an invalid request is reported before the conflict').to.equal('invalid_index');
     expect(await collection.settled('hnsw')).to.include({
       desired_type: 'hnsw',
       active_generation: body.building_generation,
     });
   });
 
-  it('is replaced by another type, serving until that is there', async () => {
+  it('serves until its replacement of another type is ready', async () => {
     const collection = await make('bq', ROWS);
     const before = await collection.settled('bq');
     const accepted = await collection.configure({ type: 'hnsw', parameters: SLOW });
@@ -105,7 +105,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     }
   });
 
-  it('is dropped at once, by a type of null or none at all, and may be asked for again', async () => {
+  it('is dropped at once by a type of null or no type, and can be requested again', async () => {
     for (const body of [{ type: null }, {}, { parameters: { m: 8 } }]) {
       const collection = await make('ivf', FEW);
       await collection.settled('ivf');
@@ -122,7 +122,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     }
   });
 
-  it('a drop during a build cancels it, and the next build may begin at once', async () => {
+  it('is cancelled by a drop during its build, and the next build may begin at once', async () => {
     const collection = await make(undefined, ROWS);
     const first = await collection.configure({ type: 'hnsw', parameters: SLOW });
     const dropped = await collection.configure({ type: null });
@@ -135,7 +135,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     expect(await collection.settled('bq')).to.include({ active_generation: second.body.building_generation });
   });
 
-  it('an answered insert is found by the next search and a deleted record never again, all through a build', async () => {
+  it('shows every answered insert and no deleted record in the very next search during a build', async () => {
     const collection = await make('ivf', ROWS);
     await collection.settled('ivf');
     await collection.configure({ type: 'hnsw', parameters: SLOW });
@@ -158,7 +158,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
   });
 
   for (const kind of [...KINDS, 'auto', 'brute'] as const)
-    it(`a collection made with ${kind} has it from its first record on`, async () => {
+    it(`exists from the first record on if the collection is created with ${kind}`, async () => {
       const collection = await make(kind);
       const type = kind === 'auto' || kind === 'brute' ? 'none' : kind;
       const empty = await collection.settled(type);
@@ -169,13 +169,13 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
       expect(await collection.search(FEW[0]!, 3)).to.deep.equal([{ id: 1, score: 0 }]);
       await collection.fill(FEW.slice(1));
       await collection.expectFound(FEW, ids, [0, 25, 49]);
-      // Made again with another: there, and as it was.
+      // Creating it again with another kind finds it unchanged.
       const again = await collection.create(kind === 'bq' ? 'hnsw' : 'bq');
       expect([again.status, again.body.created]).to.deep.equal([200, false]);
       expect((await collection.state()).desired_type).to.equal(empty.desired_type);
     });
 
-  it('auto becomes hnsw at 10,000 records, without anybody asking', async () => {
+  it('becomes hnsw at 10,000 records by itself, with auto', async () => {
     const collection = await make('auto');
     const many = rowsOf(3, 10_000);
     await collection.fill(many.slice(0, 9_999));
@@ -187,7 +187,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     expect(await collection.search(many[9_999]!)).to.deep.equal([{ id: 10_000, score: 0 }]);
   });
 
-  it('refuses what is no index, what is out of range, who may not, and what is not there', async () => {
+  it('is refused for unknown types, bad parameters, missing rights and unknown collections', async () => {
     const { rw, ro } = await service.newProject();
     const collection = new IndexedByHttp(service, rw);
     await collection.create();
@@ -210,7 +210,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     expect(await collection.state()).to.include({ desired_type: 'none', status: 'none' });
   });
 
-  it('is not inherited by another collection of the name', async () => {
+  it('is not inherited by a new collection of the name', async () => {
     const collection = await make('hnsw', ROWS.slice(0, 1_500));
     await collection.settled('hnsw');
     for (const index of [undefined, 'bq']) {
@@ -223,7 +223,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     }
   });
 
-  it('cannot be asked for where the node has index management turned off: 501', async () => {
+  it("is 501 if the node's index management is off", async () => {
     const off = await start({ VOUCH_ANN: 'false' });
     const collection = new IndexedByHttp(off, (await off.newProject()).rw);
     for (const kind of [...KINDS, 'auto'])
@@ -238,7 +238,7 @@ inBothModes('the index of a collection', (service, { start, restartable }) => {
     expect(await collection.state()).to.include({ active_type: 'none', desired_type: 'none' });
   });
 
-  it('survives a restart of everything, with its parameters; so does a drop', async () => {
+  it('survives a restart of every process, with its parameters; so does a drop', async () => {
     const own = await restartable();
     const { name: project, rw } = await own.newProject();
     const kept = new IndexedByHttp(own, rw, 'kept');

@@ -1,9 +1,9 @@
-/** The rebuild of a project's indexes over HTTP: what it does to them, and to whoever writes or searches meanwhile. */
+/** Rebuilding a project's indexes over HTTP: the effect on the indexes, and on concurrent writes and searches. */
 import { expect } from 'chai';
 import { IndexedByHttp, rowsOf, SLOW } from '../support/launch/indexClient.js';
 import { inBothModes } from '../support/launch/modes.js';
 
-/** Rebuilt slowly enough to look at, and well within the deadline of the writes that wait. */
+/** Rows whose rebuild takes long enough to observe, and well within the deadline of waiting writes. */
 const MANY = 1_500;
 const ROWS = rowsOf(1, MANY);
 const FEW = ROWS.slice(0, 50);
@@ -16,13 +16,13 @@ inBothModes('rebuild', (service) => {
   };
   const rebuild = (collection: IndexedByHttp, body: object = {}) => collection.client.post('/v1/index/rebuild', body);
 
-  it('of a project without collections is done at once', async () => {
+  it('finishes at once in a project without collections', async () => {
     const { rw } = await service.newProject();
     const answer = await rw.post('/v1/index/rebuild', {});
     expect([answer.status, answer.body]).to.deep.equal([200, { ok: true, effective: 'rebuilt', records: 0 }]);
   });
 
-  it('without a kind makes every collection’s index anew, each as it is', async () => {
+  it('without a kind rebuilds every collection’s index with its own kind', async () => {
     const { a, b } = await project();
     await a.create('hnsw');
     await b.create();
@@ -47,7 +47,7 @@ inBothModes('rebuild', (service) => {
     await b.expectFound(FEW, IDS, [0, 49]);
   });
 
-  it('as IVF searches every list where more are to be probed than there are', async () => {
+  it('searches every list if a rebuild as IVF requests more probes than lists', async () => {
     const { a } = await project();
     await a.create();
     await a.fill(FEW);
@@ -58,7 +58,7 @@ inBothModes('rebuild', (service) => {
     await a.expectFound(FEW, IDS, [0, 7, 49]);
   });
 
-  it('as a kind is done when that serves everywhere, and stays', async () => {
+  it('finishes once the requested kind serves everywhere, and the kind stays', async () => {
     const { a, b } = await project();
     await a.create('hnsw');
     await b.create();
@@ -91,7 +91,7 @@ inBothModes('rebuild', (service) => {
     }
   });
 
-  it('lets writes wait and loses none, while searches, other projects and a second rebuild are answered', async () => {
+  it('delays writes and loses none, while searches and other projects continue and a second rebuild conflicts', async () => {
     const { a, b } = await project();
     const other = await project();
     await a.create('brute');
@@ -124,7 +124,7 @@ inBothModes('rebuild', (service) => {
     expect((await other.a.insert(FEW[0]!)).status).to.equal(200);
     const second = await rebuild(a);
     expect([second.status, second.body.code], second.text).to.deep.equal([409, 'conflict']);
-    expect(isDone, 'all of this while the rebuild was under way').to.equal(false);
+    expect(isDone, 'the rebuild is still running').to.equal(false);
 
     expect((await rebuilt).body).to.deep.equal({ ok: true, effective: 'rebuilt', records: MANY + FEW.length });
     for (const { status, text } of await written) expect(status, text).to.equal(200);
@@ -132,6 +132,6 @@ inBothModes('rebuild', (service) => {
     expect((await a.search(ROWS[0]!)).map(({ id }) => id)).not.to.include(1);
     expect((await a.listed()).record_count).to.equal(MANY + fresh.length - 1);
     expect((await b.listed()).record_count).to.equal(FEW.length);
-    expect((await rebuild(b)).status, 'nobody holds the project any more').to.equal(200);
+    expect((await rebuild(b)).status, 'the hold on the project has ended').to.equal(200);
   });
 });
