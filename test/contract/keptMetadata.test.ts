@@ -1,9 +1,9 @@
-/** Metadata is returned as it was sent, or refused: numbers that a double cannot hold, and keys that appear twice. */
+/** Metadata is returned as sent, or refused: numbers that a double cannot represent, and repeated keys. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 
-/** JSON of an object, and the place of what is refused in it. */
+/** JSON of an object, and the path of its refused part. */
 const REFUSED: readonly [json: string, place: string][] = [
   ['{"n": 1e400}', '.n'],
   ['{"n": -1e400}', '.n'],
@@ -61,7 +61,7 @@ inBothModes('metadata', (service) => {
     expect(body.error, json).to.match(new RegExp(`^${place.replaceAll(/[$.[\]]/g, '\\$&')}(?::| appears)`));
   };
 
-  it('that cannot be kept as it is written is refused, wherever it comes, and nothing is stored', async () => {
+  it('is refused on every route if storing would change it, and nothing is stored', async () => {
     const before = await sequence();
     for (const [json, place] of REFUSED) {
       expectRefused(await insert(json), `$.metadata${place}`, json);
@@ -72,7 +72,7 @@ inBothModes('metadata', (service) => {
     expect(await sequence()).to.equal(before);
   });
 
-  it('that can be kept is returned as it was sent, wherever it comes', async () => {
+  it('is returned as sent on every route if it can be kept', async () => {
     for (const json of KEPT) {
       const ids = [(await insert(json)).body.id, ...(await batch(json, JSON.stringify(json))).body.ids];
       const patched = await patch(json);
@@ -82,7 +82,7 @@ inBothModes('metadata', (service) => {
     }
   });
 
-  it('that is no JSON of an object is opaque, whatever it looks like', async () => {
+  it('is opaque if it is not a JSON object, whatever it looks like', async () => {
     for (const bytes of ['[1e400]', '9007199254740993', '{"a": 1e400', '{"a": 1, "a"}']) {
       const { status, body, text } = await insert(bytes);
       expect(status, text).to.equal(200);
@@ -90,14 +90,14 @@ inBothModes('metadata', (service) => {
     }
   });
 
-  it('that is an object beyond the bounds of JSON is refused, wherever it comes', async () => {
+  it('is refused on every route if it is an object beyond the bounds of JSON', async () => {
     const beyond = [`{"${'k'.repeat(1_025)}":1}`, `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`];
     for (const json of beyond)
       for (const answer of [await insert(json), await batch(json), await patch(json)])
         expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
   });
 
-  it('is refused for what stands in it, not for what stands beside it in the batch', async () => {
+  it('is refused only for its own content, not for other fields of the batch', async () => {
     const beside = '"texts":["1e400"],"texts":["9007199254740993"]';
     const body = `{"collection":"c","batch":[[1.0000000000000000001]],"metadata":[{"z":0}],${beside}}`;
     const kept = await rw.raw('POST', '/v1/vectors/batch-insert', body);
@@ -106,7 +106,7 @@ inBothModes('metadata', (service) => {
     expectRefused(await rw.raw('POST', '/v1/vectors/batch-insert', twice), '$.metadata', twice);
   });
 
-  it('is not compared with what cannot be kept', async () => {
+  it('is not compared with numbers that a double cannot represent', async () => {
     const filters: [string, string][] = [
       ['{"n": 9007199254740993}', '.n'],
       ['{"n": {"gte": 9007199254740993}}', '.n.gte'],
@@ -131,7 +131,7 @@ inBothModes('metadata', (service) => {
     expect(known.status, known.text).to.equal(200);
   });
 
-  it('is not all: no other number that cannot be kept is taken', async () => {
+  it('has the same rule for numbers as every other field', async () => {
     const bodies: [path: string, body: string, field: string][] = [
       ['/v1/records', '{"collection":"c","values":[1e400]}', '$.values[0]'],
       ['/v1/records', '{"collection":"c","values":[1],"tag":9007199254740993}', '$.tag'],

@@ -1,4 +1,4 @@
-/** Fields whose names are misspelt, where leaving them out would do something that is hard to undo. */
+/** Misspelt field names, where ignoring them would do something that is hard to undo. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
 import { IndexedByHttp, rowsOf } from '../support/launch/indexClient.js';
@@ -14,7 +14,7 @@ inBothModesAndEngines('a misspelt field', (service) => {
     expect([status, body?.code], text).to.deep.equal([400, 'validation_error']);
     expect(body.error).to.include(field);
   };
-  /** The collection `default`, whose record 1 has metadata. */
+  /** Fills the collection `default`; its record 1 has metadata. */
   const fillDefault = async (): Promise<void> => {
     await project.rw.post('/v1/namespaces', { name: 'default', dimension: 1, metric: 'squared_l2' });
     await project.rw.post('/v1/vectors/batch-insert', { batch: [[1]], metadata: [{ a: 1 }] });
@@ -64,7 +64,7 @@ inBothModesAndEngines('a misspelt field', (service) => {
     expectRefused(await project.rw.post('/v1/delete', { id: 1, collection: 'default', ids: [2] }), '$.ids');
   });
 
-  it('of an upsert replaces nothing with less, nor anything in the default collection', async () => {
+  it('neither lets an upsert empty a record nor replace one in the default collection', async () => {
     await fillDefault();
     const body = { collection: 'default', external_ids: ['a'], batch: [[2]] };
     const written = await project.rw.post('/v1/vectors/batch-upsert', { ...body, metadata: [{ b: 1 }], texts: ['t'] });
@@ -78,7 +78,7 @@ inBothModesAndEngines('a misspelt field', (service) => {
     expect(records[0]).to.deep.include({ metadata: { b: 1 }, text: 't' });
   });
 
-  it('that another endpoint takes is not lost: inserts refuse external ids', async () => {
+  it('is refused even if another endpoint has it: inserts refuse external ids', async () => {
     await fillDefault();
     const { rw } = project;
     expectRefused(await rw.post('/v1/records', { values: [1], external_id: 'a' }), '$.external_id is unknown here');
@@ -86,9 +86,9 @@ inBothModesAndEngines('a misspelt field', (service) => {
     expect((await rw.get('/v1/records/count')).body.count).to.equal(1);
   });
 
-  it('for the expiry of a key makes none that lasts for ever', async () => {
+  it('for the expiry of a key creates no permanent key', async () => {
     const keys = async (): Promise<unknown[]> => (await project.admin.get('/v1/keys')).body.keys;
-    // Made by this process: the service lists them when it is told of them.
+    // The harness created them; the service lists them once it has received them.
     await service.until(async () => (await keys()).length === 4);
     const before = await keys();
     for (const field of ['expires_in_sec', 'expiresInSecs', 'expires_at', 'expires', 'ttl'])

@@ -1,4 +1,4 @@
-/** Bodies and answers as msgpack: what JSON does, with the bytes of vectors. */
+/** Requests and answers in msgpack: equal to JSON, with vectors as bytes. */
 import { expect } from 'chai';
 import { pack, unpack } from 'msgpackr';
 import { Vouch } from '../../client/index.js';
@@ -21,7 +21,7 @@ inBothModesAndEngines('msgpack', (service) => {
   });
   const post = (path: string, body: object, headers = {}): Promise<Answer> =>
     rw.raw('POST', path, pack(body), { 'content-type': TYPE, ...headers });
-  /** The answer as msgpack. */
+  /** The answer in msgpack. */
   const asked = async (path: string, body: object): Promise<unknown> => {
     const answer = await post(path, body, { accept: `text/html, ${TYPE};q=0.9` });
     expect([answer.status, answer.headers.get('content-type')], answer.text).to.deep.equal([200, TYPE]);
@@ -74,7 +74,7 @@ inBothModesAndEngines('msgpack', (service) => {
     expect(multi.body.results).to.deep.equal([{ collection: 'c', id: 4, score: 0, external_id: 'd' }]);
   });
 
-  it('answers in it where that is asked for, and errors as JSON', async () => {
+  it('answers in msgpack on request; errors stay JSON', async () => {
     const { receipt, ...inserted } = (await asked('/v1/records', { collection: 'c', values: bin(1, 0.1) })) as {
       receipt: object;
     };
@@ -104,7 +104,7 @@ inBothModesAndEngines('msgpack', (service) => {
     expect(refused.body.error).to.match(/^\$\.k: /);
   });
 
-  it('is bounded and idempotent as JSON is', async () => {
+  it('is bounded and idempotent like JSON', async () => {
     const key = { 'idempotency-key': 'ab'.repeat(16) };
     const body = { collection: 'c', batch: [bin(1, 2), bin(3, 4)] };
     for (let i = 0; i < 2; i++)
@@ -136,7 +136,7 @@ inBothModesAndEngines('msgpack', (service) => {
     expect((await rw.get('/v1/namespaces')).body.collections[0].record_count).to.equal(3);
   });
 
-  it('is in the OpenAPI document wherever a vector comes', async () => {
+  it('is in the OpenAPI document wherever a vector appears', async () => {
     const { paths } = (await rw.get('/openapi.json')).body;
     const packable = Object.entries(paths).flatMap(([path, methods]) =>
       Object.values(

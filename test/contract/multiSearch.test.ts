@@ -1,11 +1,11 @@
-/** Options of a search of several collections, over HTTP. */
+/** Options of a search over several collections, over HTTP. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { type Hit, SearchedByHttp } from '../support/launch/searchClient.js';
 import { answered, begin, exported, fill } from '../support/rigs/backups.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = ['POST /v1/search/multi'] as const;
 
 type MultiHit = Hit & { readonly collection: string };
@@ -28,7 +28,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
   };
   const places = (hits: readonly MultiHit[]): string[] => hits.map(({ collection, id }) => `${collection}${id}`);
 
-  it('a filter keeps what matches of each collection, and starves none', async () => {
+  it('filter each collection by itself, so that none is starved', async () => {
     const { rw } = await service.newProject();
     const collections = await make(rw);
     const count = 500;
@@ -48,7 +48,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     expect(await search(rw, { metadata_filter: { hit: 'no' } })).to.deep.equal([]);
   });
 
-  it('decay makes one order of all: by score / factor, the scores true', async () => {
+  it('merge by decayed distance, while scores stay true distances', async () => {
     const { rw } = await service.newProject();
     const [b, a, c] = (await make(rw)) as [SearchedByHttp, SearchedByHttp, SearchedByHttp];
     await b.fill({ batch: [[2], [6]] });
@@ -60,7 +60,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     await a.fill({ batch: [[4], [5]] });
     await c.insert([3]);
     const hits = await search(rw, { decay_half_life_secs: 1 });
-    // Three half-lives make 32 of 4, and 288 of 36; what is 0 stays.
+    // Three half-lives turn 4 into 32, and 36 into 288; 0 stays 0.
     expect(hits[0]).to.include({ collection: 'a', id: 1, score: 0 });
     expect(hits.map(({ collection, score }) => [collection, score])).to.deep.equal([
       ['a', 0],
@@ -81,7 +81,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     expect((await search(rw, { decay_half_life_secs: 0 }))[0]).to.have.all.keys('collection', 'id', 'score');
   });
 
-  it('decay and filter go together', async () => {
+  it('allow decay and a filter together', async () => {
     const { rw } = await service.newProject();
     const [b, a] = (await make(rw)) as [SearchedByHttp, SearchedByHttp];
     await b.fill({ batch: [[1], [2], [3]], metadata: [{ x: 1 }, { x: 2 }, { x: 1 }] });
@@ -91,7 +91,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     for (const hit of hits) expect(hit).to.include.keys('decay_factor', 'age_secs');
   });
 
-  it('refuses what it cannot do over several collections: texts, graphs and groups', async () => {
+  it('refuse texts, graphs and groups, which do not span collections', async () => {
     const { rw } = await service.newProject();
     await make(rw);
     const asked = { query: [0], k: 3, collections: ['b', 'a'] };
@@ -102,7 +102,7 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     }
   });
 
-  it('goes without a collection that is being imported, and says so', async () => {
+  it('skip a collection that is being imported, and report it', async () => {
     const { rw } = await service.newProject();
     await fill(rw, 'a');
     answered(await begin(rw, await exported(rw, 'a'), 'b'));

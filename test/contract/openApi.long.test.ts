@@ -1,7 +1,7 @@
 /**
- * The service against its own OpenAPI document: requests that the document allows, and requests that it forbids, are
- * answered with a status, headers, a content type and a body that it promises. Cases are drawn from the document itself;
- * `VOUCH_API_CASES` asks for more of each operation, `VOUCH_SEED` for the same ones.
+ * Compares the service with its own OpenAPI document. Requests that the document allows, and requests that it forbids,
+ * get a documented status, headers, content type and body. The cases are drawn from the document. `VOUCH_API_CASES`
+ * sets their number per operation; `VOUCH_SEED` repeats them.
  */
 import { expect } from 'chai';
 import fc, { type Arbitrary } from 'fast-check';
@@ -13,7 +13,7 @@ import { testSeed } from '../support/model/random.js';
 
 const CASES = Number(process.env.VOUCH_API_CASES ?? 6);
 const TIMEOUT_MS = 240_000 + 4_000 * CASES;
-/** Until an operation is carried out at least once. */
+/** Most rounds until an operation has succeeded at least once. */
 const ROUNDS_MAX = 4_000 / CASES;
 const NAMES = ['a', 'b', 'default', 'importing', 'absent'];
 const IDS = [0, 1, 2, 3, 4, 99];
@@ -21,7 +21,7 @@ const VECTORS = [[1, 2], [0.5, -3], [32_767.99998, -32_768], [1]];
 const KEY_ID = 'ab'.repeat(16);
 const VICTIM_KEY_ID = 'cd'.repeat(16);
 
-/** What the service is prepared with, so that requests meet something. */
+/** Content of the service before the tests, so that requests find something. */
 const POOLS: Pools = {
   ...{ collection: NAMES, name: ['a', 'importing', 'made', 'absent'], 'collections[]': ['a', 'b', 'absent'] },
   ...{ id: IDS, record_id: IDS, from: IDS, to: IDS, root: IDS, start: IDS, sequence: IDS, size: IDS, after: IDS },
@@ -30,7 +30,7 @@ const POOLS: Pools = {
   ...{ like: [null, 1], group_by: [null, 'colour'], group_size: [null, 1], graph_rerank: [null], hybrid: [null] },
   metadata_filter: [{}, { colour: 'red' }, { size: { gte: 1 } }, { $not: { colour: { in: ['red', 1] } } }],
 };
-/** A collection that is made again before each case, and the key of its encrypted record. */
+/** A collection that is created again before each case, and the key of its encrypted record. */
 const VICTIM: Pools = {
   ...POOLS,
   name: ['victim', 'absent'],
@@ -42,9 +42,9 @@ const DELETIONS: readonly string[] = [
   ...['DELETE /v1/namespaces/{name}', 'DELETE /v1/graph/node/{id}', 'DELETE /v1/crypto/shred/{key_id}'],
   ...['POST /v1/delete', 'POST /v1/soft-delete', 'POST /v1/records/delete'],
 ];
-/** Whether the other operations would find nothing left. */
+/** Whether the other operations would find nothing after it. */
 const isDeletion = (operation: Operation): boolean => DELETIONS.includes(nameOf(operation));
-/** An import takes several requests that know of each other, and the ids of keys are not guessed. */
+/** An import needs several related requests, and ids of keys cannot be guessed. */
 const isBeyondOneRequest = (operation: Operation): boolean =>
   operation.path.startsWith('/v1/import/') || nameOf(operation) === 'DELETE /v1/keys/{id}';
 const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
@@ -78,7 +78,7 @@ function send(client: Client, { method, path, headers, body }: ApiRequest): Prom
   return client.raw(method, path, body, headers);
 }
 
-/** Throws where the answer to the request is not one that the service may give while all of it works. */
+/** Throws an Error if a working service may not give this answer. */
 function assertProper(api: ApiDocument, operation: Operation, sent: ApiRequest, answer: Answer): void {
   try {
     if (answer.status === 500 || answer.status === 503) throw new Error('the service failed');
@@ -102,7 +102,7 @@ inBothModes('the OpenAPI document', (service) => {
     seed = testSeed();
   });
 
-  /** Cases of what is drawn for the operation, and what is asked of each answer besides what is promised. */
+  /** Sends the drawn requests of an operation. Each answer must be documented, and pass `check`. */
   async function hold(
     operation: Operation,
     drawn: Arbitrary<ApiRequest>,
@@ -121,7 +121,7 @@ inBothModes('the OpenAPI document', (service) => {
   const makerFor = (operation: Operation): RequestMaker =>
     new RequestMaker(api, isDeletion(operation) ? VICTIM : POOLS);
 
-  it('promises what is answered to requests that it allows, and every operation can be carried out by it', async () => {
+  it('documents every answer to allowed requests, and each operation succeeds with some of them', async () => {
     for (const operation of api.operations) {
       let isCarriedOut = isBeyondOneRequest(operation);
       for (let round = 0; round === 0 || (!isCarriedOut && round < ROUNDS_MAX); round++)
@@ -137,7 +137,7 @@ inBothModes('the OpenAPI document', (service) => {
     }
   }).timeout(TIMEOUT_MS);
 
-  it('forbids nothing that is carried out', async () => {
+  it('forbids only requests that the service refuses', async () => {
     for (const operation of api.operations) {
       const drawn = makerFor(operation).unfit(operation);
       if (drawn === undefined) continue;
@@ -147,7 +147,7 @@ inBothModes('the OpenAPI document', (service) => {
     }
   }).timeout(TIMEOUT_MS);
 
-  it('promises what is answered without a key, with one of too little scope, and to bodies of another kind', async () => {
+  it('documents the answers to missing or weak keys, and to bodies of another type', async () => {
     for (const operation of api.operations) {
       const [sent] = fc.sample(new RequestMaker(api, POOLS).fit(operation), { seed, numRuns: 1 });
       const ask = async (client: Client, changed: Partial<ApiRequest>): Promise<number> => {
@@ -169,7 +169,7 @@ inBothModes('the OpenAPI document', (service) => {
     }
   });
 
-  it('has every method of its paths: others answer 405 with those that there are', async () => {
+  it('lists every method of its paths: others answer 405 with the listed ones', async () => {
     for (const path of new Set(api.operations.map((operation) => operation.path))) {
       const has = api.operations.filter((operation) => operation.path === path).map(({ method }) => method);
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter((one) => !has.includes(one))) {

@@ -1,4 +1,4 @@
-/** Proofs over HTTP: what they say, that they verify with nothing but themselves, and that they stay. */
+/** Proofs over HTTP: their content, their independent verification, and their permanence. */
 import { createPublicKey, verify } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 import { checkConsistency, checkInclusion, H, logRootOf } from '../unit/shard/audit/logOracle.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = [
   'GET /v1/proof/state',
   'GET /v1/proof/event-log',
@@ -43,7 +43,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     expect([answer.status, answer.body.code], `${path}: ${answer.text}`).to.deep.equal([status, code]);
     return answer.body.error;
   };
-  /** Seven events: two inserts, a batch of two, metadata, and a deletion of each kind. */
+  /** Seven events: two inserts, a batch of two, a change of metadata, and a deletion of each kind. */
   async function write() {
     const first = await post('/v1/records', { values: [1, 2], metadata: [...Buffer.from('{"a":1}')], text: 'one' });
     const second = await post('/v1/records', { values: [3, 4] });
@@ -65,7 +65,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     await project.rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
   });
 
-  it('of the state are the newest receipt’s hashes', async () => {
+  it('show the state by the newest receipt’s hashes', async () => {
     await write();
     const state = await ok('proof/state');
     expect(Object.keys(state)).to.have.members(['final_state_hash', 'state_root', 'chain_head', 'sequence']);
@@ -74,11 +74,11 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     expect(state.final_state_hash).to.equal(newest.state_hash);
     expect(state.state_root).to.equal(newest.new_root);
     const proof = Buffer.from(newest.proof, 'base64url');
-    // Chain head before, and event hash.
+    // Previous chain head, and event hash.
     expect(state.chain_head).to.equal(toHex(H(Buffer.of(3), proof.subarray(104, 136), proof.subarray(136, 168))));
   });
 
-  it('of the event log count its events, and name its root and the state', async () => {
+  it('show the number of events, the root of the event log, and the state', async () => {
     expect(await ok('proof/event-log')).to.include({
       event_count: 0,
       committed_height: 0,
@@ -93,7 +93,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     expect(log.final_state_hash).to.equal((await ok('proof/state')).final_state_hash);
   });
 
-  it('are receipts of every write of a record, batch items included, and stay the same', async () => {
+  it('are receipts of every write of a record, batch items included, and never change', async () => {
     const answered = await write();
     const receipts = [];
     for (let sequence = 1; sequence <= 7; sequence++) {
@@ -102,7 +102,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
       expect(receipt.sequence).to.equal(sequence);
       receipts.push(receipt);
     }
-    // The client sends request ids, and these are told here alone.
+    // The client sends request ids; only these answers contain them.
     expect(receipts.slice(0, 2).map(({ request_id: _, ...receipt }) => receipt)).to.deep.equal(answered);
     expect(receipts.map(({ record_id }) => record_id)).to.deep.equal([1, 2, 3, 4, 3, 1, 2]);
     for (let i = 1; i < receipts.length; i++) expect(receipts[i].old_root).to.equal(receipts[i - 1].new_root);
@@ -112,7 +112,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
       expect(await ok(`proof/receipt?sequence=${receipt.sequence}`)).to.deep.equal(receipt);
   });
 
-  it('are receipts of encrypted records too, the same before and after a shred', async () => {
+  it('are receipts of encrypted records too, before and after a shred', async () => {
     const { key_id } = await post('/v1/records/encrypted', { payload: 'aGVsbG8=' });
     await post('/v1/records/encrypted', { payload: 'd29ybGQ=', key_id });
     await post('/v1/soft-delete', { id: 2 });
@@ -137,7 +137,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     ]); // prettier-ignore
   });
 
-  it('are no receipts where no record changed, and say so', async () => {
+  it('are refused for events that changed no record', async () => {
     await post('/v1/records', { values: [1, 2] });
     await post('/v1/graph/node', { kind: 1 });
     expect(await refused('proof/receipt?sequence=0', 400, 'validation_error')).to.match(/genesis/);
@@ -149,7 +149,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
       expect(await refused(`proof/receipt?${query}`, 400, 'validation_error')).to.match(/sequence/);
   });
 
-  it('that events are in the log verify by themselves, in the log as it is and as it was', async () => {
+  it('show that events are in the log, now and earlier, and verify by themselves', async () => {
     const [receipt] = await write();
     for (let size = 1; size <= 8; size++)
       for (let sequence = 0; sequence < size; sequence++) {
@@ -171,7 +171,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     await refused('proof/inclusion', 400, 'validation_error');
   });
 
-  it('that a log continues an earlier one verify against the roots of both', async () => {
+  it('show that a log continues an earlier one, and verify against the roots of both', async () => {
     await write();
     for (let from = 0; from <= 7; from++)
       for (let to = from; to <= 7; to++) {
@@ -190,7 +190,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     await refused('proof/consistency?from=0', 400, 'validation_error');
   });
 
-  it('are checkpoints, signed by a key that the service names', async () => {
+  it('include checkpoints signed by a key that the service names', async () => {
     await write();
     const { keys } = (await project.ro.get('/v1/proof/keys')).body;
     expect(keys).to.have.length(1);
@@ -212,13 +212,13 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     expect(origin).to.match(new RegExp(`^${project.name}/c/${collection.collections[0].id}/[0-9a-f]{64}$`));
     expect(lines.slice(0, 4)).to.deep.equal(['8', log.event_log_hash, state.chain_head, state.final_state_hash]);
     expect(lines[4]).to.match(/^\d{13}$/);
-    // Of the bytes of the PEM file, only the owner sees any.
+    // Only the owner can read the PEM file.
     const file = join(service.dataDir, 'signing.key');
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     expect(await readFile(file, 'utf8')).to.match(/^Vouch signing key [0-9a-f]{64}\n-----BEGIN PRIVATE KEY-----\n/);
   });
 
-  it('are of a project’s own collections alone', async () => {
+  it('cover only the project’s own collections', async () => {
     const stranger = await service.newProject();
     for (const path of [
       'state',
@@ -233,7 +233,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     }
   });
 
-  it('are the same after every process was killed, and the log goes on from there', async () => {
+  it('are unchanged after a kill of every process, and the log continues', async () => {
     const own = await restartable();
     const { rw } = await own.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });

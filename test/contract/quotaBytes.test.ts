@@ -1,4 +1,4 @@
-/** The quota of bytes over HTTP: one project is full, and others go on. */
+/** The quota of bytes over HTTP: one project is full, and others continue. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -49,7 +49,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
   const encrypt = (client: Client, key_id = KEY) =>
     client.post('/v1/records/encrypted', { collection: 'c', payload: 'AAAA', key_id });
 
-  it('the usage tells bytes by kind, their sum and the limit', async () => {
+  it('reports the bytes by kind, their sum and the limit', async () => {
     await insert(other, 'c', { a: 1 });
     await other.post('/v1/records', { collection: 'd', values, text: 'words' });
     await encrypt(other);
@@ -61,7 +61,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
     expect(await usage(other)).to.include({ vectors: 800, payloads: 0 });
   });
 
-  it('at its bound the project is refused with 507 and nothing is changed; another writes and both search', async () => {
+  it('refuses writes with 507 at its limit and changes nothing; another project writes, and both search', async () => {
     let taken = 0;
     let answer = await insert(full);
     for (; answer.status === 200; answer = await insert(full, taken % 2 ? 'c' : 'd')) taken++;
@@ -84,14 +84,14 @@ inBothModes('the quota of bytes', (_, { start }) => {
     }
   });
 
-  it('deletes are taken when it is full, and free what they delete; a collection frees its log too', async () => {
+  it('allows deletes at its limit; they free their bytes, and those of a collection its log', async () => {
     const before = await usage(full);
     for (let id = 1; id <= 10; id++)
       expect((await full.post('/v1/delete', { collection: 'c', id })).status).to.equal(200);
     const freed = await usage(full);
     expect(freed.vectors).to.equal(before.vectors - 4_000);
     expect(freed.log).to.be.above(before.log);
-    // The ten rows of 400 bytes make room for two records of 400 bytes that are also in the log.
+    // The ten rows of 400 bytes make room for two records of 400 bytes, which are in the log too.
     expect((await insert(full, 'd')).status).to.equal(200);
     expect((await full.delete('/v1/namespaces/c')).status).to.equal(204);
     const { log } = await usage(full);
@@ -99,7 +99,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
     for (let n = 0; n < 20; n++) expect((await insert(full, 'd')).status).to.equal(200);
   });
 
-  it('a restart changes nothing of it, from the log or a snapshot, and an import brings the same', async () => {
+  it('counts the same after a restart, from the log or a snapshot, and after an import', async () => {
     await encrypt(other, '6'.repeat(32));
     const [one, two] = [await usage(full), await usage(other)];
     await service.until(async () => (await other.get('/v1/usage')).body.storage.snapshot_bytes > 0);

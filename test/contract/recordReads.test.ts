@@ -1,4 +1,4 @@
-/** Pages of records, records by id, counts and values of a key, over HTTP and against plain loops. */
+/** Pages of records, records by id, counts and values of a key, over HTTP and compared with simple loops. */
 import { expect } from 'chai';
 import { quantise } from '../../shared/fixedPoint.js';
 import type { Json } from '../../shared/model/filter.js';
@@ -10,7 +10,7 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 import { compareScalars, hasKey, type Scalar, scalarsAt } from '../support/model/values.js';
 import { Generator, type JsonObject } from '../support/rigs/generate.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = [
   ...(['GET /v1/records', 'POST /v1/records/get', 'GET /v1/records/count', 'GET /v1/facets'] as const),
   ...(['POST /v1/records/list', 'POST /v1/records/count', 'POST /v1/facets'] as const),
@@ -87,7 +87,7 @@ async function scrolled(rw: Client, rest: string): Promise<{ readonly pages: num
 }
 
 inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
-  it('scroll, count and facets are those of a plain loop, with any filter', async () => {
+  it('scroll, count and facets equal those of a simple loop, with any filter', async () => {
     const { rw } = await service.newProject();
     const { kept, random } = await filled(rw);
     for (let round = 0; round < ROUNDS; round++) {
@@ -105,7 +105,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     }
   });
 
-  it('scroll, count and facets take a body too, whose filter may be too long for a URL', async () => {
+  it('scroll, count and facets accept a body too, whose filter may exceed a URL', async () => {
     const { rw, ro } = await service.newProject();
     const { kept } = await filled(rw);
     const long = { $or: [{ n: { in: Array.from({ length: 4_000 }, (_, i) => `${'x'.repeat(30)}${i}`) } }, { n: 2 }] };
@@ -122,7 +122,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     }
   });
 
-  it('name the wrong field of a body by its path', async () => {
+  it('errors name the wrong field of a body by its path', async () => {
     const { rw } = await service.newProject();
     await SearchedByHttp.create(rw);
     const wrong: [string, object | string, string][] = [
@@ -145,7 +145,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
       expect((await rw.post(`/v1/${path}`, body)).body.code).to.equal('collection_not_found');
   });
 
-  it('fields are sent only if they are asked for', async () => {
+  it('fields are sent only on request', async () => {
     const { rw } = await service.newProject();
     const { kept } = await filled(rw);
     const { records } = await scrolled(rw, '&limit=1000&with=vector,text');
@@ -154,7 +154,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     expect(texts.records).to.deep.equal(kept.map((one) => ({ ...plain(one), text: one.text })));
   });
 
-  it('records by id come in the order of the ids, and those that are not live are named', async () => {
+  it('records by id come in the order of the ids, and missing ones are named', async () => {
     const { rw } = await service.newProject();
     const { kept } = await filled(rw);
     const [first, , third] = kept as [Kept, Kept, Kept];
@@ -168,7 +168,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     });
   });
 
-  it('encrypted records are listed as they are read: without a vector, metadata and text', async () => {
+  it('encrypted records are listed without vector, metadata and text', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw, 'c', 2);
     await collection.insert([1, 2], { text: 'open' });
@@ -185,7 +185,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     expect((await rw.get('/v1/records/count?collection=c')).body).to.deep.equal({ count: 2 });
   });
 
-  it('long strings are counted as they are', async () => {
+  it('long strings are counted whole', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw);
     const [long, other] = ['x'.repeat(500), `${'x'.repeat(499)}y`];
@@ -199,10 +199,10 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     expect([body.distinct, body.records]).to.deep.equal([3, 3]);
   });
 
-  it('a page ends where its records would take more than an answer may', async () => {
+  it('a page ends before it would exceed the size of an answer', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw, 'wide', 32_768);
-    // 32 KiB of JSON for each, and 128 KiB as it is stored.
+    // Each takes 32 KiB as JSON, and 128 KiB in storage.
     const batch = Array.from({ length: 80 }, (_, i) => new Array(32_768).fill(i % 2));
     await collection.fill({ batch });
     const { body } = await rw.get('/v1/records?collection=wide&limit=1000&with=vector');
@@ -223,15 +223,15 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     ['limit 0', '/v1/records?collection=c&limit=0', 'limit'],
     ['limit 1001', '/v1/records?collection=c&limit=1001', 'limit'],
     ['an unknown field', '/v1/records?collection=c&with=vector,tag', 'with'],
-    ['an id that is none', '/v1/records?collection=c&after=-1', 'after'],
-    ['a filter that is no JSON', '/v1/records?collection=c&metadata_filter={', 'metadata_filter'],
-    ['a filter that is no object', '/v1/records/count?collection=c&metadata_filter=[]', 'metadata_filter'],
-    ['an operator that is none', '/v1/facets?collection=c&key=n&metadata_filter={"n":{"gtee":1}}', 'metadata_filter.n'],
+    ['an invalid id', '/v1/records?collection=c&after=-1', 'after'],
+    ['a filter that is not JSON', '/v1/records?collection=c&metadata_filter={', 'metadata_filter'],
+    ['a filter that is not an object', '/v1/records/count?collection=c&metadata_filter=[]', 'metadata_filter'],
+    ['an unknown operator', '/v1/facets?collection=c&key=n&metadata_filter={"n":{"gtee":1}}', 'metadata_filter.n'],
     ['a key twice', '/v1/records/count?collection=c&metadata_filter={"n":1,"n":2}', 'metadata_filter.n'],
     ['facets of no key', '/v1/facets?collection=c', 'key'],
   ];
   for (const [title, path, named] of refused)
-    it(`refuses ${title}`, async () => {
+    it(`reads refuse ${title}`, async () => {
       const { rw } = await service.newProject();
       await SearchedByHttp.create(rw);
       const answer = await rw.get(path);
@@ -239,7 +239,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
       expect(answer.body.error).to.include(named);
     });
 
-  it('refuses too many ids, none, and a collection that is not there', async () => {
+  it('reads refuse too many ids, no ids, and an unknown collection', async () => {
     const { rw } = await service.newProject();
     await SearchedByHttp.create(rw);
     for (const body of [{}, { ids: [] }, { ids: new Array(1_001).fill(1) }, { ids: [1], with: ['tag'] }]) {

@@ -3,7 +3,7 @@ import { systemClock } from '../../shared/clock.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = [
   'POST /v1/namespaces',
   'POST /v1/records',
@@ -45,7 +45,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect(second.body.receipt.new_root).not.to.equal(receipt.new_root);
   });
 
-  it('get returns the vector at fixed-point precision, tag and metadata', async () => {
+  it('get returns the vector in fixed-point precision, the tag and the metadata', async () => {
     const metadata = { label: 'é', n: [1, { x: null }] };
     await insert({ values: [0.1, -32_768], tag: 2 ** 53 - 1, metadata: bytesOf(JSON.stringify(metadata)) });
     const got = await rw.get('/v1/records/1?collection=c');
@@ -67,7 +67,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     for (const id of [1, 2]) expect((await rw.get(`/v1/records/${id}?collection=c`)).body.metadata).to.equal(null);
   });
 
-  it('a replayed request_id answers with the original id and receipt, and makes no second record', async () => {
+  it('a repeated request_id answers with the first id and receipt, and makes no second record', async () => {
     const hex = 'ABCDEF0123456789abcdef0123456789';
     const first = await insert({ request_id: hex });
     await insert({});
@@ -79,7 +79,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect(await count()).to.equal(2);
   });
 
-  it('a replay answers the original receipt even after later writes changed the tree', async () => {
+  it('a repeat answers with the first receipt even after later writes changed the tree', async () => {
     const receipts = [];
     for (let i = 0; i < 5; i++) receipts.push((await insert({ request_id: id32(i) })).body.receipt);
     await rw.post('/v1/soft-delete', { collection: 'c', id: 2 });
@@ -94,7 +94,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
       });
   });
 
-  it('the Idempotency-Key header stands in for a request_id', async () => {
+  it('the Idempotency-Key header works like a request_id', async () => {
     const headers = { 'idempotency-key': id32(7) };
     await rw.post('/v1/records', { collection: 'c', values: [1, 2] }, headers);
     const replay = await rw.post('/v1/records', { collection: 'c', values: [1, 2] }, headers);
@@ -137,7 +137,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect(answer.status).to.equal(200);
   });
 
-  it('the omitted collection is the one named default', async () => {
+  it('an omitted collection means the one named default', async () => {
     expect((await rw.post('/v1/records', { values: [1] })).body.code).to.equal('collection_not_found');
     await rw.post('/v1/namespaces', { name: 'default', dimension: 1, metric: 'squared_l2' });
     expect((await rw.post('/v1/records', { values: [4] })).body.id).to.equal(1);
@@ -159,7 +159,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect((await insert({})).body.id).to.equal(2);
   });
 
-  it('hard delete takes live and tombstoned records, once; ids are not reused', async () => {
+  it('hard delete takes live and tombstoned records, once; ids are never reused', async () => {
     await insert({});
     await insert({});
     await rw.post('/v1/soft-delete', { collection: 'c', id: 1 });
@@ -186,7 +186,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect((await rw.get('/v1/records/1?collection=x')).body.code).to.equal('collection_not_found');
   });
 
-  it('metadata is replaced whole', async () => {
+  it('a metadata update replaces all of it', async () => {
     await insert({ metadata: bytesOf('{"a":1}') });
     const updated = await rw.patch('/v1/records/1/metadata?collection=c', { b: { c: 2 } });
     expect(updated.status).to.equal(200);
@@ -200,7 +200,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect((await rw.patch('/v1/records/1/metadata?collection=c', {})).body.code).to.equal('record_not_found');
   });
 
-  it('writes that arrive together are all applied, each with its own receipt', async () => {
+  it('concurrent writes are all applied, each with its own receipt', async () => {
     const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => insert({ values: [i, i] })));
     expect(answers.map(({ status }) => status)).to.deep.equal(new Array(60).fill(200));
     expect(new Set(answers.map(({ body }) => body.id)).size).to.equal(60);
@@ -235,13 +235,13 @@ inBothModesAndThroughClient('batch insert', BATCH_ROUTES, (service) => {
     [5, 6],
   ]; // prettier-ignore
 
-  it('answers ids in the order of the batch; an empty batch is none', async () => {
+  it('answers ids in the order of the batch, and accepts an empty one', async () => {
     expect((await batch({ batch: rows })).body).to.deep.equal({ ids: [1, 2, 3] });
     expect((await batch({ batch: rows.slice(1) })).body).to.deep.equal({ ids: [4, 5] });
     expect((await batch({ batch: [] })).body).to.deep.equal({ ids: [] });
   });
 
-  it('metadata, texts and request ids belong to the item of their position', async () => {
+  it('gives metadata, texts and request ids to the item at their position', async () => {
     const answer = await batch({
       batch: rows,
       metadata: [{ a: 1 }, null, '{"b": 2}'],
@@ -253,7 +253,7 @@ inBothModesAndThroughClient('batch insert', BATCH_ROUTES, (service) => {
     expect(metadata.map(({ body }) => body.metadata)).to.deep.equal([{ a: 1 }, null, { b: 2 }]);
   });
 
-  it('a repeated key skips the item and answers the id it has', async () => {
+  it('skips an item with a used request id, and answers with the first id', async () => {
     await batch({ batch: rows, request_ids: [id32(1), id32(2), null] });
     const again = await batch({ batch: rows, request_ids: [id32(9), id32(2), id32(9)] });
     expect(again.body.ids).to.deep.equal([4, 2, 4]);
@@ -292,7 +292,7 @@ inBothModesAndThroughClient('batch insert', BATCH_ROUTES, (service) => {
       expect(await count()).to.equal(0);
     });
 
-  it('an unknown collection is 404', async () => {
+  it('answers 404 for an unknown collection', async () => {
     const answer = await batch({ batch: rows, collection: 'nope' });
     expect(answer.status).to.equal(404);
     expect(answer.body.code).to.equal('collection_not_found');

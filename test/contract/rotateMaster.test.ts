@@ -1,4 +1,6 @@
-/** `npm run keys -- rotate-master` beside a service that runs: what a person sees, and what clients do not notice. */
+/**
+ * `npm run keys -- rotate-master` beside a running service: what the operator sees, and that clients notice nothing.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +30,7 @@ inBothModes('a rotation of the master key', (_shared, { start }) => {
     service = await start({});
   });
 
-  it('goes unnoticed by clients, and leaves the old key nothing to open', async () => {
+  it('is invisible to clients, and leaves nothing that the old key opens', async () => {
     const file = join(service.dataDir, 'master.key');
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
@@ -61,7 +63,7 @@ inBothModes('a rotation of the master key', (_shared, { start }) => {
     await service.until(async () => (await rw.get('/v1/records/encrypted/1?collection=c')).status === 200);
   });
 
-  it('says what to do where it cannot be done, and leaves the key as it is', async () => {
+  it('explains what to do if it fails, and leaves the key unchanged', async () => {
     const file = join(service.dataDir, 'master.key');
     const before = await readFile(file);
     const unknown = await runKeys(service, 'rotate-master', '--perpare');

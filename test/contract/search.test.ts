@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = ['POST /v1/search'] as const;
 const MULTI_ROUTES = ['POST /v1/search/multi'] as const;
 
-/** Q16.16 by the plainest way: exact halves go to the even neighbour. */
+/** Q16.16 in the simplest way: exact halves round to even. */
 function fixed(value: number): bigint {
   const scaled = value * 65_536;
   const floor = Math.floor(scaled);
@@ -19,11 +19,11 @@ function distance(a: readonly number[], b: readonly number[]): bigint {
   return a.reduce((sum, value, i) => sum + (fixed(value) - fixed(b[i] as number)) ** 2n, 0n);
 }
 
-/** hi + lo / 2^32 with both parts exact: rounded once. */
+/** hi + lo / 2^32 with both parts exact, rounded once. */
 const score = (total: bigint): number => Number(total >> 32n) + Number(total & 0xffffffffn) / 2 ** 32;
 
 inBothModesAndThroughClient('search', ROUTES, (service) => {
-  it('returns the exact nearest, closest first, ties by smaller id, with exact scores', async () => {
+  it('returns the exact nearest records, nearest first, ties by smaller id, with exact scores', async () => {
     const { rw } = await service.newProject();
     const random = seededRandom(testSeed());
     const dimension = 17;
@@ -57,7 +57,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
     expect(found.body.results[2].score).to.equal(score(distance(low, high)));
   });
 
-  it('finds fewer than k where there are fewer, and nothing in an empty collection', async () => {
+  it('finds fewer than k of too few records, and nothing in an empty collection', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
     expect((await rw.post('/v1/search', { collection: 'c', query: [0, 0], k: 10 })).body).to.deep.equal({
@@ -69,7 +69,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
     ]);
   });
 
-  it('an answered insert is found by the next search; a deleted record never', async () => {
+  it('finds every answered insert at once, and never a deleted record', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     for (let i = 1; i <= 20; i++) {
@@ -84,7 +84,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
     expect(ids).to.have.length(18).and.not.include(7).and.not.include(8);
   });
 
-  it('rerank without query_text, decay 0 and null options are plain vector order', async () => {
+  it('ignores rerank without query_text, decay 0 and null options', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch: [[3], [1], [2]] }); // prettier-ignore
@@ -117,7 +117,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
     ['a value beyond Q16.16', { query: [1, 32_768] }, 'validation_error'],
     ['a value below Q16.16', { query: [1, -32_768.1] }, 'validation_error'],
     ['negative decay', { decay_half_life_secs: -1 }, 'validation_error'],
-    ['a filter that is no object', { metadata_filter: 3 }, 'validation_error'],
+    ['a filter that is not an object', { metadata_filter: 3 }, 'validation_error'],
   ];
   for (const [title, change, code] of refusals)
     it(`refuses ${title}`, async () => {
@@ -128,7 +128,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
       expect(answer.body.code).to.equal(code);
     });
 
-  it('names the path of a bad value, Infinity included', async () => {
+  it('names the path of a bad value, even of Infinity', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 4, metric: 'squared_l2' });
     const answer = await rw.raw('POST', '/v1/search', '{"collection":"c","k":1,"query":[1,2,3,1e999]}');
@@ -136,7 +136,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
     expect(answer.body.error).to.include('$.query[3]');
   });
 
-  it('an unknown collection is 404', async () => {
+  it('answers 404 for an unknown collection', async () => {
     const { rw } = await service.newProject();
     const answer = await rw.post('/v1/search', { collection: 'nope', query: [1, 2], k: 1 });
     expect(answer.status).to.equal(404);
@@ -145,7 +145,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
 });
 
 inBothModesAndThroughClient('multi-collection search', MULTI_ROUTES, (service) => {
-  it('merges globally, closest first, ties by collection and id', async () => {
+  it('merges the hits of all collections, nearest first, ties by collection and id', async () => {
     const { rw } = await service.newProject();
     for (const [name, batch] of [
       ['b', [[1], [3], [9]]],

@@ -1,16 +1,16 @@
-/** Every option of a search with every other, over every index: what each pair means, worked out by hand. */
+/** Every option of a search with every other, over every index, with results worked out by hand. */
 import { expect } from 'chai';
 import { KINDS } from '../support/launch/indexClient.js';
 import { inBothModes } from '../support/launch/modes.js';
 import { type Hit, SearchedByHttp, seen } from '../support/launch/searchClient.js';
 
 /**
- * Six records at distances of 4, 9, 16, 25, 36 and 49, the first three at least four half-lives older than the others,
- * so that decay makes at least 64, 144 and 256 of them where it makes 25, 36 and 49 of those.
+ * Six records at distances of 4, 9, 16, 25, 36 and 49. The first three are at least four half-lives older than the
+ * others. So decay raises their distances to at least 64, 144 and 256, and keeps the others at 25, 36 and 49.
  */
 const OLD = { batch: [[2], [3], [4]], keep: [true, false, true], texts: ['plain', 'needle', 'plain'] };
 const YOUNG = { batch: [[5], [6], [7]], keep: [true, true, false], texts: ['needle', 'plain', 'plain'] };
-/** Of the nodes of these records; the third and the sixth have none. */
+/** Edges between nodes of these records; the third and the sixth have no nodes. */
 const EDGES = [
   [1, 2],
   [4, 5],
@@ -23,7 +23,7 @@ const DECAY = { decay_half_life_secs: 1 };
 const TEXT = { query_text: 'needle' };
 const graph = (options: object = {}) => ({ graph_rerank: { weight: 1, ...options } });
 
-/** Of each hit its id, or `id:hops`. */
+/** `wanted`: per hit its id, or `id:hops`. */
 type Case = readonly [title: string, options: object, wanted: string];
 
 const CASES: readonly Case[] = [
@@ -35,15 +35,16 @@ const CASES: readonly Case[] = [
   // 4, 18, 16, 25, 36, 49
   ['the graph', graph(), '1:0 3:null 2:1 4:null 5:null 6:null'],
   ['a filter and decay', { ...FILTER, ...DECAY }, '4 5 1 3'],
-  // The pool is of what the filter leaves: 0.5, 0.313, 0.672, 0
+  // Only matches of the filter get text scores: 0.5, 0.313, 0.672, 0
   ['a filter and text', { ...FILTER, ...TEXT }, '4 1 3 5'],
-  // Hops lead over records that the filter leaves out: 4, 16, 75, 72
+  // Hops pass through records that the filter removes: 4, 16, 75, 72
   ['a filter and the graph', { ...FILTER, ...graph({ direction: 'both' }) }, '1:0 3:null 5:1 4:2'],
-  // Vector parts are of decayed distances: 1 for the fourth, none below 0.896 for the other young ones, 0 for the third
+  // Vector scores come from decayed distances: 1 for the fourth, at least 0.896 for the other young ones, 0 for the
+  // third
   ['decay and text', { ...DECAY, ...TEXT }, '4 2 5 6 1 3'],
   // 25, 49, 72, and 144 or more, 192 or more, 256 or more
   ['decay and the graph', { ...DECAY, ...graph() }, '4:0 6:null 5:1 2:null 1:2 3:null'],
-  // The text says which three are the best, and which is the seed; then 8, 9, 100
+  // The text picks the best three and the seed; then 8, 9, 100
   ['text and the graph', { k: 3, ...TEXT, ...graph({ direction: 'incoming', max_depth: 3 }) }, '1:1 2:0 4:3'],
   ['a filter, decay and text', { ...FILTER, ...DECAY, ...TEXT }, '4 5 1 3'],
   ['a filter, text and the graph', { k: 2, ...FILTER, ...TEXT, ...graph() }, '1:2 4:0'],
@@ -53,7 +54,7 @@ const CASES: readonly Case[] = [
   ['all of them', { ...FILTER, ...DECAY, ...TEXT, ...graph() }, '4:0 5:1 1:2 3:null'],
 ];
 
-/** Sixty in a row; three have the word, none of them among the twenty nearest. */
+/** Sixty in a row; three contain the word, and none of them is among the twenty nearest. */
 const NEEDLES: Readonly<Record<number, string>> = {
   40: 'needle needle',
   50: 'needle needle needle',
@@ -101,11 +102,11 @@ inBothModes('combinations', (service) => {
 
   for (const kind of kinds) {
     for (const [title, options, wanted] of CASES)
-      it(`${title}, over ${kind}`, async () => {
+      it(`give the expected hits: ${title}, over ${kind}`, async () => {
         expectHits(await collections.get(kind)!.search(options), options, wanted, (id) => (id + 1) ** 2);
       });
     for (const [title, options, wanted] of HYBRID_CASES)
-      it(`${title}, over ${kind}`, async () => {
+      it(`give the expected hits: ${title}, over ${kind}`, async () => {
         expectHits(await collections.get(`hybrid-${kind}`)!.search(options), options, wanted, (id) => id ** 2);
       });
   }
@@ -114,7 +115,7 @@ inBothModes('combinations', (service) => {
 const fill = (collection: SearchedByHttp, { batch, keep, texts }: typeof OLD): Promise<void> =>
   collection.fill({ batch, texts, metadata: keep.map((one) => ({ keep: one })) });
 
-/** Order and hops; and fields that say what is true, whatever the order came of. */
+/** Expects order and hops, and true scores and decay factors, whatever determined the order. */
 function expectHits(hits: readonly Hit[], options: object, wanted: string, scoreOf: (id: number) => number): void {
   expect(seen(hits)).to.equal(wanted);
   for (const { id, score, decay_factor, age_secs } of hits) {

@@ -1,4 +1,4 @@
-/** `decay_half_life_secs` over HTTP: exact factors, true distances, and an order that no index bounds. */
+/** `decay_half_life_secs` over HTTP: exact factors, true distances, and an order that no index limits. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { DIMENSION, IndexedByHttp, KINDS, rowsOf } from '../support/launch/indexClient.js';
@@ -8,7 +8,7 @@ import type { Service } from '../support/launch/service.js';
 
 const factorOf = (ageSecs: number, halfLifeSecs: number): number => 2 ** -(ageSecs / halfLifeSecs);
 
-/** Until the only record of the collection, or its nearest, is that old. */
+/** Waits until the only record of the collection, or its nearest, has that age. */
 const untilAged = (service: Service, collection: SearchedByHttp, ageSecs: number): Promise<void> =>
   service.until(async () => {
     const [first] = await collection.search({ k: 1, decay_half_life_secs: 1_000_000 });
@@ -25,7 +25,7 @@ function expectDecayed(hits: readonly Hit[], halfLifeSecs: number): void {
 }
 
 inBothModes('decay', (service) => {
-  it('orders by score / factor, shows factor and age, and leaves the score as it is', async () => {
+  it('orders by score / factor, shows factor and age, and keeps the score', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     const insertedMs = systemClock.nowMs();
     await collection.insert([2]);
@@ -33,7 +33,7 @@ inBothModes('decay', (service) => {
     await collection.insert([3]);
     const hits = await collection.search({ decay_half_life_secs: 1 });
     const elapsedSecs = (systemClock.nowMs() - insertedMs) / 1_000;
-    // Two half-lives make of 4 at least 16; the young one stays at 9, or two seconds long below the other.
+    // Two half-lives turn 4 into at least 16; the young one stays at 9, or below the other for two more seconds.
     expect(hits.map(({ id, score }) => [id, score])).to.deep.equal([
       [2, 9],
       [1, 4],
@@ -49,7 +49,7 @@ inBothModes('decay', (service) => {
     expectDecayed(longest, Number.MAX_SAFE_INTEGER);
   });
 
-  it('of 0, null or nothing is none: no order, no fields', async () => {
+  it('is off with 0, null or no value: no order, no fields', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     await collection.fill({ batch: [[2], [1]] });
     for (const options of [{}, { decay_half_life_secs: 0 }, { decay_half_life_secs: null }])
@@ -59,7 +59,7 @@ inBothModes('decay', (service) => {
       ]);
   });
 
-  it('that is negative, broken or no number is 400 validation_error', async () => {
+  it('is 400 validation_error if it is negative, broken or not a number', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw);
     for (const decay_half_life_secs of [-1, 1.5, '60', true, {}])
@@ -72,7 +72,7 @@ inBothModes('decay', (service) => {
       }
   });
 
-  it('puts exact matches first, however old, equal ones by id', async () => {
+  it('puts exact matches first, whatever their age, ties by id', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     await collection.insert([0]);
     await untilAged(service, collection, 1);
@@ -83,7 +83,7 @@ inBothModes('decay', (service) => {
   it('finds a young record far down the plain order, over every index', async () => {
     const { rw } = await service.newProject();
     const count = 2_000;
-    // At 444,668 and more from the origin, half of them nearer than the young one; 16 times as far when it comes.
+    // Distances from 444,668 on, half of them nearer than the young record; old ones count 16 times as far.
     const rows = rowsOf(3, count);
     const young = new Array(DIMENSION).fill(700);
     const collections = await Promise.all(

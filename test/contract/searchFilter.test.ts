@@ -1,4 +1,4 @@
-/** `metadata_filter` over HTTP: what each operator keeps, what is refused, and that no index starves of it. */
+/** `metadata_filter` over HTTP: the matches of each operator, the refusals, and full results over every index. */
 import { expect } from 'chai';
 import { DIMENSION, distance, IndexedByHttp, KINDS, rowsOf } from '../support/launch/indexClient.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -11,7 +11,7 @@ const OBJECTS = [
   { n: '1', tags: [], o: { p: {} } },
   {},
 ];
-/** Opaque bytes match nothing: none, JSON of an array, no JSON. */
+/** Opaque bytes match no filter: no bytes, JSON of an array, not JSON. */
 const OPAQUE = [undefined, [...Buffer.from('[{"n":1}]')], [...Buffer.from('n=1')]];
 
 const KEPT: readonly [filter: object, ids: readonly number[]][] = [
@@ -81,12 +81,12 @@ const REFUSED: readonly unknown[] = [
   [],
 ];
 
-/** Of `MANY`: one in so many matches. */
+/** Number of records; one in so many matches. */
 const MANY = 3_000;
 const ONE_IN = [10, 100, 1_000];
 
 inBothModes('a metadata filter', (service) => {
-  it('keeps what matches, operator by operator', async () => {
+  it('keeps its matches, operator by operator', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     await collection.fill({ batch: OBJECTS.map((_, i) => [i + 1]), metadata: OBJECTS });
     for (const [i, metadata] of OPAQUE.entries()) await collection.insert([OBJECTS.length + i + 1], { metadata });
@@ -96,7 +96,7 @@ inBothModes('a metadata filter', (service) => {
     expect(await collection.search({ metadata_filter: { n: { gt: 1 } } })).to.deep.equal([{ id: 2, score: 4 }]);
   });
 
-  it('that is wrong is 400 validation_error, on one collection and on several', async () => {
+  it('is 400 validation_error if it is invalid, over one collection and several', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw);
     for (const metadata_filter of REFUSED)
@@ -112,7 +112,7 @@ inBothModes('a metadata filter', (service) => {
       }
   });
 
-  it('sees updates and deletes of either kind in the very next search', async () => {
+  it('reflects updates and both kinds of deletes in the very next search', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     await collection.fill({ batch: [[1], [2], [3], [4]], metadata: [{ a: 1 }, { a: 2 }, null, { a: 1 }] });
     const ones = () => collection.ids({ metadata_filter: { a: 1 } });
@@ -134,7 +134,7 @@ inBothModes('a metadata filter', (service) => {
   });
 
   for (const kind of ['brute', ...KINDS])
-    it(`leaves k hits where k match, at one in ${ONE_IN.join(', ')}, over ${kind}`, async () => {
+    it(`leaves k hits if k records match, at one in ${ONE_IN.join(', ')}, over ${kind}`, async () => {
       const { rw } = await service.newProject();
       const rows = rowsOf(7, MANY);
       const collection = await SearchedByHttp.create(rw, 'c', DIMENSION);

@@ -1,10 +1,10 @@
-/** `graph_rerank` over HTTP: hops, the order they make, and options that are clamped in silence. */
+/** `graph_rerank` over HTTP: hops, the resulting order, and options that are clamped silently. */
 import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';
 import { SearchedByHttp, seen } from '../support/launch/searchClient.js';
 import type { Service } from '../support/launch/service.js';
 
-/** Scores of 1, 4, 5 and 9; nodes of the first three, in a chain of outgoing edges; the fourth has none. */
+/** Scores of 1, 4, 5 and 9. The first three records have nodes in a chain of outgoing edges; the fourth has none. */
 async function chained(service: Service): Promise<SearchedByHttp> {
   const { rw } = await service.newProject();
   const collection = await SearchedByHttp.create(rw, 'c', 2);
@@ -23,12 +23,12 @@ async function chained(service: Service): Promise<SearchedByHttp> {
   return collection;
 }
 
-/** Weight 1, and what else is asked for, to `id:hops` in order. */
+/** Further options besides weight 1, and the expected `id:hops` in order. */
 const CASES: readonly [graph_rerank: object, wanted: string][] = [
   // 1, 8, 9 and 15
   [{}, '1:0 2:1 4:null 3:2'],
   [{ weight: 0 }, '1:0 2:1 3:2 4:null'],
-  // By default 0.15: 1, 4.6, 6.5, 9
+  // The default is 0.15: 1, 4.6, 6.5, 9
   [{ weight: null }, '1:0 2:1 3:2 4:null'],
   // Out of reach: 5 stays 5.
   [{ max_depth: 1 }, '1:0 3:null 2:1 4:null'],
@@ -41,7 +41,7 @@ const CASES: readonly [graph_rerank: object, wanted: string][] = [
 ];
 
 inBothModes('reranking by the graph', (service) => {
-  it('multiplies each distance by 1 + weight · hops, and leaves the score as it is', async () => {
+  it('multiplies each distance by 1 + weight · hops, and keeps the score', async () => {
     const collection = await chained(service);
     const hits = await collection.search({ graph_rerank: { weight: 1 } });
     expect(hits).to.deep.equal([
@@ -56,15 +56,15 @@ inBothModes('reranking by the graph', (service) => {
     }
   });
 
-  it('never drops a hit, nor brings one that the k best do not hold', async () => {
+  it('never drops a hit, nor adds one from outside of the k best', async () => {
     const collection = await chained(service);
     expect(seen(await collection.search({ k: 3, graph_rerank: { weight: 1 } }))).to.equal('1:0 2:1 3:2');
     await collection.remove(1);
-    // Its node went with its edges: the next hit with a node seeds the walk.
+    // Its node is gone with its edges: the next hit with a node is the seed.
     expect(seen(await collection.search({ graph_rerank: { weight: 1 } }))).to.equal('2:0 4:null 3:1');
   });
 
-  it('of a collection without a graph is plain order, every distance null', async () => {
+  it('keeps plain order in a collection without a graph, with null hops', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     await collection.fill({ batch: [[2], [1]] });
     expect(await collection.search({ graph_rerank: {} })).to.deep.equal([
@@ -74,7 +74,7 @@ inBothModes('reranking by the graph', (service) => {
     expect((await collection.search({ graph_rerank: null }))[0]).to.have.all.keys('id', 'score');
   });
 
-  it('refuses what has no meaning, which clamping cannot give it', async () => {
+  it('refuses meaningless values, which clamping cannot repair', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     for (const graph_rerank of [{ direction: 'up' }, { weight: '1' }, { seed_count: {} }, { max_depth: true }, [], 1]) {
       const { status, body } = await collection.post({ graph_rerank });

@@ -1,8 +1,8 @@
 /**
- * Hundreds of random searches, with every option and every combination of them, held against a slow and plain model of
- * all of search; between them writes, which the very next search must reflect. Some ask for the past: any state there was,
- * and what was deleted since. `VOUCH_SEED` replays a run; `VOUCH_MODEL_OPTIONS=filter,text` asks for these options alone,
- * to see which one it is.
+ * Compares hundreds of random searches, with every combination of options, with a slow and simple model of all of
+ * search. Between them come writes, which the very next search must reflect. Some searches ask for the past: any
+ * earlier state, with records deleted since. `VOUCH_SEED` replays a run. `VOUCH_MODEL_OPTIONS=filter,text` limits the
+ * options, to find the failing one.
  */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
@@ -22,13 +22,13 @@ import { changeAtRandom, linkAtRandom } from '../support/rigs/writes.js';
 const DIMENSION = 3;
 const EXACT_RECORDS = 150;
 const EXACT_SEARCHES = 300;
-/** With so many, a search with decay asks HNSW; it scans the few of the others. */
+/** Records for which a search with decay uses HNSW; the other kinds scan their few records. */
 const INDEXED_RECORDS = { hnsw: 6_500, ivf: 1_300, bq: 1_300 } as const;
 const INDEXED_SEARCHES = 60;
-/** While the index may be under way. */
+/** First searches, during which the index may still be built. */
 const EARLY_SEARCHES = 20;
 const MULTI_SEARCHES = 100;
-/** Of all searches of one collection. */
+/** Share of all searches of one collection. */
 const PAST_SHARE = 0.3;
 
 const wanted = process.env.VOUCH_MODEL_OPTIONS?.split(',');
@@ -66,7 +66,7 @@ inBothModes('search against the model', (service) => {
     return { ...answer, results: answer.body.results, fromMs, toMs: systemClock.nowMs() };
   }
 
-  /** Of the present, held against the model by `assertNow`, or of the past. */
+  /** Searches the present, compared by `assertNow`, or the past. */
   async function searchAtRandom(
     collection: Mirrored,
     generator: Generator,
@@ -80,7 +80,7 @@ inBothModes('search against the model', (service) => {
     else assertPast(history, moment, request, { ...answered, past: answered.body });
   }
 
-  it('is the same where every record is looked at', async () => {
+  it('is the same if every record is examined', async () => {
     const generator = generatorOf(0);
     const collection = await collectionOf(generator, 'exact', 'brute', EXACT_RECORDS);
     for (let i = 0; i < EXACT_SEARCHES; i++) {

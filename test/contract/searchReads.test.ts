@@ -1,4 +1,4 @@
-/** Searches by a record, up to a distance, in groups, with the fields of their hits, and many in one request. */
+/** Searches by a record, up to a distance, in groups, with fields of the hits, and many in one request. */
 import { expect } from 'chai';
 import type { Json } from '../../shared/model/filter.js';
 import type { Client } from '../support/launch/client.js';
@@ -10,7 +10,7 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 import { grouped, type Ranked } from '../support/model/values.js';
 import { Generator, type JsonObject } from '../support/rigs/generate.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = ['POST /v1/search', 'POST /v1/search/batch'] as const;
 
 const RECORDS = 300;
@@ -26,14 +26,14 @@ interface Row {
 
 interface Filled {
   readonly collection: SearchedByHttp;
-  /** What lives, and what lived before the last third was inserted. */
+  /** Live records, and the ones that lived before the last third was inserted. */
   readonly rows: readonly Row[];
   readonly before: readonly Row[];
   readonly beforeIndex: number;
   readonly random: Generator;
 }
 
-/** Coarse vectors, whose distances floats hold exactly. */
+/** Coarse vectors, whose distances are exact in floats. */
 async function filled(rw: Client, index?: string): Promise<Filled> {
   const random = new Generator(seededRandom(testSeed()), 2);
   const collection = await SearchedByHttp.create(rw, 'c', 2, index);
@@ -64,7 +64,7 @@ interface Asked {
   readonly most?: number;
 }
 
-/** All that a search may find, best first. */
+/** All possible hits, best first. */
 function ranked(rows: readonly Row[], { query, filter, without, most = Infinity }: Asked): Ranked[] {
   return rows
     .filter(({ metadata }) => filter === undefined || matches(filter, metadata as Json | undefined))
@@ -85,7 +85,7 @@ const refusal = (answer: { readonly status: number; readonly body: { readonly co
 ];
 
 inBothModesAndThroughClient('searches by record, in groups and with fields', ROUTES, (service) => {
-  it('like, threshold and groups find what a plain loop does, now and in the past', async () => {
+  it('like, threshold and groups find what a simple loop finds, now and in the past', async () => {
     const { rw } = await service.newProject();
     const { collection, rows, before, beforeIndex, random } = await filled(rw);
     for (let round = 0; round < ROUNDS; round++) {
@@ -117,7 +117,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     }
   });
 
-  it('like takes the stored vector to the last bit', async () => {
+  it('like uses the stored vector, exact to the last bit', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw, 'c', 3);
     await collection.fill({
@@ -132,13 +132,13 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     expect(hits[0]!.score).to.equal(0);
   });
 
-  it('decay orders groups and the hits of a threshold as it orders all others', async () => {
+  it('decay orders groups and hits under a threshold like all other hits', async () => {
     const { rw } = await service.newProject();
     const { collection } = await filled(rw);
     const decay = { decay_half_life_secs: 1, query: [0.25, 0] };
     const ofAll = () => collection.search({ ...decay, k: 5_000, with: ['metadata'] });
     let [all, most, groups]: [Hit[], Hit[], Hit[]] = [[], [], []];
-    // Ages are whole seconds, each from its own record's time: the order of all must not have changed meanwhile.
+    // Ages are whole seconds, each from its own record's time: the whole order must be stable meanwhile.
     await service.until(async () => {
       all = await ofAll();
       most = await collection.search({ ...decay, k: 20, score_threshold: 1.5 });
@@ -157,7 +157,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     expect(groups[0]).to.include.keys('decay_factor', 'age_secs');
   });
 
-  it('hits carry the fields that are asked for, and nothing else', async () => {
+  it('hits carry exactly the requested fields', async () => {
     const { rw } = await service.newProject();
     const { collection, rows } = await filled(rw);
     const at = new Map(rows.map((row) => [row.id, row]));
@@ -173,7 +173,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     }
   });
 
-  it('fields of a past state are those of that state', async () => {
+  it('fields of a past search have the values of that state', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw);
     await collection.fill({ batch: [[1], [2]], metadata: [{ v: 1 }, { v: 2 }], texts: ['one', null] });
@@ -208,7 +208,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
       expect(first).to.have.property('vector');
     });
 
-  it('a batch answers each search as it is answered alone, from one state', async () => {
+  it('a batch answers each search as if alone, from one state', async () => {
     const { rw } = await service.newProject();
     const { rows, random } = await filled(rw);
     const searches = Array.from({ length: 40 }, (_, i) => ({
@@ -279,7 +279,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     ]);
   });
 
-  it('refuses what cannot be meant, by its path', async () => {
+  it('contradictory options are refused by their path', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw, 'c', 2);
     await collection.insert([1, 1]);

@@ -5,8 +5,8 @@ import { SearchedByHttp } from '../support/launch/searchClient.js';
 import type { Service } from '../support/launch/service.js';
 
 /**
- * Searched from the origin, so that vector parts are 1, 0.8, 0.467 and 0. The mean length is 3.25 words, and BM25 of
- * `apple` is 0.431, 0.401, 0 and 0.606, which makes parts of 0.712, 0.661, 0 and 1.
+ * The query is the origin, so the vector scores are 1, 0.8, 0.467 and 0. The mean length is 3.25 words. BM25 of `apple`
+ * is 0.431, 0.401, 0 and 0.606, which gives text scores of 0.712, 0.661, 0 and 1.
  */
 const BATCH = [[1], [2], [3], [4]];
 const TEXTS = ['red apple', 'green apple pie with apple cream', 'blue sky', 'apple, apple! APPLE'];
@@ -18,7 +18,7 @@ async function fruit(service: Service): Promise<SearchedByHttp> {
 }
 
 inBothModes('reranking by text', (service) => {
-  it('blends half and half with the distance; scores stay true distances', async () => {
+  it('blends text and distance half and half, and keeps true distances as scores', async () => {
     const collection = await fruit(service);
     // 0.856, 0.730, 0.233, 0.5
     expect(await collection.search({ query_text: 'apple' })).to.deep.equal([
@@ -29,14 +29,14 @@ inBothModes('reranking by text', (service) => {
     ]);
     // 0.5, 0.4, 0.733, 0
     expect(await collection.ids({ query_text: 'sky' })).to.deep.equal([3, 1, 2, 4]);
-    // Both words are in one text each; 0.5, 0.699, 0.733, 0
+    // Each word is in one text; 0.5, 0.699, 0.733, 0
     expect(await collection.ids({ query_text: 'SKY, pie?' })).to.deep.equal([3, 2, 1, 4]);
     expect(await collection.ids({ query_text: 'apple', k: 3 })).to.deep.equal([1, 2, 4]);
-    // The pool is wider than what is asked for.
+    // The pool is larger than k.
     expect(await collection.ids({ query_text: 'sky', k: 1 })).to.deep.equal([3]);
   });
 
-  it('is vector order where it is off, or has nothing to go by', async () => {
+  it('keeps vector order if it is off or no text matches', async () => {
     const collection = await fruit(service);
     for (const options of [
       {},
@@ -53,22 +53,22 @@ inBothModes('reranking by text', (service) => {
     expect(await wordless.ids({ query_text: 'apple', hybrid: true })).to.deep.equal([2, 1]);
   });
 
-  it('tells words apart by letters and digits of any script, in either case', async () => {
+  it('separates words of any script by letters and digits, ignoring case', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     const texts = ['plain words', 'Éclairs for 2, please', 'ДОМ на горе', '東京 タワー'];
     await collection.fill({ batch: BATCH, texts });
     const first = async (query_text: string) => (await collection.ids({ query_text }))[0];
-    // The text that matches has 1 for BM25 and at least 0.4 for its distance, the nearest 0 and 1; the last only 0.
+    // The matching text scores 1 for BM25 and at least 0.4 for its distance, the nearest 0 and 1; the last only 0.
     expect(await first('nothing here')).to.equal(1);
     expect(await first('éclairs')).to.equal(2);
     expect(await first('(2)')).to.equal(2);
     expect(await first('дом')).to.equal(3);
     await collection.insert([5]);
-    // A record without text has no part in BM25.
+    // A record without text takes no part in BM25.
     expect(await first('東京')).to.equal(4);
   });
 
-  it('follows inserts and deletes of either kind in the very next search', async () => {
+  it('reflects inserts and both kinds of deletes in the very next search', async () => {
     const collection = await fruit(service);
     await collection.insert([3.5], { text: 'night sky' });
     expect((await collection.ids({ query_text: 'sky' })).slice(0, 2)).to.have.members([3, 5]);
@@ -80,13 +80,14 @@ inBothModes('reranking by text', (service) => {
     expect(await collection.ids({ query_text: 'sky' })).to.deep.equal([1, 2, 4]);
   });
 
-  it('hybrid: draws candidates from the best of the text, where the pool of near ones has none', async () => {
+  it('adds the best texts to the candidates with hybrid, if no near record matches', async () => {
     const collection = await SearchedByHttp.create((await service.newProject()).rw);
     const texts = Array.from({ length: 60 }, () => 'filler');
     texts[39] = 'needle needle';
     texts[59] = 'a needle in a haystack of many words';
     await collection.fill({ batch: texts.map((_, i) => [i + 1]), texts });
-    // Of the pool of 20 none matches; the 40th joined, it has 0.556 for its distance among the 1st to 20th, 40th and 60th.
+    // The pool of 20 has no match. The 40th joined it, with 0.556 for its distance among the 1st to 20th, 40th and
+    // 60th.
     expect(await collection.ids({ query_text: 'needle', k: 1 })).to.deep.equal([1]);
     expect(await collection.search({ query_text: 'needle', k: 1, hybrid: true })).to.deep.equal([
       { id: 40, score: 1_600 },
@@ -95,7 +96,7 @@ inBothModes('reranking by text', (service) => {
     expect(await collection.ids({ query_text: 'needle', k: 1, hybrid: true, metadata_filter })).to.deep.equal([]);
   });
 
-  it('hybrid without a text to rerank by is 400 validation_error, and so is a text too long', async () => {
+  it('is 400 validation_error for hybrid without a text, and for a text that is too long', async () => {
     const collection = await fruit(service);
     for (const options of [
       { hybrid: true },

@@ -1,4 +1,4 @@
-/** The service log over HTTP, as tools of transparency logs read it, and the proofs that end in it. */
+/** The service log over HTTP, as tools for transparency logs read it, and the proofs that end in it. */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import {
@@ -82,7 +82,7 @@ inBothModes('the service log', (_, { start }) => {
   const logged = (collection: string) => project.ro.get(`/v1/proof/checkpoint?collection=${collection}&logged=true`);
   const policyOf = async (): Promise<Policy> => parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
 
-  it('has what changed, without being asked, and goes on from what it was', async () => {
+  it('lists changes without a request, and continues what it was', async () => {
     const id = await create('followed');
     let before: TreeHead = { origin: '', size: 0, root: EMPTY_ROOT };
     for (let events = 2; events <= 4; events++) {
@@ -127,7 +127,7 @@ inBothModes('the service log', (_, { start }) => {
     ...{ logs: [{ key, url: undefined }], witnesses: [], groups: [], quorum: 'none' },
   });
 
-  it('says that a collection was deleted, and its history stays provable', async () => {
+  it('records the deletion of a collection, whose history stays provable', async () => {
     const id = await create('deleted');
     await insert('deleted');
     const { body } = await logged('deleted');
@@ -152,7 +152,7 @@ inBothModes('the service log', (_, { start }) => {
     expect(toBase64(bundle[index]!)).to.equal(toBase64(Buffer.from(body.service_log.entry, 'base64url')));
   });
 
-  it('has a first write that a crash followed, although nobody opens the collection', async () => {
+  it('includes a first write followed by a crash, although no request opens the collection', async () => {
     const other = await start({ ...settings, VOUCH_LOG_EVERY_MS: '2000' });
     const { rw } = await other.newProject();
     const { id } = (await rw.post('/v1/namespaces', { name: 'lost', dimension: 2, metric: 'squared_l2' })).body;
@@ -168,7 +168,7 @@ inBothModes('the service log', (_, { start }) => {
     });
   });
 
-  it('is followed by the witness of the client', async () => {
+  it("is followed by the client's witness", async () => {
     await create('client');
     await insert('client');
     const policy = `log ${await service.logKey()}\nquorum none\n`;
@@ -194,7 +194,7 @@ inBothModes('the service log', (_, { start }) => {
     expect(await rejection(vouch.witness(memoryStore()).checkLog(other))).to.be.instanceOf(ProofError);
   });
 
-  it('refuses what it does not have', async () => {
+  it('refuses requests for entries and tiles that it lacks', async () => {
     await create('empty');
     const empty = await logged('empty');
     expect([empty.status, empty.body.code]).to.deep.equal([409, 'conflict']);

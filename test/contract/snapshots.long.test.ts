@@ -1,4 +1,4 @@
-/** Restarts over HTTP, by kill -9, of a service that makes snapshots all the time. */
+/** Restarts over HTTP, by kill -9, of a service that makes snapshots constantly. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -57,7 +57,7 @@ inBothModes('restarts from snapshots', (_, { start }) => {
     await service.until(async () => (await rw.get('/v1/proof/state?collection=c')).status === 200);
   };
 
-  it('a kill at any moment loses nothing, and what comes back is the same', async () => {
+  it('lose nothing after a kill at any moment, and return everything unchanged', async () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < ROUNDS; round++) {
       const writes = 3 + random.int(8);
@@ -69,19 +69,19 @@ inBothModes('restarts from snapshots', (_, { start }) => {
     expect((await rw.get('/v1/usage')).body.records).to.equal(ids.length);
   });
 
-  it('they are counted, and so many are kept', async () => {
+  it('count the snapshots, and keep only so many', async () => {
     await write(99);
     await service.until(async () => (await rw.get('/v1/usage')).body.storage.snapshot_bytes > 0);
     const { storage } = (await rw.get('/v1/usage')).body;
     expect(storage.total_bytes).to.equal(storage.event_log_bytes + storage.snapshot_bytes);
-    // One that a kill has left is removed when the next is made, which takes writes.
+    // A leftover of a kill is removed when the next one is made, which takes writes.
     await service.until(async () => {
       await write(99);
       return (await snapshots()).length <= 3;
     });
   });
 
-  it('one that is damaged is set aside and told of, and the collection is served', async () => {
+  it('set a damaged snapshot aside, report it, and serve the collection', async () => {
     await service.until(
       async () => (await snapshots()).length > 0 && !(await files()).some((name) => name.endsWith('.tmp')),
     );
@@ -100,7 +100,7 @@ inBothModes('restarts from snapshots', (_, { start }) => {
     expect((await files()).filter((name) => name.includes('.damaged'))).to.have.length(1);
   });
 
-  it('they go with their collection', async () => {
+  it('delete the snapshots of a deleted collection', async () => {
     expect((await rw.delete('/v1/namespaces/c')).status).to.equal(204);
     await service.until(async () => (await snapshots()).length === 0);
   });

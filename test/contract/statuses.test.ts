@@ -1,6 +1,6 @@
 /**
- * Every status and code that any endpoint can answer for what lies outside of its own request: keys, methods, bodies,
- * limits, and a service that cannot do its work. One table of endpoints, tested against each.
+ * Every status and code that an endpoint can answer for reasons outside of its own request: keys, methods, bodies,
+ * limits, or a broken service. One table of endpoints is tested against each.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,17 +12,17 @@ import type { Project, Service } from '../support/launch/service.js';
 
 interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** `{c}` stands for the collection. */
+  /** `{c}` means the collection. */
   readonly path: string;
-  /** A body that is answered with success. */
+  /** A body of a successful request. */
   readonly body?: (collection: string) => object;
   readonly write?: true;
-  /** Needs a collection, and the shard that has it. */
+  /** Needs a collection, and its shard. */
   readonly asksShard?: true;
   readonly namesCollection?: true;
-  /** Its contract counts an unknown collection among the faults of the body. */
+  /** An unknown collection counts as a fault of the body. */
   readonly refusesUnknown?: true;
-  /** 200 where absent. */
+  /** Default: 200. */
   readonly success?: 204;
 }
 
@@ -63,7 +63,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     asksShard: true,
     refusesUnknown: true,
   },
-  // After the two that are there, the one that was inserted above and the batch of one.
+  // Record 5 follows the two prepared ones, the one inserted above and the batch of one.
   { method: 'GET', path: '/v1/records/encrypted/5?collection={c}', asksShard: true },
   { method: 'GET', path: `/v1/crypto/status/${'a'.repeat(32)}` },
   { method: 'DELETE', path: `/v1/crypto/shred/${'a'.repeat(32)}`, write: true },
@@ -139,7 +139,7 @@ async function withCollection(service: Service): Promise<Project & { readonly id
 }
 
 inBothModesAndEngines('every endpoint', (service) => {
-  it('answers 200 or 204 to a request that is fit', async () => {
+  it('answers 200 or 204 to a valid request', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {
       const answer = await send(rw, endpoint);
@@ -147,7 +147,7 @@ inBothModesAndEngines('every endpoint', (service) => {
     }
   });
 
-  it('answers 401 without a key and with a false one, 403 where the key may only read', async () => {
+  it('answers 401 without a key and with a wrong one, and 403 to writes with a read-only key', async () => {
     const { ro } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {
       for (const key of [undefined, `vk_${'f'.repeat(64)}`]) {
@@ -159,7 +159,7 @@ inBothModesAndEngines('every endpoint', (service) => {
     }
   });
 
-  it('answers 404 collection_not_found for a collection that is not there', async () => {
+  it('answers 404 collection_not_found for an unknown collection', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS)
       if (endpoint.refusesUnknown)
@@ -168,7 +168,7 @@ inBothModesAndEngines('every endpoint', (service) => {
         expectError(await send(rw, endpoint, 'nope'), 404, 'collection_not_found', nameOf(endpoint));
   });
 
-  it('answers 405 with Allow to a method that it has not', async () => {
+  it('answers 405 with Allow to another method', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {
       const answer = await rw.raw('PUT', endpoint.path.replace('{c}', 'c'), '{}');
@@ -177,7 +177,7 @@ inBothModesAndEngines('every endpoint', (service) => {
     }
   });
 
-  it('answers 415 to a body of another type, 400 to one that is no JSON or no object', async () => {
+  it('answers 415 to a body of another type, 400 to one that is not a JSON object', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of bodied) {
       const typed = await send(rw, endpoint, 'c', { 'content-type': 'text/plain' });
@@ -200,7 +200,7 @@ inBothModesAndEngines('every endpoint', (service) => {
 });
 
 inBothModes('rate limits of every endpoint', (_shared, { start }) => {
-  it('answers 429 with Retry-After and the error alone', async () => {
+  it('answer 429 with Retry-After and only an error', async () => {
     const rate = { perMinute: 0.01, burst: 1 };
     const service = await start({
       VOUCH_RATE_LIMITS: JSON.stringify({ default: { total: rate, read: rate, write: rate } }),
@@ -218,13 +218,13 @@ inBothModes('rate limits of every endpoint', (_shared, { start }) => {
 });
 
 inBothModes('a collection whose log is damaged', (_shared, { start }) => {
-  it('answers 500 internal_error that names it, while all else is served and the metrics tell', async () => {
+  it('answers 500 internal_error with its name, while everything else is served and metrics report it', async () => {
     const service = await start({});
     const { rw, id } = await withCollection(service);
     await rw.post('/v1/namespaces', { name: 'whole', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/records', { collection: 'whole', values: [5] });
     await damage(service, id);
-    // A shard that has the collection open meets the damage with its next commit.
+    // A shard that has the collection open meets the damage at its next commit.
     await rw.post('/v1/records', { collection: 'c', values: [3] });
     for (const endpoint of ENDPOINTS) {
       if (!endpoint.asksShard) continue;
@@ -249,14 +249,14 @@ inBothModes('a collection whose log is damaged', (_shared, { start }) => {
     expect(quarantined.map((line) => Number(line.split(' ').at(-1))).reduce((sum, one) => sum + one)).to.equal(1);
     const health = service.client(undefined);
     await service.until(async () => (await health.get('/health')).body.damaged !== undefined);
-    const { body: told } = await health.get('/health');
-    expect(told).to.include({ status: 'degraded', collections: 2 });
-    expect(told.reason).to.be.a('string');
-    expect(told.damaged).to.have.length(1);
-    expect(told.damaged[0]).to.include({ collection_id: id, part: 'log' });
-    expect(told.damaged[0].reason).to.match(/frame|segment/);
+    const { body: report } = await health.get('/health');
+    expect(report).to.include({ status: 'degraded', collections: 2 });
+    expect(report.reason).to.be.a('string');
+    expect(report.damaged).to.have.length(1);
+    expect(report.damaged[0]).to.include({ collection_id: id, part: 'log' });
+    expect(report.damaged[0].reason).to.match(/frame|segment/);
     expect(text).to.match(/^vouch_damaged\{.*part="log".*\} 1$/m);
-    // It can be deleted, and made anew.
+    // It can be deleted and created again.
     expect((await rw.delete('/v1/namespaces/c')).status).to.equal(204);
     await service.until(async () => (await health.get('/health')).body.damaged === undefined);
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
@@ -264,7 +264,7 @@ inBothModes('a collection whose log is damaged', (_shared, { start }) => {
   });
 });
 
-/** Bytes that the collection's owner did not write. */
+/** Writes bytes that the collection's owner did not write. */
 async function damage(service: Service, collectionId: number): Promise<void> {
   if (service.mode === 'cluster') {
     const log = await (await service.platform()).logs.open(collectionId);

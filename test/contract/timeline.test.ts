@@ -1,10 +1,10 @@
-/** The timeline over HTTP: every event once, in order, by time and by page. */
+/** The timeline over HTTP: every event once, in order, by time and in pages. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 
-/** Asked through the package too. */
+/** Also requested through the package. */
 const ROUTES = ['GET /v1/timeline'] as const;
 
 inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
@@ -33,7 +33,7 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     await project.rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
   });
 
-  it('tells of every kind of event what it is about', async () => {
+  it('names the subject of every kind of event', async () => {
     const fromMs = systemClock.nowMs();
     await post('/v1/records', { values: [1] });
     await post('/v1/vectors/batch-insert', { batch: [[2], [3]] });
@@ -70,7 +70,7 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     ]);
   });
 
-  it('is read page by page: each event once, over frames of any size', async () => {
+  it('is read in pages: each event once, over frames of any size', async () => {
     for (let n = 0; n < 3; n++) {
       await post('/v1/records', { values: [n] });
       await post('/v1/vectors/batch-insert', { batch: Array.from({ length: 40 }, (_, i) => [i]) });
@@ -92,7 +92,7 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     expect(await indices('after=900000')).to.deep.equal([[], 123]);
   });
 
-  it('is cut to the times asked for, both ends included, to the millisecond', async () => {
+  it('is limited to the requested times, both ends included, to the millisecond', async () => {
     expect(await page()).to.deep.equal({ events: [], total: 0 });
     for (let n = 0; n < 4; n++) {
       await tick();
@@ -123,7 +123,7 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     expect((await page(`to=${minute}`)).total).to.equal((await page(`to=${minute.replace('Z', ':00.000Z')}`)).total);
   });
 
-  it('refuses what it cannot read, and names the parameter', async () => {
+  it('refuses invalid parameters, and names them', async () => {
     for (const [query, name] of [
       ['limit=0', 'limit'],
       ['limit=1001', 'limit'],

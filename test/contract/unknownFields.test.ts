@@ -1,4 +1,4 @@
-/** Fields and parameters that a request does not have, at every endpoint that the OpenAPI document names. */
+/** Unknown fields and parameters, at every endpoint of the OpenAPI document. */
 import { expect } from 'chai';
 import { pack } from 'msgpackr';
 import { ApiDocument, type JsonSchema, type Operation } from '../support/api/document.js';
@@ -35,7 +35,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expect(body.error, of).to.include(said);
   };
 
-  /** Objects of known fields in a schema: each with its path, and a value that leads to it. */
+  /** Objects of known fields in a schema: each with its path, and a value that contains it. */
   function objectsIn(schema: JsonSchema): { path: string; around: (inner: object) => unknown }[] {
     const { properties = {}, items, oneOf = [], additionalProperties } = api.resolved(schema);
     if (schema.$ref?.endsWith('/IndexParameters') || additionalProperties !== undefined) return [];
@@ -65,7 +65,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     }
   });
 
-  it('in any object of a body is refused before what the body lacks, in JSON and msgpack', async () => {
+  it('in any object of a body is refused before missing fields are, in JSON and msgpack', async () => {
     let packed = 0;
     const seen: string[] = [];
     for (const operation of api.operations) {
@@ -91,7 +91,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expect(packed).to.be.above(8);
   });
 
-  it('is named with the field that was meant', async () => {
+  it('is named with the field that was probably meant', async () => {
     const { read_only: ro, read_write: rw } = clients as Record<'read_only' | 'read_write', Client>;
     const meant: [string, object, string][] = [
       ['/v1/search', { query: [1], filter: { warm: true } }, '$.filter is unknown here: did you mean metadata_filter?'],
@@ -136,7 +136,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expectRefused(await ro.post('/v1/search', [{ y: 1 }]), '$: expected a JSON object, got an array of 1', 'a list');
   });
 
-  it('is accepted where a public client sends it and the table lists it', async () => {
+  it('is accepted if a public client sends it and the table lists it', async () => {
     const { read_write: rw, admin } = clients as Record<'read_write' | 'admin', Client>;
     await rw.post('/v1/namespaces', { name: 'default', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/vectors/batch-insert', { batch: [[1], [2]] });

@@ -1,4 +1,4 @@
-/** Shreds of keys that the vault never knew: what each leaves behind, and how many a project may ask for. */
+/** Shreds of keys that never were in the vault: the entries they leave, and their limit per project. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ import type { Client, Service } from '../support/launch/service.js';
 const BOUND = 3;
 const id32 = (n: number): string => n.toString(16).padStart(32, '0');
 
-/** Entries that the shreds of this project have in the store, deleted ones with what is left of them. */
+/** Stored entries from shreds of this project, deleted ones with their remains. */
 async function stored(service: Service): Promise<{ vault: number; marks: number }> {
   if (service.mode === 'cluster') {
     const direct = await connect({ servers: service.nats.url });
@@ -49,7 +49,7 @@ inBothModes('keys that the vault never knew', (_, { start }) => {
   const expectError = ({ status, body, text }: Answer, wanted: number, code: string): void =>
     void expect([status, body?.code], text).to.deep.equal([wanted, code]);
 
-  it('leave one entry each when they are shredded, and none when that is repeated', async () => {
+  it('leave one entry each when they are shredded, and no more when that is repeated', async () => {
     await insert(id32(99));
     const before = await stored(service);
     for (let n = 1; n <= BOUND; n++) {
@@ -60,7 +60,7 @@ inBothModes('keys that the vault never knew', (_, { start }) => {
     expect(await stored(service)).to.deep.equal({ vault: before.vault + BOUND, marks: before.marks });
   });
 
-  it('are refused beyond the bound of their project, without any effect, and those in use are not', async () => {
+  it("are refused beyond the project's limit without any effect, while existing keys are shredded", async () => {
     for (let n = 1; n <= BOUND; n++) expect((await shred(id32(n))).status).to.equal(200);
     const before = await stored(service);
     const refused = await shred(id32(4));
@@ -77,7 +77,7 @@ inBothModes('keys that the vault never knew', (_, { start }) => {
     expect((await shred(id32(5), (await service.newProject()).rw)).status).to.equal(200);
   });
 
-  it('and an insert that meets the shred is lost or refused, whichever comes first', async () => {
+  it('lose or refuse a concurrent insert, whichever comes first', async () => {
     for (let n = 1; n <= BOUND; n++) {
       const [inserted, shredded] = await Promise.all([insert(id32(n)), shred(id32(n))]);
       expect(shredded.status, shredded.text).to.equal(200);

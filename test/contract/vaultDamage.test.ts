@@ -1,4 +1,4 @@
-/** Damage to the vault is told by `/health` although nobody uses the key. */
+/** `/health` reports damage to the vault although no request uses the key. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { Service } from '../support/launch/service.js';
 const KEY = '0123456789abcdef0123456789abcdef';
 
 inBothModes('a vault entry that does not verify', (_shared, { start }) => {
-  it('is found with no use of its key, closes the collection that needs it, and is mended by a shred', async () => {
+  it('is found before its key is used, closes its collection, and is repaired by a shred', async () => {
     const service = await start({});
     const { rw, name: project } = await service.newProject();
     for (const name of ['c', 'whole']) await rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
@@ -22,7 +22,7 @@ inBothModes('a vault entry that does not verify', (_shared, { start }) => {
     await bend(service, project);
     for (const name of service.processNames) await service.kill(name);
     for (const name of service.processNames) await service.restart(name);
-    // Whatever opens the collection will do; in a folder the entry is found before.
+    // In a cluster, opening the collection finds it; in a folder it is found earlier.
     await service.until(async () => {
       await rw.get('/v1/namespaces/c');
       await rw.post('/v1/search', { collection: 'c', query: [1], k: 1 });
@@ -43,7 +43,7 @@ inBothModes('a vault entry that does not verify', (_shared, { start }) => {
   });
 });
 
-/** One bit of what is stored for the key. */
+/** Flips one bit of the stored entry. */
 async function bend(service: Service, project: string): Promise<void> {
   const hex = Buffer.from(project).toString('hex');
   const bent = (whole: Uint8Array): Buffer => Buffer.from(whole.map((byte, at) => (at === 60 ? byte ^ 4 : byte)));
