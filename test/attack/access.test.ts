@@ -1,7 +1,7 @@
 /**
- * Every endpoint, asked by all who must not be let in: without a key, with a key that is not one, has expired or is revoked, of
- * too small a scope, or of another project. The endpoints are those of the OpenAPI document, which is made of the route table:
- * a new one is among them.
+ * Sends every endpoint requests that it must refuse: with no key, an invalid, expired or revoked key, too small a
+ * scope, or another project's key. The endpoints come from the OpenAPI document, which is made from the route table, so
+ * new ones are included.
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -14,19 +14,19 @@ import type { Project, Service } from '../support/launch/service.js';
 import { testSeed } from '../support/model/random.js';
 import { skip } from '../support/skip.js';
 
-/** Of each endpoint, for each who asks. */
+/** Requests per endpoint and caller. */
 const CASES = 6;
 const SECRET = 'only-of-the-victim';
-/** Of a new project. */
+/** Keys of a new project. */
 const KEYS = 4;
-/** An address may fail so often at once, and then once a second: see `failedAttempts.ts`. */
+/** Failed attempts of an address before it is refused; then it may fail once a second, see `failedAttempts.ts`. */
 const ATTEMPTS_AT_ONCE = 120;
 const ONE_ADDRESS = 'this machine has one address on loopback, which would soon be answered 429';
 const KEY_ID = 'ab'.repeat(16);
 const NAMES = ['a', 'b'];
 const IDS = [1, 2, 3];
 const VECTORS = [[1, 2]];
-/** Each implies those before it. */
+/** Each scope includes the ones before it. */
 const SCOPES = ['read_only', 'read_write', 'admin'];
 
 const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
@@ -46,7 +46,7 @@ async function fill({ rw }: Project): Promise<void> {
   }
 }
 
-/** What a project has, as far as anything could change it. */
+/** The parts of a project's state that a request could change. */
 async function stateOf({ ro, admin }: Project): Promise<object> {
   const { collections } = (await ro.get('/v1/namespaces')).body;
   const states = await Promise.all(NAMES.map((name) => ro.get(`/v1/proof/state?collection=${name}`)));
@@ -63,7 +63,7 @@ async function stateOf({ ro, admin }: Project): Promise<object> {
 }
 
 inBothModes('an intruder', (_shared, { start }) => {
-  /** Of its own: these tests fail from many addresses. */
+  /** A service of its own, because these tests fail from many addresses. */
   let service: Service;
   let api: ApiDocument;
   let victim: Project;
@@ -76,7 +76,7 @@ inBothModes('an intruder', (_shared, { start }) => {
     victim = await service.newProject();
     api = new ApiDocument((await service.client(undefined).get('/openapi.json')).body);
     await fill(victim);
-    // Keys that another process has made are listed a moment later.
+    // A coordinator lists keys of another process a moment later.
     await service.until(async () => (await victim.admin.get('/v1/keys')).body.keys.length === KEYS);
     const { keys } = (await victim.admin.get('/v1/keys')).body;
     const keyIds = keys.map(({ id }: { id: string }) => id);
@@ -90,13 +90,13 @@ inBothModes('an intruder', (_shared, { start }) => {
   });
 
   afterEach(async () => {
-    expect(await stateOf(victim), 'what the victim has').to.deep.equal(untouched);
+    expect(await stateOf(victim), 'state of the victim').to.deep.equal(untouched);
   });
 
   const requestsOf = (operation: Operation): ApiRequest[] => fc.sample(maker.fit(operation), { seed, numRuns: CASES });
 
   let addresses = 0;
-  /** A client at an address that has not failed yet, and is not that of the other tests. */
+  /** A client whose address has not failed yet and is not used by other tests. */
   const elsewhere = (key: string | undefined): AddressedClient =>
     new AddressedClient(service.url, key, loopbackAddress(1_000 + addresses++));
 
@@ -115,7 +115,7 @@ inBothModes('an intruder', (_shared, { start }) => {
       }
   }
 
-  it('without a key, or with one that is none, expired or revoked, is answered 401 wherever a key is asked for', async function () {
+  it('without a key, or with an invalid, expired or revoked one, is answered 401 at every closed endpoint', async function () {
     if (!HAS_ADDRESSES) skip(this, ONE_ADDRESS);
     const { admin } = victim;
     const revoked = (await admin.post('/v1/keys', { scope: 'admin' })).body;
@@ -126,7 +126,7 @@ inBothModes('an intruder', (_shared, { start }) => {
       await service.until(async () => (await withKey(key).get('/v1/namespaces')).status === 401);
     const guarded = api.operations.filter(({ scope }) => scope !== null);
     expect(guarded.length).to.be.above(30);
-    // An address that has failed too often is answered 429 whatever it asks for.
+    // An address with too many failures is answered 429 on every endpoint.
     const perAddress = Math.floor(ATTEMPTS_AT_ONCE / CASES);
     for (const key of [undefined, 'x', `vk_${'0'.repeat(64)}`, revoked.key, expired.key])
       for (let first = 0; first < guarded.length; first += perAddress) {
@@ -138,7 +138,7 @@ inBothModes('an intruder', (_shared, { start }) => {
     expect(end.status, end.text).to.equal(204);
   });
 
-  it('is answered 429 from an address that has failed too often, where a right key is served; other addresses still see 401', async function () {
+  it('is answered 429 after too many failures, which blocks no right key and no other address', async function () {
     if (!HAS_ADDRESSES) skip(this, ONE_ADDRESS);
     const wrong = elsewhere('x');
     const statuses: number[] = [];
@@ -177,7 +177,7 @@ inBothModes('an intruder', (_shared, { start }) => {
           const answer = await send(client, request);
           const what = `${nameOf(operation)} ${request.path} ${String(request.body)} → ${answer.text}`;
           expect(answer.status, what).to.be.below(500);
-          // A filter or a text of the request itself may come back in an error.
+          // An error may quote a filter or a text of the request itself.
           if (!String(request.body).includes(SECRET)) expect(answer.text, what).to.not.include(SECRET);
           expect(answer.text, what).to.not.include(Buffer.from(SECRET).toString('base64'));
         }

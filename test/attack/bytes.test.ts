@@ -1,18 +1,21 @@
-/** A client that sends as many bytes as it may, where the quota of records alone would let it fill the machine. */
+/**
+ * A client that sends as many bytes as it may: without a quota of bytes, the quota of records would let it fill the
+ * machine.
+ */
 import { expect } from 'chai';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Answer } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 
 const REQUESTS = 10;
-/** 1,000 records in all requests: 0.1 % of the quota of records, and 250 MiB with their log. */
+/** All requests send 1,000 records: 0.1 % of the quota of records, and 250 MiB with their log. */
 const RECORDS = 100;
 const DIMENSION = 32_768;
 const QUOTA_BYTES = 100_000_000;
 const RECORD_BYTES = 2 * 4 * DIMENSION;
 
 inBothModes('records of the largest dimension', (_, { start }) => {
-  it('end at the quota of bytes of their project, and another project writes and searches meanwhile', async () => {
+  it('end at the quota of bytes of their project, while another project writes and searches', async () => {
     const service = await start({ VOUCH_MAX_BYTES: String(QUOTA_BYTES) });
     const [{ rw: attacker }, { rw: other }] = [await service.newProject(), await service.newProject()];
     for (const [rw, dimension] of [

@@ -1,6 +1,6 @@
 /**
- * Another user of the machine, who may connect to every port of a service, see its processes and try its files. Runs each
- * command that a person starts a service with. Sockets and processes are read from the proc file system of Linux.
+ * Another user of the machine, who may connect to every port of a service, see its processes and try its files. Runs
+ * each command that starts a service. Reads sockets and processes from Linux's proc file system.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
@@ -18,13 +18,13 @@ const NOBODY = 65_534;
 const LISTENS = '0A';
 const ANSWER_MS = 2_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** The seed of a user of NATS, an API key, a private key. */
+/** The seed of a NATS user, an API key, a private key. */
 const SECRET = /\bSU[A-Z2-7]{50,}|\bvk_[0-9a-f]{32,}|PRIVATE KEY/;
-/** Files of the data folder whose purpose is a secret; several NATS servers know each other by one in their configuration. */
+/** Files of the data folder that contain secrets on purpose; several NATS servers share one in their configuration. */
 const MAY_HOLD_SECRETS = /^keys\/|\.(?:key|nk)$|^nats\/n\d+\/nats-server\.conf$/;
-/** Prints those of its arguments that it can read. */
+/** Prints the arguments that it can read. */
 const READ_EACH = 'for path; do if head -c 1 "$path" >/dev/null 2>&1; then echo "$path"; fi; done';
-/** What a NATS server and a coordinator tell besides the API. */
+/** Paths that a NATS server and a coordinator serve besides the API. */
 const PATHS = ['/', '/varz', '/jsz', '/connz', '/subsz', '/routez', '/debug/vars', '/metrics', '/v1/namespaces'];
 
 interface Command {
@@ -32,10 +32,10 @@ interface Command {
   readonly script: string;
   readonly args: readonly string[];
   readonly up: RegExp;
-  /** The logs that it writes. */
+  /** Log files that it writes. */
   readonly logs: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it serves metrics at addresses of their own, which need no key. */
+  /** Whether it serves metrics at separate addresses, which need no key. */
   readonly hasMetrics?: boolean;
 }
 
@@ -68,7 +68,7 @@ const COMMANDS: readonly Command[] = [
   },
 ];
 
-/** The process and all that it has started. */
+/** The process and all its descendants. */
 function processesOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)))
@@ -76,14 +76,14 @@ function processesOf(pid: number): number[] {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   const found = [pid];
   for (const parent of found) for (const [child, of] of parents) if (of === parent) found.push(child);
   return found;
 }
 
-/** `host:port` in hex, as the kernel lists them, of what the processes listen on. */
+/** The processes' listening sockets, as `host:port` in hex like in the kernel's list. */
 function listening(pids: readonly number[]): string[] {
   const sockets = new Set(
     pids.flatMap((pid) => readdirSync(`/proc/${pid}/fd`).flatMap((fd) => linkOf(`/proc/${pid}/fd/${fd}`) ?? [])),
@@ -103,7 +103,7 @@ function linkOf(path: string): string | undefined {
   }
 }
 
-/** Everything that a port says to a client of NATS without a login, until it closes the connection. */
+/** Everything that a port sends to a NATS client without a login, until it closes the connection. */
 const greet = (port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -134,7 +134,7 @@ describe('another user of the machine', () => {
   });
 
   for (const { name, script, args, up, logs, env, hasMetrics = false } of COMMANDS)
-    describe(`of ${name}`, () => {
+    describe(`with ${name}`, () => {
       let folder: string;
       let port: number;
       let service: Launched;
@@ -142,7 +142,7 @@ describe('another user of the machine', () => {
 
       before(async () => {
         folder = mkdtempSync(join(tmpdir(), 'vouch-attack-'));
-        // Only the data folder itself stands in the way.
+        // Opens the parent, so that only the data folder's own mode protects it.
         chmodSync(folder, 0o755);
         port = await freePort();
         const entry = fileURLToPath(new URL(`../../scripts/${script}.js`, import.meta.url));
@@ -159,7 +159,7 @@ describe('another user of the machine', () => {
         rmSync(folder, { recursive: true, force: true });
       });
 
-      it('finds no port but the API that answers without a login, and none from another machine', async () => {
+      it('finds no open port besides the API without a login, and none from another machine', async () => {
         const addresses = listening(pids);
         expect(addresses.filter((address) => !/^(?:0100007F|0{24}01000000):/.test(address))).to.deep.equal([]);
         const ports = [...new Set(addresses.map((address) => Number.parseInt(address.split(':')[1]!, 16)))];
@@ -169,7 +169,7 @@ describe('another user of the machine', () => {
           const statuses = await Promise.all(PATHS.map((path) => statusOf(at, path)));
           const open = PATHS.filter((_, i) => statuses[i] === 200);
           if (at === port) {
-            // The root leads to the console, which holds no data.
+            // The root leads to the console, which contains no data.
             expect(open).to.deep.equal(['/']);
             kinds.api++;
           } else if (statuses.every((status) => status === undefined)) {
@@ -189,7 +189,7 @@ describe('another user of the machine', () => {
         expect(kinds).to.deep.equal({ api: 1, nats, pages: servers, metrics: hasMetrics ? 1 : 0 });
       });
 
-      it('reads no file of the data folder, and no secret off a process or in a log', async function () {
+      it('reads no file of the data folder, and finds no secret in processes and logs', async function () {
         const headers = { authorization: `Bearer vk_${'5'.repeat(64)}`, connection: 'close' };
         const answer = await fetch(`http://127.0.0.1:${port}/v1/namespaces`, { headers });
         expect(answer.status).to.equal(401);

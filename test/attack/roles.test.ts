@@ -1,6 +1,6 @@
 /**
- * What each role may do at the NATS servers of a cluster, and what it may not: everything that JetStream and Vouch have
- * subjects for is tried as each of them, straight and by detours.
+ * Rights of each role at the NATS servers of a cluster. Every subject of JetStream and Vouch is tried in each role,
+ * directly and by detours.
  */
 import { expect } from 'chai';
 import { ErrorCode, type NatsError, type StorageType } from 'nats';
@@ -23,11 +23,11 @@ import { RoleServer } from '../support/nats/roleServer.js';
 
 const LEASE_MS = 5_000;
 const LOG_STREAMS = 2;
-/** A server that answers does so in a millisecond. */
+/** A server answers within a millisecond, if at all. */
 const NO_ANSWER_MS = 500;
 const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
 const LOGS = Array.from({ length: LOG_STREAMS }, (_, part) => logStream(part));
-/** The streams of seals are there where several servers hold the vault. */
+/** The streams of seals exist if several servers store the vault. */
 const STREAMS = [...BUCKET_STREAMS, ...LOGS, SERVICE_LOG_STREAM, VAULT_STREAM, 'VOUCH_SEALS_1'];
 const KEYS = 'KV_vouch-keys';
 const OF_VAULT = [VAULT_STREAM, 'VOUCH_SEALS_1'];
@@ -38,7 +38,9 @@ const STREAM_VERBS = [
   ...['STREAM.RESTORE', 'STREAM.MSG.GET', 'STREAM.MSG.DELETE', 'STREAM.PEER.REMOVE', 'STREAM.LEADER.STEPDOWN'],
   ...['CONSUMER.CREATE', 'CONSUMER.NAMES', 'CONSUMER.LIST', 'DIRECT.GET'],
 ] as const;
-/** Requests whose subjects go on behind the stream: the name of a consumer and what it is limited to, or the subject of a message. */
+/**
+ * Requests whose subjects continue after the stream: with a consumer and its filter, or with the subject of a message.
+ */
 const LONGER_FORMS: readonly (readonly [Verb, string])[] = [
   ['CONSUMER.CREATE', '.consumer'],
   ['CONSUMER.CREATE', '.consumer.vouch.log.0.1'],
@@ -64,18 +66,18 @@ type Limited = Exclude<NatsRole, 'admin'>;
 
 interface Rights {
   readonly general: readonly string[];
-  /** The streams that each request may name; all others are refused. */
+  /** Streams that each request may name; others are refused. */
   readonly requests: Partial<Record<Verb, readonly string[]>>;
-  /** Whether it may send the `LONGER_FORMS` of these requests too. */
+  /** Whether it may also send the `LONGER_FORMS` of these requests. */
   readonly longer: boolean;
-  /** The buckets that it writes. */
+  /** Buckets that it may write. */
   readonly writes: readonly string[];
-  /** Buckets in which it may only mark how far a watch has to come. */
+  /** Buckets in which it may only write marks for watches. */
   readonly marks?: readonly string[];
   readonly data: readonly string[];
   readonly messages: readonly string[];
-  /** The subjects of messages that it may hear. */
-  readonly hears: readonly string[];
+  /** Subjects that it may receive. */
+  readonly receives: readonly string[];
 }
 
 const without = (streams: readonly string[], ...left: readonly string[]): string[] =>
@@ -98,7 +100,7 @@ const RIGHTS: Record<Limited, Rights> = {
     marks: [BUCKETS.shards],
     data: [SERVICE_LOG_SUBJECT],
     messages: MESSAGES.filter((subject) => /\.(c|f|s|limits|lognow)(\.|$)/.test(subject)),
-    hears: ['vouch.limits', 'vouch.limits.grants', 'vouch.limits.known', LOG_NOW_SUBJECT, '$SRV.INFO'],
+    receives: ['vouch.limits', 'vouch.limits.grants', 'vouch.limits.known', LOG_NOW_SUBJECT, '$SRV.INFO'],
   },
   shard: {
     general: ['INFO', 'STREAM.NAMES', 'STREAM.LIST'],
@@ -115,7 +117,7 @@ const RIGHTS: Record<Limited, Rights> = {
     writes: without(Object.values(BUCKETS), BUCKETS.keys, BUCKETS.ids, BUCKETS.serviceLog),
     data: OF_SHARDS,
     messages: ['vouch.s.s1', 'vouch.feed.1'],
-    hears: [...MESSAGES.filter((subject) => /\.(c|f|s|feed)\./.test(subject)), 'vouch.status.shard.s1', '$SRV.INFO'],
+    receives: [...MESSAGES.filter((subject) => /\.(c|f|s|feed)\./.test(subject)), 'vouch.status.shard.s1', '$SRV.INFO'],
   },
   operator: {
     general: ['INFO', 'STREAM.NAMES', 'STREAM.LIST'],
@@ -129,7 +131,7 @@ const RIGHTS: Record<Limited, Rights> = {
     writes: [],
     data: [],
     messages: ['vouch.status.shard.s1', '$SRV.INFO'],
-    hears: [],
+    receives: [],
   },
 };
 
@@ -160,7 +162,7 @@ describe('the roles of a cluster at its NATS servers', () => {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  it('each may send what it needs, and nothing else', async () => {
+  it('each may send only what it needs', async () => {
     for (const role of LIMITED) {
       const { general, requests, longer, writes, marks = [], data, messages } = RIGHTS[role];
       const api = (verb: Verb, stream: string, rest = '', isOpen = true): [string, boolean] => [
@@ -184,27 +186,27 @@ describe('the roles of a cluster at its NATS servers', () => {
         ...['anything', '$SYS.REQ.SERVER.PING', '_INBOX.admin.a'].map((subject): [string, boolean] => [subject, false]),
       ];
       const { nc, refused } = await raw(role);
-      // Requests that ask for nothing: a body that is no JSON changes nothing, but for a purge, of empty streams.
+      // Harmless requests: a body that is not JSON changes nothing, except by a purge, here of empty streams.
       for (const [subject] of tried) nc.publish(subject, '?');
       const forbidden = tried.filter(([, isAllowed]) => !isAllowed).map(([subject]) => subject);
       expect(await refused(), role).to.deep.equal(forbidden.sort());
     }
   });
 
-  it('each may hear what is meant for it, and nothing else', async () => {
+  it('each may receive only what is meant for it', async () => {
     for (const role of LIMITED) {
       const own = `${inboxPrefixOf(role)}.x`;
       const inboxes = [...LIMITED, 'admin' as const].map((other) => `${inboxPrefixOf(other)}.x`);
       const wide = ['>', '*', 'vouch.>', '_INBOX.>', '$JS.>', '$KV.>', 'vouch.api.>', '$SYS.>'];
       const { nc, refused } = await raw(role);
       for (const subject of [...MESSAGES, ...DATA, ...inboxes, ...wide]) nc.subscribe(subject, { callback: () => {} });
-      const allowed = [...RIGHTS[role].hears, own];
+      const allowed = [...RIGHTS[role].receives, own];
       const forbidden = [...MESSAGES, ...DATA, ...inboxes, ...wide].filter((subject) => !allowed.includes(subject));
       expect(await refused(), role).to.deep.equal(forbidden.sort());
     }
   });
 
-  it('no server answers a direct read of the vault or its seals, which would be open to whoever may ask for one', async () => {
+  it('no server answers a direct read of the vault or its seals, which any reader could request', async () => {
     const shard = await open('shard');
     const { nc } = await raw('shard');
     const { streams } = admin.connection.jsm;
@@ -230,13 +232,13 @@ describe('the roles of a cluster at its NATS servers', () => {
     await streams.delete('VOUCH_SEALS_1');
   });
 
-  /** Subjects that hold what the roles may not write. */
+  /** Subjects that the roles must not write. */
   const targets = (): string[] => [
     ...[`vouch.api.$KV.vouch-keys.${KEY}`, `$KV.vouch-keys.${KEY}`, 'vouch.api.$KV.vouch-owners.9'],
     ...[...DATA, 'vouch.api.STREAM.PURGE.KV_vouch-catalog', '$JS.API.STREAM.PURGE.KV_vouch-catalog'],
   ];
 
-  it('no answer of a server or a process is stored for whoever asks it to be sent to a stream', async () => {
+  it('no server and no process stores an answer in a stream named as its reply subject', async () => {
     const shard = await open('shard');
     await shard.transport.serve('vouch.s.s1', async ({ body }) => body);
     await registerService(shard, {
@@ -270,7 +272,7 @@ describe('the roles of a cluster at its NATS servers', () => {
     expect(await stored()).to.deep.equal(before);
   });
 
-  it('no consumer delivers what is stored into a stream', async () => {
+  it('no consumer delivers stored messages into a stream', async () => {
     await (await admin.bucket(BUCKETS.catalog)).put('p.d', { stolen: true });
     const before = await stored();
     for (const role of LIMITED) {
@@ -285,17 +287,17 @@ describe('the roles of a cluster at its NATS servers', () => {
     expect(await stored()).to.deep.equal(before);
   });
 
-  it('a watch of the API keys takes nothing from another stream, though it is delivered to its inbox', async () => {
+  it("a watch of the API keys ignores another stream's message, even if delivered to its inbox", async () => {
     const coordinator = await open('coordinator');
-    const told: string[] = [];
-    const watch = await (await coordinator.bucket(BUCKETS.keys)).watch(({ key }) => void told.push(key));
+    const seenKeys: string[] = [];
+    const watch = await (await coordinator.bucket(BUCKETS.keys)).watch(({ key }) => void seenKeys.push(key));
     const { data: consumers } = await admin.connection.nc
       .request('$JS.API.CONSUMER.LIST.KV_vouch-keys', '{}')
       .then((answer) => ({ data: answer.json<{ consumers: { config: { deliver_subject: string } }[] }>().consumers }));
     const inbox = consumers.at(-1)!.config.deliver_subject;
     expect(inbox).to.match(/^_INBOX\.coordinator\.[0-9a-f]{32}$/);
     const { nc } = await raw('shard');
-    // Of the same length as a subject of the keys.
+    // A subject as long as one of the keys.
     await nc.jetstream().publish(`vouch.vault.70.${KEY}`, JSON.stringify({ project: 'stolen' }));
     const config = { ...PUSHED, deliver_subject: inbox };
     await nc.request(
@@ -303,12 +305,12 @@ describe('the roles of a cluster at its NATS servers', () => {
       JSON.stringify({ stream_name: VAULT_STREAM, config }),
     );
     await settled(admin);
-    expect(told).to.not.include(KEY);
+    expect(seenKeys).to.not.include(KEY);
     expect(await (await coordinator.bucket(BUCKETS.keys)).get(KEY)).to.equal(undefined);
     watch.stop();
   });
 
-  it('a process finds its streams, and says who makes them where they are not there', async () => {
+  it('a process finds its streams, and names their maker if they are missing', async () => {
     await (await admin.bucket(BUCKETS.counters)).put('collection-id', 7);
     for (const role of ['coordinator', 'operator'] as const) {
       const platform = await open(role);
@@ -336,7 +338,7 @@ const mayWrite = (role: Limited, subject: string): boolean =>
     ? /^vouch\.(log|vault|seals)|vouch-owners/.test(subject)
     : /KV\.vouch-(keys|owners)|^vouch\.servicelog\./.test(subject) && role === 'coordinator';
 
-/** Resolves when the server has handled what came before: it takes messages of other connections in turn. */
+/** Resolves when the server has handled all earlier messages: it serves connections in turn. */
 async function settled(platform: ClusterPlatform): Promise<void> {
   const counters = await platform.bucket(BUCKETS.counters);
   for (let i = 0; i < 3; i++) await counters.get('nothing');

@@ -11,7 +11,7 @@ import { runMonitor, WitnessedService } from '../support/rigs/witnessedService.j
 
 const LOGGED = '/v1/proof/checkpoint?collection=c&logged=true';
 const IN_FLIGHT = 64;
-/** The most places of one project. */
+/** Most places of one project. */
 const ITS_PLACES = (IN_FLIGHT * 3) / 4;
 
 describe('a service with a witness that drips its answer', () => {
@@ -37,7 +37,7 @@ describe('a service with a witness that drips its answer', () => {
     expect(status, text).to.equal(200);
   };
 
-  it('publishes its log with the cosignatures of the others', async () => {
+  it("publishes its log with the other witnesses' cosignatures", async () => {
     await rig.untilCosigned(['w1', 'w2']);
     const { size } = await rig.checkpoint();
     await insert();
@@ -59,7 +59,7 @@ describe('a service with a witness that drips its answer', () => {
     await insert();
   });
 
-  it('reports the stall and names the witness when its log has had no quorum for a while', async () => {
+  it('reports the stall and names the witness once its log has lacked a quorum for a while', async () => {
     await insert();
     await rig.service.until(async () => (await rig.service.metric('vouch_log_stalled')) === 1, { everyMs: 500 });
     const { output } = rig.service.process('standalone');
@@ -68,7 +68,7 @@ describe('a service with a witness that drips its answer', () => {
     expect(line).to.not.include('w1 at');
   });
 
-  it('does not delay a monitor whose log is served without an end', async () => {
+  it('does not delay a monitor that reads an endless log', async () => {
     const args = ['--log', `${odd.url}/log`, '--policy', rig.policyFile, '--state', `${rig.folder}/odd.json`, '--once'];
     odd.oddity = 'sends without an end';
     const { code } = await runMonitor(args).waitForEnd();

@@ -1,4 +1,6 @@
-/** What somebody can do who holds the signing key, the data folder or the network of the service log, and what finds it. */
+/**
+ * Attacks by a holder of the signing key, the data folder or the network of the service log, and how they are found.
+ */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -58,7 +60,7 @@ class ForgedLog {
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
   }
 
-  /** The request that asks a witness for a cosignature. */
+  /** A request to a witness for a cosignature. */
   request(old: number): string {
     const proof = this.#tree.consistency(old, this.#tree.size).map((hash) => `${toBase64(hash)}\n`);
     return `old ${old}\n${proof.join('')}\n${this.note}`;
@@ -83,7 +85,7 @@ class ForgedLog {
   }
 }
 
-describe('the service log, attacked', () => {
+describe('the service log under attack', () => {
   let rig: WitnessedService;
   let project: Project;
   let folder: string;
@@ -110,7 +112,7 @@ describe('the service log, attacked', () => {
     const { code } = await command.waitForEnd();
     return { code, text: command.output };
   };
-  /** A policy that asks for no witness: a reader who believes the key alone. */
+  /** A policy without witnesses: its reader trusts the key alone. */
   const credulous = async (): Promise<string> => {
     const file = join(folder, 'credulous');
     const lines = (await readFile(rig.policyFile, 'utf8')).split('\n').filter((line) => line.startsWith('log '));
@@ -123,7 +125,7 @@ describe('the service log, attacked', () => {
   };
   const ask = async (path: string) => (await project.ro.get(path)).body;
 
-  it('carries a receipt to a root that the witnesses have cosigned, offline, and names what breaks on the way', async () => {
+  it('proves a receipt offline up to a cosigned root, and names the step that breaks', async () => {
     const receipt = await saved('receipt.json', await insert(project, 'c'));
     const body = await ask('/v1/proof/checkpoint?collection=c&logged=true');
     const logged = await saved('logged.json', body);
@@ -184,7 +186,7 @@ describe('the service log, attacked', () => {
     expect(misused.code).to.equal(2);
   });
 
-  it('a stolen key alone convinces nobody whose policy asks for witnesses', async () => {
+  it('convinces no reader whose policy names witnesses by a stolen key alone', async () => {
     const forged = new ForgedLog(rig, [...(await entriesNow()), deletionEntry(1, '00'.repeat(32), 1)]);
     expect(() => verifyTreeHead(forged.note, rig.policy)).to.throw('no witness of the policy cosigned');
     const url = await forged.serve();
@@ -196,7 +198,7 @@ describe('the service log, attacked', () => {
     }
   });
 
-  it('two histories under one key are found by the second witness', async () => {
+  it('is refused by the second witness if one key has signed two histories', async () => {
     const [first, ...rest] = await entriesNow();
     const other = Uint8Array.from(first!, (byte, i) => (i === 100 ? byte ^ 1 : byte));
     const forged = new ForgedLog(rig, [other, ...rest]);
@@ -210,7 +212,7 @@ describe('the service log, attacked', () => {
     await rig.untilPrinted(1, /^✘ REFUSED .* that do not go on from the/);
   });
 
-  it('two histories under one key are found by whoever monitors, also without witnesses', async () => {
+  it('is refused by monitors, even without witnesses, if one key has signed two histories', async () => {
     const policy = await credulous();
     const honest = `${rig.service.url}/log`;
     const first = await monitor(honest, 'seen.json', policy);
@@ -218,7 +220,7 @@ describe('the service log, attacked', () => {
     expect((await monitor(honest, 'seen.json', policy)).code).to.equal(0);
     const entries = await entriesNow();
     const changed = Uint8Array.from(entries[0]!, (byte, i) => (i === 100 ? byte ^ 1 : byte));
-    // The first checkpoint once more, at a later time.
+    // The first checkpoint again, at a later time.
     const later = Uint8Array.from(entries[0]!, (byte, i) => (i === 22 ? byte + 1 : byte));
     const [a, b] = [join(folder, 'seen.json'), join(folder, 'seen2.json')];
     for (const [forged, why] of [
@@ -229,7 +231,7 @@ describe('the service log, attacked', () => {
       [[...entries, later], 'its log had'],
       [[...entries, deletionEntry(1, '11'.repeat(32), 1)], 'another collection has taken its id'],
       [[...entries, Uint8Array.of(1, 2, 3)], 'cannot be read'],
-      // Without a key: the operator says that a collection is gone, or counts without it.
+      // Possible without a key: the operator says that a collection is gone, or counts without it.
       [
         [...entries, censusEntry({ present: 0, missing: [1], timeMs: FAR_MS })],
         'has lost 1 of its collections (ids 1)',
@@ -246,7 +248,7 @@ describe('the service log, attacked', () => {
     expect(evidence.match(/^— vouch\.example\/log /gm)).to.have.length(2);
   });
 
-  it('a log that does not mention a collection any more counts as unchecked after two hours', async () => {
+  it('counts as unchecked after two hours if it does not mention a collection', async () => {
     const [honest, policy, file] = [`${rig.service.url}/log`, await credulous(), join(folder, 'silent.json')];
     expect((await monitor(honest, 'silent.json', policy)).code).to.equal(0);
     const seen = JSON.parse(await readFile(file, 'utf8'));
@@ -262,7 +264,7 @@ describe('the service log, attacked', () => {
     ]);
   });
 
-  it('witnesses that are away delay cosignatures alone, and come back without a gap', async () => {
+  it('lacks only cosignatures while witnesses are away, and continues without a gap', async () => {
     await rig.killWitness(1);
     await rig.killWitness(2);
     const { size: before } = await rig.checkpoint();
@@ -284,7 +286,7 @@ describe('the service log, attacked', () => {
     for (const n of [1, 2]) expect(rig.printedBy(n)).to.not.include('REFUSED');
   });
 
-  it('a collection that is gone without its deletion is missed', async () => {
+  it('is refused if a collection is gone without its deletion', async () => {
     await create(project, 'vanishing');
     await insert(project, 'vanishing');
     await project.ro.get('/v1/proof/checkpoint?collection=vanishing&logged=true');
@@ -299,7 +301,7 @@ describe('the service log, attacked', () => {
     expect(first.code, first.text).to.equal(0);
     const seen = JSON.parse(await readFile(state, 'utf8'));
     const [id] = Object.entries(seen.own).find(([, own]) => (own as { name: string }).name === 'vanishing')!;
-    // As if another collection had been listed two minutes ago, which the log has and never deleted.
+    // The state of two minutes ago lists another collection, which the log has and never deleted.
     const phantom = { ...seen.log.collections[id], configHash: 'ab'.repeat(32) };
     seen.log.collections['999'] = phantom;
     seen.own['999'] = { name: 'phantom', missingMs: 1 };
@@ -309,8 +311,8 @@ describe('the service log, attacked', () => {
     expect((await project.rw.delete('/v1/namespaces/vanishing')).status).to.be.below(300);
   });
 
-  it('whoever has a key is shown the history that was logged, and finds another one', async () => {
-    // A proxy that answers for one collection with the log of another, as an operator does who has two of them.
+  it('shows key holders the logged history, and exposes another one', async () => {
+    // A proxy that answers for one collection with another's log, like an operator who has two.
     const shown = { c: 'c' };
     const proxy = createServer(async (request, response) => {
       const path = request.url!.replace('collection=c&', `collection=${shown.c}&`);
@@ -351,7 +353,7 @@ describe('the service log, attacked', () => {
     }
   });
 
-  it('what was cosigned under another policy does not count as cosigned', async () => {
+  it('does not count cosignatures made for another policy', async () => {
     await rig.untilCosigned(['w1', 'w2']);
     const { service } = rig;
     const before = await readFile(rig.policyFile, 'utf8');
@@ -370,7 +372,7 @@ describe('the service log, attacked', () => {
     expect(again.status, again.text).to.equal(200);
   });
 
-  it('a data folder that was rolled back is refused by the witnesses, and the log stands still', async () => {
+  it('is refused by the witnesses after a rollback of the data folder, and stalls', async () => {
     await rig.untilCosigned(['w1', 'w2']);
     const { service } = rig;
     const copy = join(folder, 'rolled-back');
@@ -384,10 +386,10 @@ describe('the service log, attacked', () => {
     await rm(service.dataDir, { recursive: true });
     await cp(copy, service.dataDir, { recursive: true });
     await service.restart('standalone');
-    // Before anything is written or signed.
+    // Stalled before it has written or signed anything.
     await service.until(async () => (await service.metric('vouch_log_stalled')) === 1);
     await insert(project, 'c');
-    expect((await rig.checkpoint()).size, 'nothing else is signed').to.equal(size);
+    expect((await rig.checkpoint()).size, 'no other checkpoint is signed').to.equal(size);
     expect(service.process('standalone').output).to.include('was rolled back or changed');
     expect((await project.rw.post('/v1/records', { collection: 'c', values: [3, 4] })).status).to.equal(200);
   });

@@ -1,6 +1,6 @@
 /**
- * What a thief has of a service: its disks, of all its machines, without the master key, which lies elsewhere; and a backup. Vectors,
- * metadata and texts lie there in the open; encrypted payloads and API keys do not.
+ * A thief of all disks of a service, without the master key, which lies elsewhere; and a thief of a backup. Both have
+ * vectors, metadata and texts in the clear, but no encrypted payloads and no API keys.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,27 +34,27 @@ inBothModes('a thief', (shared, { start }) => {
 
   after(() => rm(elsewhere, { recursive: true, force: true }));
 
-  it('of the disks finds no encrypted payload, no API key and no master key on them', async () => {
+  it('finds no encrypted payload, no API key and no master key on the disks', async () => {
     const keys = [project.rw, project.admin].map(({ key }) => Buffer.from(key!.replace('vk_', ''), 'hex'));
     const [master] = (await readMasterKeyFile(join(elsewhere, 'master.key')))!;
     const secrets = { plaintext, rw: keys[0]!, admin: keys[1]!, master: master!.bytes };
     const open = { text: Buffer.from(text) };
-    // JetStream answers a little before the bytes are in its file.
+    // JetStream answers slightly before the bytes are in its file.
     await service.until(async () => (await findStored(service, open)).length > 0);
     expect(await findStored(service, secrets)).to.deep.equal([]);
   });
 
-  it('of a backup finds no encrypted payload in it', async () => {
+  it('finds no encrypted payload in a backup', async () => {
     const { bytes } = await project.ro.get('/v1/export/log?collection=c');
     expect(bytes.includes(text)).to.equal(true);
     for (const form of ['latin1', 'hex', 'base64'] as const)
       expect(bytes.includes(Buffer.from(plaintext).toString(form), 0, 'latin1'), form).to.equal(false);
   });
 
-  // The disks of a cluster are those of its NATS servers too; the engine that reads them is the same.
+  // In a cluster the disks include those of its NATS servers; the engine that reads them is the same.
   if (shared.mode === 'cluster') return;
 
-  it('of the disks who starts a service on them reads no encrypted payload', async () => {
+  it('reads no encrypted payload through a service started on the disks', async () => {
     expect((await project.ro.get(READ)).body.payload).to.equal(Buffer.from(plaintext).toString('base64'));
     await service.kill('standalone');
     const copy = join(elsewhere, 'copy');

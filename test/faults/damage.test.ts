@@ -1,7 +1,7 @@
 /**
- * A small data folder with one byte changed, or a file cut off there: what does not verify is never served, quarantines
- * its collection alone or is put aside, is told, and is still there for whoever looks into it. Here the whole service, HTTP
- * and all, is started over a hundred such folders; `damageBytes.test.ts` and `damageStart.test.ts` go through their bytes.
+ * A small data folder with one byte changed, or one file cut off there. Data that do not verify are never served. They
+ * quarantine only their collection or are set aside, are reported, and stay for inspection. This file starts whole
+ * services with HTTP over a hundred such folders; `damageBytes.test.ts` and `damageStart.test.ts` cover every byte.
  */
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,13 +20,13 @@ import { eventually } from '../support/expectations.js';
 import { Client } from '../support/launch/client.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
-/** `damageBytes.test.ts` has the bytes; here it is whole services that are started. */
+/** `damageBytes.test.ts` covers the bytes; here whole services start. */
 const CASES_PER_FILE = 2;
-/** There are many of them, and their own tests go through every byte. */
+/** They are many, and have tests of their own for every byte. */
 const CASES_PER_REGISTRY_FILE = 1;
 const HURT = 'hurt';
 const WHOLE = 'whole';
-/** What a start may be refused over: without them it is not known what there is, and for whom. */
+/** Files whose damage may refuse a start: without them, collections and their owners are unknown. */
 const NEEDED_TO_START = /^(registry|master\.key|signing\.key)/;
 
 const casesOf = (file: string): number => (file.startsWith('registry') ? CASES_PER_REGISTRY_FILE : CASES_PER_FILE);
@@ -60,7 +60,7 @@ class Folder {
     return readFile(join(this.original, file));
   }
 
-  /** As it was made. */
+  /** Restores the original folder. */
   async restore(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
     await cp(this.original, this.path, { recursive: true });
@@ -70,12 +70,12 @@ class Folder {
     return start(this.path, this.key);
   }
 
-  /** Whether these bytes are in some file. */
+  /** Whether some file contains these bytes. */
   async has(bytes: Buffer): Promise<boolean> {
     const entries = await readdir(this.path, { recursive: true, withFileTypes: true });
     for (const entry of entries) {
       if (!entry.isFile()) continue;
-      // What the service is writing anew may have another name by now.
+      // The service may have renamed a file that it is rewriting.
       const content = await readFile(join(entry.parentPath, entry.name)).catch(() => undefined);
       if (content?.includes(bytes)) return true;
     }
@@ -120,7 +120,7 @@ async function start(dataDir: string, key: string): Promise<Node> {
   }
 }
 
-/** Two collections with a bit of everything; a snapshot is there too. Returns a key. */
+/** Two collections with all kinds of content, and a snapshot. Returns a key. */
 async function fill(dataDir: string): Promise<string> {
   const platform = await openStandalone({ dataDir, logger: silentLogger });
   const keys = await platform.bucket(BUCKETS.keys);
@@ -161,7 +161,7 @@ async function snapshotsIn(dataDir: string): Promise<number> {
   return entries.filter((path) => path.endsWith('.snapshot')).length;
 }
 
-/** What a caller can see of a collection, each answer as a text; undefined where it is refused. */
+/** Every visible part of a collection, each answer as text; undefined if it is refused. */
 async function seen(client: Client, collection: string): Promise<(string | undefined)[]> {
   const answers = await Promise.all([
     client.get(`/v1/records/encrypted/5?collection=${collection}`),
@@ -196,7 +196,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
   });
   after(() => folder?.remove());
 
-  /** What came of it: served as ever, or only the one collection refused, or no start at all. */
+  /** Outcome: served as before, only that collection refused, or no start at all. */
   async function outcome(file: string): Promise<'served' | 'refused' | 'not started'> {
     let node: Node;
     try {
@@ -214,22 +214,22 @@ describe('a data folder with one byte changed, or cut off there', function () {
           else expect(answer).to.equal(good[name]![i]);
       }
       if (refused.length === 0) return 'served';
-      expect([...new Set(refused)], 'more than one is refused').to.have.length(1);
+      expect([...new Set(refused)], 'refused collections').to.have.length(1);
       if (file !== 'master.key')
-        await eventually('it is told', async () => (await node.client.get('/health')).body.damaged !== undefined);
+        await eventually('it is reported', async () => (await node.client.get('/health')).body.damaged !== undefined);
       return 'refused';
     } finally {
       await node.stop();
     }
   }
 
-  it('is never served wrong', async () => {
+  it('never serves wrong data', async () => {
     const random = seededRandom(testSeed());
     const outcomes: Record<string, number> = {};
     const startedMs = systemClock.monotonicMs();
     let cases = 0;
     for (const file of await folder.files()) {
-      // A start writes its own note of openings over the one of the process before.
+      // A start overwrites the previous process's note of openings.
       if (/^(lock|logs|openings\.note)/.test(file)) continue;
       const bytes = await folder.read(file);
 
@@ -254,7 +254,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
     console.log(`      ${cases} cases in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`, outcomes);
   });
 
-  it('of a key in the vault: the key can be shredded, and its collection serves again', async () => {
+  it('with a damaged key in the vault serves the collection again once the key is shredded', async () => {
     await folder.restore();
     const vault = (await folder.files()).filter((file) => /^vault\/.*[0-9a-f]{32}$/.test(file));
     const keyId = JSON.parse(good[HURT]![0]!).key_id as string;
@@ -265,8 +265,8 @@ describe('a data folder with one byte changed, or cut off there', function () {
     const { client, stop } = await folder.start();
     try {
       expect((await seen(client, HURT))[0]).to.equal(undefined);
-      const told = async (): Promise<{ part: string }[]> => (await client.get('/health')).body.damaged ?? [];
-      await eventually('it is told', async () => (await told()).some(({ part }) => part === 'vault'));
+      const reported = async (): Promise<{ part: string }[]> => (await client.get('/health')).body.damaged ?? [];
+      await eventually('it is reported', async () => (await reported()).some(({ part }) => part === 'vault'));
       expect((await client.delete(`/v1/crypto/shred/${keyId}`)).status).to.equal(200);
       expect(await folder.has(bent)).to.equal(false);
       const { status, body } = await client.get(`/v1/records/encrypted/5?collection=${HURT}`);
@@ -274,13 +274,13 @@ describe('a data folder with one byte changed, or cut off there', function () {
       const insert = (values: number[]) => client.post('/v1/records', { collection: HURT, values });
       expect((await insert([1, 1])).status).to.equal(200);
       expect((await seen(client, WHOLE))[0]).to.equal(good[WHOLE]![0]);
-      await eventually('it is not told any more', async () => (await told()).length === 0);
+      await eventually('it is no longer reported', async () => (await reported()).length === 0);
     } finally {
       await stop();
     }
   });
 
-  it('or with a log that is not there: it is told, its number of events is not begun anew, and put back it serves', async () => {
+  it('without a log reports it, accepts no writes for it, and serves it once restored', async () => {
     for (const withSnapshots of [true, false]) {
       await folder.restore();
       const log = join(folder.path, 'collections', '1');
@@ -293,7 +293,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
         const { status, body } = await lost.client.post('/v1/records', { collection: HURT, values: [1, 1] });
         expect([status, body.code]).to.deep.equal([500, 'internal_error']);
         expect(body.error).to.contain('it is empty, but ');
-        await eventually('it is told', async () => {
+        await eventually('it is reported', async () => {
           const { damaged = [] } = (await lost.client.get('/health')).body;
           return damaged.length === 1 && damaged[0].part === 'log' && damaged[0].collection_id === 1;
         });

@@ -1,7 +1,7 @@
 /**
- * One byte in eight of every file of a small data folder with one of its bits changed, and the file cut off at one in 36,
- * drawn from the seed: nothing wrong is served, what is hurt is told and is still there, and the rest serves. The files of collections are hurt in
- * many collections at a time, which are alike; a start of the service is had over all of these.
+ * Flips a bit in one of eight bytes of every file of a small data folder, and cuts the file off at one of 36. Nothing
+ * wrong is served, damage is reported and left in place, and everything else is served. Files of collections are
+ * damaged in many equal collections at once; one start covers all of these.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -17,17 +17,17 @@ import { ALIKE_KINDS, type Alike, AlikeFolder, type AlikeKind, ENCRYPTED_ID } fr
 import { fixed } from '../support/rigs/engine.js';
 import type { FolderService } from '../support/rigs/folderService.js';
 
-/** About as many as each has bytes to be hurt, so that all kinds are through after the same number of starts. */
+/** Roughly proportional to the number of bytes to damage, so that all kinds need equally many starts. */
 const COUNTS: Readonly<Record<AlikeKind, number>> = { replayed: 52, restored: 80, plain: 28 };
 const RETRIES_MAX = 1_200;
 const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;
-/** One in so many bytes is hurt so. */
+/** One of so many bytes is damaged in this way. */
 const EVERY = { changed: 8, 'cut off': 36 };
 
 interface Case {
-  /** Of the files of a collection, which. */
+  /** A file of a collection. */
   readonly file: number;
   readonly at: number;
   readonly way: (typeof WAYS)[number];
@@ -40,7 +40,7 @@ interface Hurt {
   readonly what: string;
 }
 
-/** What a file is part of, by the folder that it is in. */
+/** Part of the data that a file belongs to, by its folder. */
 const PARTS: Readonly<Record<string, DamagedPart>> = {
   collections: 'log',
   snapshots: 'snapshot',
@@ -48,7 +48,7 @@ const PARTS: Readonly<Record<string, DamagedPart>> = {
   vault: 'vault',
 };
 const partOf = (file: string): DamagedPart => PARTS[file.split('/')[0]!]!;
-/** What cannot be made again from something else. */
+/** Whether the part cannot be rebuilt from another, so that its damage closes the collection. */
 const closes = (part: DamagedPart): boolean => part === 'log' || part === 'vault';
 
 const QUESTIONS: readonly ReadCall[] = [
@@ -60,7 +60,7 @@ const QUESTIONS: readonly ReadCall[] = [
   { op: 'readLog', from: 0, maxBytes: 1 << 20 },
 ];
 
-/** As texts; undefined: it is quarantined over that part, and says so by name. */
+/** Answers as texts; undefined if the collection is quarantined for that part, and names it. */
 async function answersOf(
   service: FolderService,
   { name }: Alike,
@@ -90,13 +90,13 @@ async function answerTo(
   }
 }
 
-/** Asks again where the collection has too much to answer at once, as a caller would. */
+/** Repeats a call that is refused for too much work, like clients do. */
 async function retried<T>(ask: () => Promise<T>): Promise<T> {
   for (let left = RETRIES_MAX; ; left--)
     try {
       return await ask();
     } catch (error) {
-      // Off a message, a refusal for too much work is an error of this code and no more.
+      // Here, without HTTP, such a refusal is just an error with this code.
       if (left === 0 || !(error instanceof VouchError) || error.code !== 'unavailable') throw error;
       await delay(RETRY_MS);
     }
@@ -111,7 +111,7 @@ const casesOf = (folder: AlikeFolder, pattern: Alike, random: SeededRandom): Cas
       ),
     );
 
-describe('bytes of a small data folder, changed and cut off', function () {
+describe('damage in a small data folder', function () {
   this.timeout(600_000);
   const random = seededRandom(testSeed());
   let folder: AlikeFolder;
@@ -145,7 +145,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
         expect(answer, `${over?.what ?? collection.name}: ${QUESTIONS[i]!.op}`).to.equal(good.get(collection.id)![i]);
   }
 
-  /** Of all collections at once, as callers come. */
+  /** Asks all collections at once, like many clients. */
   async function ask(
     service: FolderService,
     hurts: ReadonlyMap<number, Hurt>,
@@ -162,7 +162,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
     return refused;
   }
 
-  async function expectTold(service: FolderService, hurts: readonly Hurt[]): Promise<void> {
+  async function expectReported(service: FolderService, hurts: readonly Hurt[]): Promise<void> {
     const expected: Partial<Record<DamagedPart, number>> = {};
     for (const { file } of hurts) expected[partOf(file)] = (expected[partOf(file)] ?? 0) + 1;
     const ids = hurts
@@ -171,9 +171,9 @@ describe('bytes of a small data folder, changed and cut off', function () {
     const listed = async (): Promise<string> =>
       JSON.stringify((await service.health()).damages.map(({ collectionId, part }) => [collectionId, part]));
     const first = JSON.stringify(ids.slice(0, DAMAGES_TOLD_MAX));
-    await eventually('the health tells the first of them', async () => (await listed()) === first);
-    const told = async (): Promise<boolean> => isDeepStrictEqual(await service.damaged(), expected);
-    await eventually('all is counted, and nothing else', told).catch(async (error: unknown) => {
+    await eventually('the health names the first damage', async () => (await listed()) === first);
+    const areCounted = async (): Promise<boolean> => isDeepStrictEqual(await service.damaged(), expected);
+    await eventually('exactly this damage is counted', areCounted).catch(async (error: unknown) => {
       throw new Error(`${JSON.stringify(await service.damaged())}, not ${JSON.stringify(expected)}`, { cause: error });
     });
   }
@@ -182,7 +182,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
     const part = partOf(file);
     const aside = { snapshot: `${file}.damaged`, index: file.replace('/g1/', '/damaged-g1/') };
     const now = folder.now(part === 'snapshot' || part === 'index' ? aside[part] : file);
-    expect(now?.equals(bytes), `${what}: the hurt bytes are not there any more`).to.equal(true);
+    expect(now?.equals(bytes), `${what}: the damaged bytes are gone`).to.equal(true);
   }
 
   async function round(hurts: readonly Hurt[]): Promise<void> {
@@ -190,7 +190,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
     const service = await folder.start();
     try {
       await ask(service, byId);
-      await expectTold(service, hurts);
+      await expectReported(service, hurts);
       const refused = await ask(service, byId, QUESTIONS.slice(0, 1));
       for (const { collection, file, what } of hurts)
         expect(refused.has(collection.id), `${what}: refused`).to.equal(closes(partOf(file)));
@@ -200,7 +200,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
     for (const one of hurts) expectKept(one);
   }
 
-  it('of logs, snapshots, saved indexes and vault entries', async () => {
+  it('in logs, snapshots, saved indexes and vault entries closes only their collections and is reported', async () => {
     const startedMs = systemClock.monotonicMs();
     const waiting = new Map<AlikeKind, Case[]>();
     for (const kind of ALIKE_KINDS) {
@@ -208,7 +208,7 @@ describe('bytes of a small data folder, changed and cut off', function () {
       for (const other of others) expect(lengthsOf(other), other.name).to.deep.equal(lengthsOf(pattern!));
       waiting.set(kind, casesOf(folder, pattern!, random));
     }
-    // One of each kind stays whole.
+    // One collection of each kind stays whole.
     const toHurt = folder.collections.filter(({ kind }, i, all) => all[i + 1]?.kind === kind);
     let cases = 0;
     let starts = 0;

@@ -1,6 +1,6 @@
 /**
- * A small data folder that has lost a file, or a folder: half of them in turn, drawn. What was lost is not taken for what never was,
- * unless nothing else tells of it, and no other file goes for it.
+ * Removes a file or folder of a small data folder: half of them in turn, drawn. A lost thing is not mistaken for one
+ * that never existed, unless nothing else mentions it. No other file is deleted because of it.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,10 +26,10 @@ const QUESTIONS: readonly ReadCall[] = [
   { op: 'search', query: fixed(0), k: 10, asOf: { logIndex: 1 } },
 ];
 
-/** What comes of a loss, for one collection. */
+/** Outcome of a loss, for one collection. */
 type Outcome = 'served' | 'log refused' | 'key missing' | 'not listed';
 
-/** The first that fits. `id`: of the collection that it is of; all, where there is none. */
+/** The first match counts. `id`: the affected collection; all of them without one. */
 const OUTCOMES: readonly (readonly [RegExp, Outcome])[] = [
   [/^collections(\/(?<id>\d+)(\/.*)?)?$/, 'log refused'],
   [/^registry(\/vouch-catalog(\/c(?<id>\d+)\.c\d+\.json)?)?$/, 'not listed'],
@@ -62,7 +62,7 @@ describe('a data folder that has lost a file or a folder', () => {
     return Promise.all(QUESTIONS.map((question) => service.call(collection, question).then(textOf, refusalOf)));
   };
 
-  /** A copy without it. */
+  /** Copies the folder without that entry. */
   function lose(lost: string): void {
     rmSync(path, { recursive: true, force: true });
     cpSync(folder.path, path, { recursive: true });
@@ -73,7 +73,7 @@ describe('a data folder that has lost a file or a folder', () => {
     const whole = good.get(id)!;
     let answers: readonly string[] = [];
     try {
-      // One without an owner is given one by the next round of placement.
+      // Placement soon gives an owner to a collection that lacks one.
       await eventually(`${name} has an owner`, async () => {
         answers = await answersOf(service, name);
         return !answers.some((answer) => answer.startsWith('unavailable: no shard serves this'));
@@ -101,7 +101,7 @@ describe('a data folder that has lost a file or a folder', () => {
     return isOther ? 'served' : outcome;
   }
 
-  it('says so of what cannot be made again, serves all else, and loses nothing more', async () => {
+  it('reports what cannot be rebuilt, serves everything else, and deletes nothing more', async () => {
     const all = entriesBelow(folder.path).filter((entry) => !/^lock|\.revisions-|^collections\/removed/.test(entry));
     const drawn = drawnOneIn(2, all);
     const counts: Record<string, number> = {};
@@ -118,11 +118,11 @@ describe('a data folder that has lost a file or a folder', () => {
         const refused = folder.collections
           .filter((one) => expectedFor(lost, one) === 'log refused')
           .map(({ id }) => id);
-        const told = async (): Promise<string> => {
+        const reported = async (): Promise<string> => {
           const { damages } = await service.health();
           return String(damages.filter(({ part }) => part === 'log').map(({ collectionId }) => collectionId));
         };
-        await eventually(`without ${lost}: it is told`, async () => (await told()) === String(refused));
+        await eventually(`without ${lost}: it is reported`, async () => (await reported()) === String(refused));
       } finally {
         await service.stop();
       }
@@ -135,11 +135,11 @@ describe('a data folder that has lost a file or a folder', () => {
     console.log(`      ${drawn.length} losses; what came of them for each collection:`, counts);
   });
 
-  it('or that holds what is none of its own, leaves that where it is', async () => {
+  it('leaves foreign files in place', async () => {
     rmSync(path, { recursive: true, force: true });
     cpSync(folder.path, path, { recursive: true });
     const folders = entriesBelow(path).filter((entry) => statSync(join(path, entry)).isDirectory());
-    // Logs that were removed are in there, on their way out.
+    // `collections/removed` contains logs that are about to be deleted.
     const strays = folders
       .filter((entry) => entry !== 'collections/removed')
       .flatMap((entry) => ['stray', '0000000000000000.seg.torn-1', 'stray.tmp'].map((name) => join(entry, name)));
@@ -154,12 +154,12 @@ describe('a data folder that has lost a file or a folder', () => {
     for (const stray of strays) expect(readFileSync(join(path, stray), 'utf8')).to.equal(stray);
   });
 
-  it('of its catalog keeps the logs for whoever puts that back', async () => {
+  it('keeps the logs of a lost catalog, for an operator who restores it', async () => {
     lose('registry/vouch-catalog');
     const before = filesBelow(path);
     const service = await FolderService.start(path);
     const counters = await service.platform.bucket(BUCKETS.counters);
-    // The sweep has been through when it has taken this one away.
+    // The sweep has finished when it has removed this mark.
     await markDeleted(counters, { id: 999, project: 'p', name: 'nothing' });
     await eventually('it was swept', async () => (await counters.get('deleted-999')) === undefined);
     await service.stop();
@@ -174,16 +174,16 @@ describe('a data folder that has lost a file or a folder', () => {
   });
 });
 
-/** What is lost with it, or is made again from the log. */
+/** Files that are lost with the entry, or rebuilt from the log. */
 function mayGo(lost: string, entry: string): boolean {
   if (/\.revisions-/.test(entry)) return true;
-  // A generation without all of its files is none: it is set aside, or was cut short.
+  // An incomplete generation is not one: it is set aside, or counts as unfinished.
   if (lost.startsWith('indexes/') && entry.startsWith(lost.split('/').slice(0, 3).join('/'))) return true;
-  // Whose they are is not known any more.
+  // The owners of these files are no longer known.
   return /^registry(\/vouch-owners(\/.*)?)?$/.test(lost) && /^(?:indexes|snapshots)\//.test(entry);
 }
 
-/** Files and folders, relative. */
+/** Relative paths of files and folders. */
 const entriesBelow = (path: string): string[] => (readdirSync(path, { recursive: true }) as string[]).sort();
 
 const filesBelow = (path: string): string[] =>

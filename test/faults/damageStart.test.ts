@@ -1,7 +1,7 @@
 /**
- * What a start reads besides the files of collections: the registry, the master key with the vault's entry that names it, and
- * the signing key. Every byte of each, once with one of its bits changed, and once with the file cut off there: what reads it
- * refuses it by name, or reads what was written. `damage.test.ts` starts the whole service over some of these.
+ * Damages the files that a start reads besides collections: the registry, the master key with its mark in the vault,
+ * and the signing key. At every byte of each, flips a bit, and cuts the file off. The reader either refuses the file by
+ * name, or reads what was written. `damage.test.ts` starts the whole service over some of these.
  */
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -30,14 +30,14 @@ const IN_MEMORY: readonly BucketName[] = [BUCKETS.shards, BUCKETS.leases];
 const EMPTY: readonly BucketName[] = [BUCKETS.openings];
 const MARK_FILE = `vault/${projectToHex(MARK.project)}/${MARK.keyId}`;
 
-/** What there is to read, as a text. Throws what a start is refused with. */
+/** Reads the file as a text. Throws the error of a refused start. */
 type Read = () => Promise<string>;
 interface Came {
   readonly text?: string;
   readonly error?: Error;
 }
 
-describe('every byte of what a start needs, changed and cut off', () => {
+describe('damage at any byte of the files that a start needs', () => {
   const random = seededRandom(testSeed());
   const counts: Record<string, number> = {};
   let folder: AlikeFolder;
@@ -58,7 +58,7 @@ describe('every byte of what a start needs, changed and cut off', () => {
     console.log('      cases:', counts);
   });
 
-  /** The file at every byte; `judge` is told what reading it now came to. */
+  /** Damages the file at every byte; `judge` gets the outcome of reading it. */
   async function atEveryByte(file: string, read: Read, judge: (came: Came) => void): Promise<void> {
     const original = await read();
     const whole = folder.contentOf(file);
@@ -73,7 +73,7 @@ describe('every byte of what a start needs, changed and cut off', () => {
         );
         try {
           judge(came);
-          expect(folder.now(file)?.equals(hurt), 'the hurt bytes are not there any more').to.equal(true);
+          expect(folder.now(file)?.equals(hurt), 'the damaged bytes are gone').to.equal(true);
         } catch (error) {
           throw new Error(`${file} ${way} at ${at}: ${messageOf(error)}`, { cause: error });
         }
@@ -90,7 +90,7 @@ describe('every byte of what a start needs, changed and cut off', () => {
       else expect(error.message).to.contain(join(folder.path, file));
     };
 
-  it('of the registry', async () => {
+  it('in the registry is refused by name or without effect', async () => {
     for (const bucket of Object.values(BUCKETS).filter((name) => ![...IN_MEMORY, ...EMPTY].includes(name))) {
       const files = folder.files.filter((path) => path.startsWith(`registry/${bucket}/`) && path.endsWith('.json'));
       expect(files, bucket).not.to.deep.equal([]);
@@ -100,13 +100,13 @@ describe('every byte of what a start needs, changed and cut off', () => {
     }
   });
 
-  it('of the signing key', async () => {
+  it('in the signing key is refused by name or without effect', async () => {
     const read: Read = async () => toHex((await openSigner(join(folder.path, SIGNING_KEY))).publicKey);
     await atEveryByte(SIGNING_KEY, read, refusedByName(SIGNING_KEY, await read()));
   });
 
   for (const file of [MASTER_KEY, MARK_FILE])
-    it(`of ${file}: no key is made under another master, and no entry is taken for damaged`, async () => {
+    it(`in ${file} makes no key under another master key, and damages no entry`, async () => {
       const vault = await openFolderVault(folder.path);
       const entry = await onlyEntryOf(vault, folder.collections[0]!.name);
       const read: Read = async () => {
@@ -115,12 +115,12 @@ describe('every byte of what a start needs, changed and cut off', () => {
         });
         try {
           const problem = await keys.problem();
-          return `${problem === undefined ? 'whole' : 'told'}, ${await keys.check(entry)}`;
+          return `${problem === undefined ? 'whole' : 'reported'}, ${await keys.check(entry)}`;
         } finally {
           keys.close();
         }
       };
-      const expected = { [MASTER_KEY]: 'told, elsewhere', [MARK_FILE]: 'told, opens' }[file];
+      const expected = { [MASTER_KEY]: 'reported, elsewhere', [MARK_FILE]: 'reported, opens' }[file];
       expect(await read()).to.equal('whole, opens');
       await atEveryByte(file, read, ({ text }) => expect(text).to.equal(expected));
       await vault.close();
@@ -145,5 +145,5 @@ async function entriesOf(bucket: Bucket): Promise<string> {
 
 async function onlyEntryOf(vault: VaultStore, project: string): Promise<StoredVaultEntry> {
   for await (const entry of vault.list(() => undefined)) if (entry.project === project) return entry;
-  throw new Error('there is no entry of the project');
+  throw new Error('the project has no entry');
 }

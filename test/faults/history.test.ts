@@ -1,7 +1,7 @@
 /**
- * A short soak: clients do all that there is to do with records, searches, indexes, graphs and vault keys while shards, the
- * coordinator and the NATS server are killed, frozen, cut off and told to leave, and every answer is held against the logs
- * afterwards. Seeded: faults and calls replay from VOUCH_SEED.
+ * A short soak. Clients use records, searches, indexes, graphs and vault keys, while shards, the coordinator and the
+ * NATS server are killed, frozen, cut off and stopped. Then every answer is checked against the logs. VOUCH_SEED
+ * replays faults and calls.
  */
 import { expect } from 'chai';
 import { deleteTree } from '../../shared/files/durable.js';
@@ -21,14 +21,14 @@ const OPTIONS: Omit<SoakOptions, 'seed'> = {
   rate: 120,
   followers: 1,
   only: undefined,
-  // Tests run on machines that do much else: how soon all is served again is the long soak's question.
+  // Test machines are busy: the long soak measures how soon everything is served again.
   settleMs: 20_000,
   placement: { heartbeatMs: 500, leaseMs: 2_000, failoverMs: 3_000 },
   folder: undefined,
   keep: false,
 };
 
-/** On a slow machine the rarest kinds of calls are asked a few times only, while something fails. */
+/** On a slow machine the rarest kinds of calls run only a few times during faults. */
 const OFTEN = 10;
 
 const KINDS: readonly Call['op'][] = [
@@ -42,13 +42,13 @@ const KINDS: readonly Call['op'][] = [
 describe('a history of calls under mixed faults', function () {
   this.timeout(300_000);
 
-  it('shows nothing lost, nothing doubled and nothing stale, and all is served again in the end', async () => {
-    const told: string[] = [];
+  it('shows no lost, doubled or stale answer, and everything is served again at the end', async () => {
+    const progress: string[] = [];
     const result = await runSoak({ ...OPTIONS, seed: testSeed() }, (atMs, text) =>
-      told.push(`${atMs.toFixed(0)} ms: ${text}`),
+      progress.push(`${atMs.toFixed(0)} ms: ${text}`),
     );
     const { verdict, calls, crashes, unserved, unbuilt, outdated, faults, folder } = result;
-    const story = [...told, ...verdict.violations.map(describeViolation), `all of it is in ${folder}`].join('\n');
+    const story = [...progress, ...verdict.violations.map(describeViolation), `the files are in ${folder}`].join('\n');
     expect(Object.fromEntries(verdict.counts), story).to.deep.equal({});
     expect(crashes, story).to.deep.equal([]);
     expect(unserved, story).to.deep.equal([]);

@@ -1,6 +1,7 @@
 /**
- * kill -9 at any moment of a write load: no answered write is lost or missed by the next search, whatever the index, no
- * retry makes a second record, and every receipt still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
+ * kill -9 at any moment of a write load. No answered write is lost or missed by the next search, whatever the index. No
+ * retry makes a second record, and every receipt still verifies. VOUCH_SEED replays the schedule of kills and the
+ * writes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -11,14 +12,14 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 
 const WRITERS = 6;
 const KILLS = 6;
-/** Of each writer, between a search and its next write: the machine is left to the service. */
+/** Pause of each writer between a search and its next write, which leaves the machine to the service. */
 const PAUSE_MS = 25;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
 const INDEXES = { a: 'hnsw', b: 'ivf', c: 'bq' } as const;
-/** Records that are there before, far from those that are written: enough for an index. */
+/** Earlier records, far from the written ones: enough for an index. */
 const BEFORE = 1_200;
 
-/** One record of an answered write; batches answer no receipts. */
+/** One record of an answered write; batches have no receipts. */
 interface Written {
   readonly collection: string;
   readonly requestId: string;
@@ -27,7 +28,7 @@ interface Written {
   readonly receipt: WriteReceipt | undefined;
 }
 
-/** What one request writes: one record, or a batch. */
+/** Content of one request: one record, or a batch. */
 interface Write {
   readonly collection: string;
   readonly rows: readonly { readonly requestId: string; readonly values: readonly number[] }[];
@@ -39,7 +40,7 @@ async function createIndexed(project: Project, name: keyof typeof INDEXES): Prom
   expect((await project.rw.post('/v1/vectors/batch-insert', { collection: name, batch })).status).to.equal(200);
 }
 
-/** Sent again and again under the same request ids until it is answered. */
+/** Repeats the write under its request ids until it is answered. */
 async function writeUntilAnswered(project: Project, { collection, rows }: Write): Promise<Written[]> {
   const [first] = rows;
   const isSingle = rows.length === 1 && first !== undefined;
@@ -64,11 +65,10 @@ async function writeUntilAnswered(project: Project, { collection, rows }: Write)
   }
 }
 
-/** What was answered is found by the writer's next search; a search may fail, but not answer without it. */
+/** The writer's next search finds every answered write; it may fail, but not answer without them. */
 async function expectFound(project: Project, { collection, values, id }: Written): Promise<void> {
   const found = await project.rw.post('/v1/search', { collection, query: values, k: 1 }).catch(() => undefined);
-  if (found?.status === 200)
-    expect(found.body.results, 'an answered write is not found').to.deep.equal([{ id, score: 0 }]);
+  if (found?.status === 200) expect(found.body.results, 'the answered write').to.deep.equal([{ id, score: 0 }]);
   else if (found !== undefined) expect(found.body?.code, found.text).to.equal('unavailable');
 }
 
@@ -103,13 +103,13 @@ async function underKills(service: Service, project: Project, seed: number): Pro
   return (await Promise.all(writers)).flat();
 }
 
-/** The receipts of a collection belong to one history: no sequence twice, and neighbours share their roots. */
+/** The receipts of a collection form one history: each sequence once, and equal roots between neighbours. */
 function expectOneChain(mine: readonly Written[], collection: string): void {
   const receipts = mine.flatMap(({ receipt }) => receipt ?? []).sort((a, b) => a.sequence - b.sequence);
   for (const [i, receipt] of receipts.entries()) {
     const before = receipts[i - 1];
     if (before === undefined) continue;
-    expect(receipt.sequence, `two writes of ${collection} have one sequence`).to.be.above(before.sequence);
+    expect(receipt.sequence, `sequences of ${collection} differ`).to.be.above(before.sequence);
     expect(receipt.timestamp).to.be.at.least(before.timestamp);
     if (receipt.sequence === before.sequence + 1) expect(receipt.old_root).to.equal(before.new_root);
   }
@@ -122,7 +122,7 @@ async function assertNothingLost(service: Service, project: Project, written: re
     await service.until(
       async () => (await project.rw.post('/v1/search', { collection, query: [0, 0, 0], k: 1 })).status === 200,
     );
-    expect(new Set(mine.map(({ id }) => id)).size, 'an id was answered twice').to.equal(mine.length);
+    expect(new Set(mine.map(({ id }) => id)).size, 'each id once').to.equal(mine.length);
     for (const { id, values, receipt } of mine) {
       const got = await project.rw.get(`/v1/records/${id}?collection=${collection}`);
       expect(got.body.vector, `record ${id} of ${collection}`).to.deep.equal(values);
@@ -130,7 +130,7 @@ async function assertNothingLost(service: Service, project: Project, written: re
     }
     const list = await project.rw.get('/v1/namespaces');
     const counted = list.body.collections.find((one: { name: string }) => one.name === collection);
-    expect(counted.record_count, 'a retry made a second record').to.equal(BEFORE + mine.length);
+    expect(counted.record_count, 'no retry made a second record').to.equal(BEFORE + mine.length);
     for (const { requestId, id, receipt, values } of mine.slice(-5)) {
       const replay = await project.rw.post('/v1/records', { collection, values, request_id: requestId });
       expect(replay.body).to.include({ id, deduplicated: true });

@@ -1,6 +1,6 @@
 /**
- * kill -9 at any moment of shreds and inserts under the same keys: a shred is undone or complete once everything runs
- * again, and one that was answered is complete at every moment after. Seeded: VOUCH_SEED replays the schedule.
+ * kill -9 at any moment of shreds and inserts under the same keys. Once everything runs again, a shred is either undone
+ * or complete; an answered shred is complete at every later moment. VOUCH_SEED replays the schedule.
  */
 import { expect } from 'chai';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
@@ -21,7 +21,7 @@ interface Inserted {
 interface Key {
   readonly keyId: string;
   readonly wrapped: Uint8Array;
-  /** Of the inserts that were answered. */
+  /** Answered inserts. */
   readonly inserted: Inserted[];
   isShredded: boolean;
 }
@@ -30,11 +30,11 @@ const insertUnder = async (project: Project, key: Key, collection: string): Prom
   const body = { collection, payload: PAYLOAD, key_id: key.keyId };
   const answer = await project.rw.post('/v1/records/encrypted', body).catch(() => undefined);
   if (answer?.status === 200) key.inserted.push({ collection, id: answer.body.id });
-  // Refused for the shred, or not answered for a kill.
+  // Refused because of the shred, or unanswered because of a kill.
   else if (answer !== undefined) expect(answer.status, answer.text).to.be.oneOf([400, 503]);
 };
 
-/** Asks once. True where it was answered. */
+/** Sends one shred. Returns whether it was answered. */
 async function shredOnce(project: Project, key: Key): Promise<boolean> {
   const answer = await project.rw.delete(`/v1/crypto/shred/${key.keyId}`).catch(() => undefined);
   if (answer !== undefined && answer.status !== 200) expect(answer.status, answer.text).to.equal(503);
@@ -42,7 +42,7 @@ async function shredOnce(project: Project, key: Key): Promise<boolean> {
   return answer?.status === 200;
 }
 
-/** Half of the shreds are asked for once only, whatever comes of them. */
+/** Sends half of the shreds only once, whatever their outcome. */
 async function shredAll(project: Project, keys: readonly Key[], random: SeededRandom): Promise<void> {
   for (const key of keys) {
     const insistent = random.next() < 0.5;
@@ -54,7 +54,7 @@ async function shredAll(project: Project, keys: readonly Key[], random: SeededRa
   }
 }
 
-/** Nothing that is answered says otherwise; what cannot be answered says nothing. */
+/** No answer contradicts the shred; calls without an answer show nothing. */
 async function expectLost(project: Project, { keyId, inserted }: Key): Promise<void> {
   const status = await project.ro.get(`/v1/crypto/status/${keyId}`).catch(() => undefined);
   if (status?.status === 200) expect(status.body.status).to.equal('shredded');
@@ -91,7 +91,7 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       return keys;
     }
 
-    it('a shred is undone or complete, and complete once it was answered', async () => {
+    it('leaves each shred undone or complete, and every answered one complete', async () => {
       const random = seededRandom(testSeed());
       const project = await service.newProject();
       const keys = await prepare(project);

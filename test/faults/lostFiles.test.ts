@@ -1,4 +1,4 @@
-/** Files of a standalone node that somebody deletes or cuts while it runs: it is told although nobody writes. */
+/** Files of a running standalone node that are deleted or cut off: the loss is reported although no client writes. */
 import { readdir, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -29,7 +29,7 @@ describe('a log whose files are taken from a running standalone node', () => {
     return join(logOf(name), segment!);
   };
 
-  it('is told of by /health and by the collection, and all else is served', async () => {
+  it('is reported by /health and by the collection, while everything else is served', async () => {
     expect((await rw.get('/health')).body.status).to.equal('ok');
     await rm(await segmentOf('deleted'));
     await truncate(await segmentOf('cut'), 200);

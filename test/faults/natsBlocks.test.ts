@@ -1,6 +1,6 @@
 /**
- * Damage in the files that nats-server keeps logs in. It cuts a block off at the first message that does not verify, and
- * goes on as if there had never been more: several collections lose their answered end at once, and what is left verifies.
+ * Damage in the files in which nats-server stores logs. It cuts a block off at the first message that does not verify,
+ * and continues as if that were the end. Several collections lose their answered end at once, and the rest verifies.
  */
 import { cp, mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ describe('damaged files of nats-server', () => {
     await rm(saved, { recursive: true, force: true });
   });
 
-  /** The collections as a shard finds them that starts now. */
+  /** The collections in a shard that starts now. */
   const engine = async (): Promise<Engine> => {
     const platform = await platforms.open(nats.url, { logStreams: 1 });
     return new Engine(platform.logs, { reached: await platform.bucket(BUCKETS.watermarks) });
@@ -44,7 +44,7 @@ describe('damaged files of nats-server', () => {
     await context.pasts.end();
     await platforms.close();
   };
-  /** A server that stumbles over another collection's message may refuse what would follow this one's last. */
+  /** Whether the next insert succeeds: a server with a damaged message of another collection may refuse it. */
   const takesNext = async (collection: TestCollection): Promise<string> => {
     try {
       expect((await collection.insert([1, 1])).id).to.equal(WRITES + 1);
@@ -54,7 +54,7 @@ describe('damaged files of nats-server', () => {
       return 'read';
     }
   };
-  /** Of each collection: all that was answered and the next number after it, or nothing and why. */
+  /** Outcome for each collection: all answered writes and the next number, or no answer and a report. */
   const served = async (): Promise<string[]> => {
     const shard = await engine();
     const outcomes: string[] = [];
@@ -63,18 +63,18 @@ describe('damaged files of nats-server', () => {
       const found = await collection.found().catch(() => undefined);
       if (found === undefined) {
         await expectCode(collection.found(), 'internal_error');
-        outcomes.push('told');
+        outcomes.push('reported');
         continue;
       }
       expect(found.sort()).to.deep.equal(Array.from({ length: WRITES }, (_, i) => i + 1));
       outcomes.push(await takesNext(collection));
     }
-    const told = shard.context.damages.reported().map(({ collectionId, part }) => `${collectionId} ${part}`);
-    expect(told).to.deep.equal(IDS.filter((_, i) => outcomes[i] === 'told').map((id) => `${id} log`));
+    const reported = shard.context.damages.reported().map(({ collectionId, part }) => `${collectionId} ${part}`);
+    expect(reported).to.deep.equal(IDS.filter((_, i) => outcomes[i] === 'reported').map((id) => `${id} log`));
     await close(shard);
     return outcomes;
   };
-  /** Over the files as they were saved, with this done to them. */
+  /** Outcomes after this damage to the saved files. */
   const servedAfter = async (damage: () => Promise<unknown>): Promise<string[]> => {
     await nats.shutDown();
     await rm(join(nats.dataDir, 'store'), { recursive: true });
@@ -88,7 +88,7 @@ describe('damaged files of nats-server', () => {
     ['kill', 'was killed'],
     ['shutDown', 'was stopped'],
   ] as const)
-    describe(`that ${how}`, () => {
+    describe(`after the server ${how}`, () => {
       const log = (): string => blockFile(nats.dataDir, LOG);
 
       before(async () => {
@@ -106,14 +106,14 @@ describe('damaged files of nats-server', () => {
         await nats.start();
       });
 
-      it('in a message of a log: each collection has all that was answered, or answers nothing and is told', async () => {
+      it('lose no answered write unreported, if a message of a log is damaged', async () => {
         const stored = await storedMessages(join(saved, 'jetstream', '$G', 'streams', LOG, 'msgs', '1.blk'));
         expect(stored).to.have.length(IDS.length * WRITES);
         const damages: [string, (message: StoredMessage) => Promise<void>][] = [
           ['length', ({ length }) => flipBit(log(), length)],
           ['sequence', ({ sequence }) => flipBit(log(), sequence)],
           ['subject', ({ subject }) => flipBit(log(), subject)],
-          // Only the lowest byte: a server before 2.11 that reads one with another damaged ends.
+          // Only the lowest byte: a server before 2.11 ends if another one is damaged.
           ['length of the headers', ({ headers }) => flipBit(log(), headers)],
           ['body', ({ body }) => flipBit(log(), body + 20)],
           ['checksum', ({ checksum }) => flipBit(log(), checksum)],
@@ -122,11 +122,11 @@ describe('damaged files of nats-server', () => {
         for (const at of [0, 4, stored.length - 1])
           for (const [what, damage] of damages) {
             const outcomes = await servedAfter(() => damage(stored[at]!));
-            expect(outcomes, `${what} of message ${at}`).to.include('told');
+            expect(outcomes, `${what} of message ${at}`).to.include('reported');
           }
       });
 
-      it('of which it can make what is lost again: all is served', async () => {
+      it('are rebuilt by the server if possible, and everything is served', async () => {
         const folder = streamFolder(nats.dataDir, LOG);
         const saving = join(saved, 'jetstream', '$G', 'streams', LOG, 'msgs');
         const made = (await readdir(saving)).filter((name) => !name.endsWith('.blk')).map((name) => join('msgs', name));
@@ -140,11 +140,11 @@ describe('damaged files of nats-server', () => {
             expect(await servedAfter(() => damage(join(folder, name))), name).to.deep.equal(ALL_WHOLE);
       });
 
-      it('with all messages of a stream, logs or notes: logs are told, notes are made again', async () => {
+      it('are reported for logs and rewritten for notes, if all messages of the stream are gone', async () => {
         for (const name of [join('msgs', '1.blk'), 'msgs', '.']) {
           const remove = (stream: string) => () =>
             rm(join(streamFolder(nats.dataDir, stream), name), { recursive: true });
-          expect(await servedAfter(remove(LOG)), name).to.deep.equal(IDS.map(() => 'told'));
+          expect(await servedAfter(remove(LOG)), name).to.deep.equal(IDS.map(() => 'reported'));
           expect(await servedAfter(remove(NOTES)), name).to.deep.equal(ALL_WHOLE);
         }
       });

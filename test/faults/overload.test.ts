@@ -1,4 +1,4 @@
-/** A service that is asked too much, and by clients that do not play fair: it serves on, and holds nothing for them. */
+/** A service under too many requests, and with hostile clients: it continues to serve, and keeps nothing for them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
@@ -11,10 +11,10 @@ import { skip } from '../support/skip.js';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 4 * MIB;
-/** Whoever connects now is closed before so long has passed. */
+/** An idle connection is closed before this time has passed. */
 const IDLE_MS = 9_000;
 const IDLE_CONNECTIONS = 10_000;
-/** A listening socket has room for 512 that wait. */
+/** A listening socket queues at most 512 connections. */
 const OPENED_AT_ONCE = 200;
 
 describe('overload and hostile clients', () => {
@@ -73,7 +73,7 @@ describe('overload and hostile clients', () => {
         .at(-1) ?? 0,
     );
   const underWayBytes = async (): Promise<number> => valueIn(await metrics(), 'vouch_http_in_flight_body_bytes');
-  /** Nothing of what the clients have begun is left. */
+  /** Whether no trace of the clients' requests is left. */
   const isAtRest = async (): Promise<boolean> => {
     const text = await metrics();
     return valueIn(text, 'vouch_http_in_flight') === 0 && valueIn(text, 'vouch_http_in_flight_body_bytes') === 0;
@@ -83,27 +83,27 @@ describe('overload and hostile clients', () => {
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
   };
 
-  it('holds 10,000 idle connections, and serves beside them', async function () {
-    // Each takes a file descriptor here and one there.
+  it('keeps 10,000 idle connections open, and serves beside them', async function () {
+    // Each takes one file descriptor here and one in the service.
     if (process.platform !== 'linux' || openFilesMax() < IDLE_CONNECTIONS + 1_000)
       skip(this, `this process may not open ${IDLE_CONNECTIONS} files, or does not run on Linux`);
     const before = residentBytes();
     const startedMs = systemClock.monotonicMs();
     const isLate = (): boolean => systemClock.monotonicMs() - startedMs > IDLE_MS;
     while (clients.length < IDLE_CONNECTIONS && !isLate()) await openMany(OPENED_AT_ONCE);
-    // Node takes in what the system has accepted a few at a time.
+    // Node accepts connections from the system's queue a few at a time.
     const openThere = (): number => readdirSync(`/proc/${service.process('standalone').pid}/fd`).length;
     await service.until(async () => openThere() >= IDLE_CONNECTIONS || isLate());
-    const isHeld = !isLate();
+    const allOpen = !isLate();
     const bytesEach = (residentBytes() - before) / clients.length;
     for (let i = 0; i < 20; i++) expect((await search()).status).to.equal(200);
     console.log(`      ${clients.length} connections, ${Math.round(bytesEach)} bytes of memory each`);
     expect(bytesEach).to.be.below(16 * 1024);
-    if (!isHeld) skip(this, 'the machine is so busy that the first would be closed before the last is there');
+    if (!allOpen) skip(this, 'the machine is too busy: the first connection would time out before the last is open');
     expect(openThere()).to.be.at.least(IDLE_CONNECTIONS);
   });
 
-  it('lets go of who begins and does not go on: heads and bodies without an end, answers that nobody reads', async function () {
+  it('drops clients that stall: heads and bodies without an end, and answers that are not read', async function () {
     if (process.platform !== 'linux') skip(this, 'memory is read from /proc, which Linux has');
     await fill('log', 5, 900, 512);
     const before = residentBytes();
@@ -112,12 +112,12 @@ describe('overload and hostile clients', () => {
     const halfBodies = await openMany(50, `${declared}{"batch":[[`);
     const chunked = head('POST', '/v1/search', { 'transfer-encoding': 'chunked' });
     const halfChunks = await openMany(20, `${chunked}5\r\n{"que\r\n`);
-    // 8 MiB each, of which nobody takes more than what the system's buffers hold.
+    // 8 MiB each; the clients read no more than the system's buffers hold.
     const readers = await openMany(20);
     for (const { socket } of readers) socket.pause();
     for (const reader of readers) reader.send(head('GET', '/v1/export/log?collection=log'));
     await service.until(async () => (await underWayBytes()) >= 50 * MIB);
-    // One that goes on although it has its answer.
+    // A client that continues although it has its answer.
     const huge = await open(head('POST', '/v1/search', { 'content-length': '1000000000000' }));
     void huge.pour('x'.repeat(64 * 1024), Number.POSITIVE_INFINITY);
     const begun = [huge, ...(await openMany(100)), ...halfHeads, ...halfBodies, ...halfChunks];
@@ -154,7 +154,7 @@ describe('overload and hostile clients', () => {
     await service.until(isAtRest);
     for (const client of [declared, endless]) client.end();
     await poured;
-    // The buffers of the system hold some of it; of a body without a length, eight times the bytes allowed are dropped.
+    // The system's buffers take some of it; of a body without a length, eight times the limit is read and dropped.
     for (const [{ sentBytes }, readBytes] of [
       [declared, 0],
       [endless, 8 * BODY_BYTES],
@@ -162,7 +162,7 @@ describe('overload and hostile clients', () => {
       expect(sentBytes).to.be.below(readBytes + BODY_BYTES + 24 * MIB);
   });
 
-  it('passes over an upload that ends in the middle, and gives its room back', async () => {
+  it('discards an upload that breaks off, and frees its memory', async () => {
     const declared = head('POST', '/v1/vectors/batch-insert', { 'content-length': String(2 * MIB) });
     const senders = await openMany(30, `${declared}{"batch":[${'[1,2],'.repeat(1_000)}`);
     await service.until(async () => (await underWayBytes()) >= 2 * MIB);
@@ -171,7 +171,7 @@ describe('overload and hostile clients', () => {
     expect((await search()).status).to.equal(200);
   });
 
-  it('a flood of wrong keys is answered 401, then 429, and a right key all the same', async () => {
+  it('answers a flood of wrong keys with 401, then 429, and still accepts a right key', async () => {
     const random = seededRandom(testSeed());
     const wrong = (): Client => {
       const hex = Array.from({ length: 64 }, () => random.int(16).toString(16)).join('');
@@ -189,7 +189,7 @@ describe('overload and hostile clients', () => {
       expect(headers.has(status === 401 ? 'www-authenticate' : 'retry-after')).to.equal(true);
   });
 
-  it('heads that are too large, nonsense, pipelines and deep JSON each end as they should', async () => {
+  it('ends oversized heads, nonsense, pipelines and deep JSON each in its own way', async () => {
     const long = 'x'.repeat(100_000);
     const tooLarge = await Promise.all([
       open(head('GET', '/health', { 'x-long': long })),
@@ -197,10 +197,10 @@ describe('overload and hostile clients', () => {
       open('\0\x01nonsense\r\n\r\n'),
     ]);
     for (const client of tooLarge) await client.closed;
-    // Of nonsense, one engine says that it is no version that it knows, and the other that it is no request.
+    // For nonsense, one engine reports an unknown version, the other a bad request.
     expect(tooLarge.slice(0, 2).map(({ status }) => status)).to.deep.equal([431, 431]);
     expect(tooLarge[2]!.status).to.be.oneOf([400, 505]);
-    // A second request before the first is answered: the web server ends the connection.
+    // A second request before the first is answered: the web server closes the connection.
     const body = searchBody('tiny', [1, 2]);
     const one = head('POST', '/v1/search', { 'content-length': String(body.length) }) + body;
     const pipeline = await open(one.repeat(50));
@@ -211,7 +211,7 @@ describe('overload and hostile clients', () => {
     expect((await search()).status).to.equal(200);
   });
 
-  it('turns away what a collection cannot answer, with Retry-After, and serves the others beside it', async () => {
+  it("refuses a collection's excess searches with Retry-After, and serves the other collections", async () => {
     await fill('large', 6, 1_000, 512);
     const query = Array.from({ length: 512 }, () => 5);
     const body = searchBody('large', query);
@@ -240,6 +240,6 @@ describe('overload and hostile clients', () => {
   });
 });
 
-/** Of this process, and of those it starts. */
+/** Limit of open files, of this process and those it starts. */
 const openFilesMax = (): number =>
   Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** A collection whose opening blocks or ends every process that opens it, whatever the cause, and one that opens slowly. */
+/** A collection whose opening blocks or ends every process that tries it, for any reason, and one that opens slowly. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,19 +15,19 @@ const TIMES = {
   VOUCH_LEASE_MS: String(LEASE_MS),
   VOUCH_FAILOVER_MS: '2500',
 };
-/** Longer than it takes another shard to become the owner, and to ask this one. */
+/** Longer than another shard needs to become the owner and to ask this one. */
 const BLOCKED_MS = 6_000;
 const INNOCENTS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const KEYS = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
 
-/** In the file: ends the process as a crash does. */
+/** Content of the file that ends the process like a crash. */
 const ENDS = 'ends';
-/** In the file: milliseconds for which each text blocks the process. */
+/** Content of the file: milliseconds for which each text blocks the process. */
 const SLOW_MS = '25';
 
 /**
- * Loaded into every process: texts with this word block or end it while the file is there. The blocked time counts as CPU time in
- * full, however busy the machine is.
+ * Loaded into every process: texts with this word block or end it while the file exists. The blocked time is all CPU
+ * time, however busy the machine.
  */
 const POISON = (file: string): string => `
   import { existsSync, readFileSync } from 'node:fs';
@@ -113,7 +113,7 @@ describe('a collection whose opening blocks or ends its process', () => {
     );
   };
 
-  /** The others serve, over restarts and until a release. */
+  /** All other collections serve, through restarts and until a release. */
   const expectOthersServe = async (): Promise<void> => {
     await service.until(async () => (await isReported()) && (await areAnswered()));
     expect(await service.metric('vouch_damaged', 'part="opening"')).to.equal(1);
@@ -132,7 +132,7 @@ describe('a collection whose opening blocks or ends its process', () => {
     expect(await release()).to.contain(`no opening of collection ${poisonousId} has failed`);
   };
 
-  it('is quarantined in a cluster after two shards, and the others serve from then on', async () => {
+  it('is quarantined in a cluster after two shards, while the others serve', async () => {
     await start('cluster');
     await writeFile(poison, '');
     await restart(kill);
@@ -142,7 +142,7 @@ describe('a collection whose opening blocks or ends its process', () => {
     await expectOthersServe();
   });
 
-  it('is quarantined in a standalone node the second time, and the others serve from then on', async () => {
+  it('is quarantined in a standalone node the second time, while the others serve', async () => {
     await start('standalone');
     await writeFile(poison, '');
     await restart(kill);
@@ -165,7 +165,7 @@ describe('a collection whose opening blocks or ends its process', () => {
     for (let ends = 0; ends < 4; ends++) {
       await service.run('standalone');
       await service.untilShards(1);
-      // Killed while it is answered.
+      // Killed before it answers.
       expect(await search('poisonous').catch(() => undefined)).to.equal(undefined);
       await service.process('standalone').waitForEnd();
     }
@@ -175,7 +175,7 @@ describe('a collection whose opening blocks or ends its process', () => {
     await expectOthersServe();
   });
 
-  it('stays open to requests where an operator kills every process that opens it slowly, at any moment', async () => {
+  it('stays open, if an operator keeps killing processes during its slow opening', async () => {
     await start('standalone');
     const text = 'poisön';
     for (let i = 0; i < 40; i++) await project.rw.post('/v1/records', { collection: 'poisonous', values: [1], text });
@@ -187,7 +187,7 @@ describe('a collection whose opening blocks or ends its process', () => {
       await service.until(
         async () => (await readFile(note, 'utf8')).split('\n')[0]?.includes(`"${poisonousId}":`) ?? false,
       );
-      // A moment of an opening that takes a second.
+      // A moment within an opening that takes a second.
       await delay(100 + kills * 100);
     }
     await rm(poison);

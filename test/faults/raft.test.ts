@@ -1,4 +1,4 @@
-/** A service on three nats-servers, every bucket and stream on all of them: one may always be away. */
+/** A service on three nats-servers, with every bucket and stream on all of them: one may be down at any time. */
 import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock } from '../../shared/clock.js';
@@ -10,10 +10,10 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 import { startTestNatsCluster, type TestNatsCluster } from '../support/nats/natsCluster.js';
 
 const WRITERS = 4;
-/** Between two kills, so that every kill meets a service that works. */
+/** Answers between two kills, so that every kill meets a working service. */
 const ANSWERS_BETWEEN = 40;
 const LOG_STREAMS = 4;
-/** As they are by default. */
+/** The defaults. */
 const PLACEMENT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_FAILOVER_MS: '3000' };
 
 describe('three nats-servers', () => {
@@ -42,7 +42,7 @@ describe('three nats-servers', () => {
     return leader!;
   };
 
-  it('serve as soon as every process is ready', async () => {
+  it('serve once every process is ready', async () => {
     expect((await health()).body).to.include({ status: 'ok', shard_count: 2 });
     const made = await project.rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     expect(made.status, made.text).to.equal(200);
@@ -50,7 +50,7 @@ describe('three nats-servers', () => {
     expect((await load.insert(-1, requestIdOf(99, 1))).logIndex).to.equal(1);
   });
 
-  it('may be killed one after the other under writes, leaders first: every answered write is there once', async () => {
+  it('may be killed in turn under writes, leaders first, and keep each answered write once', async () => {
     const random = seededRandom(testSeed());
     load.start(WRITERS);
     const moreAnswers = async (): Promise<void> => {
@@ -62,7 +62,7 @@ describe('three nats-servers', () => {
     const killAndRestart = async (victim: string): Promise<void> => {
       killed.add(victim);
       await nats.killServer(victim);
-      // Either the two that are left go on, or the three begin anew.
+      // Either the other two continue, or all three restart.
       if (random.int(2) === 0) await moreAnswers();
       await nats.startServer(victim);
       await moreAnswers();
@@ -80,12 +80,12 @@ describe('three nats-servers', () => {
     expect(body.collections[0].record_count).to.equal(load.inserted.length);
   });
 
-  it('keep what an index shall be for all, and each shard what it is', async () => {
+  it('keep the requested index for all shards, and the shards keep its state', async () => {
     const indexed = new IndexedByHttp(service, service.client(project.rw.key, 'coordinator2'), 'indexed');
     const rows = rowsOf(1, 300);
-    // The server that was killed last may not have caught up with all that it leads.
+    // The server that was killed last may not have caught up as a leader.
     await until(async () => (await indexed.create()).status === 200);
-    // Where the first attempt was refused, placement may still be at it.
+    // After a refused first attempt, placement may still be working.
     await until(async () => (await indexed.client.get('/v1/namespaces/indexed/index')).status === 200);
     const ids = await indexed.fill(rows);
     const idHere = async (): Promise<number | undefined> => {
@@ -96,7 +96,7 @@ describe('three nats-servers', () => {
     const id = (await idHere())!;
     expect((await indexed.configure({ type: 'hnsw' })).status).to.equal(202);
     const here = new IndexedByHttp(service, project.rw, 'indexed');
-    // The collection may move meanwhile, and its index be built again.
+    // The collection may move meanwhile, and rebuild its index.
     await here.settled('hnsw');
     expect(await here.state()).to.include({ desired_type: 'hnsw', active_type: 'hnsw', status: 'active' });
 
@@ -117,11 +117,11 @@ describe('three nats-servers', () => {
     await service.untilShards(2);
   });
 
-  it('answer 503 without a majority, and serve again when it is back', async () => {
+  it('answer 503 without a majority, and serve again once it is back', async () => {
     const [one, two] = nats.names;
     await nats.killServer(one!);
     await nats.killServer(two!);
-    // Whoever led before the others were killed still answers questions for a few seconds, and takes no writes.
+    // A leader from before the kills still answers reads for a few seconds, and accepts no writes.
     for (const coordinator of ['coordinator', 'coordinator2'])
       await until(async () => {
         const { status, body } = await health(coordinator);

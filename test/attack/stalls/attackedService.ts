@@ -1,4 +1,4 @@
-/** A service whose turns are measured, and the stage of its attacker. */
+/** A service whose event loop turns are measured, and the stage of its attacker. */
 import { type Answered, Asker } from '../../../bench/stalls/asker.js';
 import { type Attack, Stage } from '../../../bench/stalls/stage.js';
 import { type Mode, Service } from '../../support/launch/service.js';
@@ -18,7 +18,9 @@ export class AttackedService {
     private readonly followed: boolean,
   ) {}
 
-  /** Starts one shard, which serves every collection; `followed`: and one that follows it and answers searches. */
+  /**
+   * Starts one shard, which serves every collection. `followed`: and a second one that follows it and answers searches.
+   */
   static async start(mode: Mode, { followed = false } = {}): Promise<AttackedService> {
     const watch = new StallWatch();
     try {
@@ -61,7 +63,7 @@ export class AttackedService {
     this.watch.close();
   }
 
-  /** Ends it whatever holds its event loops. */
+  /** Kills it even if its event loops are blocked. */
   async kill(): Promise<void> {
     await Promise.all(this.service.processNames.map((name) => this.service.kill(name)));
     await this.stop();

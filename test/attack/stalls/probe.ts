@@ -1,7 +1,7 @@
 /**
- * Measures the turns of the event loop, in every thread of a service that is started with `--import` of this file. The length
- * of a turn is CPU time of its thread, less pauses of the garbage collector. Its ratio to reference work in the same thread
- * depends neither on the machine nor on its load. `stallWatch.ts` reads the reports.
+ * Measures the turns of the event loop in every thread of a service started with `--import` of this file. A turn's
+ * length is CPU time of its thread, without garbage collection. Its ratio to reference work in the same thread does not
+ * depend on the machine or its load. `stallWatch.ts` reads the reports.
  */
 import { appendFileSync, existsSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
@@ -11,14 +11,14 @@ import { isMainThread } from 'node:worker_threads';
 import { systemClock } from '../../../shared/clock.js';
 import { CONTROL_FILE, PROBE_FOLDER, PROFILED, type ThreadReport } from './report.js';
 
-/** Between two looks at the CPU time. Short turns between them are counted as one. */
+/** Interval between two samples of the CPU time. Short turns within it count as one. */
 const TICK_MS = 5;
-/** Shorter turns are not kept. */
+/** Shorter turns are not recorded. */
 const NOTED_MS = 10;
 const NOTED_MAX = 200;
-/** Ticks until the pauses of the garbage collector have been reported to this thread. */
+/** Ticks until this thread has learned of the garbage collector's pauses. */
 const TICKS_TO_CLOSE = 3;
-/** Measured again when it is older. */
+/** Age at which the reference is measured again. */
 const REFERENCE_MS = 20_000;
 const TOP_FRAMES = 12;
 
@@ -79,7 +79,7 @@ class Probe {
     setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  /** The first number of the file. */
+  /** First number in the file. */
   #readNumber(file: number): number {
     const length = readSync(file, this.#text, 0, this.#text.length, 0);
     return Number.parseInt(this.#text.toString('latin1', 0, length), 10);
@@ -158,7 +158,7 @@ class Probe {
     return profile;
   }
 
-  /** Where the time of the epoch went: the frames with the most samples. */
+  /** Frames with the most samples during the epoch. */
   #frames(): string[] {
     const profile = this.#post('Profiler.stop');
     this.#session?.disconnect();

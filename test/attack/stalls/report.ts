@@ -1,11 +1,11 @@
 /** Reports of the probe in a thread of a service, and their files. */
 
-/** The folder of the reports, in the environment of a service whose turns are measured. */
+/** Environment variable with the folder of the reports, for a measured service. */
 export const PROBE_FOLDER_SETTING = 'VOUCH_TEST_STALLS';
 export const PROBE_FOLDER = process.env[PROBE_FOLDER_SETTING];
-/** Set: a profile is taken with each measurement, and its top frames are part of the report. */
+/** Whether a profile is taken with each measurement, and its top frames are added to the report. */
 export const PROFILED = process.env.VOUCH_STALLS_PROFILE !== undefined;
-/** Holds the number of the epoch in that folder. A thread reports what it has measured when the number changes. */
+/** File with the number of the epoch. When it changes, each thread reports its measurements. */
 export const CONTROL_FILE = 'epoch';
 
 /** A line of a thread's file. */
@@ -13,15 +13,15 @@ export interface ThreadReport {
   /** `shard`, `coordinator`, `standalone`, or the program of a worker. */
   readonly thread: string;
   readonly isWorker: boolean;
-  /** The epoch that begins; absent in a report of one that is over. */
+  /** Epoch that begins; missing in a report of a finished one. */
   readonly started?: number;
   readonly finished?: number;
   /** CPU time of the reference work: 50 ms by definition. */
   readonly referenceMs: number;
-  /** CPU time of the longest turn, without pauses of the garbage collector. */
+  /** CPU time of the longest turn, without garbage collection. */
   readonly turnMs: number;
-  /** The longest pauses of the garbage collector in one turn. */
+  /** Longest garbage collection pauses in one turn. */
   readonly pausesMs: number;
-  /** Top frames of a profile, where one is taken. */
+  /** Top frames of a profile, if one is taken. */
   readonly frames: readonly string[];
 }

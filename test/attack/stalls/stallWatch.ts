@@ -1,4 +1,4 @@
-/** Measures how long the threads of a service hold their event loops while something is asked of it. */
+/** Measures how long requests block the event loops of a service's threads. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { CONTROL_FILE, PROBE_FOLDER_SETTING, type ThreadReport } from './report.
 const PROBE = new URL('./probe.js', import.meta.url);
 const SCHEDSTAT = '/proc/thread-self/schedstat';
 
-/** The reason why turns cannot be measured here; undefined where they can. */
+/** Reason why turns cannot be measured here; undefined if they can. */
 export function whyNoTurns(): string | undefined {
   const counted = existsSync(SCHEDSTAT) && Number(readFileSync(SCHEDSTAT, 'latin1').split(' ')[0]) > 0;
   return counted ? undefined : `the CPU time of a thread is read from ${SCHEDSTAT}, which this system does not have`;
@@ -17,7 +17,7 @@ export function whyNoTurns(): string | undefined {
 
 /** The longest turn of one thread. */
 export interface LongestTurn extends ThreadReport {
-  /** The turn in units of the reference work: 1 is 50 ms. */
+  /** Length of the turn in units of the reference work: 1 is 50 ms. */
   readonly ratio: number;
 }
 
@@ -29,13 +29,13 @@ export class StallWatch {
     this.#setEpoch();
   }
 
-  /** The environment of a service whose turns are measured. */
+  /** Environment of a measured service. */
   get settings(): Settings {
     const options = process.env.NODE_OPTIONS ?? '';
     return { NODE_OPTIONS: `${options} --import=${PROBE.href}`.trim(), [PROBE_FOLDER_SETTING]: this.#folder };
   }
 
-  /** The longest turn of each thread from now until every event loop has taken a turn after `work`. */
+  /** Longest turn of each thread from now until every event loop has completed a turn after `work`. */
   async during(work: () => Promise<unknown>): Promise<LongestTurn[]> {
     await this.#next();
     await work();
@@ -50,7 +50,7 @@ export class StallWatch {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Begins an epoch, and waits until every thread has reported the one before. */
+  /** Begins an epoch, and waits until every thread has reported the previous one. */
   async #next(): Promise<void> {
     this.#epoch++;
     this.#setEpoch();
@@ -71,7 +71,7 @@ export class StallWatch {
       .map((name) => {
         const [pid = '', tid = ''] = name.split('-');
         const written = readFileSync(join(this.#folder, name), 'utf8');
-        // The last line may be half written.
+        // The last line may be incomplete.
         const lines = written
           .slice(0, written.lastIndexOf('\n') + 1)
           .split('\n')

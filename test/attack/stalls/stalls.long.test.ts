@@ -1,7 +1,7 @@
 /**
- * Every endpoint, asked with its worst inputs: how long each holds the event loop of a process, and a worker. The table is
- * `bench/stalls/table.ts`. `VOUCH_STALLS_SHOW=1` prints every ratio, `VOUCH_STALLS_PROFILE=1` also where the time went, and
- * `VOUCH_STALLS_DEPTH=4` prepares larger collections.
+ * Sends every endpoint its worst inputs, and measures how long each blocks the event loop of a process or a worker. The
+ * table is `bench/stalls/table.ts`. `VOUCH_STALLS_SHOW=1` prints every ratio, `VOUCH_STALLS_PROFILE=1` also the time
+ * per frame. `VOUCH_STALLS_DEPTH=4` prepares larger collections.
  */
 import { expect } from 'chai';
 import type { WorstInput } from '../../../bench/stalls/row.js';
@@ -10,10 +10,10 @@ import { skip } from '../../support/skip.js';
 import { AttackedService } from './attackedService.js';
 import { type LongestTurn, whyNoTurns } from './stallWatch.js';
 
-/** Limits, in units of the reference work: 1 is 50 ms. */
+/** Limits in units of the reference work: 1 is 50 ms. */
 const LOOP_MAX = 1;
 const WORKER_MAX = 20;
-/** Only other builds wait for them. */
+/** Threads for which only other builds wait. */
 const BUILDERS = ['buildWorker', 'linkWorker'];
 /** The deadline of a request may pass. */
 const UNAVAILABLE = 503;
@@ -57,7 +57,7 @@ for (const { what, mode, inputs, ...options } of RUNS) {
       if (!('small' in row))
         for (const worst of row.filter(({ reaches }) => mode === 'standalone' || reaches !== 'coordinator'))
           describe(`${endpoint}: ${worst.input}`, () => {
-            it('holds no event loop for longer than 50 ms, and no worker for longer than a second', () =>
+            it('blocks no event loop for more than 50 ms, and no worker for more than a second', () =>
               assertNoStall(worst));
           });
 
