@@ -69,7 +69,7 @@ describe('a log that is gone from JetStream', () => {
   };
 
   /** Without a write that would meet it. */
-  const untilTold = async (name: string): Promise<void> => {
+  const untilReported = async (name: string): Promise<void> => {
     const id = await idOf(name);
     await service.until(
       async () => {
@@ -108,7 +108,7 @@ describe('a log that is gone from JetStream', () => {
         const id = await idOf(name);
         const purged = { filter: logSubject(id, STREAMS), ...(keep === undefined ? {} : { keep }) };
         await jsm.streams.purge(logStream(logPart(id, STREAMS)), purged);
-        await untilTold(name);
+        await untilReported(name);
         const { status, body } = await get(name);
         expect([status, body.code]).to.deep.equal([500, 'internal_error']);
         expect(body.error).to.contain(keep === undefined ? 'event 3 was applied' : 'it has lost its beginning');
@@ -121,7 +121,7 @@ describe('a log that is gone from JetStream', () => {
       await restart();
       const id = await idOf('lost');
       await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
-      await untilTold('lost');
+      await untilReported('lost');
       await expectLost(NOTED);
     });
 
@@ -134,7 +134,7 @@ describe('a log that is gone from JetStream', () => {
       ] as const) {
         const id = await idOf(name);
         await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS), ...kept });
-        await untilTold(name);
+        await untilReported(name);
       }
       // Found by a look at its ends, or by the opening that counts what it holds: its note is behind it after a kill.
       const { error } = (await get('lost')).body;
@@ -146,7 +146,7 @@ describe('a log that is gone from JetStream', () => {
       const id = await idOf('whole');
       // What is told of this one comes after what would be told of the other.
       await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
-      await untilTold('whole');
+      await untilReported('whole');
       expect((await rw.get('/health')).body.damaged).to.have.length(1);
     });
   });
@@ -158,7 +158,7 @@ describe('a log that is gone from JetStream', () => {
       const id = await idOf('lost');
       const stream = logStream(logPart(id, STREAMS));
       await jsm.streams.delete(stream);
-      await untilTold('lost');
+      await untilReported('lost');
       const { status, body } = await get('lost');
       expect([status, body.code]).to.deep.equal([500, 'internal_error']);
       expect(body.error).to.contain(`JetStream has no stream ${stream}, which held it`);

@@ -314,8 +314,8 @@ describe('npm run mcp', () => {
     expect([long.isError, long.json.code]).to.deep.equal([true, 'dimension_mismatch']);
     const both = await mcp.call('search', { collection: 'birds', query: [1, 2], like: 1 });
     expect(both.json).to.include({ error: 'give one of query and like', code: 'validation_error' });
-    const untold = await mcp.call('verify', { collection: 'birds', sequence: 1, record: { text: 'an owl' } });
-    expect([untold.isError, untold.text]).to.satisfy(
+    const incomplete = await mcp.call('verify', { collection: 'birds', sequence: 1, record: { text: 'an owl' } });
+    expect([incomplete.isError, incomplete.text]).to.satisfy(
       ([isError, said]: [boolean, string]) => isError && /give vector/.test(said),
     );
     for (const given of [{ k: 101 }, { K: 1 }]) {
@@ -345,10 +345,10 @@ describe('npm run mcp', () => {
     const mcp = await start([], { url: `http://127.0.0.1:${(limited.address() as AddressInfo).port}` });
     expect((await mcp.call('count_records', {})).json).to.deep.equal({ count: 3 });
     expect(refused).to.equal(1);
-    const told = await mcp.call('facets', { key: 'land' });
-    expect(told.isError).to.equal(true);
-    expect(told.json).to.deep.include({ error: 'too many requests', code: 'rate_limited' });
-    expect(told.json.next).to.include('Wait');
+    const answer = await mcp.call('facets', { key: 'land' });
+    expect(answer.isError).to.equal(true);
+    expect(answer.json).to.deep.include({ error: 'too many requests', code: 'rate_limited' });
+    expect(answer.json.next).to.include('Wait');
     expect(refused).to.equal(2);
   });
 

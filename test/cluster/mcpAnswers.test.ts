@@ -104,8 +104,8 @@ describe('answers of npm run mcp', () => {
     await nulls('facets', { collection, key: 'kind' });
     await nulls('history', { collection, proofs: true });
     const verified = { collection, sequence: 1, receipt: null, record: { vector: [0, 0], text: 'a', tag: null } };
-    const told = { ...verified.record, metadata: { kind: null, n: 1 }, metadata_json: null, deleted: null };
-    expect(await ask('verify', { ...verified, record: told })).to.include({ verdict: 'unknownSigner' });
+    const changed = { ...verified.record, metadata: { kind: null, n: 1 }, metadata_json: null, deleted: null };
+    expect(await ask('verify', { ...verified, record: changed })).to.include({ verdict: 'unknownSigner' });
     expect((await ask('facets', { collection, key: 'kind' })).values).to.deep.equal([{ value: null, count: 1 }]);
     const record = { vector: [1, 1], text: null, metadata: null, request_id: null };
     expect(await ask('insert_record', { collection, ...record })).to.include({ id: 2 });

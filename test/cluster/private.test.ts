@@ -93,9 +93,9 @@ describe('the files of a service', () => {
         mkdirSync(join(dataDir, 'logs'), { recursive: true });
         chmodSync(dataDir, 0o755);
         service = await start(mode);
-        const told = `the data folder ${dataDir} was open to other users of this machine (mode 0755); it is closed now (mode 0700)`;
+        const warning = `the data folder ${dataDir} was open to other users of this machine (mode 0755); it is closed now (mode 0700)`;
         expect(service.lines.filter((line) => line.includes('was open to other users'))).to.have.length(1);
-        expect(service.output).to.include(told);
+        expect(service.output).to.include(warning);
         expect(openBelow(dataDir)).to.deep.equal([]);
       });
 

@@ -157,8 +157,8 @@ describe('a proxy in front', () => {
               answer.on('data', (chunk: Buffer) => chunks.push(chunk));
               answer.on('error', reject);
               answer.on('end', () => {
-                const { statusCode = 0, headers: told } = answer;
-                resolve({ status: statusCode, headers: told, bytes: Buffer.concat(chunks) });
+                const { statusCode = 0, headers: received } = answer;
+                resolve({ status: statusCode, headers: received, bytes: Buffer.concat(chunks) });
               });
             },
           );

@@ -122,7 +122,7 @@ for (const [version, sha256] of Object.entries(SEALED))
         ['folder', path('folder'), '--collection', COLLECTION, '--project', PROJECT, ...claims],
       ];
       const outcomes = await Promise.all(runs.map((args) => verify(args)));
-      for (const [i, { code, text: told }] of outcomes.entries()) expect(code, `${runs[i]}\n${told}`).to.equal(0);
+      for (const [i, { code, text: output }] of outcomes.entries()) expect(code, `${runs[i]}\n${output}`).to.equal(0);
     });
 
     it('continues for a client, a monitor and a witness that remember it', async () => {

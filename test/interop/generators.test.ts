@@ -197,8 +197,8 @@ describe('a client made from the OpenAPI document', () => {
         await writeFile(join(folder, file), program.trimStart());
         for (const command of generator.make) await execute(command);
         const { rw } = await service.newProject();
-        const told = await execute([...generator.start, service.url, rw.key!] as unknown as Command);
-        expect(JSON.parse(told)).to.deep.equal({
+        const output = await execute([...generator.start, service.url, rw.key!] as unknown as Command);
+        expect(JSON.parse(output)).to.deep.equal({
           ...{ count: 2, id: 1, score: 0.25, kernel_version: 1, code: 'collection_not_found' },
           events: [
             ['insert', 0],

@@ -162,8 +162,8 @@ describe('what streams deny', () => {
       const shard = await server.open('shard', { logger });
       await shard.vault();
       await shard.bucket(BUCKETS.watermarks);
-      const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /deny/.test(msg));
-      expect(told.map(({ level, msg }) => [level, msg])).to.deep.equal([
+      const reported = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /deny/.test(msg));
+      expect(reported.map(({ level, msg }) => [level, msg])).to.deep.equal([
         [
           40,
           'the stream, and maybe others, does not deny the purge or deletion of messages, which only the admin may change: ' +

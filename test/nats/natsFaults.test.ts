@@ -83,10 +83,10 @@ describe('nats faults', () => {
 
   it('fails a request under way with the connection it went over', async () => {
     let asked = false;
-    const held = gate();
+    const gated = gate();
     await near.transport.serve('vouch.test.a', async ({ body }) => {
       asked = true;
-      await held.opened;
+      await gated.opened;
       return body;
     });
     const failed = expectCode(
@@ -96,22 +96,22 @@ describe('nats faults', () => {
     await eventually('the request is there', () => asked);
     proxy.cut();
     await failed;
-    held.open();
+    gated.open();
   });
 
   it('brings an answer that was ready while its connection was lost, to whoever has not lost theirs', async () => {
-    const held = gate();
+    const gated = gate();
     let asked = false;
     await far.transport.serve('vouch.test.a', async ({ body }) => {
       asked = true;
-      await held.opened;
+      await gated.opened;
       return body;
     });
     const answer = near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(LONG_MS) });
     await eventually('the request is there', () => asked);
     proxy.cut();
     await isLost();
-    held.open();
+    gated.open();
     proxy.reset();
     expect(text(await answer)).to.equal('x');
   });
@@ -121,17 +121,17 @@ describe('nats faults', () => {
       near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(600_000) });
 
     it('is missed soon after the connection is back, and not at the deadline', async () => {
-      const held = gate();
+      const gated = gate();
       let asked = 0;
       await far.transport.serve('vouch.test.a', async ({ body }) => {
         asked++;
-        await held.opened;
+        await gated.opened;
         return body;
       });
       const answered = rejection(ask());
       await eventually('the question is there', () => asked === 1);
       proxy.lose('everything');
-      held.open();
+      gated.open();
       const seen = gate();
       near.connection.nc.subscribe('vouch.test.a', { callback: () => seen.open() });
       await near.connection.nc.flush();
@@ -146,9 +146,9 @@ describe('nats faults', () => {
     });
 
     it('is not what is answered late', async () => {
-      const held = gate();
+      const gated = gate();
       await far.transport.serve('vouch.test.a', async ({ body }) => {
-        await held.opened;
+        await gated.opened;
         return body;
       });
       let asksAfter = 0;
@@ -160,7 +160,7 @@ describe('nats faults', () => {
       await near.connection.nc.flush();
       const answer = ask();
       await eventually('it was asked after', () => asksAfter >= 2);
-      held.open();
+      gated.open();
       expect(text(await answer)).to.equal('x');
     });
   });
@@ -234,12 +234,12 @@ describe('nats faults', () => {
   });
 
   describe('a watch', () => {
-    const told: [string, BucketValue | undefined][] = [];
+    const changes: [string, BucketValue | undefined][] = [];
     const listener = ({ key, entry }: Change): void => {
-      told.push([key, entry?.value]);
+      changes.push([key, entry?.value]);
     };
     beforeEach(() => {
-      told.length = 0;
+      changes.length = 0;
     });
 
     it('that was blind tells each difference once, in order, and says when it has caught up', async () => {
@@ -258,10 +258,10 @@ describe('nats faults', () => {
       proxy.reset();
       await isRestored();
       await watch.caughtUp();
-      expect(told.some(([key]) => key === 'd')).to.equal(true);
+      expect(changes.some(([key]) => key === 'd')).to.equal(true);
       await bucket.put('last', 1);
-      await eventually('what comes later is told', () => told.some(([key]) => key === 'last'));
-      const [before, after] = [told.slice(0, 3), told.slice(3)];
+      await eventually('what comes later is delivered', () => changes.some(([key]) => key === 'last'));
+      const [before, after] = [changes.slice(0, 3), changes.slice(3)];
       expect(before.sort()).to.deep.equal([
         ['a', 1],
         ['b', 1],
@@ -284,13 +284,13 @@ describe('nats faults', () => {
       const bucket = await near.bucket(FREE_BUCKET, options);
       const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
       await bucket.put('s1', 1);
-      await eventually('the entry is told', () => told.length === 1);
+      await eventually('the entry is delivered', () => changes.length === 1);
       proxy.cut();
       await isLost();
       await eventually('it is gone', async () => (await bucket.get('s1')) === undefined);
       proxy.reset();
-      await eventually('its end is told', () => told.length === 2);
-      expect(told[1]).to.deep.equal(['s1', undefined]);
+      await eventually('its end is delivered', () => changes.length === 2);
+      expect(changes[1]).to.deep.equal(['s1', undefined]);
       watch.stop();
     });
 
@@ -299,7 +299,7 @@ describe('nats faults', () => {
       const bucket = await near.bucket(FREE_BUCKET, options);
       const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
       await bucket.put('s1', 0);
-      await eventually('the entry is told', () => told.length === 1);
+      await eventually('the entry is delivered', () => changes.length === 1);
       proxy.cut();
       await isLost();
       const endMs = systemClock.monotonicMs() + 2_000;
@@ -309,8 +309,8 @@ describe('nats faults', () => {
         return systemClock.monotonicMs() > endMs;
       });
       proxy.reset();
-      await eventually('the newest is told', () => told.at(-1)![1] === beat);
-      expect(told.filter(([, value]) => value === undefined)).to.deep.equal([]);
+      await eventually('the newest is delivered', () => changes.at(-1)![1] === beat);
+      expect(changes.filter(([, value]) => value === undefined)).to.deep.equal([]);
       watch.stop();
     });
   });

@@ -90,8 +90,8 @@ describe('nats platform', () => {
         const sent = headers();
         sent.set('Vouch-Request-Id', 'r');
         sent.set('Vouch-Deadline', times);
-        const { headers: told } = await stranger.request('vouch.c.1', undefined, { headers: sent, timeout: 5_000 });
-        expect(told?.get('Nats-Service-Error'), times).to.match(/Vouch-Deadline are missing or malformed$/);
+        const { headers: answered } = await stranger.request('vouch.c.1', undefined, { headers: sent, timeout: 5_000 });
+        expect(answered?.get('Nats-Service-Error'), times).to.match(/Vouch-Deadline are missing or malformed$/);
       }
       expect(seen).to.deep.equal([]);
       const deadlineMs = systemClock.nowMs() + 10_000;
@@ -118,8 +118,11 @@ describe('nats platform', () => {
     const sent = headers();
     sent.set('Vouch-Request-Id', 'r');
     sent.set('Vouch-Deadline', `${systemClock.nowMs()} 1000`);
-    const { headers: told } = await connection.nc.request('vouch.c.1', undefined, { headers: sent, timeout: 5_000 });
-    expect(told?.get('Nats-Service-Error')).to.equal(speaksAnother('the sender of a call', 0, PROTOCOL_VERSION));
+    const { headers: answered } = await connection.nc.request('vouch.c.1', undefined, {
+      headers: sent,
+      timeout: 5_000,
+    });
+    expect(answered?.get('Nats-Service-Error')).to.equal(speaksAnother('the sender of a call', 0, PROTOCOL_VERSION));
     expect(calls).to.equal(0);
     await transport.request('vouch.c.1', new Uint8Array(1), envelope);
     expect(calls).to.equal(1);

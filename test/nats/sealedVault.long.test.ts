@@ -112,7 +112,7 @@ describe('vault over three NATS servers', () => {
   };
   const serverOf = async (stream: string): Promise<string> => (await streamInfo(stream)).cluster!.leader!;
   /** Servers that have lost their leader find another one first. */
-  const untilToldOf = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
+  const untilReported = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
     persistently(async () => {
       const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
       expect(message).to.contain(server);
@@ -235,7 +235,7 @@ describe('vault over three NATS servers', () => {
       );
       expect(await persistently(() => marked(stored.keyId))).to.equal(true);
       expect((await persistently(() => vault.get('p', stored.keyId)))!.entry).to.deep.equal(stored.entry);
-      await untilToldOf(vault, stored.keyId, server);
+      await untilReported(vault, stored.keyId, server);
       await comeBack();
       await persistently(() => vault.settle('p', stored.keyId));
       await untilOn(seal, nats.names);
@@ -252,8 +252,8 @@ describe('vault over three NATS servers', () => {
         // Refused, it would say that the key is another than the one that was made.
         expect(await vault.replace(stored, shredded(1))).to.be.greaterThan(stored.revision);
       });
-      await untilToldOf(vault, stored.keyId, server);
-      expect(await serversWith(seal), 'it is told as long as it is there').to.include(server);
+      await untilReported(vault, stored.keyId, server);
+      expect(await serversWith(seal), 'reported while it exists').to.include(server);
       expect((await persistently(() => vault.get('p', stored.keyId)))!.entry).to.deep.equal(shredded(1));
       await comeBack();
       await persistently(() => vault.settle('p', stored.keyId));

@@ -105,7 +105,7 @@ describe('three nats-servers, each killed in turn', function () {
 
   it('have the same message under each number when all are up', async () => {
     const { last_seq: end } = (await manager.streams.info(STREAM)).state;
-    const held = async (url: string): Promise<string[]> => {
+    const stored = async (url: string): Promise<string[]> => {
       const own = await connect({ servers: url });
       const messages: string[] = [];
       for (let seq = 1; seq <= end; seq++) {
@@ -115,7 +115,7 @@ describe('three nats-servers, each killed in turn', function () {
       await own.close();
       return messages;
     };
-    const [one, ...others] = await Promise.all(nats.url.split(',').map(held));
+    const [one, ...others] = await Promise.all(nats.url.split(',').map(stored));
     for (const other of others) expect(other).to.deep.equal(one);
   });
 });

@@ -62,11 +62,11 @@ export const proofs: FuzzTarget = {
           return 'refused';
         }
         if (json === null || typeof json !== 'object') return 'refused';
-        const held = KINDS.filter((kind) => isOfKind(json, kind)).filter(({ verify }) => holds(() => verify(json)));
-        for (const kind of held)
+        const accepted = KINDS.filter((kind) => isOfKind(json, kind)).filter(({ verify }) => holds(() => verify(json)));
+        for (const kind of accepted)
           if (!made.some((one) => picked(one, kind) === picked(json, kind)))
             throw new Error(`a ${kind.fields.join(', ')} holds that nobody made`);
-        return held.length > 0 ? 'taken' : 'refused';
+        return accepted.length > 0 ? 'taken' : 'refused';
       },
       close: async () => undefined,
     };
