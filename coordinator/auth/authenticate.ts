@@ -1,5 +1,7 @@
 /** Authenticates callers: from the Authorization header to a project and a scope. */
-import { VouchError } from '../../shared/errors/errors.js';
+
+import { refusal, VouchError } from '../../shared/errors/errors.js';
+import { type MessageName, messageText } from '../../shared/errors/errorTable.js';
 import { type KeyRecord, keyHash, type Scope } from '../../shared/registry/keys.js';
 import type { FailedAttempts } from '../limits/failedAttempts.js';
 import type { Keyring } from './keyring.js';
@@ -31,17 +33,16 @@ export class Authenticator {
    * failed too often. A valid key is accepted from any address. This calls `address` at most once, before any wait.
    */
   authenticate(authorization: string, address: () => ArrayBuffer): Caller | Promise<Caller> {
-    if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
+    if (authorization === '') throw this.#refuse(address, 'absent');
     const hashHex = hashOf(authorization);
-    if (hashHex === undefined) throw this.#refuse(address, 'this is not an API key; expected "Bearer vk_" and 64 hex');
+    if (hashHex === undefined) throw this.#refuse(address, 'malformed');
     const known = this.keyring.find(hashHex);
     if (known !== undefined && !this.keyring.isExpired(hashHex, known)) return callerOf(known);
-    const unknown = 'the API key is unknown, expired or revoked';
-    if (known !== undefined || this.keyring.isKnownAbsent(hashHex)) throw this.#refuse(address, unknown);
+    if (known !== undefined || this.keyring.isKnownAbsent(hashHex)) throw this.#refuse(address, 'unknown');
 
     // The attempt is counted before the store is asked, so that guessing cannot flood the store.
     const client = address();
-    const refusal = this.#refuse(() => client, unknown);
+    const refusal = this.#refuse(() => client, 'unknown');
     if (refusal.code === 'rate_limited') throw refusal;
     return this.#read(hashHex, client, refusal);
   }
@@ -57,10 +58,10 @@ export class Authenticator {
     return callerOf(read);
   }
 
-  #refuse(address: () => ArrayBuffer, message: string): VouchError {
+  #refuse(address: () => ArrayBuffer, message: MessageName<'unauthorized'>): VouchError {
     const retryAfterSecs = this.attempts.take(address());
-    if (retryAfterSecs === 0) return new VouchError('unauthorized', message);
-    return new VouchError('rate_limited', 'too many requests without a valid API key; slow down', { retryAfterSecs });
+    if (retryAfterSecs === 0) return refusal('unauthorized', message);
+    return new VouchError('rate_limited', messageText('rate_limited', 'address'), { retryAfterSecs });
   }
 }
 

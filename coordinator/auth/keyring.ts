@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { isExpired, KEYS_PER_PROJECT_MAX, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
 import { Counts } from '../../shared/scheduling/counts.js';
@@ -83,10 +83,7 @@ export class Keyring {
   async make<T>(project: string, make: () => Promise<T>): Promise<T> {
     const unreported = this.#unreported.get(project) ?? 0;
     if (this.#kept.of(project) + unreported >= KEYS_PER_PROJECT_MAX)
-      throw new VouchError(
-        'capacity_exceeded',
-        `the project has ${KEYS_PER_PROJECT_MAX} API keys, its bound; revoke one first`,
-      );
+      throw refusal('capacity_exceeded', 'apiKeys', { count: KEYS_PER_PROJECT_MAX });
     this.#unreported.set(project, unreported + 1);
     try {
       const made = await make();

@@ -1,5 +1,5 @@
 /** The bounds of bodies that an operator sets, and their checks. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';
 
@@ -34,9 +34,7 @@ export function assertedUtf8Bytes(text: string, maxBytes: number, path: string):
 }
 
 export function assertFitsCommit(sizeBytes: number, bounds: BodyBounds): void {
-  if (sizeBytes <= bounds.commitBytes) return;
-  const message = `the batch takes more than the ${bounds.commitBytes} bytes that one commit holds: send it in parts`;
-  throw new VouchError('payload_too_large', message);
+  if (sizeBytes > bounds.commitBytes) throw refusal('payload_too_large', 'batch', { max: bounds.commitBytes });
 }
 
 /** The bytes of a request id, given as hex or bytes; its type was checked. */

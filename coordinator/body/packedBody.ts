@@ -6,7 +6,7 @@
  * numbers. Any other byte string represents an array of bytes. Extension types are refused: JSON has no counterpart.
  */
 import { isUtf8 } from 'node:buffer';
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal, type VouchError } from '../../shared/errors/errors.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { longKey, tooDeep } from '../../shared/json/nesting.js';
 import { BATCH_MAX, JSON_KEY_MAX_BYTES, JSON_MEMBERS_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
@@ -70,8 +70,7 @@ class BodyUnpacker {
 
   #write(text: string): void {
     this.#chars += text.length;
-    if (this.#chars > JSON_CHARS_MAX)
-      throw new VouchError('payload_too_large', 'the body is too large without its vectors');
+    if (this.#chars > JSON_CHARS_MAX) throw refusal('payload_too_large', 'withoutVectors');
     this.#texts.push(text);
   }
 

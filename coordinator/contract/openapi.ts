@@ -1,5 +1,5 @@
 /** Builds the OpenAPI 3.1 document from the route table and the schemas of the validated types. */
-import { ERROR_STATUS, type ErrorCode } from '../../shared/errors/errors.js';
+import { ERRORS, type ErrorCode } from '../../shared/errors/errorTable.js';
 import type { Scope } from '../../shared/registry/keys.js';
 import { published, publishedSchemas } from './publishedSchemas.js';
 import { type Schema, type SchemaName, schemas } from './schemas.js';
@@ -178,7 +178,7 @@ const successes = (answers: readonly RouteAnswer[], limits: Json, isPackable: bo
       const packed = isPackable ? packedContent(body as SchemaName, PACKED_ANSWER) : {};
       const content = body === null ? {} : { content: { ...contentOf(body), ...packed } };
       const own = Object.fromEntries(headers.map((name) => [name, header('integer', { minimum: 0 })]));
-      const retry = status === ERROR_STATUS.unavailable ? RETRY_AFTER : {};
+      const retry = status === ERRORS.unavailable.status ? RETRY_AFTER : {};
       return [status, { description, headers: { ...REQUEST_ID, ...retry, ...limits, ...own }, ...content }];
     }),
   );
@@ -192,7 +192,10 @@ function contentOf(body: NonNullable<RouteAnswer['body']>): Json {
 /** The error answers: for each status its codes. */
 function failures(codes: readonly ErrorCode[], limits: Json): Json {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codes) byStatus.set(ERROR_STATUS[code], [...(byStatus.get(ERROR_STATUS[code]) ?? []), code]);
+  for (const code of codes) {
+    const { status } = ERRORS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
   return Object.fromEntries([...byStatus].map(([status, its]) => [status, failure(its, limits)]));
 }
 

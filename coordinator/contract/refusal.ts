@@ -1,5 +1,5 @@
 /** Error messages for mismatches that typia finds: the path, the expected type, and the given value. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { inWords } from './validationMessages.js';
 
 /** Longest string that a message repeats. */
@@ -20,7 +20,7 @@ const dotted = (path: string): string => path.replaceAll(/\["([a-z]+)"\]/g, '.$1
 
 /** typia's error factory for bodies. Only the first mismatch is reported: a body may hold millions. */
 export const refuseBody = ({ path, expected, value }: Mismatch): VouchError =>
-  invalid(describe(dotted(path ?? '$input').replace('$input', '$'), expected, value));
+  mismatched(dotted(path ?? '$input').replace('$input', '$'), expected, value);
 
 /** typia's error factory for a body whose `property` names an index: its refusal has a code of its own. */
 export const refuseIndexAt =
@@ -32,7 +32,7 @@ export const refuseIndexAt =
 
 /** typia's error factory for query parameters. */
 export const refuseQuery = ({ path, expected, value }: Mismatch): VouchError =>
-  invalid(describe(`query parameter ${dotted(path ?? '').replace(/^\$input\.?/, '')}`, expected, value));
+  mismatched(`query parameter ${dotted(path ?? '').replace(/^\$input\.?/, '')}`, expected, value);
 
 /** The path of a member. */
 export const below = (path: string, key: string): string => `${path}.${shortened(key)}`;
@@ -43,13 +43,14 @@ export const shortened = (name: string): string =>
 
 /** Makes the error for an array in place of an object. */
 export const notAnObject = (path: string, value: readonly unknown[]): VouchError =>
-  invalid(describe(path, 'JsonObject', value));
+  mismatched(path, 'JsonObject', value);
 
-function describe(path: string, expected: string, value: unknown): string {
-  const wanted = path === '$' ? 'a JSON object' : inWords(expected);
-  if (value === undefined) return `${path} is missing: expected ${wanted}`;
-  const isCounted = typeof value === 'string' && wanted.endsWith(' bytes');
-  return `${path}: expected ${wanted}, got ${isCounted ? `${Buffer.byteLength(value)} bytes` : named(value)}`;
+function mismatched(path: string, type: string, value: unknown): VouchError {
+  const expected = path === '$' ? 'a JSON object' : inWords(type);
+  if (value === undefined) return refusal('validation_error', 'absent', { path, expected });
+  const isCounted = typeof value === 'string' && expected.endsWith(' bytes');
+  const got = isCounted ? `${Buffer.byteLength(value)} bytes` : named(value);
+  return refusal('validation_error', 'mismatch', { path, expected, value: got });
 }
 
 function named(value: unknown): string {

@@ -1,6 +1,6 @@
 /** The endpoints of collections and of their indexes. */
 import type { Config } from '../../config/config.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { parametersOf } from '../../shared/registry/catalogEntry.js';
 import type {
@@ -106,7 +106,7 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 
 /** Throws `not_implemented` if this node is configured for exact search only. */
 function assertIndexing({ ann }: Config): void {
-  if (!ann) throw new VouchError('not_implemented', 'index management is turned off on this node');
+  if (!ann) throw refusal('not_implemented', 'indexes');
 }
 
 function assertProbes({ n_list, n_probe }: IndexParameters): void {

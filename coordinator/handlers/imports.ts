@@ -1,5 +1,5 @@
 /** The endpoints of an import: an export of another collection is announced, sent in pieces, and compared. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { EXACT } from '../../shared/model/indexSpec.js';
 import { parametersOf } from '../../shared/registry/catalogEntry.js';
 import { framesIn } from '../body/frames.js';
@@ -48,7 +48,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const collection = await findImport(request);
       if (collection.imported.finished)
-        throw new VouchError('conflict', `the import of collection ${JSON.stringify(collection.name)} is finished`);
+        throw refusal('conflict', 'importFinished', { name: JSON.stringify(collection.name) });
       let end: LogEnd | undefined;
       for (const frames of messagesOf(framesIn(request.body), request.services.backend.maxCommitBytes))
         end = await send(request, collection, frames);
@@ -66,7 +66,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const end = await logEnd(request, collection);
       if (announced.finished) return json(importResponse(collection, end));
       if (end.sequence < announced.sequence)
-        throw new VouchError('conflict', `${end.sequence} of ${announced.sequence} events are there; send the rest`);
+        throw refusal('conflict', 'importUnfinished', { sequence: end.sequence, announced: announced.sequence });
       if (end.chain_head !== announced.chainHead) throw invalid('the log ends with another chain head than announced');
       if (end.state_hash !== announced.stateHash) throw invalid('the state has another hash than announced');
       await request.services.backend.finishImport(collection);

@@ -1,6 +1,6 @@
 /** The endpoints of API keys: those of the caller's project. */
 import { systemEntropy } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
 import type { CreateKeyResponse, ListedKey, ListKeysResponse, OwnKeyResponse } from '../contract/service.js';
 import type { HandlerRequest } from '../http/handlerRequest.js';
@@ -39,7 +39,7 @@ export const KEY_ROUTES: readonly Route[] = [
     errors: ['not_found'],
     handle: async ({ parameters, caller, services: { keys, keyring } }) => {
       const hashHex = await revokeKey(keys, parameters[0] ?? '', caller.project);
-      if (hashHex === undefined) throw new VouchError('not_found', 'the project has no key of this id');
+      if (hashHex === undefined) throw refusal('not_found', 'key');
       keyring.forget(hashHex);
       return noContent;
     },

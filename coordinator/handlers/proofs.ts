@@ -1,5 +1,5 @@
 /** The endpoints of proofs and of the timeline, all read-only. */
-import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
 import type {
@@ -145,8 +145,7 @@ export const PROOF_ROUTES: readonly Route[] = [
 async function loggedCheckpoint(request: HandlerRequest, collection: Collection): Promise<CheckpointResponse> {
   const { serviceLog } = request.services;
   const { log } = await request.call(collection, { op: 'proofState' });
-  if (log.size === 0)
-    throw new VouchError('conflict', 'the collection has no write yet, so the service log does not have it');
+  if (log.size === 0) throw refusal('conflict', 'notLogged');
   await request.wait(serviceLog.untilLogged(collection.id, log.size, request.envelope));
   const proved = await serviceLog.proveNewest(collection.id);
   if (proved === undefined)

@@ -1,5 +1,5 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { dequantise } from '../../shared/fixedPoint.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
@@ -131,7 +131,7 @@ async function writeBatch(
   const collection = await request.find(packed.collection);
   if (count === 0) return { ids: [], created: 0 };
   assertDimension(collection, dimension, '$.batch[0]');
-  if (unevenAt >= 0) throw new VouchError('dimension_mismatch', `$.batch[${unevenAt}] is not as long as $.batch[0]`);
+  if (unevenAt >= 0) throw refusal('dimension_mismatch', 'uneven', { at: unevenAt });
   const metadata = packed.metadata && unpackBytes(packed.metadata);
   const { ids, created } = await request.call(collection, {
     ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
@@ -150,11 +150,8 @@ async function deleteRecord(
   return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
 
-/** Throws `dimension_mismatch`. `what` names the vector in the message. */
-export function assertDimension(collection: Collection, dimension: number, what: string): void {
-  if (dimension === collection.dimension) return;
-  throw new VouchError(
-    'dimension_mismatch',
-    `${what} has ${dimension} components; collection ${collection.name} has dimension ${collection.dimension}`,
-  );
+/** Throws `dimension_mismatch`. `path`: of the vector in the body. */
+export function assertDimension({ name, dimension }: Collection, components: number, path: string): void {
+  if (components === dimension) return;
+  throw refusal('dimension_mismatch', 'vector', { path, components, collection: name, dimension });
 }

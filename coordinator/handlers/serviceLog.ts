@@ -2,7 +2,7 @@
  * The service log as static files, for the tools of transparency logs (c2sp.org/tlog-tiles). They need no key, and do not
  * belong to the API.
  */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal, type VouchError } from '../../shared/errors/errors.js';
 import { parseTilePath } from '../../verifier/index.js';
 import { bytesReply, type Header, type Reply, text } from '../http/reply.js';
 import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/route.js';
@@ -12,8 +12,7 @@ const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
 /** Most path elements of an index, with the width of a partial tile: a thousand million entries have three. */
 const ELEMENTS_MAX = 4;
 
-const noSuchFile = (): VouchError =>
-  new VouchError('not_found', 'the published service log has no such tile; its size is in /log/checkpoint');
+const noSuchFile = (): VouchError => refusal('not_found', 'tile');
 
 export const SERVICE_LOG_ROUTES: readonly ServiceRoute[] = [
   serviceRoute({
@@ -23,7 +22,7 @@ export const SERVICE_LOG_ROUTES: readonly ServiceRoute[] = [
     answers: success('text'),
     handle: ({ serviceLog }) => {
       const { checkpoint } = serviceLog;
-      if (checkpoint === undefined) throw new VouchError('not_found', 'the service log has no entry yet');
+      if (checkpoint === undefined) throw refusal('not_found', 'emptyLog');
       return { ...text(checkpoint), headers: [ASKED_EACH_TIME] };
     },
   }),

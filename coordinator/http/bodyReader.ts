@@ -9,7 +9,7 @@
  * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
  */
 
-import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
 import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
@@ -278,7 +278,7 @@ export class BodyReader {
   }
 
   #tooLarge(): VouchError {
-    return new VouchError('payload_too_large', `the body is larger than the ${this.bodyBytesMax} bytes allowed`);
+    return refusal('payload_too_large', 'body', { max: this.bodyBytesMax });
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
+import { type ErrorCode, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -128,8 +128,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
 export function collectionName(wanted: string | null | undefined): string {
   const name = wanted ?? DEFAULT_COLLECTION;
   if (isCollectionName(name)) return name;
-  const shown = JSON.stringify(name.slice(0, SHOWN_CHARS));
-  throw new VouchError('collection_not_found', `there is no collection named ${shown}`);
+  throw refusal('collection_not_found', 'named', { name: JSON.stringify(name.slice(0, SHOWN_CHARS)) });
 }
 
 /** Throws `validation_error` if the percent-encoding is broken. */

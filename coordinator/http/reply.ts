@@ -1,6 +1,6 @@
 /** Answers, before they are written to a connection. */
 import { STATUS_CODES } from 'node:http';
-import { ERROR_STATUS, VouchError } from '../../shared/errors/errors.js';
+import { VouchError } from '../../shared/errors/errors.js';
 import { pack } from '../../shared/protocol/wire.js';
 import { PACKED_TYPE } from './mediaTypes.js';
 
@@ -93,5 +93,5 @@ export function errorReply(error: VouchError, extra: readonly Header[] = []): Re
   if (code === 'unauthorized') headers.push(['www-authenticate', 'Bearer']);
   if (retryAfterSecs !== undefined) headers.push(['retry-after', String(retryAfterSecs)]);
   const body = JSON.stringify(code === 'rate_limited' ? { error: text } : { error: text, code });
-  return { status: ERROR_STATUS[code], contentType: JSON_TYPE, body, headers };
+  return { status: error.status, contentType: JSON_TYPE, body, headers };
 }

@@ -7,7 +7,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemEntropy } from '../../shared/clock.js';
-import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, VouchError } from '../../shared/errors/errors.js';
+import { messageText } from '../../shared/errors/errorTable.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { allows, type Scope } from '../../shared/registry/keys.js';
@@ -225,11 +226,9 @@ class Requests {
   }
 
   #work(request: AcceptedRequest, match: Match<Route>): Reply | Promise<Reply> {
-    if (match.kind === 'none') throw new VouchError('not_found', 'there is nothing at this path');
+    if (match.kind === 'none') throw refusal('not_found', 'path');
     if (match.kind === 'method')
-      return errorReply(new VouchError('method_not_allowed', `this path takes ${match.allow}`), [
-        ['allow', match.allow],
-      ]);
+      return errorReply(refusal('method_not_allowed', 'path', { methods: match.allow }), [['allow', match.allow]]);
     const { route, parameters } = match;
     const { head, exchange } = request;
     if (route.scope === null) return this.#serve(route, parameters, head);
@@ -315,7 +314,7 @@ class Requests {
       return error;
     }
     logger.error({ requestId, err: error }, 'unexpected failure');
-    return new VouchError('internal_error', `the service failed; its log has the cause under ${requestId}`);
+    return refusal('internal_error', 'failed', { requestId });
   }
 
   #ended(route: Route | undefined, requestId: string, status: number, startMs: number, bodyBytes: number): void {
@@ -329,7 +328,7 @@ class Requests {
   }
 }
 
-const late = (): VouchError => unavailable('the request was not done by its deadline; its outcome is unknown');
+const late = (): VouchError => refusal('unavailable', 'late');
 
 const mayRejectFast = ({ method, bodyBytes }: RequestHead, { writeContinue }: EngineResponse): boolean =>
   bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD' && writeContinue === undefined;
@@ -338,15 +337,14 @@ const mayRejectFast = ({ method, bodyBytes }: RequestHead, { writeContinue }: En
 function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
   const flaw = body === null ? undefined : mediaFlaw(head, body);
   if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
-  if (!allows(caller.scope, scope))
-    throw new VouchError('forbidden', `this needs a key of scope ${scope}; yours is ${caller.scope}`);
+  if (!allows(caller.scope, scope)) throw refusal('forbidden', 'scope', { scope, own: caller.scope });
 }
 
 /** Shows the state of the rate limit in the answer. Throws `rate_limited`. */
 function assertWithinLimit({ state, retryAfterSecs }: Decision, exchange: Exchange): void {
   exchange.rateLimit = state;
   if (retryAfterSecs === 0) return;
-  const message = `the project's rate limit is exceeded; retry in ${retryAfterSecs} s (VOUCH_RATE_LIMITS sets it)`;
+  const message = messageText('rate_limited', 'project', { seconds: retryAfterSecs });
   throw new VouchError('rate_limited', message, { retryAfterSecs });
 }
 

@@ -8,7 +8,7 @@
  *                 revocations, the catalog
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
-import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { StoreRoom } from '../../shared/platform/platform.js';
 import { reservedBytes } from '../../shared/registry/reservations.js';
@@ -80,13 +80,10 @@ export class StoreGuard {
     this.#isAsked = true;
     const part = this.#part;
     if (part < FAIR_FROM) return;
-    const percent = `the store of the service is ${Math.floor(100 * part)} % full`;
-    if (part >= CLOSED_FROM) throw new VouchError('capacity_exceeded', `${percent}; only deletes and shreds are taken`);
+    const percent = Math.floor(100 * part);
+    if (part >= CLOSED_FROM) throw refusal('capacity_exceeded', 'storeFull', { percent });
     if ((this.#reserved.get(project) ?? 0) < this.#reservedBytes / this.#reserved.size) return;
-    throw new VouchError(
-      'capacity_exceeded',
-      `${percent}, and the project has more than its fair share of it; delete collections that are not needed`,
-    );
+    throw refusal('capacity_exceeded', 'storeShare', { percent });
   }
 
   /** Samples where there are writes, or after enough rounds without. */

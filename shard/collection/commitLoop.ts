@@ -7,7 +7,7 @@
  * A commit that runs when the term ends is finished, and its writes get their results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
 import { DELETED_MAX } from '../../shared/limits.js';
 import type { Event } from '../../shared/log/event.js';
 import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '../../shared/protocol/calls.js';
@@ -321,11 +321,7 @@ export class CommitLoop {
     if ('externalIds' in of) return planDeletions(plan, plan.liveNamed(of.externalIds), requestId, slice);
     const matching = (await state.metadata.select(of.filter, slice))();
     const most = Math.min(DELETED_MAX, Math.floor((journal.eventBytesMax - END_BYTES) / deletionsBytes(1)));
-    if (matching.count > most)
-      throw new VouchError(
-        'payload_too_large',
-        `${matching.count} records match, and one request deletes at most ${most}: delete them in parts`,
-      );
+    if (matching.count > most) throw refusal('payload_too_large', 'deletion', { matching: matching.count, max: most });
     return planDeletions(plan, idsAt(matching, state.vectors), requestId, slice);
   }
 

@@ -1,4 +1,4 @@
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { moved } from '../../shared/transport/transportErrors.js';
 
 /** A hold on the writes of a collection. It ends by itself, in case its holder has died. */
@@ -17,11 +17,7 @@ export class WriteHold {
   /** Begins or extends the hold to `holdMs` from now. Throws `conflict` during another's hold, and `unavailable` after `over`. */
   take(token: string, holdMs: number): void {
     if (this.#isOver) throw moved();
-    if (this.#token !== undefined && this.#token !== token)
-      throw new VouchError(
-        'conflict',
-        'the indexes of this project are being rebuilt already; wait until that has ended',
-      );
+    if (this.#token !== undefined && this.#token !== token) throw refusal('conflict', 'rebuilding');
     this.#token = token;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#end(), holdMs).unref();

@@ -1,5 +1,5 @@
 /** The graph's part of a frame's plan: each write is checked against the graph as it will be after the earlier writes. */
-import { unreachable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { GraphEvent } from '../../shared/log/event.js';
 import {
   EDGE_KINDS,
@@ -94,7 +94,5 @@ function assertKind(kind: number, kinds: readonly string[], what: string): void 
     throw new VouchError('validation_error', `${what} kind ${kind} is not known; kinds are 0 to ${kinds.length - 1}`);
 }
 
-export const missingNode = (id: number): VouchError =>
-  new VouchError('not_found', `there is no node ${id} in the graph of the collection`);
-const missingEdge = (id: number): VouchError =>
-  new VouchError('not_found', `there is no edge ${id} in the graph of the collection`);
+export const missingNode = (id: number): VouchError => refusal('not_found', 'node', { id });
+const missingEdge = (id: number): VouchError => refusal('not_found', 'edge', { id });

@@ -17,7 +17,7 @@
  *   store/                             saved generations on disk
  */
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
 import {
   type DesiredKind,
   EXACT,
@@ -49,8 +49,7 @@ interface StartOptions {
   readonly fromScratch: boolean;
 }
 
-const inProgress = (): VouchError =>
-  new VouchError('conflict', 'a build of this index is already in progress; wait until it has ended');
+const inProgress = (): VouchError => refusal('conflict', 'building');
 
 export class CollectionIndex {
   readonly #maker: GenerationMaker;

@@ -1,6 +1,6 @@
 /** The desired index of each collection, in the catalog. The shard that owns the collection reads and changes it. */
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal, VouchError } from '../../shared/errors/errors.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { EXACT, type IndexSpec } from '../../shared/model/indexSpec.js';
 import { catalogEntryOf, catalogKey, withSpec } from '../../shared/registry/catalogEntry.js';
@@ -40,7 +40,7 @@ export class DesiredSpecs {
   async #entryOf({ id, project, name }: CollectionConfig): Promise<Entry> {
     const entry = await this.catalog.get(catalogKey(project, name));
     if (entry !== undefined && catalogEntryOf(entry).config.id === id) return entry;
-    throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
+    throw refusal('collection_not_found', 'deleted', { name: JSON.stringify(name) });
   }
 }
 

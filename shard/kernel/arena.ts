@@ -2,7 +2,9 @@
  * One WebAssembly memory of vectors, up to 4 GiB, with a buddy allocator (`buddyAllocator.ts`) over it. Scans have a
  * reserve of 1/64 for their scratch, and reuse freed scratches by size class.
  */
+
 import { VouchError } from '../../shared/errors/errors.js';
+import { messageText } from '../../shared/errors/errorTable.js';
 import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../shared/webAssembly.js';
 import { BuddyAllocator, classBytes } from './buddyAllocator.js';
 import { type Kernel, openKernel } from './kernel.js';
@@ -23,7 +25,7 @@ const SCAN_BYTES_MIN = 1 << 19;
 const SPARE_BYTES_MAX = 1 << 20;
 
 const refused = (cause: unknown): VouchError =>
-  new VouchError('capacity_exceeded', 'the system has no more memory for vectors', { cause });
+  new VouchError('capacity_exceeded', messageText('capacity_exceeded', 'memory'), { cause });
 
 /** A WebAssembly memory, the kernel over it, and the allocator of its parts. */
 export class Arena {

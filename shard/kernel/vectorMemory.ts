@@ -1,4 +1,4 @@
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { Arena } from './arena.js';
 import { classBytes } from './buddyAllocator.js';
 import type { ScanThreads } from './scanThreads.js';
@@ -58,7 +58,7 @@ export class VectorMemory {
   allocateBlock(sizeBytes: number): Region {
     const takenBytes = classBytes(sizeBytes);
     if (this.#blockBytes + takenBytes > this.#boundBytes)
-      throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors at most`);
+      throw refusal('capacity_exceeded', 'vectors', { max: this.#boundBytes });
     const region = this.#allocate(sizeBytes) ?? this.#allocateInNewArena(sizeBytes);
     this.#blockBytes += takenBytes;
     return region;
@@ -92,8 +92,7 @@ export class VectorMemory {
 /** Allocates scratch in the arena that a scan reads. Throws `unavailable` if too many scans run at once. */
 export function allocateScratch(arena: Arena, sizeBytes: number): Region {
   const address = arena.allocateScratch(sizeBytes);
-  if (address === undefined)
-    throw new VouchError('unavailable', 'too many searches run at once; retry shortly', { retryAfterSecs: 1 });
+  if (address === undefined) throw unavailable('too many searches run at once; retry shortly');
   return { arena, address, sizeBytes };
 }
 

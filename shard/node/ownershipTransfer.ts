@@ -9,7 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../shared/bucket/bucket.js';
-import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import type { ShardCall } from '../../shared/protocol/calls.js';
 import { type Ownership, ownershipOf } from '../../shared/registry/owners.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
@@ -35,7 +35,7 @@ export class OwnershipTransfer {
   async run(replica: CollectionReplica | undefined, call: HandOverCall, deadlineMs: number): Promise<void> {
     const { collectionId } = call;
     if (replica === undefined || replica.epoch !== call.epoch || call.to === this.services.shard) throw notOwned(call);
-    if (this.#running.has(collectionId)) throw conflict(`collection ${collectionId} is being handed over already`);
+    if (this.#running.has(collectionId)) throw refusal('conflict', 'handedOver', { id: collectionId });
     this.#running.add(collectionId);
     try {
       await this.#transfer(replica, call, deadlineMs);
@@ -70,7 +70,7 @@ export class OwnershipTransfer {
     const isDone = await this.#swap(replica, call);
     const waitedMs = clock.monotonicMs() - pausedMs;
     metrics.observe('vouch_ownership_transfer_seconds', { outcome: isDone ? 'done' : 'refused' }, waitedMs / 1000);
-    if (!isDone) throw conflict(`the owner entry of collection ${collectionId} has changed meanwhile`);
+    if (!isDone) throw refusal('conflict', 'ownerChanged', { id: collectionId });
     logger.info({ collectionId, to, waitedMs: Math.round(waitedMs) }, 'a collection is handed over');
   }
 
@@ -91,9 +91,8 @@ export class OwnershipTransfer {
   }
 }
 
-const conflict = (message: string): VouchError => new VouchError('conflict', message);
 /** The next owner would not know of the hold, and would take writes. */
 const held = ({ collectionId }: HandOverCall): VouchError =>
   unavailable(`writes of collection ${collectionId} are held while indexes are rebuilt; it is handed over afterwards`);
 const notOwned = ({ collectionId, epoch }: HandOverCall): VouchError =>
-  conflict(`collection ${collectionId} is not owned by this shard under epoch ${epoch}`);
+  refusal('conflict', 'notOwned', { id: collectionId, epoch });

@@ -1,6 +1,6 @@
 /** The calls that coordinators and other shards make to a shard by its name. */
 import { hostname } from 'node:os';
-import { messageOf, unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal, unavailable, unreachable } from '../../shared/errors/errors.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
@@ -172,8 +172,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   async #warm(collectionId: number): Promise<ShardResults['warm']> {
     if (this.replicas.get(collectionId)?.follower === undefined) await this.adopt([collectionId]);
     const follower = this.replicas.get(collectionId)?.follower;
-    if (follower === undefined || follower.isOfNoUse)
-      throw new VouchError('conflict', `this shard does not follow collection ${collectionId}, or must not`);
+    if (follower === undefined || follower.isOfNoUse) throw refusal('conflict', 'notFollowed', { id: collectionId });
     return { ready: await follower.warm() };
   }
 

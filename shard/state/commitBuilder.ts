@@ -2,7 +2,7 @@
  * Builds the events of one frame from waiting writes. Each write is judged against the state after the earlier writes,
  * including those of the same frame. A refused write adds no event.
  */
-import { unreachable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
 import { contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
@@ -388,7 +388,7 @@ export class CommitBuilder {
   /** Guards against a coordinator that knows another collection by this id. */
   #assertDimension(vectorBytes: number): void {
     if (vectorBytes !== 4 * this.state.dimension)
-      throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);
+      throw refusal('dimension_mismatch', 'write', { dimension: this.state.dimension });
   }
 }
 

@@ -1,9 +1,8 @@
 /** The request ids of a commit in progress, on top of those that the collection remembers. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { byteKey } from './byteKey.js';
 import { type AppliedRequest, type DedupWindow, NO_RECORD } from './dedupWindow.js';
 import { assertRequestId } from './eventLimits.js';
-import { usedByDeletion } from './refusals.js';
 
 /** Returns the key of a request id. Throws `validation_error` if the id has another length than events take. */
 export function keyOf(requestId: Uint8Array | null): string | undefined {
@@ -24,7 +23,7 @@ export class PlannedRequests {
   /** Returns the write with this request id. Throws `validation_error` if it belongs to a deletion. */
   write(key: string | undefined): AppliedRequest | undefined {
     const found = this.#find(key);
-    if (found?.recordId === NO_RECORD) throw usedByDeletion();
+    if (found?.recordId === NO_RECORD) throw refusal('validation_error', 'usedByDeletion');
     return found;
   }
 
@@ -35,7 +34,7 @@ export class PlannedRequests {
   deletion(key: string | undefined): number | undefined {
     const found = this.#find(key);
     if (found === undefined || found.recordId === NO_RECORD) return found?.sequence;
-    throw new VouchError('validation_error', `the request id belongs to the write of record ${found.recordId}`);
+    throw refusal('validation_error', 'usedByWrite', { record: found.recordId });
   }
 
   #find(key: string | undefined): AppliedRequest | undefined {

@@ -1,5 +1,5 @@
 /** Refusals of writes, and the room that a project's quotas leave to a collection. */
-import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import type { Amount } from '../../shared/model/quotas.js';
 
 /** Room for additions to a collection. */
@@ -17,19 +17,10 @@ export function assertRoom(room: Room, brings: Amount): void {
     if (brings[kind] === 0 || brings[kind] <= room[kind]) continue;
     if (!room.isFinal) throw unavailable('a shard did not say how much of the quota it uses; retry shortly');
     const limit = room.limits[kind];
-    const used = `the project uses ${limit - room[kind]} of ${limit} ${kind}`;
-    throw new VouchError(
-      'capacity_exceeded',
-      `the quota of ${kind} is full: ${used}, and the request adds ${brings[kind]}`,
-    );
+    throw refusal('capacity_exceeded', 'quota', { kind, used: limit - room[kind], limit, added: brings[kind] });
   }
 }
 
-export const missing = (recordId: number): VouchError =>
-  new VouchError('record_not_found', `there is no record ${recordId} in the collection`);
+export const missing = (recordId: number): VouchError => refusal('record_not_found', 'record', { record: recordId });
 
-export const usedByDeletion = (): VouchError =>
-  new VouchError('validation_error', 'the request id belongs to a deletion');
-
-export const shredded = (keyId: string): VouchError =>
-  new VouchError('validation_error', `key ${keyId} is shredded; use another key`);
+export const shredded = (keyId: string): VouchError => refusal('validation_error', 'shreddedKey', { key: keyId });

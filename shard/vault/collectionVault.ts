@@ -1,5 +1,5 @@
 /** The vault for one collection: encrypts payloads before their commit, and decrypts committed ones. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { refusal } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { GCM_TAG_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -15,7 +15,7 @@ import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { SealedInsert } from '../state/plannedCalls.js';
 import { keyOf } from '../state/plannedRequests.js';
-import { assertRoom, missing, type Room, shredded, usedByDeletion } from '../state/refusals.js';
+import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
 import { KeyDamaged, type RecordVault, recordShredded, type SealTarget } from './recordVault.js';
 
 const CHECKED_AT_ONCE = 4;
@@ -50,10 +50,10 @@ export class CollectionVault {
 
   /** Throws `validation_error` where the request id belongs to a record with a vector, or to a deletion. */
   async replayOf({ recordId, sequence }: AppliedRequest): Promise<Results['insertEncrypted']> {
-    if (recordId === NO_RECORD) throw usedByDeletion();
+    if (recordId === NO_RECORD) throw refusal('validation_error', 'usedByDeletion');
     const event = await this.journal.eventAt(sequence);
     if (event.type === 'insertEncrypted') return { id: recordId, keyId: toHex(event.keyId) };
-    throw new VouchError('validation_error', `the request id belongs to record ${recordId}, which is not encrypted`);
+    throw refusal('validation_error', 'usedUnencrypted', { record: recordId });
   }
 
   /**

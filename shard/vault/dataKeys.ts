@@ -7,7 +7,7 @@
  * it still names the key's master, the rotation has yet to read the vault, and will find the entry.
  */
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
-import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import { isOfSystem } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
 import { type EntryName, orDamaged } from '../../shared/vault/entryName.js';
@@ -250,5 +250,4 @@ export class DataKeys {
   }
 }
 
-const shreddedKey = ({ keyId }: EntryName): VouchError =>
-  new VouchError('record_shredded', `the key ${keyId} is shredded`);
+const shreddedKey = ({ keyId }: EntryName): VouchError => refusal('record_shredded', 'key', { key: keyId });

@@ -8,7 +8,7 @@
  * record is lost with the others, or is refused by the log that states the shred.
  */
 import type { Clock, Entropy } from '../../shared/clock.js';
-import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { KEY_ID_BYTES } from '../../shared/limits.js';
@@ -175,5 +175,4 @@ const keyMissing = ({ collectionId }: SealTarget, keyId: string): VouchError =>
     `collection ${collectionId}: its records are under key ${keyId}, which the vault does not have`,
   );
 
-export const recordShredded = (keyId: string): VouchError =>
-  new VouchError('record_shredded', `key ${keyId} was shredded, and its records are lost`);
+export const recordShredded = (keyId: string): VouchError => refusal('record_shredded', 'key', { key: keyId });

@@ -1,34 +1,12 @@
-/**
- * The one registry of error codes. A handler names a code; the status follows from this table, and
- * a test holds the table, the OpenAPI document and docs/api.md together.
- */
+/** Errors that may be shown to a caller, and the functions that make them. Their codes are in `errorTable.ts`. */
 
-export const ERROR_STATUS = {
-  validation_error: 400,
-  dimension_mismatch: 400,
-  invalid_index: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  collection_not_found: 404,
-  record_not_found: 404,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  record_shredded: 410,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  internal_error: 500,
-  not_implemented: 501,
-  unavailable: 503,
-  capacity_exceeded: 507,
-} as const;
+import { ERRORS, type ErrorCode, type MessageName, messageText, type Values } from './errorTable.js';
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+export type { ErrorCode };
 
 /**
  * An error that may be shown to a caller. The message says what is wrong and, where it can, what to do
- * next; it never holds a key, a payload or a path of the machine.
+ * next; it never has a key, a payload or a path of the machine.
  */
 export class VouchError extends Error {
   override name = 'VouchError';
@@ -45,11 +23,18 @@ export class VouchError extends Error {
   }
 
   get status(): number {
-    return ERROR_STATUS[this.code];
+    return ERRORS[this.code].status;
   }
 }
 
-export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_STATUS, code);
+/** The error with a message of the table. */
+export const refusal = <Code extends ErrorCode, Message extends MessageName<Code>>(
+  code: Code,
+  message: Message,
+  ...values: Values<Code, Message>
+): VouchError => new VouchError(code, messageText(code, message, ...values));
+
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 
 export const unavailable = (message: string, cause?: unknown): VouchError =>
   new VouchError('unavailable', message, { cause });

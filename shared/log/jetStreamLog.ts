@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JetStreamPublishOptions } from 'nats';
-import { unavailable, VouchError } from '../errors/errors.js';
+import { refusal, unavailable } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE } from '../nats/natsDelivery.js';
 import { isRefusal, JETSTREAM, NoJetStream } from '../nats/natsError.js';
@@ -73,7 +73,7 @@ export class JetStreamLog implements EventLog {
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     this.assertUsable();
     if (frame.length > this.maxFrameBytes)
-      throw new VouchError('payload_too_large', `a commit of ${frame.length} bytes is larger than NATS takes`);
+      throw refusal('payload_too_large', 'commit', { bytes: frame.length, max: this.maxFrameBytes });
     let mayBeThere = false;
     let before = this.tail.frame === after ? this.tail.message : after;
     for (;;) {

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
-import { unavailable, VouchError } from '../errors/errors.js';
+import { refusal, unavailable, type VouchError } from '../errors/errors.js';
 import { deleteTree, isThere, makeDirectory } from '../files/durable.js';
 import { KeyedMutex } from '../scheduling/mutex.js';
 import type { DoubtedLog, EventLog, EventLogs, LogLosses, Position, StoredFrame, WatchedLog } from './eventLog.js';
@@ -136,7 +136,7 @@ class LogHandle implements EventLog {
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     const log = this.#open;
     if (frame.length > FRAME_BYTES_MAX)
-      throw new VouchError('payload_too_large', `a commit of ${frame.length} bytes; the log takes ${FRAME_BYTES_MAX}`);
+      throw refusal('payload_too_large', 'commit', { bytes: frame.length, max: FRAME_BYTES_MAX });
     return log.append(frame, after, deadlineMs);
   }
 

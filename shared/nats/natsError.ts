@@ -1,6 +1,7 @@
 /** Converts errors of nats.js to errors for a caller. */
 import { ErrorCode, NatsError } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';
+import { messageText } from '../errors/errorTable.js';
 
 /** Codes of JetStream's answers, from `server/errors.json` of nats-server. */
 export const JETSTREAM = {
@@ -73,7 +74,7 @@ export function fromNats(error: unknown): VouchError {
     case ErrorCode.JetStreamNotEnabled:
       return new NoJetStream();
     case ErrorCode.MaxPayloadExceeded:
-      return new VouchError('payload_too_large', 'the message is larger than the NATS server takes', { cause: error });
+      return new VouchError('payload_too_large', messageText('payload_too_large', 'natsMessage'), { cause: error });
     case ErrorCode.PermissionsViolation:
       return new NotPermitted(error);
     case ErrorCode.Timeout:

@@ -3,7 +3,7 @@
  * a network, delivery comes later than the call, to the server of that moment.
  */
 import { type Clock, systemClock } from '../clock.js';
-import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import { overloaded } from '../errors/overloaded.js';
 import type { Logger } from '../logger.js';
 import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
@@ -61,7 +61,7 @@ export class InProcessTransport implements Transport {
   async request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
     if (this.#closed) throw closed();
     if (body.length > PAYLOAD_BYTES_MAX)
-      throw new VouchError('payload_too_large', `a message of ${body.length} bytes; ${PAYLOAD_BYTES_MAX} can be sent`);
+      throw refusal('payload_too_large', 'message', { bytes: body.length, max: PAYLOAD_BYTES_MAX });
     const remainingMs = envelope.deadlineMs - this.#clock.nowMs();
     if (remainingMs < 0) throw late(subject);
     if (this.#serverOf(subject) === undefined) throw new NobodyServes();

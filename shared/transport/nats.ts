@@ -1,6 +1,6 @@
 /** A transport over NATS, whose server routes by subject and says at once where no process serves one. */
 import type { Subscription } from 'nats';
-import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing, newServedCounts } from './natsServing.js';
@@ -126,7 +126,7 @@ export class NatsTransport implements Transport {
     if (!this.connection.connected) return new NotSent(this.connection.down());
     if (deadlineMs <= this.connection.clock.nowMs()) return unavailable('the deadline has passed');
     if (body.length > this.maxPayloadBytes)
-      return new VouchError('payload_too_large', `a message of ${body.length} bytes is larger than NATS takes`);
+      return refusal('payload_too_large', 'message', { bytes: body.length, max: this.maxPayloadBytes });
     return undefined;
   }
 }

@@ -9,7 +9,7 @@
  */
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
-import { unavailable, VouchError } from '../../../shared/errors/errors.js';
+import { refusal, unavailable } from '../../../shared/errors/errors.js';
 import { originOf } from '../../../shared/model/collectionConfig.js';
 import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../../shared/scheduling/mutex.js';
@@ -107,8 +107,7 @@ export class Catalog {
 
   async #lookUp(project: string, name: string): Promise<Known> {
     const found = await this.#read(project, name);
-    if (found === undefined)
-      throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
+    if (found === undefined) throw refusal('collection_not_found', 'named', { name: JSON.stringify(name) });
     return found;
   }
 
@@ -165,7 +164,7 @@ export class Catalog {
       const entry = await this.#watch?.read(catalogKey(project, name));
       const now = entry && catalogEntryOf(entry);
       if (entry === undefined || now?.imported === undefined || now.config.id !== id)
-        throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
+        throw refusal('collection_not_found', 'deleted', { name: JSON.stringify(name) });
       if (now.imported.finished) break;
       const finished = { ...now, imported: { ...now.imported, finished: true } };
       if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
@@ -196,10 +195,7 @@ export class Catalog {
 
   #assertRoom(project: string): void {
     if ((this.#projects.get(project)?.size ?? 0) < this.collectionsPerProject) return;
-    throw new VouchError(
-      'capacity_exceeded',
-      `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
-    );
+    throw refusal('capacity_exceeded', 'collections', { count: this.collectionsPerProject });
   }
 
   /**
@@ -264,21 +260,20 @@ export class Catalog {
 
 function assertDimension(existing: Collection, dimension: number): Collection {
   if (existing.dimension === dimension) return existing;
-  throw conflict(existing, `exists with dimension ${existing.dimension}; dimension and metric cannot change`);
+  throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
 }
 
-const conflict = ({ name }: Collection, what: string): VouchError =>
-  new VouchError('conflict', `collection ${JSON.stringify(name)} ${what}`);
+/** The name in a message. */
+const shown = ({ name }: Collection): { name: string } => ({ name: JSON.stringify(name) });
 
 function assertUsable(collection: Collection): Collection {
-  if (collection.imported?.finished === false)
-    throw conflict(collection, 'is being imported; finish the import, or delete the collection');
+  if (collection.imported?.finished === false) throw refusal('conflict', 'importing', shown(collection));
   return collection;
 }
 
 function assertImported(collection: Collection): ImportedCollection {
   const { imported } = collection;
-  if (imported === undefined) throw conflict(collection, 'is there already, and was not imported');
+  if (imported === undefined) throw refusal('conflict', 'notImported', shown(collection));
   return { ...collection, imported };
 }
 
@@ -298,6 +293,6 @@ function assertSameImport(
     imported.sequence === end.sequence &&
     imported.chainHead === end.chainHead &&
     imported.stateHash === end.stateHash;
-  if (!isSame) throw conflict(existing, 'came, or comes, from another export; choose another name');
+  if (!isSame) throw refusal('conflict', 'otherImport', shown(existing));
   return existing;
 }

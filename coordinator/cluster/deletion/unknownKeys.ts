@@ -3,7 +3,7 @@
  * no insert can create it later. Any writer can request any number of shreds, so a project has a bound.
  */
 import type { Bucket } from '../../../shared/bucket/bucket.js';
-import { VouchError } from '../../../shared/errors/errors.js';
+import { refusal } from '../../../shared/errors/errors.js';
 
 /**
  * Counts one more key before its entry is made: the bound holds over all coordinators, and an interrupted shred counts too.
@@ -14,11 +14,7 @@ export async function countUnknownKey(bucket: Bucket, bound: number, project: st
   for (;;) {
     const entry = await bucket.get(key);
     const counted = (entry?.value as number | undefined) ?? 0;
-    if (counted >= bound)
-      throw new VouchError(
-        'capacity_exceeded',
-        `the project has shredded ${counted} keys that the vault never knew, as many as it may; keys that are in use can still be shredded`,
-      );
+    if (counted >= bound) throw refusal('capacity_exceeded', 'unknownShreds', { count: counted });
     const written =
       entry === undefined ? await bucket.create(key, 1) : await bucket.update(key, counted + 1, entry.revision);
     if (written !== undefined) return;

@@ -1,4 +1,4 @@
-import { VouchError } from '../../../shared/errors/errors.js';
+import { refusal } from '../../../shared/errors/errors.js';
 import { Arena } from '../../kernel/arena.js';
 import { BlockShape, narrowReach } from '../../kernel/blockShape.js';
 import type { Kernel } from '../../kernel/kernel.js';
@@ -31,8 +31,7 @@ export class WorkMemory {
   /** Returns the address of zeros. Throws `capacity_exceeded`. */
   allocate(sizeBytes: number): number {
     const address = this.#arena.allocate(sizeBytes);
-    if (address === undefined)
-      throw new VouchError('capacity_exceeded', 'an IVF build with so many lists and rows needs more than 4 GiB');
+    if (address === undefined) throw refusal('capacity_exceeded', 'ivfBuild');
     return address;
   }
 

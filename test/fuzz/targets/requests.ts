@@ -2,7 +2,7 @@
  * HTTP requests, bodies and query strings alike: each is answered with a status that its endpoint documents and, where
  * that is an error, with one of the registry's codes; never with 500, and never with less of what was there before.
  */
-import { ERROR_STATUS } from '../../../shared/errors/errors.js';
+import { ERRORS } from '../../../shared/errors/errorTable.js';
 import type { Answer, Client } from '../../support/launch/client.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
@@ -138,8 +138,8 @@ async function send(client: Client, input: Uint8Array): Promise<Answer | undefin
 function assertProper({ status, body, text, headers }: Answer): void {
   if (status < 300) return;
   if (status >= 500 && status !== 503) throw new Error(`answered ${status}: ${text}`);
-  const { code, error } = (body ?? {}) as { code?: keyof typeof ERROR_STATUS; error?: unknown };
-  if (code === undefined || ERROR_STATUS[code] !== status || typeof error !== 'string' || error === '')
+  const { code, error } = (body ?? {}) as { code?: keyof typeof ERRORS; error?: unknown };
+  if (code === undefined || ERRORS[code]?.status !== status || typeof error !== 'string' || error === '')
     throw new Error(`answered ${status} with a body that is no error of ours: ${text}`);
   if (headers.get('x-request-id') === null) throw new Error(`answered ${status} without a request id`);
 }

@@ -15,7 +15,7 @@ import {
   Vouch,
   type VouchError,
 } from '../../../client/index.js';
-import { ERROR_STATUS } from '../../../shared/errors/errors.js';
+import { ERRORS } from '../../../shared/errors/errorTable.js';
 import { rejection } from '../../support/expectations.js';
 
 interface Seen {
@@ -189,7 +189,7 @@ describe('requests of the client', () => {
   });
 
   it('fail with one class for each error code, with message, status and request id', async () => {
-    for (const [code, status] of Object.entries(ERROR_STATUS)) {
+    for (const [code, { status }] of Object.entries(ERRORS)) {
       scripts = [
         json(status, code === 'rate_limited' ? { error: 'why' } : { error: 'why', code }, { 'x-request-id': 'r' }),
       ];

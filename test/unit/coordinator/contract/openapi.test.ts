@@ -6,7 +6,7 @@ import { assertSearch } from '../../../../coordinator/contract/search.js';
 import { assertCreateKey } from '../../../../coordinator/contract/service.js';
 import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';
 import { METRICS_ROUTE } from '../../../../coordinator/handlers/service.js';
-import { ERROR_STATUS, type ErrorCode } from '../../../../shared/errors/errors.js';
+import { ERRORS, type ErrorCode } from '../../../../shared/errors/errorTable.js';
 import { joinMetricTexts, metricTexts } from '../../../../shared/metrics/metricsText.js';
 
 interface Operation {
@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
   it("has every route, with each of its error codes under the code's status", () => {
     for (const { method, path, errors } of routes) {
       const { responses } = operation(method, path);
-      for (const code of errors) expect(responses).to.have.property(String(ERROR_STATUS[code]));
+      for (const code of errors) expect(responses).to.have.property(String(ERRORS[code].status));
     }
     const ids = routes.map(({ method, path }) => operation(method, path).operationId);
     expect(new Set(ids).size).to.equal(routes.length);
@@ -32,7 +32,7 @@ describe('the OpenAPI document', () => {
 
   it('mentions every error code except those that no route returns', () => {
     const told = new Set(routes.flatMap(({ errors }) => errors));
-    const untold = Object.keys(ERROR_STATUS).filter((code) => !told.has(code as ErrorCode));
+    const untold = Object.keys(ERRORS).filter((code) => !told.has(code as ErrorCode));
     expect(untold).to.deep.equal(['method_not_allowed']);
   });
 
