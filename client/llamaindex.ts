@@ -122,6 +122,8 @@ function testOf({ key, value, operator }: MetadataFilter): JsonObject {
       return { [key]: { in: value } };
     case 'nin':
       return { [key]: { nin: value } };
+    case 'text_match':
+      return { [key]: { contains: value } };
     case 'all':
       return { $and: (value as readonly unknown[]).map((one) => ({ [key]: { eq: one } })) };
     case 'is_empty':

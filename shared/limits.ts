@@ -42,11 +42,14 @@ export const JSON_KEYS_MAX = 100_000;
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */
 export const FILTER_VALUES_MAX = 4_096;
+/** Each reads all strings at its path. */
+export const FILTER_CONTAINS_MAX = 16;
 /** UTF-8 bytes of all keys and strings in one metadata filter: 16 times the largest metadata. */
 export const FILTER_BYTES_MAX = 1024 * 1024;
 /** Bounds of all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */
 export const BATCH_CONDITIONS_MAX = 1_024;
 export const BATCH_VALUES_MAX = 16_384;
+export const BATCH_CONTAINS_MAX = 4 * FILTER_CONTAINS_MAX;
 export const BATCH_FILTER_BYTES_MAX = FILTER_BYTES_MAX;
 /** UTF-8 bytes of all query texts in a batch of searches. A single text may be longer where the operator allows it. */
 export const BATCH_TEXT_BYTES_MAX = 1024 * 1024;

@@ -11,6 +11,8 @@ export const OPERATORS = {
   lte: 'is at most',
   in: 'is one of',
   nin: 'is none of',
+  prefix: 'begins with',
+  contains: 'contains',
   exists: 'exists',
 } as const;
 
@@ -115,7 +117,7 @@ function operandOf(operator: Condition['operator'], text: string): unknown {
     const value = valueIn(text.trim().startsWith('[') ? text : `[${text}]`);
     return Array.isArray(value) ? value : text.split(',').map((part) => valueIn(part.trim()));
   }
-  return valueIn(text);
+  return operator === 'prefix' || operator === 'contains' ? text : valueIn(text);
 }
 
 /** A JSON value, or else the text itself as a string. */

@@ -1,6 +1,7 @@
 /** Prepares searches for their calls; the handler adds the time. */
 import {
   BATCH_CONDITIONS_MAX,
+  BATCH_CONTAINS_MAX,
   BATCH_FILTER_BYTES_MAX,
   BATCH_TEXT_BYTES_MAX,
   BATCH_VALUES_MAX,
@@ -112,11 +113,13 @@ function addToBatch(sums: BatchSums, { k, group, text }: Draft, spent: Spent, { 
   sums.hits += hitsOf({ k, group });
   sums.textBytes += text === undefined ? 0 : Buffer.byteLength(text.query, 'utf8');
   sums.conditions += spent.conditions;
+  sums.contains += spent.contains;
   sums.values += spent.values;
   sums.bytes += spent.bytes;
   const bounded = [
     [sums.hits, HITS_MAX, 'ask for', 'hits'],
     [sums.conditions, BATCH_CONDITIONS_MAX, 'have', 'conditions in their filters'],
+    [sums.contains, BATCH_CONTAINS_MAX, 'have', 'conditions with contains in their filters'],
     [sums.values, BATCH_VALUES_MAX, 'have', 'values in their filters'],
     [sums.bytes, BATCH_FILTER_BYTES_MAX, 'have', 'bytes of keys and strings in their filters'],
     [sums.textBytes, Math.max(BATCH_TEXT_BYTES_MAX, textBytes), 'have', 'bytes of query texts'],

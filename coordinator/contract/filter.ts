@@ -11,7 +11,13 @@
  * a comparison would silently find nothing. To compare with any object, write `{"eq": {"in": 3}}`.
  */
 
-import { FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX, JSON_DEPTH_MAX } from '../../shared/limits.js';
+import {
+  FILTER_BYTES_MAX,
+  FILTER_CONDITIONS_MAX,
+  FILTER_CONTAINS_MAX,
+  FILTER_VALUES_MAX,
+  JSON_DEPTH_MAX,
+} from '../../shared/limits.js';
 import type { Filter, Json, Order, Test } from '../../shared/model/filter.js';
 import { PATH_SEPARATOR } from '../../shared/model/filter.js';
 import { below, invalid, refuseBody } from './refusal.js';
@@ -23,11 +29,12 @@ type Operator = Test['kind'];
 /** Counts over a whole filter; `bytes`: UTF-8 of all keys and strings. */
 export interface Spent {
   conditions: number;
+  contains: number;
   values: number;
   bytes: number;
 }
 
-export const nothingSpent = (): Spent => ({ conditions: 0, values: 0, bytes: 0 });
+export const nothingSpent = (): Spent => ({ conditions: 0, contains: 0, values: 0, bytes: 0 });
 
 const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spent: Spent) => Test>> = {
   eq: (operand, path, spent) => ({ kind: 'eq', value: comparable(operand, path, spent) }),
@@ -38,6 +45,12 @@ const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spen
   lte: (operand, path, spent) => ordered('lte', operand, path, spent),
   in: (operand, path, spent) => ({ kind: 'in', values: values(operand, path, spent) }),
   nin: (operand, path, spent) => ({ kind: 'nin', values: values(operand, path, spent) }),
+  prefix: (operand, path, spent) => ({ kind: 'prefix', value: text(operand, path, spent) }),
+  contains: (operand, path, spent) => {
+    if (++spent.contains > FILTER_CONTAINS_MAX)
+      throw invalid(`${path}: a filter has at most ${FILTER_CONTAINS_MAX} conditions with contains, and here are more`);
+    return { kind: 'contains', value: text(operand, path, spent) };
+  },
   exists: (operand, path) => {
     if (typeof operand !== 'boolean') throw refuseBody({ path, expected: 'boolean', value: operand });
     return { kind: 'exists', value: operand };
@@ -46,8 +59,20 @@ const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spen
 
 /** Operators of other systems. */
 const FOREIGN_OPERATORS = [
-  ...['neq', 'not', 'equals', 'ge', 'le', 'between', 'range', 'not_in', 'notIn', 'any', 'all', 'and', 'or', 'contains'],
-  ...['like', 'ilike', 'regex', 'match', 'starts_with', 'startsWith', 'ends_with', 'endsWith', 'elemMatch'],
+  ...['neq', 'not', 'equals', 'ge', 'le', 'between', 'range', 'not_in', 'notIn', 'any', 'all', 'and', 'or', 'includes'],
+  ...[
+    'like',
+    'ilike',
+    'regex',
+    'match',
+    'starts_with',
+    'startsWith',
+    'begins_with',
+    'substring',
+    'ends_with',
+    'endsWith',
+    'elemMatch',
+  ],
   ...['greater_than', 'greaterThan', 'less_than', 'lessThan', 'is_null', 'isNull'],
   ...['=', '==', '!=', '<>', '<', '<=', '>', '>='],
 ];
@@ -154,6 +179,12 @@ function ordered(kind: Order, operand: unknown, path: string, spent: Spent): Tes
   if (typeof operand !== 'string' && typeof operand !== 'number')
     throw refuseBody({ path, expected: '(number | string)', value: operand });
   return { kind, value: comparable(operand, path, spent) as number | string };
+}
+
+function text(operand: unknown, path: string, spent: Spent): string {
+  if (typeof operand !== 'string') throw refuseBody({ path, expected: 'string', value: operand });
+  spendBytes(operand, path, spent);
+  return operand;
 }
 
 function values(operand: unknown, path: string, spent: Spent): Json[] {

@@ -14,6 +14,8 @@ export const WORK = {
   byte: 25,
   /** The search of a term among all terms of a path. */
   find: 2_000,
+  /** A term that is compared with a text; each character costs as a term in a range. */
+  sought: 100,
   /** A term in a range, or a slot in a list. */
   term: 10,
   /** 32 slots of a set. */

@@ -4,6 +4,7 @@ import type { Json, Order, Test } from '../../shared/model/filter.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import { type Effort, WORK } from './effort.js';
+import { Needle } from './needle.js';
 import { intervalOf, NumberColumn } from './numberColumn.js';
 import { addTo, type Posting, postingBytes, postingWork, withoutSlot, withSlot } from './posting.js';
 import type { SlotValues } from './slotValues.js';
@@ -74,6 +75,10 @@ export class PathIndex {
         if (this.#numbers !== undefined)
           yield* this.#numbers.within(intervalOf(test.kind, test.value), matching, effort);
         return;
+      case 'prefix':
+        return yield* this.#beginning(test.value, matching, doubtful, effort);
+      case 'contains':
+        return yield* this.#containing(test.value, matching, doubtful, effort);
       case 'exists':
         return this.#add(this.#present, matching, effort);
       default:
@@ -95,6 +100,33 @@ export class PathIndex {
     for (const value of [null, false, true]) {
       const slots = others.of(terms.of(value));
       if (slots !== undefined) yield* collectSlots(slots, into, into.ordinalOf(value), effort);
+    }
+  }
+
+  *#beginning(value: string, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
+    const { strings, longStrings } = this.#terms;
+    const isUpTo = (term: string): boolean => term < value || term.startsWith(value);
+    if (strings !== undefined) yield* strings.between((term) => term < value, isUpTo, matching, effort);
+    if (longStrings === undefined) return;
+    // The beginning of a long string decides, unless the value is longer than what is kept of it.
+    const kept = prefixOf(value);
+    const isPast = (term: string): boolean => prefixOf(term) < kept || term.startsWith(kept);
+    const found = kept === value ? matching : doubtful;
+    yield* longStrings.between((term) => prefixOf(term) < kept, isPast, found, effort);
+  }
+
+  *#containing(value: string, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
+    const { strings, longStrings } = this.#terms;
+    const needle = new Needle(value);
+    for (const [term, slots] of strings?.each() ?? []) {
+      effort.spend(WORK.sought + WORK.term * term.length);
+      if (needle.isIn(term)) this.#add(slots, matching, effort);
+      if (effort.endsStep()) yield;
+    }
+    for (const [term, slots] of longStrings?.each() ?? []) {
+      effort.spend(WORK.sought);
+      this.#add(slots, needle.isIn(prefixOf(term)) ? matching : doubtful, effort);
+      if (effort.endsStep()) yield;
     }
   }
 

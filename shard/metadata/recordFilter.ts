@@ -10,6 +10,7 @@ import { NumberTable } from '../../shared/hashing/numberTable.js';
 import { type Filter, type Json, type Order, PATH_SEPARATOR, type Test } from '../../shared/model/filter.js';
 import { WORK } from './effort.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
+import { Needle } from './needle.js';
 import { pathKey } from './pathKey.js';
 import { kindOf, type TermKind, ValueTerms } from './terms.js';
 
@@ -98,6 +99,8 @@ interface Sought {
   record: number;
 }
 
+type SoughtText = Sought & { readonly isIn: (value: string) => boolean };
+
 type SoughtValue = Sought & { readonly tests: Sought[] };
 
 /** The tests at one path, without their negation. Each holds where it holds for any value that the record has there. */
@@ -111,6 +114,7 @@ class PathTests {
   readonly #ofTerms: { [kind in TermKind]?: Map<string, SoughtValue> } = {};
   readonly #numberRange = new Range<number>();
   readonly #stringRange = new Range<string>();
+  readonly #texts: SoughtText[] = [];
 
   /** Returns a function that is true where the test holds, and makes `meet` look for it. */
   holds(test: Test, terms: ValueTerms): Holds {
@@ -128,6 +132,12 @@ class PathTests {
         return typeof test.value === 'number'
           ? this.#numberRange.holds(test.kind, test.value)
           : this.#stringRange.holds(test.kind, test.value);
+      case 'prefix':
+        return this.#hasText((value) => value.startsWith(test.value));
+      case 'contains': {
+        const needle = new Needle(test.value);
+        return this.#hasText((value) => needle.isIn(value));
+      }
       case 'exists':
         return () => this.#isMet;
       default:
@@ -151,9 +161,20 @@ class PathTests {
       if (this.#numbers.size > 0) this.#found(this.#ofNumbers[this.#numbers.find(value) ?? -1]);
       return;
     }
-    if (typeof value === 'string') this.#stringRange.meet(value);
+    if (typeof value === 'string') this.#meetString(value);
     const sought = this.#ofTerms[kindOf(value)];
     if (sought !== undefined) this.#found(sought.get(mapKey(terms.of(value))));
+  }
+
+  #meetString(value: string): void {
+    this.#stringRange.meet(value);
+    for (const text of this.#texts) if (text.record !== this.#record && text.isIn(value)) text.record = this.#record;
+  }
+
+  #hasText(isIn: (value: string) => boolean): Holds {
+    const text: SoughtText = { record: 0, isIn };
+    this.#texts.push(text);
+    return () => text.record === this.#record;
   }
 
   #found(sought: SoughtValue | undefined): void {

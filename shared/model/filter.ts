@@ -33,5 +33,7 @@ export type Test =
   /** Numbers with numbers, strings with strings (by UTF-16 code units); anything else matches nothing. */
   | { readonly kind: Order; readonly value: number | string }
   | { readonly kind: 'in' | 'nin'; readonly values: readonly Json[] }
+  /** Strings that begin with the value, or contain it; by UTF-16 code units. Anything else matches nothing. */
+  | { readonly kind: 'prefix' | 'contains'; readonly value: string }
   /** Whether there is a value, null included. */
   | { readonly kind: 'exists'; readonly value: boolean };

@@ -192,6 +192,7 @@ describe('the stores of the frameworks', () => {
         [{ key: 'tags', value: ['x', 'y'], operator: FilterOperator.ALL }, ['a']],
         [{ key: 'tags', value: ['x', 'z'], operator: FilterOperator.ALL }, []],
         [{ key: 'tags', value: 'x', operator: FilterOperator.CONTAINS }, ['a']],
+        [{ key: 'kind', value: 'hi', operator: FilterOperator.TEXT_MATCH }, ['c']],
         [{ key: 'tags', operator: FilterOperator.IS_EMPTY }, ['b', 'c']],
       ];
       for (const [filter, ids] of cases)

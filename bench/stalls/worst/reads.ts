@@ -1,7 +1,7 @@
 /** Worst inputs of the endpoints that read records. */
-import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../shared/limits.js';
+import { FILTER_CONDITIONS_MAX, FILTER_CONTAINS_MAX, FILTER_VALUES_MAX } from '../../../shared/limits.js';
 import { colliding, HEAVY, heavy, longIds, many, named, wide } from '../fixtures.js';
-import { BODY_BYTES, collidingIntegers, longPaths, nested } from '../hostile.js';
+import { BODY_BYTES, collidingIntegers, FIELD_BYTES, longPaths, nested } from '../hostile.js';
 import type { Rows } from '../row.js';
 import type { Query, Stage } from '../stage.js';
 
@@ -49,6 +49,19 @@ const bodyFilters = (path: string, more: Readonly<Record<string, unknown>> = {})
     prepare: async (stage: Stage) => {
       const metadata_filter = Object.fromEntries(numbers(FILTER_CONDITIONS_MAX).map((i) => [`none${i}`, 1]));
       return stage.post(path, { collection: await heavy(stage), metadata_filter, ...more });
+    },
+  },
+  {
+    input: '16 texts to be contained, each in all characters of 64 KB of metadata but the last',
+    because: 'a search that begins again at every character would take the product of both lengths',
+    prepare: async (stage: Stage) => {
+      const collection = await stage.shared('alike', () =>
+        stage.filled({ count: 64, metadata: Array(64).fill({ a: 'a'.repeat(FIELD_BYTES - 100) }) }),
+      );
+      const conditions = numbers(FILTER_CONTAINS_MAX).map((i) => ({
+        a: { contains: `${'b'.repeat(i + 1)}${'a'.repeat(3_000)}` },
+      }));
+      return stage.post(path, { collection, metadata_filter: { $and: conditions }, ...more });
     },
   },
   {

@@ -4,7 +4,7 @@ import type { Json } from '../../../shared/model/filter.js';
 
 type JsonObject = { readonly [key: string]: Json };
 
-export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'] as const;
+export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'prefix', 'contains', 'exists'] as const;
 type Operator = (typeof OPERATORS)[number];
 
 const isObject = (value: Json | undefined): value is JsonObject =>
@@ -72,6 +72,10 @@ function test(operator: Operator, operand: Json, values: readonly Json[]): boole
       return compares((value, than) => value < than);
     case 'lte':
       return compares((value, than) => value <= than);
+    case 'prefix':
+      return all.some((value) => typeof value === 'string' && value.startsWith(operand as string));
+    case 'contains':
+      return all.some((value) => typeof value === 'string' && value.includes(operand as string));
     case 'exists':
       return values.length > 0 === operand;
   }

@@ -137,6 +137,12 @@ export class Generator {
       case 'in':
       case 'nin':
         return Array.from({ length: this.int(4) }, () => this.#literal(path));
+      case 'prefix':
+      case 'contains': {
+        const text = this.pick(STRINGS);
+        const from = operator === 'prefix' ? 0 : this.int(3);
+        return text.slice(from, from + this.int(text.length + 1));
+      }
       case 'exists':
         return this.chance(0.5);
       default:

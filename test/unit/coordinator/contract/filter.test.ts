@@ -2,7 +2,12 @@
 import { expect } from 'chai';
 import { filterOf, nothingSpent } from '../../../../coordinator/contract/filter.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
-import { FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../../shared/limits.js';
+import {
+  FILTER_BYTES_MAX,
+  FILTER_CONDITIONS_MAX,
+  FILTER_CONTAINS_MAX,
+  FILTER_VALUES_MAX,
+} from '../../../../shared/limits.js';
 import type { Json, Test } from '../../../../shared/model/filter.js';
 
 const testAt = (path: string, test: Test) => ({ op: 'test', path: path.split('.'), test });
@@ -34,6 +39,8 @@ describe('the parser of metadata filters', () => {
     expect(filterOf({ a: { in: [1, [2], { b: 3 }] } })).to.deep.equal(
       testAt('a', { kind: 'in', values: [1, [2], { b: 3 }] }),
     );
+    expect(filterOf({ a: { prefix: 'b' } })).to.deep.equal(testAt('a', { kind: 'prefix', value: 'b' }));
+    expect(filterOf({ a: { $contains: '' } })).to.deep.equal(testAt('a', { kind: 'contains', value: '' }));
     expect(filterOf({ a: { nin: [] } })).to.deep.equal(testAt('a', { kind: 'nin', values: [] }));
     expect(filterOf({ a: { exists: false } })).to.deep.equal(testAt('a', { kind: 'exists', value: false }));
     expect(filterOf({ a: { eq: { in: 3 } } })).to.deep.equal(equal('a', { in: 3 }));
@@ -63,6 +70,8 @@ describe('the parser of metadata filters', () => {
       [{ price: { gte: true } }, '$.metadata_filter.price.gte: expected a number or a string, got true'],
       [{ price: { lt: null } }, '$.metadata_filter.price.lt: expected a number or a string, got null'],
       [{ a: { in: 3 } }, '$.metadata_filter.a.in: expected an array, got 3'],
+      [{ a: { prefix: 1 } }, '$.metadata_filter.a.prefix: expected a string, got 1'],
+      [{ a: { contains: ['b'] } }, '$.metadata_filter.a.contains: expected a string, got an array of 1'],
       [{ a: { $nin: {} } }, '$.metadata_filter.a.$nin: expected an array, got an object'],
       [{ a: { exists: 1 } }, '$.metadata_filter.a.exists: expected a boolean, got 1'],
       [{ $and: {} }, '$.metadata_filter.$and: expected an array, got an object'],
@@ -78,7 +87,8 @@ describe('the parser of metadata filters', () => {
   });
 
   it('refuses unknown operators', () => {
-    const known = 'eq, ne, gt, gte, lt, lte, in, nin, exists; {"eq": {…}} compares with an object whole';
+    const known =
+      'eq, ne, gt, gte, lt, lte, in, nin, prefix, contains, exists; {"eq": {…}} compares with an object whole';
     for (const [operand, key] of [
       [{ $regex: 'x' }, '$regex'],
       [{ between: [1, 2] }, 'between'],
@@ -96,6 +106,8 @@ describe('the parser of metadata filters', () => {
       gte: ['gtee', 'gtte', 'ggte', 'gteq', 'tge', 'GTE', 'Gte'],
       lte: ['ltee', 'lteq', 'tle'],
       nin: ['ninn', 'nnin', 'nni', 'NIN'],
+      prefix: ['prefixx', 'pefix', 'prefxi', 'PREFIX'],
+      contains: ['contain', 'containz', 'cotnains', 'Contains'],
       exists: ['exist', 'exsits', 'exsists', 'exiszs', 'existss', 'EXISTS'],
       short: ['eqq', 'qe', 'gtt', 'ggt', 'tg', 'llt', 'tl', 'nne', 'iin', 'ni'],
       foreign: ['between', 'regex', 'like', 'not_in', 'less_than', '$within', '$', '$gtee'],
@@ -141,6 +153,9 @@ describe('the parser of metadata filters', () => {
     const conditions = (count: number) => ({ $and: Array.from({ length: count }, (_, i) => ({ a: i })) });
     filterOf(conditions(FILTER_CONDITIONS_MAX));
     expect(refusalOf(conditions(FILTER_CONDITIONS_MAX + 1))).to.match(/at most 128 conditions/);
+    const containing = (count: number) => ({ $and: Array(count).fill({ a: { contains: 'x' } }) });
+    filterOf(containing(FILTER_CONTAINS_MAX));
+    expect(refusalOf(containing(FILTER_CONTAINS_MAX + 1))).to.match(/at most 16 conditions with contains/);
     const listed = (count: number) => ({ a: { in: Array(count - 1).fill(0) }, b: { nin: [1] } });
     filterOf(listed(FILTER_VALUES_MAX));
     expect(refusalOf(listed(FILTER_VALUES_MAX + 1))).to.match(/^\$\.metadata_filter\.b\.nin: .* at most 4096 values/);
@@ -165,7 +180,7 @@ describe('the parser of metadata filters', () => {
   it('adds up its counts for a caller with several filters', () => {
     const spent = nothingSpent();
     filterOf({ ab: 1, $or: [{ c: { in: ['x', 'é'] } }, {}] }, '$', spent);
-    expect(spent).to.deep.equal({ conditions: 3, values: 2, bytes: 6 });
+    expect(spent).to.deep.equal({ conditions: 3, contains: 0, values: 2, bytes: 6 });
   });
 
   it('counts an empty filter as a condition, and nested values as values', () => {

@@ -94,6 +94,10 @@ class Draws {
       () => ({ [random.pick(['gt', 'gte', 'lt', 'lte'])]: bound }),
       () => ({ gte: bound, lt: random.pick<Json>([5, 60, 'c', `${LONG}5`]) }),
       () => ({ [random.pick(['in', 'nin'])]: several }),
+      () => ({
+        prefix: random.pick(['', 'a', 'b', 'a long', LONG.slice(0, 32), LONG.slice(0, 33), LONG, `${LONG}1`, '日']),
+      }),
+      () => ({ contains: random.pick(['', 'a', 'string', 'whose beginning', 'further on 3', '日', 'none of it']) }),
       () => ({ exists: random.next() < 0.5 }),
     ])();
   }
@@ -252,6 +256,9 @@ describe('the metadata index', () => {
     expect(await indexed.found({ v: { gt: 0, lte: 0.3 } })).to.deep.equal([1, 3]);
     expect(await indexed.found({ v: { lt: 5e-324 } })).to.deep.equal([4]);
     expect(await indexed.found({ v: { gt: `${tail}1` } })).to.deep.equal([6, 7, 8]);
+    expect(await indexed.found({ v: { prefix: 'xx' } })).to.deep.equal([5, 6, 7, 8]);
+    expect(await indexed.found({ v: { prefix: `${tail}\ud800` } })).to.deep.equal([7]);
+    expect(await indexed.found({ v: { contains: 'x2' } })).to.deep.equal([6]);
   });
 
   it('releases memory when records are removed', async () => {
