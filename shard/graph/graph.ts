@@ -1,10 +1,10 @@
 /**
- * The graph of a collection, a pure function of its log: `apply` takes every graph event once, in order, and
- * `recordDeleted` every record that is deleted for good. Each costs O(log n) hashes and no walk over edges: an edge exists
- * only while both its nodes do, and the lists of its nodes drop it later, as they grow.
+ * The graph of a collection, a pure function of its log. `apply` receives every graph event once, in order, and
+ * `recordDeleted` every permanently deleted record. Each costs O(log n) hashes and no walk over edges. An edge exists
+ * only while both its nodes do; the lists of its nodes drop it later, as they grow.
  *
- * Memory: 64 bytes for each node and edge in its tree, about 40 more for an edge and 90 for a node with edges. Ids are
- * never reused, so a deleted node or edge keeps most of its memory.
+ * Memory: 64 bytes per node and per edge in its tree, about 40 more per edge, and 90 per node with edges. Ids are never
+ * reused, so a deleted node or edge keeps most of its memory.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { EMPTY_HASH } from '../../shared/hashing/hash.js';
@@ -20,13 +20,15 @@ import { RootHistory } from './rootHistory.js';
 /** The kind of a deleted node or edge. */
 const GONE = -1;
 const NO_IDS: readonly number[] = [];
-/** The lengths of lists that are checked for dead ids. A longer list would block the event loop for tens of milliseconds. */
+/**
+ * Lengths of lists that are checked for dead ids. A longer list would block the event loop for tens of milliseconds.
+ */
 const CHECKED_LENGTH_MIN = 32;
 const CHECKED_LENGTH_MAX = 1 << 20;
 
 interface RecordNodes {
   readonly ids: number[];
-  /** The number of them that are not deleted. */
+  /** How many of them are not deleted. */
   existing: number;
 }
 
@@ -42,16 +44,16 @@ export class Graph {
   readonly #edgeKinds = new PagedList<number>();
   readonly #from = new PagedList<number>();
   readonly #to = new PagedList<number>();
-  /** The nodes of each record, deleted ones among them. */
+  /** Nodes of each record, including deleted ones. */
   readonly #nodesOf = new PagedList<RecordNodes>();
-  /** The number of nodes, by kind. */
+  /** Number of nodes by kind. */
   readonly #counts: number[] = NODE_KINDS.map(() => 0);
   /** Earlier roots, for receipts and snapshots. */
   readonly history = new RootHistory();
   #root: Uint8Array | undefined = EMPTY_HASH;
   #changedBy = { sequence: 0, isOfRecord: false };
 
-  /** The newest write that changed the graph, sequence 0 before the first; and whether it was a write of a record. */
+  /** Newest write that changed the graph, with sequence 0 before the first; and whether it was a write of a record. */
   get changedBy(): { readonly sequence: number; readonly isOfRecord: boolean } {
     return this.#changedBy;
   }
@@ -78,15 +80,15 @@ export class Graph {
     return { id, from: this.#from.get(id - 1)!, to: this.#to.get(id - 1)!, kind: this.#edgeKinds.get(id - 1)! };
   }
 
-  /** Counts the nodes of a kind; null: of all kinds. */
+  /** Counts the nodes of a kind; null for all kinds. */
   countNodes(kind: number | null): number {
     return kind === null ? this.#counts.reduce((sum, count) => sum + count) : this.#counts[kind]!;
   }
 
-  /** Returns the ids of the edges that begin at the node, ascending. Deleted ones may be among them. */
+  /** Returns the ids of the edges that begin at the node, ascending. They may include deleted ones. */
   outgoing = (nodeId: number): readonly number[] => this.#outgoing.get(nodeId - 1) ?? NO_IDS;
 
-  /** Returns the ids of the edges that end at the node, as `outgoing`. */
+  /** Returns the ids of the edges that end at the node, ascending. They may include deleted ones. */
   incoming = (nodeId: number): readonly number[] => this.#incoming.get(nodeId - 1) ?? NO_IDS;
 
   /** Returns the ids of the nodes that are linked to the record, ascending. */
@@ -99,7 +101,9 @@ export class Graph {
     return this.#nodesOf.get(recordId)?.existing ?? 0;
   }
 
-  /** Returns the root, which is cached until the next change. Costs log2 of nodes and of edges in hashes after it. */
+  /**
+   * Returns the root, which is cached until the next change. After a change it costs log2(nodes) + log2(edges) hashes.
+   */
   root(): Uint8Array {
     this.#root ??= graphRoot(this.#nodeTree, this.#edgeTree);
     return this.#root;
@@ -110,7 +114,7 @@ export class Graph {
     return sequence >= this.#changedBy.sequence ? this.root() : this.history.at(sequence);
   }
 
-  /** Returns the edge for a snapshot, also where it was deleted with a node; null where it was deleted itself. */
+  /** Returns the edge for a snapshot, even if it was deleted with a node; null if it was deleted itself. */
   snapshotEdge(id: number): GraphEdge | null {
     const kind = this.#edgeKinds.get(id - 1)!;
     return kind === GONE ? null : { id, from: this.#from.get(id - 1)!, to: this.#to.get(id - 1)!, kind };
@@ -142,14 +146,15 @@ export class Graph {
     this.#root = undefined;
   }
 
-  /** Throws Damaged where the event cannot follow the earlier ones. The caller checks that a record is live. */
+  /** Applies an event. Throws Damaged if it cannot follow the earlier ones. The caller checks that a record is live. */
   apply(event: GraphEvent): void {
     switch (event.type) {
       case 'addNode':
         this.#addNode(event);
         return;
       case 'deleteNode':
-        if (!this.hasNode(event.nodeId)) throw new Damaged(`an event deletes node ${event.nodeId}, which is not there`);
+        if (!this.hasNode(event.nodeId))
+          throw new Damaged(`an event deletes node ${event.nodeId}, which does not exist`);
         this.#changing(event.sequence, false);
         this.#forgetNode(event.nodeId);
         this.#nodeTree.clear(event.nodeId);
@@ -159,7 +164,7 @@ export class Graph {
         return;
       case 'deleteEdge':
         if (!this.#hasEdge(event.edgeId))
-          throw new Damaged(`an event deletes edge ${event.edgeId}, which is not there`);
+          throw new Damaged(`an event deletes edge ${event.edgeId}, which does not exist`);
         this.#changing(event.sequence, false);
         this.#edgeKinds.set(event.edgeId - 1, GONE);
         this.#edgeTree.clear(event.edgeId);
@@ -170,8 +175,8 @@ export class Graph {
   }
 
   /**
-   * Deletes the nodes of a record that the write `sequence` deletes for good, all in this call, at about 40 ns each. Their
-   * hashes follow in calls of `hashSome`, or with the next root.
+   * Deletes the nodes of a record that the write `sequence` deletes permanently, all in this call, at about 40 ns each.
+   * Their hashes follow in calls of `hashSome`, or with the next root.
    */
   recordDeleted(recordId: number, sequence: number): void {
     const ids = this.nodesOfRecord(recordId);
@@ -181,7 +186,9 @@ export class Graph {
     this.#nodesOf.delete(recordId);
   }
 
-  /** Hashes some nodes that a record's deletion has left to hash, for under a millisecond; true where there are more. */
+  /**
+   * Hashes some nodes that a record's deletion left to hash, for under a millisecond. Returns true if more are left.
+   */
   hashSome(): boolean {
     return this.#nodeTree.clearSome();
   }
@@ -215,7 +222,7 @@ export class Graph {
     if (edgeId !== this.nextEdgeId)
       throw new Damaged(`event ${sequence} adds edge ${edgeId} where ${this.nextEdgeId} is next`);
     for (const end of [from, to])
-      if (!this.hasNode(end)) throw new Damaged(`event ${sequence} adds an edge at node ${end}, which is not there`);
+      if (!this.hasNode(end)) throw new Damaged(`event ${sequence} adds an edge at node ${end}, which does not exist`);
     this.#changing(sequence, false);
     this.restoreEdge(event);
     this.#edgeTree.append(edgeLeaf(event));
@@ -235,8 +242,8 @@ export class Graph {
   }
 
   /**
-   * Prepares a change: keeps the current root where the receipt of a write of a record may ask for it. So writes of the
-   * graph that follow one another cost no root each.
+   * Prepares a change. Keeps the current root if the receipt of a record's write may need it. So consecutive writes of
+   * the graph do not cost a root each.
    */
   #changing(sequence: number, isOfRecord: boolean): void {
     const { sequence: before, isOfRecord: wasOfRecord } = this.#changedBy;
@@ -247,8 +254,9 @@ export class Graph {
 }
 
 /**
- * Adds an id to a list, and returns the list, or a shorter copy without dead ids where half are dead. The list is checked
- * when its length has doubled, which costs one step an id on average. It never shrinks in place: a walk may hold it.
+ * Adds an id to a list, and returns the list, or a shorter copy without dead ids if half are dead. The list is checked
+ * when its length has doubled, which costs one step an id on average. It never shrinks in place, since a walk may use
+ * it.
  */
 function appendId(list: number[] | undefined, id: number, exists: (id: number) => boolean): number[] {
   if (list === undefined) return [id];

@@ -1,4 +1,4 @@
-/** The graph's part of a frame's plan: each write is checked against the graph as it will be after the earlier writes. */
+/** The graph's part of a frame's plan. Each write is checked against the graph after the earlier writes. */
 import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { GraphEvent } from '../../shared/log/event.js';
 import {
@@ -17,18 +17,21 @@ export type PlannedGraphEvent = Undated<GraphEvent>;
 export class GraphPlan {
   readonly #nodes = new Map<number, GraphNode>();
   readonly #edges = new Map<number, GraphEdge>();
-  /** Record id → the nodes that the plan adds to it. */
+  /** Record id → number of nodes that the plan adds to it. */
   readonly #added = new Map<number, number>();
   readonly #deletedNodes = new Set<number>();
   readonly #deletedEdges = new Set<number>();
 
-  /** `isDeleted`: whether the plan so far deletes the record for good. */
+  /** `isDeleted`: whether the plan so far permanently deletes the record. */
   constructor(
     private readonly graph: Graph,
     private readonly isDeleted: (recordId: number) => boolean,
   ) {}
 
-  /** Throws `not_found`, and `validation_error` for an unknown kind. The caller checks that the record of a new node is live. */
+  /**
+   * Plans a write. Throws `not_found`, and `validation_error` for an unknown kind. The caller checks that the record of
+   * a new node is live.
+   */
   add(call: GraphWrite): PlannedGraphEvent {
     switch (call.op) {
       case 'addNode': {
@@ -88,7 +91,7 @@ export class GraphPlan {
   }
 }
 
-/** Throws `validation_error` for an unknown kind, which no event can hold: it would fail the whole commit. */
+/** Throws `validation_error` for an unknown kind, which no event can contain: it would fail the whole commit. */
 function assertKind(kind: number, kinds: readonly string[], what: string): void {
   if (kinds[kind] === undefined)
     throw new VouchError('validation_error', `${what} kind ${kind} is not known; kinds are 0 to ${kinds.length - 1}`);

@@ -1,9 +1,10 @@
 /**
- * The hashes of a graph: two Merkle trees of the shape of the state tree, over all node ids and all edge ids ever given,
- * and a root over both.
+ * The hashes of a graph: two Merkle trees with the shape of the state tree, and a root over both. One tree is over all
+ * node ids ever given, the other over all edge ids.
  *
- * The leaf of a deleted node or edge is empty. An edge that was deleted with a node keeps its leaf: an edge exists where
- * its own leaf and those of both its nodes are not empty. So a node is deleted in O(log n) hashes, with any number of edges.
+ * The leaf of a deleted node or edge is empty. An edge that was deleted with a node keeps its leaf. So an edge exists
+ * if its own leaf and those of both its nodes are not empty. A node is deleted in O(log n) hashes, with any number of
+ * edges.
  */
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
@@ -16,7 +17,7 @@ const nodeMessage = new Uint8Array(24);
 const nodeView = new DataView(nodeMessage.buffer);
 nodeMessage[0] = DOMAIN.graphNode;
 
-/** H(0x14 ‖ u8 kind ‖ 6 zeros ‖ u64 node id ‖ u64 record id, 0 for none). */
+/** Returns H(0x14 ‖ u8 kind ‖ 6 zeros ‖ u64 node id ‖ u64 record id, 0 for none). */
 export function nodeLeaf({ nodeId, recordId, kind }: Omit<AddNode, 'type' | 'sequence' | 'timeMs'>): Uint8Array {
   nodeMessage[1] = kind;
   writeU64(nodeView, 8, nodeId);
@@ -28,7 +29,7 @@ const edgeMessage = new Uint8Array(32);
 const edgeView = new DataView(edgeMessage.buffer);
 edgeMessage[0] = DOMAIN.graphEdge;
 
-/** H(0x15 ‖ u8 kind ‖ 6 zeros ‖ u64 edge id ‖ u64 from ‖ u64 to). */
+/** Returns H(0x15 ‖ u8 kind ‖ 6 zeros ‖ u64 edge id ‖ u64 from ‖ u64 to). */
 export function edgeLeaf({ edgeId, from, to, kind }: Omit<AddEdge, 'type' | 'sequence' | 'timeMs'>): Uint8Array {
   edgeMessage[1] = kind;
   writeU64(edgeView, 8, edgeId);
@@ -37,7 +38,7 @@ export function edgeLeaf({ edgeId, from, to, kind }: Omit<AddEdge, 'type' | 'seq
   return hash(edgeMessage);
 }
 
-/** H(0x16 ‖ left ‖ right), or empty where both are. */
+/** Returns H(0x16 ‖ left ‖ right), or the empty hash if both are empty. */
 export const hashGraphTreeNode = nodeHasher(DOMAIN.graphTreeNode);
 
 const TREES_AT = 17;
@@ -45,7 +46,10 @@ const rootMessage = new Uint8Array(TREES_AT + 2 * HASH_BYTES);
 const rootView = new DataView(rootMessage.buffer);
 rootMessage[0] = DOMAIN.graphRoot;
 
-/** H(0x17 ‖ u64 node ids ‖ u64 edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first node. */
+/**
+ * Returns H(0x17 ‖ u64 node ids ‖ u64 edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first
+ * node.
+ */
 export function graphRoot(nodes: MerkleTree, edges: MerkleTree): Uint8Array {
   if (nodes.size === 0) return EMPTY_HASH;
   writeU64(rootView, 1, nodes.size);

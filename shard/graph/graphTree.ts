@@ -9,7 +9,7 @@ const CLEARED_AT_ONCE = 256;
 export class GraphTree extends MerkleTree {
   /** Lists of ids whose leaves must be cleared before the next hash. */
   readonly #pending: (readonly number[])[] = [];
-  /** The number of leaves cleared of the first list. */
+  /** Number of leaves cleared of the first list. */
   #cleared = 0;
 
   constructor() {
@@ -26,7 +26,7 @@ export class GraphTree extends MerkleTree {
     if (ids.length > 0) this.#pending.push(ids);
   }
 
-  /** Clears a few leaves; true where more are left. */
+  /** Clears a few leaves. Returns true if more are left. */
   clearSome(): boolean {
     const [ids] = this.#pending;
     if (ids === undefined) return false;
@@ -39,7 +39,7 @@ export class GraphTree extends MerkleTree {
     return this.#pending.length > 0;
   }
 
-  /** Returns the hash. Costs log2(size) hashes, and more where many leaves are still to be cleared. */
+  /** Returns the hash. Costs log2(size) hashes, and more if many leaves are still to be cleared. */
   override mth(): Uint8Array {
     while (this.clearSome());
     return super.mth();

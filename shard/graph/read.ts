@@ -136,7 +136,7 @@ async function query(
 /** Returns the nodes that still exist: a node may be deleted while a walk pauses. */
 const existingNodes = (graph: Graph, ids: readonly number[]): GraphNode[] => ids.flatMap((id) => graph.node(id) ?? []);
 
-/** The `count` smallest ids, ascending. */
+/** Returns the `count` smallest ids, ascending. */
 async function smallest(ids: readonly number[], count: number, slice: Slice): Promise<number[]> {
   const best = new TopK(Math.min(count, ids.length));
   for (const id of ids) {

@@ -8,7 +8,7 @@ export class RootHistory {
   readonly #sequences = new ChunkedRows<Float64Array>((elements) => new Float64Array(elements), 1);
   readonly #roots = new ChunkedRows<Uint8Array>((elements) => new Uint8Array(elements), HASH_BYTES);
 
-  /** Adds a root; sequences ascend. */
+  /** Adds a root. Sequences ascend. */
   add(sequence: number, root: Uint8Array): void {
     this.#sequences.append(Float64Array.of(sequence));
     this.#roots.append(root);
@@ -23,7 +23,7 @@ export class RootHistory {
     return { sequence: this.#sequences.at(place)[0] as number, root: this.#roots.at(place) };
   }
 
-  /** Returns a view of the root after the write `sequence`; the empty one before the first. */
+  /** Returns a view of the root after the write `sequence`; the empty hash before the first. */
   at(sequence: number): Uint8Array {
     const count = partition(this.length, (place) => (this.#sequences.at(place)[0] as number) <= sequence);
     return count === 0 ? EMPTY_HASH : this.#roots.at(count - 1);

@@ -1,4 +1,4 @@
-/** Breadth-first search. */
+/** Breadth-first search of a graph. */
 import type { Direction } from '../../shared/model/graph.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
@@ -10,14 +10,14 @@ const PAGE_IDS = 1 << PAGE_SHIFT;
 export interface WalkOptions {
   readonly direction: Direction;
   readonly depth: number;
-  /** The kind of the edges to follow; null: all. */
+  /** Kind of the edges to follow; null for all. */
   readonly edgeKind: number | null;
 }
 
 /**
  * Calls `visit` with each node within `depth` hops of the seeds, once and with its distance, nearest first, until it
- * returns false. Costs a step for each node below that depth and for each of its edges. May or may not see writes that are
- * made while it pauses.
+ * returns false. Costs a step per node below that depth and per edge of such a node. Writes during a pause may or may
+ * not be seen.
  */
 export async function walk(
   graph: Graph,
@@ -61,13 +61,13 @@ export async function walk(
 }
 
 /**
- * A set of ids, as bitmaps of 4,096 each: it grows to millions without a rehash, which would hold the event loop, and a
- * few ids take half a KiB for each neighbourhood.
+ * A set of ids, as bitmaps of 4,096 each. It grows to millions without a rehash, which would block the event loop. A
+ * few ids take half a KiB per range of ids.
  */
 class NodeSet {
   readonly #pages = new Map<number, BitSet>();
 
-  /** False where the set had it already. */
+  /** Returns false if the id was in the set already. */
   add(id: number): boolean {
     const number = id >>> PAGE_SHIFT;
     let page = this.#pages.get(number);

@@ -1,10 +1,10 @@
 /**
- * Bounds the length of a step by counted work instead of a clock, which would cost more than many pieces of work. The unit is
- * about a nanosecond. Each byte, term and slot that a step reads costs a fixed amount (`WORK`). So no step takes long, whatever the
- * records and the filter are. At the end of a step, a `Slice` decides whether the event loop needs a turn.
+ * Bounds the length of a step by counted work. A clock would cost more than many pieces of work. The unit is about a
+ * nanosecond. Each byte, term and slot that a step reads costs a fixed amount (`WORK`), so no step takes long, whatever
+ * the records and the filter. At the end of a step, a `Slice` decides whether the event loop needs a turn.
  */
 
-/** The work of one step: about a quarter of a millisecond. */
+/** Work of one step: about a quarter of a millisecond. */
 export const STEP_WORK = 250_000;
 
 export const WORK = {

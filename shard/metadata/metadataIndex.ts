@@ -1,11 +1,11 @@
 /**
- * The metadata of one collection, so indexed that a filter is a few operations on sets of slots.
+ * The metadata of one collection, indexed so that a filter is a few operations on sets of slots.
  *
- * Every value of every record is indexed under its path (`PathIndex`); the elements of an array are indexed under the
- * array's path. At most `PATHS_MAX` paths are indexed; a collection whose keys are made of ids may have more. A filter then reads
- * the stored metadata of the records with other paths, once each.
+ * Every value of every record is indexed under its path (`PathIndex`). Elements of an array are indexed under the
+ * array's path. At most `PATHS_MAX` paths are indexed; a collection whose keys contain ids may have more. For other
+ * paths, a filter reads the stored metadata of the records that have them, once each.
  *
- * Selections run in steps of bounded work (`Effort`). Records that are written meanwhile are judged again.
+ * Selections run in steps of bounded work (`Effort`). Records that are written in between are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { Filter, Test } from '../../shared/model/filter.js';
@@ -22,20 +22,20 @@ import { isScalar, SlotValues } from './slotValues.js';
 import { ValueTerms } from './terms.js';
 import { WrittenSlots } from './writtenSlots.js';
 
-/** A path takes about half a kilobyte by itself. */
+/** Most indexed paths. A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** The most work of the last turn, in which nothing can be written: a millisecond or two. */
+/** Most work of the last turn, which no write interrupts: a millisecond or two. */
 const LAST_TURN_WORK = 2_000_000;
 
-/** The slots that a filter, or a part of it, selects. All other slots do not match. */
+/** The slots that a filter, or a part of it, selects. No other slot matches. */
 interface Selected {
-  /** Slots that match, in a set of its own. */
+  /** Matching slots, in a set that the caller may change. */
   readonly matching: BitSet;
-  /** Slots whose metadata must be read to decide; undefined if there are none. They are not in `matching`. */
+  /** Slots whose metadata must be read to decide, not in `matching`; undefined for none. */
   readonly doubtful: BitSet | undefined;
 }
 
-/** The values that records have at a path, and the records that match a filter if one is given, both at one moment. */
+/** The values that records have at a path, and the records that match an optional filter, both at one moment. */
 export interface PathValues {
   readonly values: SlotValues;
   readonly matching: SlotSet | undefined;
@@ -43,7 +43,7 @@ export interface PathValues {
 
 export interface IndexOptions {
   readonly pathsMax?: number;
-  /** The work of one step. */
+  /** Work of one step. */
   readonly stepWork?: number;
 }
 
@@ -51,16 +51,16 @@ export class MetadataIndex {
   readonly #paths = new Map<string, PathIndex>();
   /** Records whose metadata is a JSON object. */
   readonly #objects = BitSet.ofSize(1);
-  /** Records with a value at a path that is not among `#paths`. While there are any, no path is added. */
+  /** Records with a value at a path that is not in `#paths`. While there are any, no path is added. */
   readonly #beyond = BitSet.ofSize(1);
-  /** An upper bound of all slots that were set. */
+  /** Upper bound of all slots that were set. */
   #slots = 0;
-  /** For each selection that is running: slots whose metadata was written since it began. */
+  /** Per running selection: slots whose metadata was written since it began. */
   readonly #written = new Set<WrittenSlots>();
 
   /**
-   * `metadataOf`: the stored metadata of a slot; it must be what was last given to `set`, until `set` or `remove` of that
-   * slot has returned.
+   * `metadataOf` returns the stored metadata of a slot. It must be the last one given to `set`, until `set` or `remove`
+   * of that slot has returned.
    */
   constructor(
     private readonly shape: BlockShape,
@@ -75,7 +75,7 @@ export class MetadataIndex {
     return sum;
   }
 
-  /** Indexes the new metadata of a record; called before `metadataOf` knows of it. */
+  /** Indexes the new metadata of a record. Call it before `metadataOf` returns the new one. */
   set(slot: number, metadata: Uint8Array | null): void {
     this.remove(slot);
     for (const written of this.#written) written.add(slot, metadata?.length);
@@ -91,7 +91,7 @@ export class MetadataIndex {
     });
   }
 
-  /** Forgets a record; called before `metadataOf` forgets it. Does nothing where it has no metadata. */
+  /** Removes a record; does nothing if it has no metadata. Call it while `metadataOf` still returns the metadata. */
   remove(slot: number): void {
     if (!this.#objects.has(slot)) return;
     for (const written of this.#written) written.add(slot);
@@ -106,8 +106,9 @@ export class MetadataIndex {
   }
 
   /**
-   * Selects the slots whose metadata is a JSON object and matches. A test costs half a millisecond of a million records, 1
-   * to 2 on numbers. The returned function gives the set as of its call; call it exactly once, before the next `await`.
+   * Selects the slots whose metadata is a JSON object and matches. A test costs half a millisecond per million records,
+   * on numbers 1 to 2. The returned function gives the set as of its call. Call it exactly once, before the next
+   * `await`.
    */
   select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
     return this.#watched(filter, async (written) => {
@@ -123,21 +124,22 @@ export class MetadataIndex {
   }
 
   /**
-   * Collects the values that records have at a path, and selects the records that match the filter. The returned function gives
-   * both as of its call; call it exactly once, before the next `await`. Costs some 30 ns a record that has the path. Values of a
-   * path that is not indexed are read from the metadata. `held`: rows whose metadata is read even if they are deleted.
+   * Collects the values that records have at a path, and selects the records that match the filter. The returned
+   * function gives both as of its call. Call it exactly once, before the next `await`. Costs some 30 ns per record with
+   * the path. Values of a path that is not indexed are read from the metadata. `rows`: rows to read even if they are
+   * deleted.
    */
-  values(path: string, filter: Filter | undefined, slice: Slice, held?: SlotSet): Promise<() => PathValues> {
+  values(path: string, filter: Filter | undefined, slice: Slice, rows?: SlotSet): Promise<() => PathValues> {
     const key = pathKey(path);
     return this.#watched(filter, async (written) => {
       const values = new SlotValues();
-      await inSlices(this.#collect(key, values, held, this.#effort()), slice);
+      await inSlices(this.#collect(key, values, rows, this.#effort()), slice);
       const selection = filter && new Selection(filter);
       if (selection !== undefined) await this.#selectInto(selection, slice);
       const judge = (slot: number): number => {
         values.clear(slot);
-        const isHeld = this.#objects.has(slot) || held?.has(slot) === true;
-        const work = isHeld ? this.#collectFrom(slot, key, values) : 0;
+        const isRead = this.#objects.has(slot) || rows?.has(slot) === true;
+        const work = isRead ? this.#collectFrom(slot, key, values) : 0;
         return selection === undefined ? work : work + this.#judge(slot, selection);
       };
       await catchUp(written, judge, this.#effort(), slice);
@@ -148,7 +150,7 @@ export class MetadataIndex {
     });
   }
 
-  /** The long string with this ordinal in the metadata of the slot; undefined if it was written since. */
+  /** Returns the long string with this ordinal in the slot's metadata; undefined if the metadata was written since. */
   longValue(slot: number, path: string, values: SlotValues, ordinal: number): string | undefined {
     let found: string | undefined;
     const key = pathKey(path);
@@ -164,7 +166,7 @@ export class MetadataIndex {
     return new Effort(this.options.stepWork);
   }
 
-  /** Runs `work` while writes are noted in `written`, until `#finish` or a failure. */
+  /** Runs `work` while writes are collected in `written`, until `#finish` or a failure. */
   async #watched<Result>(
     filter: Filter | undefined,
     work: (written: WrittenSlots) => Promise<Result>,
@@ -206,13 +208,13 @@ export class MetadataIndex {
     return work + WORK.byte * (metadata?.length ?? 0);
   }
 
-  *#collect(path: string, values: SlotValues, held: SlotSet | undefined, effort: Effort): Steps<void> {
+  *#collect(path: string, values: SlotValues, rows: SlotSet | undefined, effort: Effort): Steps<void> {
     const index = this.#paths.get(path);
     if (index !== undefined) yield* index.collect(values, effort);
     else yield* this.#collectAll(this.#beyond, path, values, effort);
-    if (held === undefined) return;
+    if (rows === undefined) return;
     const dead = function* (objects: BitSet): Generator<number> {
-      for (const slot of held) if (!objects.has(slot)) yield slot;
+      for (const slot of rows) if (!objects.has(slot)) yield slot;
     };
     yield* this.#collectAll(dead(this.#objects), path, values, effort);
   }
@@ -271,7 +273,7 @@ export class MetadataIndex {
     }
   }
 
-  /** The slots of the records that the test, without its negation, holds for. */
+  /** Returns the slots of the records for which the test holds, without its negation. */
   *#found(path: string, test: Test, effort: Effort): Steps<Selected> {
     const index = this.#paths.get(path);
     const matching = BitSet.ofSize(this.#slots);
@@ -292,14 +294,14 @@ class Selection {
   matching = BitSet.ofSize(1);
   #record: RecordFilter | undefined;
 
-  /** The work of judging a record, beside its bytes. */
+  /** Work of judging a record, besides its bytes. */
   readonly work: number;
 
   constructor(readonly filter: Filter) {
     this.work = recordWork(filter);
   }
 
-  /** Made for the first record that must be judged. */
+  /** Filter for single records, made for the first record that must be judged. */
   get record(): RecordFilter {
     this.#record ??= new RecordFilter(this.filter);
     return this.#record;
@@ -307,8 +309,8 @@ class Selection {
 }
 
 /**
- * Judges the slots that were written, until few enough are left for the last turn. It always ends: to apply a write costs more
- * than to judge it.
+ * Judges the slots that were written, until few enough are left for the last turn. It always ends, since applying a
+ * write costs more than judging it.
  */
 async function catchUp(
   written: WrittenSlots,
@@ -326,7 +328,7 @@ async function catchUp(
 
 const orNone = (slots: BitSet): BitSet | undefined => (slots.isEmpty ? undefined : slots);
 
-/** Changes the sets of `one`. */
+/** Intersects. Changes the sets of `one`. */
 function both(one: Selected, other: Selected): Selected {
   if (one.doubtful === undefined && other.doubtful === undefined)
     return { matching: one.matching.intersect(other.matching), doubtful: undefined };
@@ -335,7 +337,7 @@ function both(one: Selected, other: Selected): Selected {
   return { matching, doubtful: orNone(possible.subtract(matching)) };
 }
 
-/** Changes the sets of `one`. */
+/** Unites. Changes the sets of `one`. */
 function either(one: Selected, other: Selected): Selected {
   const matching = one.matching.unite(other.matching);
   if (one.doubtful === undefined && other.doubtful === undefined) return { matching, doubtful: undefined };

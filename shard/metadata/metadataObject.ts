@@ -10,8 +10,8 @@ export interface MetadataObject {
 }
 
 /**
- * Parses metadata; undefined where it is not a JSON object, nests too deep, or has a key that is too long. Such metadata is
- * opaque bytes. An old log or an import may hold it.
+ * Parses metadata; undefined if it is not a JSON object, nests too deep, or has a key that is too long. Such metadata
+ * is opaque bytes, which an old log or an import may contain.
  */
 export function metadataObject(stored: Uint8Array | null): MetadataObject | undefined {
   if (stored === null) return undefined;
@@ -29,7 +29,7 @@ export function metadataObject(stored: Uint8Array | null): MetadataObject | unde
 /** `path`: the key of the value's path. */
 type Visit = (path: string, value: Json) => void;
 
-/** Visits every value of the object with its path; one value may be visited more than once. */
+/** Visits every value of the object with its path. One value may be visited more than once. */
 export function forEachValue(object: MetadataObject, visit: Visit, parent?: string): void {
   for (const key of Object.keys(object)) {
     const path = keyBelow(parent, key);

@@ -11,7 +11,7 @@ import type { SlotValues } from './slotValues.js';
 import { SortedTerms } from './sortedTerms.js';
 import { kindOf, prefixOf, type TermKind, ValueTerms } from './terms.js';
 
-/** The bytes of this object and of its place in the map of paths. */
+/** Bytes of this object and of its place in the map of paths. */
 const OWN_BYTES = 300;
 /** Slots of one term that are collected between two looks at the effort. */
 const SLOTS_PER_LOOK = 512;
@@ -34,7 +34,10 @@ export class PathIndex {
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), OWN_BYTES + postingBytes(this.#present));
   }
 
-  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. `terms`: the record's. */
+  /**
+   * Adds a value; it may be called again with equal arguments. The collection has at most `slots` slots; `terms` are
+   * those of the record.
+   */
   add(value: Json, slot: number, slots: number, terms: ValueTerms): void {
     this.#present = withSlot(this.#present, slot, slots);
     if (typeof value === 'number') {
@@ -47,7 +50,7 @@ export class PathIndex {
     }
   }
 
-  /** Must be called with every value that was added for the slot. */
+  /** Removes a value. Call it with every value that was added for the slot. */
   remove(value: Json, slot: number, terms: ValueTerms): void {
     if (this.#present !== undefined) this.#present = withoutSlot(this.#present, slot);
     if (typeof value === 'number') this.#numbers?.remove(slot);
@@ -55,8 +58,9 @@ export class PathIndex {
   }
 
   /**
-   * Adds to `matching` the slots with a value that passes the test, without its negation. If only the full text of a value
-   * decides, the slot is added to `doubtful`. The result is right for slots that are not written between two steps.
+   * Adds to `matching` the slots with a value that passes the test, without its negation. If only the full text of a
+   * value decides, the slot is added to `doubtful`. The result is right for slots that are not written between two
+   * steps.
    */
   *select(test: Test, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
     switch (test.kind) {
@@ -87,8 +91,8 @@ export class PathIndex {
   }
 
   /**
-   * Adds the values of all slots, in steps, between which the index may change: it is complete for the slots that are not
-   * written meanwhile.
+   * Adds the values of all slots, in steps between which the index may change. The result is complete for slots that
+   * are not written in between.
    */
   *collect(into: SlotValues, effort: Effort): Steps<void> {
     const { strings, longStrings, others } = this.#terms;
@@ -156,7 +160,7 @@ export class PathIndex {
         ? strings.between(isBelow, always, matching, effort)
         : strings.between(never, isBelow, matching, effort);
     if (longStrings === undefined) return;
-    // A long string whose beginning is not that of the value is above or below it as its beginning is.
+    // A long string with another prefix than the value's is above or below the value if its prefix is.
     const prefix = prefixOf(value);
     const isBefore = (term: string): boolean => prefixOf(term) < prefix;
     const isUpTo = (term: string): boolean => prefixOf(term) <= prefix;
@@ -189,7 +193,7 @@ function* collectTerms(
 function* collectSlots(slots: Posting, into: SlotValues, ordinal: number, effort: Effort): Steps<void> {
   if (typeof slots === 'number') return into.add(slots, ordinal);
   let added = 0;
-  // A list moves when a slot is removed from it; a set of bits does not.
+  // Copy a list, which moves when a slot is removed from it. A set of bits does not move.
   for (const slot of slots instanceof BitSet ? slots : [...slots]) {
     into.add(slot, ordinal);
     if (++added % SLOTS_PER_LOOK > 0) continue;

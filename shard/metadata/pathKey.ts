@@ -1,7 +1,7 @@
 /**
- * Short keys for the paths of metadata. A path may be 64 KB long and have thousands of others below it. It is therefore folded,
- * key by key: whenever it takes more than `PLAIN_CHARS_MAX` characters, its hash takes its place. A path below a long key
- * costs only what it adds.
+ * Short keys for the paths of metadata. A path may be 64 KB long and have thousands of others below it. So it is folded
+ * key by key: whenever it exceeds `PLAIN_CHARS_MAX` characters, its hash replaces it. A path below a long key costs
+ * only its own part.
  */
 
 import { escaped, hashedKey } from '../../shared/hashing/mapKey.js';
@@ -9,10 +9,13 @@ import { PATH_SEPARATOR } from '../../shared/model/filter.js';
 
 const PLAIN_CHARS_MAX = 256;
 
-/** The key of a path as it is written, with dots. */
+/** Returns the key of a path that is written with dots. */
 export const pathKey = (path: string): string => keyBelow(undefined, path);
 
-/** The key of the path that continues `parent` with a key of an object, which may hold dots; undefined: the object itself. */
+/**
+ * Returns the key of a path: `parent`, continued by a key of an object, which may contain dots. Without a parent it is
+ * a path of the object itself.
+ */
 export function keyBelow(parent: string | undefined, key: string): string {
   const first = parent === undefined ? escaped(key) : parent + PATH_SEPARATOR + key;
   return first.length <= PLAIN_CHARS_MAX ? first : folded(parent, key);

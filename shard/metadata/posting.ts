@@ -1,6 +1,6 @@
 /**
- * The slots that have one value: a single slot as a number, a few as an ascending list, many as bits. So a value that one
- * record has takes no object of its own, and a value that half of the records have takes a bit a slot.
+ * The slots that have one value: a single slot as a number, a few as an ascending list, many as bits. So a value of one
+ * record takes no extra object, and a value of half of the records takes a bit per slot.
  */
 import { BitSet } from '../kernel/bitSet.js';
 import { partition } from '../kernel/partition.js';
@@ -9,7 +9,7 @@ import { WORK } from './effort.js';
 export type Posting = number | number[] | BitSet;
 
 const LISTED_MIN = 32;
-/** A listed slot takes 8 bytes, as much as the bits of 64. */
+/** Bits that a listed slot costs: it takes 8 bytes. */
 const SLOTS_PER_LISTED = 64;
 
 /** Adds `slot` to `posting`, which it may change. `slots`: an upper bound of the slots of the collection. */
@@ -20,7 +20,7 @@ export function withSlot(posting: Posting | undefined, slot: number, slots: numb
     posting.add(slot);
     return posting;
   }
-  // Slots mostly come in ascending order.
+  // Slots usually arrive in ascending order.
   const at = posting[posting.length - 1]! < slot ? posting.length : firstFrom(posting, slot);
   if (at === posting.length) posting.push(slot);
   else if (posting[at] !== slot) posting.splice(at, 0, slot);
@@ -30,7 +30,7 @@ export function withSlot(posting: Posting | undefined, slot: number, slots: numb
   return bits;
 }
 
-/** Removes `slot` from `posting`, which it may change; undefined where none is left. */
+/** Removes `slot` from `posting`, which it may change. Returns undefined if no slot is left. */
 export function withoutSlot(posting: Posting, slot: number): Posting | undefined {
   if (typeof posting === 'number') return posting === slot ? undefined : posting;
   if (posting instanceof BitSet) {
@@ -48,17 +48,17 @@ export function addTo(slots: BitSet, posting: Posting): void {
   else for (const slot of posting) slots.add(slot);
 }
 
-/** The work of `addTo`. */
+/** Returns the work of `addTo`. */
 export function postingWork(posting: Posting): number {
   if (typeof posting === 'number') return WORK.term;
   return posting instanceof BitSet ? WORK.word * posting.words.length : WORK.term * posting.length;
 }
 
-/** Estimated heap bytes besides the reference to it. */
+/** Returns estimated heap bytes besides the reference to the posting. */
 export function postingBytes(posting: Posting | undefined): number {
   if (posting === undefined || typeof posting === 'number') return 0;
   return posting instanceof BitSet ? 200 + posting.words.byteLength : 48 + 10 * posting.length;
 }
 
-/** The index of `value` in an ascending list, or where it would be. */
+/** Returns the index of `value` in an ascending list, or its place there. */
 export const firstFrom = <T>(list: readonly T[], value: T): number => partition(list.length, (at) => list[at]! < value);

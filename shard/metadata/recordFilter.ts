@@ -1,8 +1,8 @@
 /**
- * A filter against one record's metadata: finds what `MetadataIndex.select` finds, without an index.
+ * A filter for one record's metadata. It gives the results of `MetadataIndex.select` without an index.
  *
- * A record is parsed and visited once, whatever the number of tests. Each value costs one look for the tests at its path, and
- * one for the operands that equal it. Ranges are compared with the least and the greatest value.
+ * A record is parsed and visited once, whatever the number of tests. Each value costs one look-up for the tests at its
+ * path, and one for the operands that equal it. Ranges are compared with the least and the greatest value.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { mapKey } from '../../shared/hashing/mapKey.js';
@@ -21,10 +21,10 @@ type Holds = () => boolean;
 export const isNegated = (test: Test): boolean =>
   test.kind === 'ne' || test.kind === 'nin' || (test.kind === 'exists' && !test.value);
 
-/** The key of the path of a test. */
+/** Returns the key of a test's path. */
 export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
 
-/** Returns the work of judging a record by the filter, or of reading it without one; its bytes come on top. */
+/** Returns the work of judging a record by the filter, or of reading it without one. Bytes cost extra. */
 export function recordWork(filter: Filter | undefined): number {
   return WORK.record + (filter === undefined ? 0 : WORK.evaluated * partsIn(filter));
 }
@@ -86,8 +86,8 @@ export class RecordFilter {
   }
 
   #testsAt(path: string): PathTests {
-    const held = this.#paths.get(path);
-    if (held !== undefined) return held;
+    const known = this.#paths.get(path);
+    if (known !== undefined) return known;
     const tests = new PathTests();
     this.#paths.set(path, tests);
     return tests;
@@ -103,9 +103,9 @@ type SoughtText = Sought & { readonly isIn: (value: string) => boolean };
 
 type SoughtValue = Sought & { readonly tests: Sought[] };
 
-/** The tests at one path, without their negation. Each holds where it holds for any value that the record has there. */
+/** The tests at one path, without their negation. Each holds if it holds for any value that the record has there. */
 class PathTests {
-  /** The number of the record that is visited. */
+  /** Number of the current record. */
   #record = 0;
   #isMet = false;
   readonly #numbers = new NumberTable();
@@ -116,7 +116,7 @@ class PathTests {
   readonly #stringRange = new Range<string>();
   readonly #texts: SoughtText[] = [];
 
-  /** Returns a function that is true where the test holds, and makes `meet` look for it. */
+  /** Returns a function that is true if the test holds, and makes `meet` look for it. */
   holds(test: Test, terms: ValueTerms): Holds {
     switch (test.kind) {
       case 'eq':
@@ -153,7 +153,7 @@ class PathTests {
     this.#stringRange.clear();
   }
 
-  /** `terms`: the terms of the record. */
+  /** Visits a value. `terms`: those of the record. */
   meet(value: Json, terms: ValueTerms): void {
     this.#isMet = true;
     if (typeof value === 'number') {
@@ -198,15 +198,15 @@ class PathTests {
     const kind = kindOf(value);
     this.#ofTerms[kind] ??= new Map();
     const key = mapKey(terms.of(value));
-    const held = this.#ofTerms[kind].get(key);
-    if (held !== undefined) return held;
+    const known = this.#ofTerms[kind].get(key);
+    if (known !== undefined) return known;
     const sought: SoughtValue = { record: 0, tests: [] };
     this.#ofTerms[kind].set(key, sought);
     return sought;
   }
 }
 
-/** The least and the greatest of the values that are met: all that a test of an order needs. */
+/** The least and the greatest of the values met, which decide every test of order. */
 class Range<Value extends number | string> {
   #isAsked = false;
   #least: Value | undefined;

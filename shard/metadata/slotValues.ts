@@ -1,7 +1,7 @@
 /**
- * The values that the records of a collection have at one metadata key, by slot: what groups and counts of values are made
- * from. A value is a string, a number, true, false or null; of an array each element is one, and a record may so have
- * several. Objects, and arrays in arrays, are none.
+ * The values that the records of a collection have at one metadata key, by slot, for groups and counts. A value is a
+ * string, a number, true, false or null. Each element of an array is a value, so a record may have several. Objects,
+ * and arrays in arrays, are not values.
  */
 import { mapKey } from '../../shared/hashing/mapKey.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
@@ -14,58 +14,58 @@ import { partition } from '../kernel/partition.js';
 import { isAbridged, longTerm } from './terms.js';
 import { ValueLists } from './valueLists.js';
 
-/** The entry of a slot without a value. */
+/** Entry of a slot without a value. */
 const NONE = -1;
-/** The entry of a slot with several values is this number minus the number of their list. */
+/** Entry of a slot with several values: this number minus the number of their list. */
 const SEVERAL = -2;
 
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
 
 /** Strings of one kind: the values themselves, or the terms of long strings. */
 class Texts {
-  /** The range of ordinals of the texts that were collected in order; `end` is exclusive. */
+  /** Range of ordinals of the texts that were collected in order; `end` is exclusive. */
   first = 0;
   end = 0;
-  /** The ordinals of all other texts. */
+  /** Ordinals of all other texts. */
   readonly others = new TextTable();
 }
 
 /**
- * The values of one request. They take 4 bytes a slot, and 8 more for each value of a slot with several. A number takes some 30
- * bytes, a string 10 besides itself.
+ * The values of one request. They take 4 bytes a slot, and 8 more per value of a slot with several. A number takes some
+ * 30 bytes, a string 10 besides itself.
  */
 export class SlotValues {
-  /** The slots that have a value. */
+  /** Slots that have a value. */
   readonly slots = BitSet.ofSize(1);
-  /** The ordinal of each slot's value, or the place of several. */
+  /** Ordinal of each slot's value, or the place of several. */
   #ordinals = new Int32Array(0);
   readonly #several = new ValueLists();
-  /** The slot that values are being added for, and the number of slots before it. */
+  /** Slot that values are being added for, and the number of slots before it. */
   #slotInHand = NONE;
   #slotsBefore = 0;
-  /** For each ordinal, `#slotsBefore` when it was added to a slot with several values. */
+  /** Per ordinal: `#slotsBefore` when it was added to a slot with several values. */
   readonly #addedAt = new PagedInts();
   #count = 0;
   readonly #numbers = new NumberTable();
-  /** The numbers that were added before all other values. Their ordinals are those in the table. */
+  /** Count of numbers that were added before all other values. Their ordinals are those in the table. */
   #leading = 0;
-  /** The ordinal among all values of each number of the table that is not leading. */
+  /** Ordinal among all values of each number of the table that is not leading. */
   readonly #ofNumbers = new PagedInts();
-  /** The ordinal in the table of each number that is not leading, plus 1, by ordinal. */
+  /** Ordinal in the table of each number that is not leading, plus 1, by ordinal. */
   readonly #inNumbers = new PagedInts();
   readonly #strings = new Texts();
   readonly #longStrings = new Texts();
   readonly #ofWord = new Map<boolean | null, number>();
   readonly #long = BitSet.ofSize(1);
-  /** The values other than numbers by ordinal; in the place of a long string its term. */
+  /** Values other than numbers, by ordinal. A long string is replaced by its term. */
   readonly #others = new PagedList<string | boolean | null>();
 
-  /** The number of different values. Each has an ordinal below it. */
+  /** Number of distinct values. Each has an ordinal below it. */
   get count(): number {
     return this.#count;
   }
 
-  /** The ordinal of a value. */
+  /** Returns the ordinal of a value. */
   ordinalOf(value: Scalar): number {
     if (typeof value === 'number') return this.#ordinalOfNumber(value);
     if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
@@ -74,12 +74,12 @@ export class SlotValues {
       : this.#ordinalOfText(this.#strings, value);
   }
 
-  /** Adds the next of the strings that a path has, in their order, before all other strings. Returns its ordinal. */
+  /** Adds the next of a path's strings, in their order, before all other strings. Returns its ordinal. */
   addString(value: string): number {
     return this.#addNext(this.#strings, value);
   }
 
-  /** Adds the term of a long string, as `addString` does. */
+  /** Adds the term of a long string, with the conditions of `addString`. */
   addLongString(term: string): number {
     return this.#addNext(this.#longStrings, term);
   }
@@ -91,17 +91,17 @@ export class SlotValues {
       this.#slotInHand = slot;
       this.#slotsBefore += 1;
     }
-    const held = this.#ordinals[slot]!;
-    if (held === ordinal) return;
-    if (held === NONE) {
+    const entry = this.#ordinals[slot]!;
+    if (entry === ordinal) return;
+    if (entry === NONE) {
       this.slots.add(slot);
       this.#ordinals[slot] = ordinal;
-    } else if (held >= 0) {
+    } else if (entry >= 0) {
       const list = this.#several.newList();
       this.#ordinals[slot] = SEVERAL - list;
-      this.#addTo(list, held);
+      this.#addTo(list, entry);
       this.#addTo(list, ordinal);
-    } else if (this.#addedAt.get(ordinal) !== this.#slotsBefore) this.#addTo(SEVERAL - held, ordinal);
+    } else if (this.#addedAt.get(ordinal) !== this.#slotsBefore) this.#addTo(SEVERAL - entry, ordinal);
   }
 
   clear(slot: number): void {
@@ -110,20 +110,20 @@ export class SlotValues {
     this.#slotInHand = NONE;
   }
 
-  /** How many values the slot has: up to some ten thousand. */
+  /** Returns how many values the slot has: up to some ten thousand. */
   countAt(slot: number): number {
-    const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
-    return held <= SEVERAL ? this.#several.lengthOf(SEVERAL - held) : held >= 0 ? 1 : 0;
+    const entry = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
+    return entry <= SEVERAL ? this.#several.lengthOf(SEVERAL - entry) : entry >= 0 ? 1 : 0;
   }
 
   /** Calls `visit` with the ordinal of each value of the slot. */
   forEach(slot: number, visit: (ordinal: number) => void): void {
-    const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
-    if (held >= 0) visit(held);
-    else if (held <= SEVERAL) this.#several.forEach(SEVERAL - held, visit);
+    const entry = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
+    if (entry >= 0) visit(entry);
+    else if (entry <= SEVERAL) this.#several.forEach(SEVERAL - entry, visit);
   }
 
-  /** The ordinals of the values of a slot. */
+  /** Returns the ordinals of a slot's values. */
   ordinalsAt(slot: number): Uint32Array {
     const ordinals = new Uint32Array(this.countAt(slot));
     let count = 0;
@@ -133,7 +133,7 @@ export class SlotValues {
     return ordinals;
   }
 
-  /** The value; undefined for a long string, of which only the beginning is known. */
+  /** Returns the value; undefined for a long string, of which only the beginning is known. */
   value(ordinal: number): Scalar | undefined {
     return this.#long.has(ordinal) ? undefined : this.#known(ordinal);
   }
@@ -144,8 +144,8 @@ export class SlotValues {
   }
 
   /**
-   * Orders values: null, false, true, numbers, strings by UTF-16 code units; strings of more than 128 characters by their
-   * first 32, and then in some fixed order.
+   * Orders values: null, false, true, numbers, strings by UTF-16 code units. Strings of more than 128 characters are
+   * ordered by their first 32, and then in some fixed order.
    */
   isBefore(one: number, other: number): boolean {
     const { first, end } = this.#strings;

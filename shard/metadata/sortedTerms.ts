@@ -1,7 +1,7 @@
 /**
- * Terms in order, each with the slots that have it: one structure for equality and for ranges. A list of ordered chunks,
- * found by two binary searches; a chunk that is full is halved. A term that one record has takes its string and about
- * 24 bytes; finding one among a million costs 20 comparisons, about a microsecond.
+ * Terms in order, each with the slots that have it: one structure for equality and for ranges. It is a list of ordered
+ * chunks, found by two binary searches. A full chunk is halved. A term of one record takes its string and about 24
+ * bytes. To find one among a million costs 20 comparisons, about a microsecond.
  */
 import type { Steps } from '../../shared/scheduling/slice.js';
 import type { BitSet } from '../kernel/bitSet.js';
@@ -11,7 +11,7 @@ import { addTo, firstFrom, type Posting, postingBytes, postingWork, withoutSlot,
 
 const CHUNK_TERMS_MAX = 512;
 const LAST_CHUNK_MOVED = 32;
-/** No string is less. */
+/** Least string. */
 const LEAST = '';
 /** Estimated heap bytes of a term: its string, its two places in a chunk, and a share of the chunk's free space. */
 const TERM_BYTES = 48;
@@ -19,13 +19,13 @@ const TERM_BYTES = 48;
 /** Terms in order, at least one. */
 interface Chunk {
   readonly terms: string[];
-  /** The slots of each term. */
+  /** Slots of each term. */
   readonly postings: Posting[];
 }
 
 export class SortedTerms {
   readonly #chunks: Chunk[] = [];
-  /** For each chunk, a lower bound of its terms that is above those of the chunk before. */
+  /** Per chunk: a lower bound of its terms that is above those of the chunk before. */
   readonly #separators: string[] = [];
   #bytes = 0;
 
@@ -72,7 +72,7 @@ export class SortedTerms {
     if (index === 0 && this.#chunks.length > 0) this.#separators[0] = LEAST;
   }
 
-  /** The slots of `term`. */
+  /** Returns the slots of `term`. */
   of(term: string): Posting | undefined {
     const chunk = this.#chunks[this.#chunkOf(term)];
     if (chunk === undefined) return undefined;
@@ -80,12 +80,16 @@ export class SortedTerms {
     return chunk.terms[at] === term ? chunk.postings[at] : undefined;
   }
 
-  /** All terms in order, each with its slots. Terms may be added and removed meanwhile; all others are given once. */
+  /**
+   * Yields all terms in order, each with its slots. Terms may be added and removed in between; all others are yielded
+   * once.
+   */
   *each(): Generator<readonly [term: string, slots: Posting]> {
     let term: string | undefined;
     let chunk: Chunk | undefined;
     for (let at = 0; ; at++) {
-      // Unless terms were added or removed since, the next one is in the next place. To look for it takes a hundred times as long.
+      // Unless terms were added or removed since, the next one is in the next place. A search takes a hundred times as
+      // long.
       if (chunk === undefined || chunk.terms[at - 1] !== term || at >= chunk.terms.length) {
         const place = this.#after(term);
         if (place === undefined) return;
@@ -97,8 +101,8 @@ export class SortedTerms {
   }
 
   /**
-   * Adds to `slots` the slots of all terms for which `isBefore` is false and `isUpTo` is true. Each must be true up to some point
-   * of the order, and false after it. Terms may be added and removed between two steps.
+   * Adds to `slots` the slots of all terms for which `isBefore` is false and `isUpTo` is true. Each must be true up to
+   * some point of the order, and false after it. Terms may be added and removed between two steps.
    */
   *between(
     isBefore: (term: string) => boolean,
@@ -135,12 +139,15 @@ export class SortedTerms {
     return undefined;
   }
 
-  /** The chunk that has `term`, if any has. */
+  /** Returns the index of the chunk that may have `term`. */
   #chunkOf(term: string): number {
     return Math.max(0, partition(this.#separators.length, (index) => this.#separators[index]! <= term) - 1);
   }
 
-  /** The place of the first term after `term`; undefined: of all. Two binary searches: about half a microsecond. */
+  /**
+   * Returns the place of the first term after `term`, or of all if it is undefined. Costs two binary searches: about
+   * half a microsecond.
+   */
   #after(term: string | undefined): [chunk: Chunk, at: number] | undefined {
     let index = term === undefined ? 0 : this.#chunkOf(term);
     let chunk = this.#chunks[index];
@@ -155,7 +162,8 @@ export class SortedTerms {
 
   #halve(index: number): void {
     const { terms, postings } = this.#chunks[index]!;
-    // Terms that come in ascending order, as timestamps do, so leave their chunks nearly full.
+    // Move few terms out of the last chunk, so that terms in ascending order, such as timestamps, leave chunks nearly
+    // full.
     const kept = terms.length - (index === this.#chunks.length - 1 ? LAST_CHUNK_MOVED : terms.length >>> 1);
     const moved = { terms: terms.splice(kept), postings: postings.splice(kept) };
     this.#insert(index + 1, moved.terms[0]!, moved);

@@ -1,12 +1,15 @@
-/** The texts by which an index knows values other than numbers. The hash of a long text replaces it, to save memory. */
+/**
+ * The texts by which an index identifies values other than numbers. The hash of a long text replaces it, to save
+ * memory.
+ */
 import { hash } from '../../shared/hashing/hash.js';
 import { textDigest } from '../../shared/hashing/mapKey.js';
 import { isArray, type Json, type Scalar } from '../../shared/model/filter.js';
 
 const PLAIN_CHARS_MAX = 128;
-/** The part of a long string that is kept for its order. */
+/** Part of a long string that is kept for its order. */
 const PREFIX_CHARS = 32;
-/** A collision of hashes of 16 bytes cannot be found. */
+/** Bytes of a hash; no collision of 16 bytes can be found. */
 const DIGEST_BYTES = 16;
 
 /** `others`: true, false, null, arrays and objects. */
@@ -22,9 +25,9 @@ export const isAbridged = (value: Json): value is string => typeof value === 'st
 
 export const prefixOf = (term: string): string => term.slice(0, PREFIX_CHARS);
 
-/** The term of a long string: its beginning and its hash, in one string of a fixed length. */
+/** Returns the term of a long string: its beginning and its hash, in one string of a fixed length. */
 export function longTerm(long: string): string {
-  // UTF-16, in which lone surrogates differ; and through bytes, so that the result does not keep all of the string alive.
+  // UTF-16, in which lone surrogates differ. Copying bytes keeps the result from referencing the whole string.
   const bytes = Buffer.from(long, 'utf16le');
   const prefix = bytes.subarray(0, 2 * PREFIX_CHARS);
   return Buffer.concat([prefix, hash(bytes).subarray(0, DIGEST_BYTES)]).toString('utf16le');
@@ -37,10 +40,10 @@ export function scalarJson(value: Scalar): string {
 }
 
 /**
- * Makes the terms of the values of one record or filter. Two values have the same term only if they are deeply equal.
+ * Makes the terms of the values of one record or filter. Two values have one term only if they are deeply equal.
  *
- * The term of an array or object is made of the terms of its members, with keys in order, and is hashed where it is long. Each
- * is made once, so that a record of many levels costs as much as a flat one of as many bytes.
+ * The term of an array or object consists of the terms of its members, with keys in order. It is hashed if it is long.
+ * Each is made once, so a record of many levels costs as much as a flat one of as many bytes.
  */
 export class ValueTerms {
   readonly #ofContainers = new Map<object, string>();
@@ -73,7 +76,10 @@ export class ValueTerms {
   }
 }
 
-/** Replaces a long text by its hash. No JSON begins with `#`, and hashes have one length, so different values stay different. */
+/**
+ * Replaces a long text by its hash. No JSON begins with `#`, and hashes have one length, so distinct values stay
+ * distinct.
+ */
 function shortened(json: string): string {
   if (json.length <= PLAIN_CHARS_MAX) return json;
   return `#${textDigest(json)}`;

@@ -1,10 +1,12 @@
 import { PagedInts } from '../kernel/pagedInts.js';
 
-/** Lists of values of many slots, at 8 bytes a value. A `Set` for each slot takes some 30, and leaves garbage as it grows. */
+/**
+ * Lists of values of many slots, at 8 bytes a value. A `Set` per slot takes some 30, and leaves garbage as it grows.
+ */
 export class ValueLists {
-  /** Two integers of each list: its length, and 1 + the place of its last item. */
+  /** Two integers per list: its length, and 1 + the place of its last item. */
   readonly #lists = new PagedInts();
-  /** The items of all lists: each a value, and 1 + the place of the item before it in its list. */
+  /** Items of all lists: each a value, and 1 + the place of the previous item of its list. */
   readonly #items = new PagedInts();
 
   /** Returns the number of an empty list. */
@@ -25,7 +27,7 @@ export class ValueLists {
     this.#lists.set(list + 1, item + 1);
   }
 
-  /** Calls `visit` with each value of the list, the last one first. */
+  /** Calls `visit` with each value of the list, last one first. */
   forEach(list: number, visit: (value: number) => void): void {
     for (let next = this.#lists.get(list + 1); next > 0; next = this.#items.get(next)) visit(this.#items.get(next - 1));
   }

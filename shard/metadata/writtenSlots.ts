@@ -5,22 +5,22 @@ export class WrittenSlots {
   readonly #works = new Map<number, number>();
   #work = 0;
 
-  /** `recordWork`: the work of judging a record, beside its bytes. */
+  /** `recordWork`: work of judging a record, besides its bytes. */
   constructor(private readonly recordWork: number) {}
 
-  /** The work of judging all of them. */
+  /** Work of judging all of them. */
   get work(): number {
     return this.#work;
   }
 
-  /** `sizeBytes`: the size of the new metadata; undefined: the record has none. */
+  /** Adds a slot. `sizeBytes`: the size of the new metadata; undefined if the record has none. */
   add(slot: number, sizeBytes = 0): void {
     const work = this.recordWork + WORK.byte * sizeBytes;
     this.#work += work - (this.#works.get(slot) ?? 0);
     this.#works.set(slot, work);
   }
 
-  /** Takes one after another, until none is left. Others may be added meanwhile. */
+  /** Takes the slots one by one until none is left. More may be added in between. */
   *taken(): Generator<number> {
     for (const [slot, work] of this.#works) {
       this.#works.delete(slot);

@@ -20,17 +20,17 @@ import { checkpointText } from './checkpoint.js';
 import { timelinePage } from './timeline.js';
 
 /**
- * Proofs about the log, in bytes. Version 1:
+ * Version of the bytes of proofs about the log.
  *
- *   inclusion    u8 version | chain head after the event (32) | siblings (32 each), bottom first
- *   consistency  u8 version | nodes (32 each), as `LogTree.consistency` gives them
+ *   Inclusion    u8 version | chain head after the event (32) | siblings (32 each), bottom first.
+ *   Consistency  u8 version | nodes (32 each) of `LogTree.consistency`.
  */
 const PROOF_VERSION = Uint8Array.of(1);
 
 export class CollectionProofs {
   /** Receipts of past writes are made one at a time: each takes slices of the event loop, and they add up. */
   readonly #receipts = new Mutex();
-  /** The collection is about to be closed. */
+  /** Whether the collection is about to be closed. */
   #isClosing = false;
 
   constructor(
@@ -41,7 +41,7 @@ export class CollectionProofs {
     private readonly clock: Clock,
   ) {}
 
-  /** Throws `validation_error` if the log does not hold what is asked for, `unavailable`, and Damaged. */
+  /** Answers a call. Throws `validation_error` if the log lacks the requested event, `unavailable`, and Damaged. */
   async answer(call: ProofCall, deadlineMs: number): Promise<Results[ProofCall['op']]> {
     switch (call.op) {
       case 'proofState':
@@ -61,12 +61,12 @@ export class CollectionProofs {
     }
   }
 
-  /** Ends proofs that take long: the collection is about to be closed. */
+  /** Ends long proofs, since the collection is about to be closed. */
   cancelBackgroundWork(): void {
     this.#isClosing = true;
   }
 
-  /** Makes the receipt of the write that committed event `sequence`, however long ago. */
+  /** Makes the receipt of the write that committed event `sequence`, at any time in the past. */
   async receipt(sequence: number, deadlineMs: number): Promise<Receipt> {
     const { request_id: _, ...receipt } = await this.#pastReceipt(sequence, deadlineMs);
     return receipt;
@@ -77,7 +77,7 @@ export class CollectionProofs {
     const assertInTime = (): void => this.#assertInTime(deadlineMs);
     return this.#receipts.run(async () => {
       assertInTime();
-      // Read only now, so that waiting calls hold no frame.
+      // Read the frame only now, so that waiting calls keep no frame in memory.
       const frame = await this.journal.frameWith(sequence);
       const event = frame.events[sequence - frame.header.firstSequence] as Event;
       if (recordOf(event) === undefined) throw changedNoRecord(event);
@@ -132,7 +132,7 @@ export class CollectionProofs {
     return { text, signature: this.signer.sign(text), publicKey: this.signer.publicKey };
   }
 
-  /** Events of whole frames, the genesis included. */
+  /** Number of events in whole frames, with the genesis. */
   get #size(): number {
     return this.journal.history.end.nextSequence;
   }
@@ -141,7 +141,7 @@ export class CollectionProofs {
     return { sequence: Math.max(size - 1, 0), size, root: this.journal.history.tree.root(size) };
   }
 
-  /** The present hashes, between two frames. An empty log gets those after the genesis that will be written. */
+  /** Returns the present hashes, between two frames. An empty log gets those after the genesis that will be written. */
   #now(): ReturnType<typeof emptyHashes> {
     const { configHash, end } = this.journal.history;
     if (end === EMPTY_LOG) return emptyHashes(this.config, this.state);

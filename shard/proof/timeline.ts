@@ -5,7 +5,7 @@ import type { Event, Genesis } from '../../shared/log/event.js';
 import type { ProofResults, TimelineCall, TimelineEvent } from '../../shared/protocol/proofs.js';
 import type { Journal } from '../state/journal.js';
 
-/** Reads the frames of the page; `afterFrame` may end it by throwing. */
+/** Reads the frames of the page. `afterFrame` may throw to end it. */
 export async function timelinePage(
   journal: Journal,
   { fromMs, toMs, after, limit }: TimelineCall,
@@ -31,7 +31,7 @@ export async function timelinePage(
   return { events, total: Math.max(last - first + 1, 0) };
 }
 
-/** The ids that the event is about. Bytes become text, so that the frame can be freed. */
+/** Returns the ids that the event is about. Bytes become text, so that the frame can be freed. */
 function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordId' | 'nodeId' | 'edgeId' | 'keyId'> {
   switch (event.type) {
     case 'insert':

@@ -13,8 +13,8 @@ import { scalarJson } from '../metadata/terms.js';
 type FacetsCall = Extract<RecordsCall, { op: 'facets' }>;
 
 /**
- * The values of the key, the most frequent first, equal ones by value, of the records that match the filter. Costs one pass
- * over the records that have the key, some 50 ns each, in slices; the counts are of one moment.
+ * Returns the values of the key among the records that match the filter, most frequent first, equal ones by value.
+ * Costs one scan of the records with the key, some 50 ns each, in slices. All counts are of one moment.
  */
 export async function facets(
   metadata: MetadataIndex,
@@ -31,22 +31,22 @@ export async function facets(
     const best = await mostFrequent(values, counts, limit, slice);
     const slots = best.ordinals.map((ordinal) => examples[ordinal]!);
     const texts = await valueTexts(metadata, key, values, { ordinals: best.ordinals, slots }, assertWithin, slice);
-    // A long string is read from a record that has it. If that was written meanwhile, all is counted again.
+    // A long string is read from a record that has it. If that record was written since, everything is counted again.
     if (texts === undefined) continue;
     const ofBest = Array.from(best.ordinals, (ordinal) => counts[ordinal]!);
     return { values: texts, counts: ofBest, distinct: best.distinct, records: matching!.count };
   }
 }
 
-/** Values by ordinal, and for each the slot of a record that has it. */
+/** Values by ordinal, each with the slot of a record that has it. */
 export interface NamedValues {
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
 }
 
 /**
- * Returns the JSON of values. A long string is read from the metadata of the record at its slot; if the record lost it,
- * the result is undefined. The function `assertWithin` receives the bytes read so far, and may throw.
+ * Returns the JSON of values. A long string is read from the metadata of the record at its slot. If the record no
+ * longer has it, the result is undefined. `assertWithin` receives the bytes read so far, and may throw.
  */
 export async function valueTexts(
   metadata: Pick<MetadataIndex, 'longValue'>,
@@ -78,9 +78,9 @@ function thatHave(key: string, filter: Filter | undefined): Filter {
 }
 
 interface Counted {
-  /** Keyed by ordinal. */
+  /** Count of each ordinal. */
   readonly counts: Uint32Array;
-  /** For each ordinal, the slot of a record that has the value. */
+  /** Slot of a record with the value, for each ordinal. */
   readonly examples: Uint32Array;
 }
 

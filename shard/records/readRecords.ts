@@ -31,7 +31,7 @@ export async function readRecords(
   }
 }
 
-/** The slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */
+/** Returns the slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */
 export function searchableSlot(state: Pick<CollectionState, 'liveSlotOf' | 'isLive'>, recordId: number): number {
   const slot = state.liveSlotOf(recordId);
   if (slot !== undefined) return slot;
@@ -43,8 +43,8 @@ const countMatching = async (state: CollectionState, filter: Filter, slice: Slic
   (await state.metadata.select(filter, slice))().count;
 
 /**
- * A page of the live records. The ids are walked through in slices, about 10 ns each, and records are read as they are
- * reached: each of them lives, and matches, at some moment of the call.
+ * Reads a page of the live records. It visits the ids in slices, about 10 ns each, and reads records on the way. Each
+ * of them is live, and matches, at some moment of the call.
  */
 async function listRecords(
   state: CollectionState,
@@ -58,7 +58,7 @@ async function listRecords(
     if (matching === undefined) return slot !== undefined || state.encrypted.isLive(recordId);
     return slot !== undefined && matching.has(slot);
   };
-  // The slot may have passed to another record since the selection, or its metadata may have changed.
+  // The slot may have been reused since the selection, or its metadata may have changed.
   const isWanted = (recordId: number): boolean =>
     record === undefined || record.matches(state.metadataAt(state.liveSlotOf(recordId)!));
   const page = new RecordColumns(state, fields);

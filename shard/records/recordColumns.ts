@@ -1,10 +1,10 @@
 import type { Field, ListedRecords, RecordFields } from '../../shared/protocol/records.js';
 import type { CollectionState } from '../state/collectionState.js';
 
-/** The id, the tag and the heads of a record's fields in a message. */
+/** Bytes in a message of a record's id, tag and the heads of its fields. */
 const RECORD_BYTES = 32;
 
-/** Gathers records and their fields into the columns in which they travel: the only place where fields are read. */
+/** Gathers records and their fields into the columns of a message: the only place where fields are read. */
 export class RecordColumns {
   readonly #ids: number[] = [];
   readonly #tags: number[] = [];
@@ -28,12 +28,12 @@ export class RecordColumns {
     return this.#ids.length;
   }
 
-  /** About the bytes in a message. */
+  /** Approximate bytes in a message. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds a record that is live or tombstoned. An encrypted one has zeros for a vector, and no metadata and text. */
+  /** Adds a live or tombstoned record. An encrypted one has zeros for a vector, and no metadata and text. */
   add(recordId: number): void {
     const { state } = this;
     const slot = state.keptSlotOf(recordId);
@@ -71,5 +71,5 @@ export class RecordColumns {
   }
 }
 
-/** The little-endian bytes of the numbers, as float64. */
+/** Returns the numbers as little-endian float64 bytes. */
 const bytesOf = (numbers: readonly number[]): Uint8Array => new Uint8Array(Float64Array.from(numbers).buffer);

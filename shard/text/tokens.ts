@@ -1,8 +1,8 @@
 /**
  * The words of a text. A word is a run of Unicode letters and digits (`\p{L}`, `\p{N}`) with the marks that follow them
  * (`\p{M}`, such as the vowels of Hindi). It is lowered by Unicode's own rules, in no locale. First the text is
- * converted to NFKC, so that spellings that look alike are equal: é of one code point and of two, the ligature ﬁ,
- * full-width Latin. No stemming, no stop words. Scripts written without spaces are not split.
+ * converted to NFKC, so that spellings that look alike are equal. Examples are é of one code point and of two, the
+ * ligature ﬁ, and full-width Latin. No stemming, no stop words. Scripts written without spaces are not split.
  *
  * Normalisation sorts the marks that follow a letter, in time quadratic in their number. So a run of more than 30 marks
  * is split first, as in the Stream-Safe Text Process of UAX #15. No word of any language has so many.

@@ -35,8 +35,8 @@ export class Vocabulary extends HashPlaces {
     const key = keyOf(token);
     const hash = textHash(key);
     const places = this.placesOf(hash);
-    const held = places[this.#placeOf(key, hash, places)]!;
-    return held === 0 ? undefined : held - 1;
+    const entry = places[this.#placeOf(key, hash, places)]!;
+    return entry === 0 ? undefined : entry - 1;
   }
 
   findOrAdd(token: string): number {
@@ -44,8 +44,8 @@ export class Vocabulary extends HashPlaces {
     const hash = textHash(key);
     const places = this.placesOf(hash);
     const place = this.#placeOf(key, hash, places);
-    const held = places[place]!;
-    if (held > 0) return held - 1;
+    const entry = places[place]!;
+    if (entry > 0) return entry - 1;
     const term = this.#unusedCount > 0 ? this.#unused.get(--this.#unusedCount) : this.#addresses.push(0);
     this.#addresses.set(term, this.#stored(key));
     this.#hashes.set(term, hash);
@@ -68,8 +68,8 @@ export class Vocabulary extends HashPlaces {
   #placeOf(key: string, hash: number, places: Uint32Array): number {
     const last = places.length - 1;
     for (let place = hash & last; ; place = (place + 1) & last) {
-      const held = places[place]!;
-      if (held === 0 || (this.hashAt(held - 1) === hash && this.#is(held - 1, key))) return place;
+      const entry = places[place]!;
+      if (entry === 0 || (this.hashAt(entry - 1) === hash && this.#is(entry - 1, key))) return place;
     }
   }
 

@@ -34,21 +34,21 @@ export class CollectionVault {
     private readonly journal: Journal,
     private readonly vault: RecordVault,
     private readonly limits: EventLimits,
-    /** What the quotas leave to a write that brings this. */
+    /** Returns the room that the quotas leave for an addition. */
     private readonly room: (brings: Brings) => Promise<Room>,
   ) {
     const { project, id: collectionId } = config;
     this.#target = { project, collectionId, genesisId: genesisOf(config).collectionId };
   }
 
-  /** The answer to an insert whose request id is known; undefined where it is new or missing. */
+  /** Returns the answer to a repeated insert; undefined if the request id is new or missing. */
   async replay(requestId: Uint8Array | null): Promise<Results['insertEncrypted'] | undefined> {
     const key = keyOf(requestId);
     const applied = key === undefined ? undefined : this.state.requests.find(key);
     return applied && this.replayOf(applied);
   }
 
-  /** Throws `validation_error` where the request id belongs to a record with a vector, or to a deletion. */
+  /** Throws `validation_error` if the request id belongs to a record with a vector, or to a deletion. */
   async replayOf({ recordId, sequence }: AppliedRequest): Promise<Results['insertEncrypted']> {
     if (recordId === NO_RECORD) throw refusal('validation_error', 'usedByDeletion');
     const event = await this.journal.eventAt(sequence);
@@ -57,8 +57,8 @@ export class CollectionVault {
   }
 
   /**
-   * Encrypts the payload, and lists the collection in the key's entry. Refuses early what the commit would refuse, so that
-   * no key is made for it. Throws Damaged where the entry is damaged and records of this collection depend on it.
+   * Encrypts the payload, and lists the collection in the key's entry. Refuses what the commit would refuse, so that no
+   * key is made for it. Throws Damaged if the entry is damaged and records of this collection depend on it.
    */
   async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
     const { payload, keyId, tag, requestId } = call;
@@ -73,13 +73,13 @@ export class CollectionVault {
     return { op: 'insertEncrypted', tag, requestId, ...sealed };
   }
 
-  /** Called before events of an import are stored: a shred of their keys then reaches this collection too. */
+  /** Call it before events of an import are stored, so that a shred of their keys reaches this collection too. */
   async enter(events: readonly Event[], deadlineMs: number): Promise<void> {
     const keyIds = events.flatMap((event) => (event.type === 'insertEncrypted' ? [toHex(event.keyId)] : []));
     for (const keyId of new Set(keyIds)) await this.vault.enter(this.#target, keyId, deadlineMs);
   }
 
-  /** Throws VouchError `record_not_found`, `record_shredded` or what the vault throws; Damaged as `seal`. */
+  /** Decrypts a record. Throws `record_not_found`, `record_shredded`, errors of the vault, and Damaged like `seal`. */
   async read(recordId: number): Promise<Results['getEncrypted']> {
     const record = this.state.encrypted.get(recordId);
     if (record === undefined || record.isTombstoned) throw missing(recordId);
@@ -92,12 +92,16 @@ export class CollectionVault {
     return { id: recordId, keyId, payload };
   }
 
-  /** Verifies a key of live records. False where its entry is missing or cannot be opened here. Throws as `seal`. */
+  /**
+   * Verifies a key of live records. Returns false if its entry is missing or cannot be opened here. Throws like `seal`.
+   */
   async checkKey(keyId: string): Promise<boolean> {
     return !this.#uses(keyId) || (await this.#noticingDamage(keyId, () => this.vault.check(this.#target, keyId)));
   }
 
-  /** Verifies all keys of live records. `rest` is awaited after each few. Logs their number, or how many did not open. */
+  /**
+   * Verifies all keys of live records, and awaits `rest` after every few. Logs their number, or how many did not open.
+   */
   async checkKeys(rest: (entries: number) => Promise<void>, logger: Logger): Promise<void> {
     let [keys, closed, isOver] = [0, 0, false];
     const live = this.state.encrypted.liveKeys();
@@ -121,10 +125,10 @@ export class CollectionVault {
   async #eventOf({ id, sequence, contentHash }: EncryptedRecord): Promise<InsertEncrypted> {
     const event = await this.journal.eventAt(sequence);
     if (event.type === 'insertEncrypted' && event.recordId === id && contentHashOf(event) === contentHash) return event;
-    throw new Damaged(`event ${sequence}: it is not the one that the log held before`);
+    throw new Damaged(`event ${sequence}: it is not the event that was committed`);
   }
 
-  /** Damage to a key that no record of this collection needs is an error of the call only. */
+  /** Runs `work`. Damage to a key that no record of this collection needs is an error of the call only. */
   async #noticingDamage<T>(keyId: string | null, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -1,10 +1,10 @@
 /**
- * Data keys: made, wrapped into the vault, and unwrapped for one use at a time. Nothing here keeps a data key, so none
- * outlives its entry: a key that is shredded in the vault is gone.
+ * Makes data keys, wraps them into the vault, and unwraps them for one use at a time. No data key is kept in memory, so
+ * none outlives its entry: a key that is shredded in the vault is gone.
  *
- * A key that is made or used during a rotation of the master key could stay under the old one, and be lost with it. So the
- * mark (see `wrappedKey.ts`) is read again once the key's entry is durable, before anything is encrypted under the key: if
- * it still names the key's master, the rotation has yet to read the vault, and will find the entry.
+ * A key that is made or used during a rotation of the master key could stay under the old one, and be lost with it. So
+ * the mark (see `wrappedKey.ts`) is read again once the key's entry is durable, before a payload is encrypted under the
+ * key. If the mark still names the key's master, the rotation has yet to read the vault, and will find the entry.
  */
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
@@ -26,8 +26,8 @@ export class DataKeys {
   ) {}
 
   /**
-   * Makes the master key file where the vault is empty and there is none. A file without the key that the vault needs is
-   * logged, and every use fails until it is replaced.
+   * Makes the master key file if the vault is empty and the file is missing. If a file lacks the key that the vault
+   * needs, that is logged, and every use fails until the file is replaced.
    */
   static async open({
     vault,
@@ -50,8 +50,8 @@ export class DataKeys {
   }
 
   /**
-   * Makes a data key and its entry. Undefined where there is an entry already, or it was shredded at once: the caller reads
-   * it. Throws VouchError `unavailable`, and `internal_error` where this machine does not hold the master key in force.
+   * Makes a data key and its entry. Returns undefined if the entry exists, or was shredded at once: then the caller
+   * reads it. Throws VouchError `unavailable`, and `internal_error` if this machine lacks the current master key.
    */
   async create(name: EntryName, collectionIds: readonly number[]): Promise<StoredVaultEntry | undefined> {
     const dataKey = this.entropy(DATA_KEY_BYTES);
@@ -71,7 +71,10 @@ export class DataKeys {
     }
   }
 
-  /** Throws VouchError `record_shredded` where the entry's key is shredded, `internal_error` where it cannot be opened. */
+  /**
+   * Encrypts. Throws VouchError `record_shredded` if the entry's key is shredded, `internal_error` if it cannot be
+   * opened.
+   */
   async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Sealed> {
     const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
     if (settled === undefined) throw shreddedKey(stored);
@@ -82,11 +85,11 @@ export class DataKeys {
     }
   }
 
-  /** Throws as `encrypt` does, and `internal_error` where the payload does not verify. */
+  /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
   async decrypt(stored: StoredVaultEntry, sealed: Sealed, aad: Uint8Array): Promise<Buffer> {
     const master = masterOf(stored);
     const isHeld = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
-    // A rotation may have replaced it since it was read.
+    // A rotation may have replaced the entry since it was read.
     const found = isHeld ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
     try {
       return await this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
@@ -95,9 +98,11 @@ export class DataKeys {
     }
   }
 
-  /** Whether the entry's key can be unwrapped; `elsewhere` where its master key is not on this machine, or not readable. */
+  /**
+   * Whether the entry's key can be unwrapped; `elsewhere` if its master key is not on this machine, or not readable.
+   */
   async check(stored: StoredVaultEntry): Promise<'opens' | 'damaged' | 'elsewhere'> {
-    // A rotation may have replaced it since it was read.
+    // A rotation may have replaced the entry since it was read.
     const isHeld = await this.#holdsMasterOf(stored);
     const found = isHeld ? stored : await this.vault.get(stored.project, stored.keyId);
     if (found === undefined || !(isHeld || (await this.#holdsMasterOf(found)))) return 'elsewhere';
@@ -109,7 +114,7 @@ export class DataKeys {
     }
   }
 
-  /** Why keys cannot be used on this machine, now or after a restart; undefined where they can. Throws `unavailable`. */
+  /** Why keys cannot be used on this machine, now or after a restart; undefined if they can. Throws `unavailable`. */
   async problem(): Promise<string | undefined> {
     try {
       const id = await this.#inForce();
@@ -117,14 +122,14 @@ export class DataKeys {
       if (mark !== undefined && (await this.check(mark)) === 'damaged')
         return 'the master entry of the vault does not open';
       const isInFile = await this.#fromFile(() => this.masters.inFile(id));
-      return isInFile ? undefined : `the master key file of this machine does not hold master key ${id}`;
+      return isInFile ? undefined : `the master key file of this machine does not contain master key ${id}`;
     } catch (error) {
       orDamaged(error);
       return messageOf(error);
     }
   }
 
-  /** Wraps the entry's key under another master key of this machine. False where the entry was changed meanwhile. */
+  /** Wraps the entry's key under another master key of this machine. Returns false if the entry has changed. */
   async rewrap(stored: StoredVaultEntry, masterId: string): Promise<boolean> {
     const wrapped = await this.#rewrapped(stored, masterId);
     try {
@@ -138,7 +143,10 @@ export class DataKeys {
     this.masters.close();
   }
 
-  /** The entry once its key is under the master key in force; `wrap` wraps it anew. Undefined where it is shredded. */
+  /**
+   * Returns the entry once its key is under the current master key, wrapped again by `wrap` if necessary; undefined if
+   * it is shredded.
+   */
   async #underMasterInForce(
     stored: StoredVaultEntry,
     wrap: (found: StoredVaultEntry, masterId: string) => Promise<Uint8Array>,
@@ -148,7 +156,7 @@ export class DataKeys {
       const used = masterOf(read);
       const inForce = await this.#inForce();
       if (used === undefined || used === inForce) return used === undefined ? undefined : read;
-      // The newest entry: its data key stays the same until it is shredded.
+      // Read the newest entry: its data key stays the same until it is shredded.
       const found = await this.vault.get(stored.project, stored.keyId);
       if (found === undefined) return undefined;
       if (masterOf(found) === used)
@@ -183,7 +191,7 @@ export class DataKeys {
     return this.#withMaster(masterId, (master) => wrapKey(master, dataKey, name, this.entropy));
   }
 
-  /** The id of the master key in force, which new data keys go under. This machine holds it. */
+  /** Returns the id of the current master key, which new data keys go under. This machine has it. */
   async #inForce(): Promise<string> {
     const mark = await this.vault.get(MARK.project, MARK.keyId);
     const id = mark === undefined ? await this.#first() : masterOf(mark);
@@ -191,7 +199,7 @@ export class DataKeys {
     return this.#withMaster(id, () => id);
   }
 
-  /** Makes the mark of an empty vault, with the key of this machine's file, which is made where there is none. */
+  /** Makes the mark of an empty vault, with the key of this machine's file, which is made if it is missing. */
   async #first(): Promise<string | undefined> {
     const used = await this.#masterInUse();
     const id = used ?? (await this.#fromFile(() => this.masters.newestOrFirst()));
@@ -205,7 +213,7 @@ export class DataKeys {
     return mark && masterOf(mark);
   }
 
-  /** The master key of any entry, for a vault that has lost its mark. */
+  /** Returns the master key of any entry, for a vault that has lost its mark. */
   async #masterInUse(): Promise<string | undefined> {
     for await (const stored of this.vault.list(() => undefined)) {
       const id = masterOf(stored);
@@ -219,15 +227,15 @@ export class DataKeys {
     if (result !== undefined) return result;
     this.logger.error(
       { file: this.masters.path, masterKey: id },
-      'the master key file does not hold the key that the vault needs',
+      'the master key file does not contain the key that the vault needs',
     );
     throw new VouchError(
       'internal_error',
-      `this machine does not hold master key ${id}; copy the master key file of the other machines, or a backup of it`,
+      `this machine does not have master key ${id}; copy the master key file of the other machines, or a backup of it`,
     );
   }
 
-  /** False where the file cannot be read, or the wrapped key is of a later version. */
+  /** Returns false if the file cannot be read, or the wrapped key is of a later version. */
   async #holdsMasterOf(stored: StoredVaultEntry): Promise<boolean> {
     try {
       const master = masterOf(stored);
@@ -237,7 +245,7 @@ export class DataKeys {
     }
   }
 
-  /** Reports a problem with the file: the path goes to the log and not to callers. */
+  /** Reports a problem with the file. The path goes to the log and not to callers. */
   async #fromFile<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

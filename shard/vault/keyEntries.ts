@@ -1,4 +1,4 @@
-/** The vault's entries for coordinators, which learn neither a key nor its wrapped form. */
+/** The vault's entries for coordinators, which receive neither a key nor its wrapped form. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { KeyEntry, ShardResults, VaultCall } from '../../shared/protocol/calls.js';
 import { orDamaged } from '../../shared/vault/entryName.js';
@@ -34,7 +34,7 @@ export class KeyEntries {
     return { status, collectionIds, pendingIds, revision: stored.revision };
   }
 
-  /** The new revision; undefined where the entry has changed. */
+  /** Destroys a key. Returns the new revision; undefined if the entry has changed. */
   #destroy({ project, keyId, entry: before, collectionIds }: DestroyCall): Promise<number | undefined> {
     const entry: VaultEntry = { status: 'shredded', wrapped: null, collectionIds, pendingIds: collectionIds };
     if (before === null) return this.vault.create(project, keyId, entry);

@@ -1,11 +1,11 @@
 /**
- * The file that holds the master key. With it and the vault every encrypted record that is not shredded can be read;
- * without it none can.
+ * The file with the master key. With it and the vault every encrypted record that is not shredded can be read; without
+ * it none can. Offsets in bytes:
  *
- *   0 "VMK1" | 4 u8 keys (1 or 2) | 5 three zero bytes | 8 a key (32), the newest first | checksum (16): the first bytes
- *   of BLAKE3 over everything before
+ *   0 "VMK1" | 4 u8 keys (1 or 2) | 5 three zero bytes | 8 keys (32 each), newest first |
+ *   checksum (16): the first bytes of BLAKE3 over all before.
  *
- * It holds two keys during a rotation.
+ * There are two keys during a rotation.
  */
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -16,12 +16,15 @@ export const MASTER_KEY_BYTES = 32;
 export const MASTER_KEY_ID_BYTES = 8;
 
 export interface MasterKey {
-  /** 16 hex, from the key's hash: identifies the key and says nothing about it. */
+  /** 16 hex digits of the key's hash. They identify the key and reveal nothing about it. */
   readonly id: string;
   readonly bytes: Uint8Array;
 }
 
-/** The file cannot be used. The message is one line for the operator, with the path and what to do; the cause is the system's. */
+/**
+ * Thrown if the file cannot be used. The message is one line for the operator, with the path and what to do. The cause
+ * is the system's error.
+ */
 export class MasterKeyFileError extends Error {
   override name = 'MasterKeyFileError';
 }
@@ -40,7 +43,7 @@ export function masterKeyOf(bytes: Uint8Array): MasterKey {
   return { id, bytes };
 }
 
-/** Newest first; undefined where there is no such file. Throws MasterKeyFileError. */
+/** Returns the keys, newest first; undefined without a file. Throws MasterKeyFileError. */
 export async function readMasterKeyFile(path: string): Promise<readonly MasterKey[] | undefined> {
   for (let reads = 1; ; reads++) {
     const content = await privateContent(path);
@@ -48,7 +51,7 @@ export async function readMasterKeyFile(path: string): Promise<readonly MasterKe
     try {
       return parse(content, path);
     } catch (error) {
-      // The opened file may have been superseded, and erased while it was read.
+      // The opened file may have been superseded, and erased during the read.
       if (reads === READS_MAX) throw error;
     } finally {
       content.fill(0);
@@ -56,7 +59,7 @@ export async function readMasterKeyFile(path: string): Promise<readonly MasterKe
   }
 }
 
-/** False where the file exists already. */
+/** Returns false if the file exists. */
 export async function createMasterKeyFile(path: string, key: MasterKey): Promise<boolean> {
   const content = serialize([key]);
   try {
@@ -71,7 +74,7 @@ export async function createMasterKeyFile(path: string, key: MasterKey): Promise
   }
 }
 
-/** Durable when it resolves; the file's former content is erased. */
+/** Replaces the file, durably, and erases its former content. */
 export async function replaceMasterKeyFile(path: string, keys: readonly MasterKey[]): Promise<void> {
   const content = serialize(keys);
   try {
@@ -112,14 +115,13 @@ function parse(content: Buffer, path: string): readonly MasterKey[] {
     refuse('is damaged: its checksum does not verify');
   return Array.from({ length: count }, (_, index) => {
     const at = KEYS_AT + index * MASTER_KEY_BYTES;
-    // A copy in memory of its own, not in a pool that others read and write.
+    // Copy to private memory, not to a pool that others read and write.
     return masterKeyOf(Uint8Array.from(content.subarray(at, at + MASTER_KEY_BYTES)));
   });
 }
 
 function serialize(keys: readonly MasterKey[]): Buffer {
-  if (keys.length < 1 || keys.length > KEYS_MAX)
-    throw new RangeError(`${keys.length} master keys cannot stand in a file`);
+  if (keys.length < 1 || keys.length > KEYS_MAX) throw new RangeError(`${keys.length} master keys do not fit a file`);
   const checksumAt = KEYS_AT + keys.length * MASTER_KEY_BYTES;
   const content = Buffer.alloc(checksumAt + CHECKSUM_BYTES);
   content.set(MAGIC);

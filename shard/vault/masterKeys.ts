@@ -1,4 +1,4 @@
-/** The master keys of this process: read from their file, and again when an unknown key is needed. */
+/** The master keys of this process. It reads them from their file, and again when an unknown key is needed. */
 import type { Entropy } from '../../shared/clock.js';
 import {
   createMasterKeyFile,
@@ -10,7 +10,7 @@ import {
 } from './masterKeyFile.js';
 
 export class MasterKeys {
-  /** Newest first. */
+  /** Keys, newest first. */
   #keys: readonly MasterKey[] = [];
 
   constructor(
@@ -18,7 +18,7 @@ export class MasterKeys {
     private readonly entropy: Entropy,
   ) {}
 
-  /** The id of the newest key; makes the file with a fresh key where there is none. Throws MasterKeyFileError. */
+  /** Returns the id of the newest key. Makes the file with a fresh key if it is missing. Throws MasterKeyFileError. */
   async newestOrFirst(): Promise<string> {
     const found = await this.#newestId();
     if (found !== undefined) return found;
@@ -28,17 +28,17 @@ export class MasterKeys {
     // Another process may have made it first.
     const made = await this.#newestId();
     if (made === undefined)
-      throw new MasterKeyFileError(`the master key file ${this.path} is gone as soon as it is made`);
+      throw new MasterKeyFileError(`the master key file ${this.path} disappeared right after it was made`);
     return made;
   }
 
-  /** Whether this process or the file holds the key. Throws MasterKeyFileError. */
+  /** Whether this process or the file has the key. Throws MasterKeyFileError. */
   async has(id: string): Promise<boolean> {
     if (this.#find(id) === undefined) await this.#read();
     return this.#find(id) !== undefined;
   }
 
-  /** Whether the file holds the key now. Throws MasterKeyFileError. */
+  /** Whether the file has the key now. Throws MasterKeyFileError. */
   async inFile(id: string): Promise<boolean> {
     const keys = (await readMasterKeyFile(this.path)) ?? [];
     const isThere = keys.some((key) => key.id === id);
@@ -46,7 +46,10 @@ export class MasterKeys {
     return isThere;
   }
 
-  /** The result of `use`, which must not keep the key; undefined where the key is not held. Throws MasterKeyFileError. */
+  /**
+   * Returns the result of `use`, which must not keep the key; undefined if the key is unknown. Throws
+   * MasterKeyFileError.
+   */
   async use<T>(id: string, use: (key: MasterKey) => T): Promise<T | undefined> {
     if (!(await this.has(id))) return undefined;
     const key = this.#find(id);
@@ -57,7 +60,7 @@ export class MasterKeys {
     this.#hold([]);
   }
 
-  /** Reads the file. The id of its newest key; undefined where there is no file. Throws MasterKeyFileError. */
+  /** Reads the file. Returns the id of its newest key; undefined without a file. Throws MasterKeyFileError. */
   async #newestId(): Promise<string | undefined> {
     await this.#read();
     return this.#keys[0]?.id;

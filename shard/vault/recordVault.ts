@@ -1,11 +1,10 @@
 /**
- * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id.
+ * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id. The cipher is
+ * AES-256-GCM with a fresh nonce. The associated data is the u64 collection id of the genesis ‖ key id.
  *
- *   payload ── AES-256-GCM, fresh nonce, associated data: u64 collection id of the genesis ‖ key id ──▶ nonce, ciphertext
- *
- * An order makes a shred final: an insert lists its collection in the key's vault entry before it commits, and a shred
- * writes to every listed collection once no byte of the key is left. So a concurrent insert either commits first, and its
- * record is lost with the others, or is refused by the log that states the shred.
+ * The order of steps makes a shred final. An insert lists its collection in the key's vault entry before it commits. A
+ * shred writes to every listed collection once no byte of the key is left. So a concurrent insert either commits first,
+ * and its record is lost with the others, or is refused by the log that states the shred.
  */
 import type { Clock, Entropy } from '../../shared/clock.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
@@ -19,28 +18,28 @@ import { shredded } from '../state/refusals.js';
 import type { DataKeys } from './dataKeys.js';
 import type { Sealed } from './sealed.js';
 
-/** The collection that a payload is encrypted for. */
+/** Collection that a payload is encrypted for. */
 export interface SealTarget {
   readonly project: string;
   readonly collectionId: number;
-  /** The id in the genesis event: an imported collection keeps it, and its records stay readable. */
+  /** Id in the genesis event. An imported collection keeps it, so its records stay readable. */
   readonly genesisId: number;
 }
 
 interface SealedPayload extends Sealed {
-  /** 32 lowercase hex. */
+  /** 32 lowercase hex digits. */
   readonly keyId: string;
 }
 
 interface SealOptions {
   /** Null for a fresh key. */
   readonly keyId: string | null;
-  /** The collection has records under the key: a new key of the same id would not open them. */
+  /** True if the collection has records under the key: a new key with that id would not open them. */
   readonly mustExist: boolean;
   readonly deadlineMs: number;
 }
 
-/** The vault entry of a key does not verify. */
+/** Thrown if the vault entry of a key does not verify. */
 export class KeyDamaged extends VouchError {
   constructor(cause: unknown) {
     super('internal_error', messageOf(cause), { cause });
@@ -57,8 +56,8 @@ export class RecordVault {
   ) {}
 
   /**
-   * Makes the key where there is none. The entry lists the collection when this resolves. Throws KeyDamaged, and VouchError
-   * `validation_error` where the key is shredded, `internal_error` where it must exist and does not or cannot be used.
+   * Encrypts a payload, and makes the key if it is missing. The entry then lists the collection. Throws KeyDamaged, and
+   * VouchError `validation_error` if the key is shredded, `internal_error` if a required key is missing or unusable.
    */
   async seal(target: SealTarget, payload: Uint8Array, options: SealOptions): Promise<SealedPayload> {
     const stored = await this.#entryFor(target, options);
@@ -73,7 +72,10 @@ export class RecordVault {
     }
   }
 
-  /** Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` where the key does not open the payload. */
+  /**
+   * Decrypts a payload. Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` if the key does not open
+   * it.
+   */
   async open(target: SealTarget, { keyId, nonce, ciphertext }: SealedPayload): Promise<Uint8Array> {
     const stored = await this.#stored(target.project, keyId);
     if (stored === undefined) throw keyMissing(target, keyId);
@@ -90,8 +92,8 @@ export class RecordVault {
   }
 
   /**
-   * Reads and opens the key's entry, and completes it on every server. False where there is none, or this machine does not
-   * hold its master key: that is no damage. Throws KeyDamaged, and `unavailable`.
+   * Reads and opens the key's entry, and completes it on every server. Returns false if the entry is missing, or if
+   * this machine lacks its master key, which is not damage. Throws KeyDamaged, and `unavailable`.
    */
   async check({ project }: SealTarget, keyId: string): Promise<boolean> {
     const stored = await this.#stored(project, keyId);
@@ -106,8 +108,8 @@ export class RecordVault {
   }
 
   /**
-   * Lists a collection that imports records under the key in the key's entry, where there is one, so that a shred reaches
-   * it. Where the key is shredded already, the collection's log has yet to state it.
+   * Lists a collection that imports records under the key in the key's entry, if there is one, so that a shred reaches
+   * it. If the key is already shredded, the collection's log has yet to state it.
    */
   async enter({ project, collectionId }: SealTarget, keyId: string, deadlineMs: number): Promise<void> {
     while (this.clock.nowMs() <= deadlineMs) {
@@ -117,7 +119,8 @@ export class RecordVault {
       const isShredded = entry.status === 'shredded';
       const pendingIds = isShredded ? [...entry.pendingIds, collectionId] : entry.pendingIds;
       const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId], pendingIds };
-      // Before, so that a crash leaves no pending collection without a mark; after, since a shred may have cleared it.
+      // Set the mark before, so that a crash leaves no pending collection without a mark, and after, since a shred may
+      // clear it.
       if (isShredded) await this.marks.set(project, keyId);
       const revision = await this.store.replace(stored, listed).finally(() => forget(stored));
       if (revision !== undefined && isShredded) await this.marks.set(project, keyId);
@@ -141,7 +144,7 @@ export class RecordVault {
     throw unavailable('the deadline passed before the vault key could be used');
   }
 
-  /** The entry once it lists the collection; undefined where another write changed it meanwhile. */
+  /** Returns the entry once it lists the collection; undefined if another write changed it. */
   async #listing(stored: StoredVaultEntry, collectionId: number): Promise<StoredVaultEntry | undefined> {
     const { entry, keyId } = stored;
     if (entry.status === 'shredded') throw shredded(keyId);

@@ -7,7 +7,7 @@ import { gcmDecrypt, gcmEncrypt } from '../../shared/vault/aesGcm.js';
 export interface Sealed {
   /** 12 bytes. */
   readonly nonce: Uint8Array;
-  /** As long as the plaintext, and the 16-byte tag after it. */
+  /** Ciphertext, as long as the plaintext, then the 16-byte tag. */
   readonly ciphertext: Uint8Array;
 }
 
@@ -17,7 +17,7 @@ export function encrypt(plaintext: Uint8Array, dataKey: Uint8Array, aad: Uint8Ar
   return { nonce: sealed.subarray(0, NONCE_BYTES), ciphertext: sealed.subarray(NONCE_BYTES) };
 }
 
-/** Throws VouchError `internal_error` where key, nonce, ciphertext and `aad` do not belong together. */
+/** Decrypts. Throws VouchError `internal_error` if key, nonce, ciphertext and `aad` do not match. */
 export function decrypt({ nonce, ciphertext }: Sealed, dataKey: Uint8Array, aad: Uint8Array): Buffer {
   try {
     return gcmDecrypt(nonce, ciphertext, dataKey, aad);

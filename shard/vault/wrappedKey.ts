@@ -1,7 +1,7 @@
 /**
- * A data key under a master key, as the vault holds it.
+ * A data key under a master key, as stored in the vault. Offsets in bytes:
  *
- *   0 u8 version (1) | 1 master key id (8) | 9 nonce (12) | 21 the data key encrypted (32) | 53 GCM tag (16) | 69 end
+ *   0 u8 version (1) | 1 master key id (8) | 9 nonce (12) | 21 encrypted data key (32) | 53 GCM tag (16) | 69 end.
  *
  * Project and key id are authenticated with it, so that a wrapped key put in the place of another does not open.
  */
@@ -21,9 +21,9 @@ const KEY_AT = NONCE_AT + NONCE_BYTES;
 export const WRAPPED_KEY_BYTES = KEY_AT + DATA_KEY_BYTES + GCM_TAG_BYTES;
 
 /**
- * The name of the mark: an entry whose wrapped key names the master key in force, made by the first process that used the
- * vault. New data keys go under that master key, on every machine, whatever the key files hold. A rotation moves the mark
- * first, and then everything else. No project has such a name.
+ * The name of the mark: an entry whose wrapped key names the current master key. The first process that uses the vault
+ * makes it. New data keys go under that master key, on every machine, whatever the key files contain. A rotation moves
+ * the mark first, and then everything else. No project has such a name.
  */
 export const MARK: EntryName = { project: '.master', keyId: '0'.repeat(32) };
 
@@ -38,20 +38,23 @@ export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: EntryName,
   return wrapped;
 }
 
-/** The id of the master key that it is under. Throws VouchError `internal_error` where the bytes are no wrapped key. */
+/**
+ * Returns the id of the master key that it is under. Throws VouchError `internal_error` if the bytes are not a wrapped
+ * key.
+ */
 export function masterIdOf(wrapped: Uint8Array, { keyId }: EntryName): string {
   if (wrapped.length !== WRAPPED_KEY_BYTES || wrapped[0] !== VERSION)
     throw new VouchError('internal_error', `the wrapped key ${keyId} is of a version that is not known here`);
   return toHex(wrapped.subarray(1, NONCE_AT));
 }
 
-/** The id of the master key that an entry is under; undefined for a shredded one. Throws VouchError `internal_error`. */
+/** Returns the id of an entry's master key; undefined for a shredded one. Throws VouchError `internal_error`. */
 export const masterOf = (stored: StoredVaultEntry): string | undefined =>
   stored.entry.wrapped === null ? undefined : masterIdOf(stored.entry.wrapped, stored);
 
 /**
- * The data key, which the caller fills with zeros after use. Throws VouchError `internal_error` where it does not verify:
- * under another master key, with other bytes, or of another name.
+ * Returns the data key, which the caller fills with zeros after use. Throws VouchError `internal_error` if it does not
+ * verify: under another master key, with other bytes, or of another name.
  */
 export function unwrapKey(master: MasterKey, wrapped: Uint8Array, name: EntryName): Buffer {
   try {
