@@ -57,17 +57,17 @@ import { RecordVault } from './vault/recordVault.js';
 
 export interface ShardOptions {
   readonly config: Config;
-  /** Collections belong to the name, so it must stay the same over restarts. */
+  /** Name of the shard. Collections belong to it, so it must stay the same across restarts. */
   readonly name: string;
   readonly platform: Platform;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Called when another process runs under the same name; this one has stopped answering. */
+  /** Called when another process runs under this name. This process has stopped answering then. */
   readonly onTakenOver?: () => void;
 }
 
 export interface RunningShard {
-  /** The number of its collections, and of their live records as far as it is known. */
+  /** Number of its collections, and of their live records as far as known. */
   status(): { readonly collections: number; readonly records: number };
   /** Resolves when its collections have moved to other shards, or none will move any more. */
   leave(): Promise<void>;
@@ -148,7 +148,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
 }
 
 function openVectorMemory({ config, logger }: Opening, metrics: Metrics): VectorMemory {
-  // Counted by hand, as a small search takes little longer than a call of the metrics.
+  // Count by hand, since a small search takes little longer than a call of the metrics.
   const scans = { loop: 0, threads: 0 };
   const onScan = (where: keyof typeof scans): void => void scans[where]++;
   metrics.onRead(() => {
@@ -170,7 +170,7 @@ function guardsOf(
   return {
     memoryGuard: new MemoryGuard({
       limitBytes: memoryBytes || systemMemoryBytes(),
-      // A message in flight has come in, and what it brings will be kept once more.
+      // A message in flight is already in memory, and its content will be kept once more.
       read: () => processMemory(() => admission.bytes - memory.freeBytes),
       refusal: () => admission.refusal('memory'),
       clock,
@@ -193,7 +193,7 @@ function leaseOf(
   const onRegain = (): Promise<void> => {
     metrics.count('vouch_lease_lapses_total');
     notes.leaseRegained().catch((error: unknown) => {
-      logger.warn({ error: messageOf(error) }, 'why the lease expired could not be noted');
+      logger.warn({ error: messageOf(error) }, 'the reason for the expired lease could not be noted');
     });
     return node().confirmOwned();
   };
@@ -227,7 +227,7 @@ async function notesOf(
   return new OpeningNotes(options, (id) => node().checkFailedOpenings(id));
 }
 
-/** The returned function ends the notes, and leaves none behind. */
+/** Starts the notes. The returned function ends them, and leaves none behind. */
 async function startNotes({ clock, logger }: Opening, notes: OpeningNotes): Promise<() => Promise<void>> {
   await whenAvailable('the openings', () => notes.start(), { clock, logger });
   const endStalls = onStall((stall) => notes.stalled(stall));
@@ -271,7 +271,7 @@ async function openListedSigner({ config, name, platform, clock, logger }: Openi
   if (before.length > 0)
     logger.warn(
       { publicKey, before, file: config.signingKeyFile },
-      'checkpoints are signed with another key than before; where nobody replaced the signing key, its file was lost or ' +
+      'checkpoints are signed with another key than before; unless the signing key was replaced, its file was lost or ' +
         'damaged: put it back from a copy, and start again',
     );
   return signer;
@@ -347,7 +347,9 @@ function openAsOfThread({ config, logger, clock }: Opening, metrics: Metrics, st
   });
 }
 
-/** A folder of the shard's own. Its name is hex, as a shard's name may hold characters that a folder's may not. */
+/**
+ * Returns a folder for this shard only. Its name is hex, as a shard's name may have characters that a folder's may not.
+ */
 const folderOf = (kind: 'indexes' | 'snapshots', { dataDir }: Config, shard: string): string =>
   join(dataDir, kind, Buffer.from(shard).toString('hex'));
 

@@ -1,9 +1,7 @@
 /**
- * The way of a call through a shard, from its message to its outcome:
+ * Runs the calls of a message, each by itself, and returns their outcomes together, in the order of the calls.
  *
- *   message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
- *
- * Each call of a message goes this way by itself, and the outcomes travel back together, in the order of the calls.
+ *   Message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
  */
 import { DURATION_MAX_MS } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';
@@ -24,13 +22,13 @@ interface AnyCall {
 /** Runs the calls of one subject: the owner of a collection, a follower, or the shard itself. */
 export interface CallHandler<C extends AnyCall> {
   readonly areCalls: AreCalls<C>;
-  /** The collection whose long reads take turns with those of others. */
+  /** Collection whose long reads take turns with those of others. */
   readonly reader?: ReadTarget & Subject;
-  /** Calls that keep the cluster together are not refused when the shard is full. */
+  /** True for calls that keep the cluster together: they are not refused when the shard is full. */
   readonly isUrgent?: boolean;
   /** Throws if no call may run here now. */
   assertMayRun(): void;
-  /** Throws if the result or error of a call must not be answered any more. */
+  /** Throws if the result or error of a call must not be sent any more. */
   assertMayAnswer(): void;
   run(call: C, envelope: Envelope): Promise<unknown>;
 }
@@ -64,8 +62,8 @@ export class CallRunner {
   }
 
   /**
-   * Packs the outcomes. Reads whose results do not fit into the message are answered `moved`, and the coordinator sends them
-   * again: it underestimates large records. Results of writes are small, and a write must not be repeated.
+   * Packs the outcomes. Reads whose results do not fit the message are answered `moved`, and the coordinator sends them
+   * again: it had underestimated large records. Results of writes are small, and a write must not be repeated.
    */
   #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
     const { maxPayloadBytes } = this.transport;
@@ -113,7 +111,7 @@ export class CallRunner {
       handler.assertMayAnswer();
       return result;
     } catch (error) {
-      // An error can show the state too, for example that a record does not exist.
+      // An error can reveal the state too, for example that a record does not exist.
       if (!(error instanceof NobodyServes)) handler.assertMayAnswer();
       throw error;
     }

@@ -1,10 +1,10 @@
 /**
- * How many calls a shard takes on at once, and in which order its reads run.
+ * Admits calls to a shard: how many at once, and in which order its reads run.
  *
- * Some reads keep the event loop busy: searches, counts and pages of records, walks through the graph, pages of a timeline,
- * receipts of the past. They run a few at a time: in order of arrival within a collection, in turn between the collections of
- * a project, and in turn between projects. So each of n busy projects has an n-th of the shard, however many collections it
- * asks. All other calls take microseconds or wait for something; only their number and bytes are bounded.
+ * Some reads keep the event loop busy: searches, counts and pages of records, walks through the graph, pages of a
+ * timeline, receipts of the past. A few of them run at a time. They run in order of arrival within a collection. The
+ * collections of a project take turns, and so do projects. So each of n busy projects has an n-th of the shard,
+ * whatever its collections. All other calls take microseconds or wait; only their number and bytes are bounded.
  */
 import type { Clock } from '../../shared/clock.js';
 import { type Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
@@ -12,18 +12,20 @@ import { assertWhole } from '../../shared/model/whole.js';
 import { Counts } from '../../shared/scheduling/counts.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 
-/** Calls in flight, and bytes of the messages they came in. */
+/** Most calls in flight, and most bytes of their messages. */
 const CALLS_MAX = 16_384;
 const BYTES_MAX = 512 * 1024 * 1024;
-/** Reads that run at once. Each turn of the event loop runs one slice of one of them. */
+/** Most reads that run at once. Each turn of the event loop runs one slice of one of them. */
 const RUNNING_MAX = 16;
-/** Reads of one project, and of one collection while no other is busy, so that a short one need not wait for a long one. */
+/**
+ * Most reads of one project, and of one collection while no other is busy. A short read need not wait for a long one.
+ */
 const RUNNING_ALONE = 4;
-/** How long one turn of the event loop may begin further reads, at least and at most. */
+/** Time for which one turn of the event loop may begin further reads, at least and at most. */
 const TURN_MS = 4;
 const LONG_TURN_MS = 12;
 
-/** The collection that is read. */
+/** Collection that is read. */
 export interface ReadTarget {
   readonly id: number;
   readonly project: string;
@@ -43,13 +45,13 @@ export class CallAdmission {
   #runningAll = 0;
   #calls = 0;
   #bytes = 0;
-  /** When this turn of the event loop began its first read; undefined if it has begun none. */
+  /** Time at which this turn of the event loop began its first read; undefined if it has begun none. */
   #turnStartedMs: number | undefined;
   #turnMs = TURN_MS;
   #resting = false;
   #isNextDue = false;
 
-  /** `maxQueueWaitMs`: the longest that a read, or the oldest write, waits for its turn. */
+  /** `maxQueueWaitMs`: the longest time that a read, or the oldest write, waits for its turn. */
   constructor(
     readonly maxQueueWaitMs: number,
     private readonly clock: Clock,
@@ -70,7 +72,9 @@ export class CallAdmission {
     return this.#bytes;
   }
 
-  /** Counts the calls of one message in; false if the shard is full. `finish` counts them out. Urgent calls always fit. */
+  /**
+   * Admits the calls of one message; false if the shard is full. `finish` ends them. Urgent calls are always admitted.
+   */
   admit(calls: number, sizeBytes: number, isUrgent = false): boolean {
     assertWhole(sizeBytes);
     if (!isUrgent && (this.#calls + calls > CALLS_MAX || this.#bytes + sizeBytes > BYTES_MAX)) return false;
@@ -84,7 +88,7 @@ export class CallAdmission {
     this.#bytes -= sizeBytes;
   }
 
-  /** Counts a refusal, also one that is decided elsewhere in the shard. */
+  /** Counts a refusal, which may be decided elsewhere in the shard. */
   refusal(reason: RefusalReason): Overloaded {
     this.onRefused(reason);
     return overloaded(reason);
@@ -92,7 +96,7 @@ export class CallAdmission {
 
   /** Runs a read that takes turns. Throws Overloaded. */
   async inTurn<T>(reader: ReadTarget, work: () => Promise<T>): Promise<T> {
-    // Most reads end without a pause: many that arrive together would hold the event loop as one.
+    // Most reads end without a pause: many that arrive together would block the event loop like one.
     if (this.#queue.length === 0 && this.#hasCapacity(reader.id, reader.project) && !this.#isTurnOver())
       this.#enter(reader);
     else await this.#wait(reader);
@@ -133,7 +137,7 @@ export class CallAdmission {
     if (!this.#queue.admits(id, atWork)) throw this.refusal('read_queue');
     return new Promise((begin, refuse) => {
       this.#queue.push(id, { reader, begin, refuse }, 1, atWork, project);
-      // The other waiting reads may be kept by their own collection or project alone.
+      // Perhaps only their own collection or project keeps the other reads waiting.
       if (this.#hasCapacity(id, project)) this.#beginNext();
     });
   }
@@ -159,7 +163,7 @@ export class CallAdmission {
     if (next === undefined) return;
     this.#enter(next.reader);
     next.begin();
-    // A read that ends without a pause begins the next as it leaves; beside one that pauses there may be capacity.
+    // A read that ends without a pause begins the next as it leaves. Beside one that pauses there may be capacity.
     if (this.#isNextDue || this.#queue.length === 0) return;
     this.#isNextDue = true;
     setImmediate(() => {
@@ -169,8 +173,8 @@ export class CallAdmission {
   }
 
   /**
-   * Lets the event loop handle heartbeats, commits and refusals. Reads then go on for as long as that took, within bounds:
-   * else commits, which take no turns, could leave them next to nothing.
+   * Lets the event loop handle heartbeats, commits and refusals. Reads then continue for as long as that took, within
+   * bounds. Otherwise commits, which take no turns, could leave them next to no time.
    */
   #rest(): void {
     this.#resting = true;

@@ -9,17 +9,17 @@ export class DamageReports {
     if (!this.#found.has(key)) this.#found.set(key, damage);
   }
 
-  /** Called when the damaged part is repaired, or not needed any more. */
+  /** Call it when the damaged part is repaired, or no longer needed. */
   mended(collectionId: number | null, part: DamagedPart): void {
     this.#found.delete(`${collectionId} ${part}`);
   }
 
-  /** Called when the collection is not on this shard any more. */
+  /** Call it when the collection is no longer on this shard. */
   forget(collectionId: number): void {
     for (const [key, damage] of this.#found) if (damage.collectionId === collectionId) this.#found.delete(key);
   }
 
-  /** The reports for the heartbeat, which holds a bounded number, by collection. */
+  /** Returns the reports for the heartbeat, a bounded number, by collection. */
   reported(): Damage[] {
     const all = [...this.#found.values()].sort((one, other) => (one.collectionId ?? 0) - (other.collectionId ?? 0));
     return all.slice(0, DAMAGES_TOLD_MAX);

@@ -1,8 +1,8 @@
 /**
- * Refuses writes, and later the openings of collections, long before the process has so much memory that the system ends it.
- * Searches, deletes and shreds go on.
+ * Refuses writes, and later the openings of collections, long before the system would kill the process for its memory.
+ * Searches, deletes and shreds continue.
  *
- *   open ──85 % used──▶ no writes ──92 % used──▶ no writes and no openings
+ *   Open ──85 % used──▶ no writes ──92 % used──▶ no writes and no openings.
  *    ◀──────80 %────────────┘ ◀────────92 %─────────────┘
  */
 import { getHeapStatistics } from 'node:v8';
@@ -10,18 +10,18 @@ import type { Clock } from '../../shared/clock.js';
 import type { Overloaded } from '../../shared/errors/overloaded.js';
 import type { Logger } from '../../shared/logger.js';
 
-/** Parts of the limit. Between two marks, writes neither stop nor begin. */
+/** Shares of the limit. Between the two marks of writes, their state does not change. */
 const WRITES_UNTIL = 0.85;
 const WRITES_FROM = 0.8;
 const OPENINGS_UNTIL = 0.92;
 
-/** A reading counts for so long: meanwhile a shard takes in a few hundredths of the margin above the first mark. */
+/** Time for which a reading is valid. A shard then takes in a few hundredths of the margin above the first mark. */
 const FRESH_MS = 100;
 
 export interface MemoryReading {
-  /** What the process has of the system's memory, without what it can use again. */
+  /** Memory that the process has from the system, without memory that it can reuse. */
   readonly usedBytes: number;
-  /** JavaScript's own memory, whose limit ends the process however much memory the machine has. */
+  /** JavaScript's own memory. Its limit ends the process however much memory the machine has. */
   readonly heapBytes: number;
   readonly heapLimitBytes: number;
 }
@@ -39,7 +39,7 @@ export class MemoryGuard {
   #sampledMs = Number.NEGATIVE_INFINITY;
   #usedBytes = 0;
   #heapPart = 0;
-  /** The memory that openings in progress will take. */
+  /** Memory that openings in progress will take. */
   #openingBytes = 0;
   #isFull = false;
 
@@ -60,18 +60,18 @@ export class MemoryGuard {
     return this.options.limitBytes;
   }
 
-  /** The part of the memory that is in use now, from 0 to 1, without what openings in progress will take. */
+  /** Share of the memory in use, from 0 to 1, without the memory that openings in progress will take. */
   get usedPart(): number {
     const { usedBytes, heapBytes, heapLimitBytes } = this.options.read();
     return Math.max(usedBytes / this.limitBytes, heapBytes / heapLimitBytes);
   }
 
-  /** Throws Overloaded. */
+  /** Throws Overloaded if writes are refused. */
   assertMayWrite(): void {
     if (this.isFull) throw this.options.refusal();
   }
 
-  /** Opens a collection, which will take some `sizeBytes`. Throws Overloaded where that would be too much. */
+  /** Opens a collection, which will take some `sizeBytes`. Throws Overloaded if that would be too much. */
   async opening<T>(sizeBytes: number, open: () => Promise<T>): Promise<T> {
     if (this.#partWith(sizeBytes) >= OPENINGS_UNTIL) throw this.options.refusal();
     this.#openingBytes += sizeBytes;
@@ -93,21 +93,23 @@ export class MemoryGuard {
     if (isFull === this.#isFull) return;
     this.#isFull = isFull;
     const figures = { usedBytes, limitBytes: this.limitBytes, heapBytes, heapLimitBytes };
-    if (isFull) this.options.logger.warn(figures, 'the memory is nearly full: writes are refused, searches go on');
-    else this.options.logger.info(figures, 'there is memory again: writes are taken');
+    if (isFull) this.options.logger.warn(figures, 'the memory is nearly full: writes are refused, searches continue');
+    else this.options.logger.info(figures, 'the memory is no longer nearly full: writes are accepted');
   }
 
   #look(): void {
     if (this.options.clock.monotonicMs() - this.#sampledMs >= FRESH_MS) this.sample();
   }
 
-  /** The part of the limit that is used with `sizeBytes` more. */
+  /** Share of the limit that is used with `sizeBytes` more. */
   #partWith(sizeBytes: number): number {
     return Math.max((this.usedBytes + sizeBytes) / this.limitBytes, this.#heapPart);
   }
 }
 
-/** Reads the memory of this process. `otherBytes`: what is in use soon, less what is free for reuse. */
+/**
+ * Reads the memory of this process. `otherBytes`: bytes that will soon be in use, less those that are free for reuse.
+ */
 export function processMemory(otherBytes: () => number): MemoryReading {
   const { used_heap_size: heapBytes, heap_size_limit: heapLimitBytes } = getHeapStatistics();
   return { usedBytes: Math.max(process.memoryUsage.rss() + otherBytes(), 0), heapBytes, heapLimitBytes };

@@ -1,6 +1,6 @@
 /**
- * The shard's part of the quotas of projects. It grants records and bytes to its collections; before a project counts as full,
- * it asks all shards to give back what they do not use.
+ * The shard's part of the quotas of projects. It grants records and bytes to its collections. Before a project counts
+ * as full, all shards give back their unused grants.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
@@ -17,25 +17,28 @@ import type { Transport } from '../../shared/transport/transport.js';
 const TRIM_MS = 1_000;
 const COUNTED_AT_ONCE = 16;
 
-/** What the collection may hold. */
+/** Capacity that a collection may use. */
 export interface Grant extends Amount {
-  /** False if a shard did not reply, or cannot know yet what it needs: it may have unused capacity. */
+  /** False if a shard did not reply, or does not know its use yet: it may have unused capacity. */
   readonly isFinal: boolean;
-  /** The quotas of the project. */
+  /** Quotas of the project. */
   readonly limits: Amount;
 }
 
-/** What a collection must keep. All that it was granted; unknown: as much, while an owner before may add to its log. */
+/**
+ * Capacity that a collection must keep. `all`: its whole grant. `unknown`: its whole grant too, since a former owner
+ * may still add to its log.
+ */
 export type Use = Amount | 'all' | 'unknown';
 
 interface HeldCollection {
   readonly config: CollectionConfig;
-  /** Finds out what may be found out. May take a while. */
+  /** Determines the use as far as possible. May take a while. */
   settle(): Promise<void>;
   inUse(): Promise<Use>;
 }
 
-/** The shard whose collections hold capacity. */
+/** The shard whose collections have the grants. */
 interface Holder {
   readonly name: string;
   collections(): Iterable<HeldCollection>;
@@ -45,12 +48,12 @@ const NOTHING: Amount = { records: 0, bytes: 0 };
 
 export class Quota {
   #holder: Holder | undefined;
-  /** Collection id → what is reserved for it, as last known. */
+  /** Collection id → last known reservation. */
   readonly #granted = new Map<number, Amount>();
-  /** Project → collection id → shard, of the whole cluster. */
+  /** Project → collection id → shard, in the whole cluster. */
   readonly #owners = new Map<string, Map<number, string>>();
   readonly #projectOf = new Map<number, string>();
-  /** Keyed by project. Without it, lowering could take back what a commit was just granted. */
+  /** Keyed by project. Without it, lowering could take back a fresh grant of a commit. */
   readonly #mutex = new KeyedMutex<string>();
 
   constructor(
@@ -68,7 +71,7 @@ export class Quota {
     this.#projectOf.set(collectionId, project);
     const owners = this.#owners.get(project) ?? new Map<number, string>();
     this.#owners.set(project, owners.set(collectionId, shard));
-    // Another owner may have given capacity back meanwhile.
+    // Another owner may have given capacity back.
     this.#granted.delete(collectionId);
   }
 
@@ -81,8 +84,8 @@ export class Quota {
   }
 
   /**
-   * Grants `wanted` or more, or less if the project is full. The collection must count `wanted` as in use from before this
-   * call until the commit is applied or given up.
+   * Grants `wanted` or more, or less if the project is full. The collection must count `wanted` as in use from before
+   * this call until the commit is applied or cancelled.
    */
   async grant(project: string, collectionId: number, wanted: Amount): Promise<Grant> {
     const limits = this.reservations.limitsOf(project);
@@ -94,17 +97,17 @@ export class Quota {
     return { ...(await this.#raise(project, collectionId, wanted)), isFinal, limits };
   }
 
-  /** Resolves when every grant and trim begun before has ended. */
+  /** Resolves when every grant and trim that began earlier has ended. */
   async idle(): Promise<void> {
     await this.#mutex.allIdle();
   }
 
   /**
-   * Gives back what this shard's collections of the project, but for `except`, do not use. Throws `unavailable` when that is done,
-   * where it is not known of one.
+   * Gives back the unused grants of this shard's collections of the project, except `except`. Throws `unavailable`
+   * afterwards if the use of one is not known.
    */
   async trim(project: string, except?: number): Promise<void> {
-    // Before the mutex is taken: a collection may have to be opened to be counted, and the grants of others would wait.
+    // Do it before taking the mutex: a collection may have to be opened to be counted, and other grants would wait.
     const unread = new Set<HeldCollection>();
     await mapConcurrent([...this.#held(project, except)], COUNTED_AT_ONCE, (collection) =>
       collection.settle().catch(() => void unread.add(collection)),
@@ -113,17 +116,17 @@ export class Quota {
     await this.#mutex.run(project, async () => {
       for (const collection of this.#held(project, except)) {
         const { id } = collection.config;
-        // Before the use is read: a commit that begins after this line asks anew, and waits for the mutex.
+        // Do it before reading the use: a commit that begins after this line asks again, and waits for the mutex.
         this.#granted.delete(id);
         const used = unread.has(collection) ? 'unknown' : await collection.inUse();
         if (used === 'unknown') unknown++;
         else if (used !== 'all') await this.reservations.lower(project, id, used);
       }
     });
-    if (unknown > 0) throw unavailable(`of ${unknown} collections it is not known yet what they hold`);
+    if (unknown > 0) throw unavailable(`the use of ${unknown} collections is not known yet; retry shortly`);
   }
 
-  /** The project's collections of this shard, those of the moment at each step. */
+  /** Yields the project's collections of this shard, as of each step. */
   *#held(project: string, except: number | undefined): Generator<HeldCollection> {
     for (const collection of this.#holder?.collections() ?? [])
       if (collection.config.project === project && collection.config.id !== except) yield collection;
@@ -140,7 +143,10 @@ export class Quota {
     });
   }
 
-  /** Asks all shards of the project, for one of its collections; false if one did not give back all that it could. */
+  /**
+   * Asks all shards of the project to give back, for one of its collections. Returns false if one did not give back all
+   * it could.
+   */
   async #trimEverywhere(project: string, collectionId: number): Promise<boolean> {
     const shards = new Set(this.#owners.get(project)?.values() ?? []);
     const deadlineMs = this.clock.nowMs() + TRIM_MS;

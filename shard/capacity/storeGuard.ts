@@ -1,11 +1,9 @@
 /**
- * Refuses the writes of the largest projects before the store is full, so that one project cannot stop all:
+ * Refuses the writes of the largest projects before the store is full, so that one project cannot stop all.
  *
- *   below 85 %    every project writes
- *   from 85 % on  a project writes while it has less than its fair share: all reserved bytes, divided by the projects that have
- *                 any
- *   from 95 % on  nobody writes; the rest is for deletes and shreds, and for what the service itself writes: leases, keys,
- *                 revocations, the catalog
+ *   Below 85 %    every project writes.
+ *   From 85 % on  a project writes while it has less than its fair share: all reserved bytes / projects with any.
+ *   From 95 % on  no project writes. The rest is for deletes, shreds and the service: leases, keys, the catalog.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf, refusal } from '../../shared/errors/errors.js';
@@ -17,13 +15,16 @@ import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 const FAIR_FROM = 0.85;
 const CLOSED_FROM = 0.95;
 
-/** While there are writes, or some are refused. To ask how full JetStream is costs more than anything else that a shard does at rest. */
+/**
+ * Time between samples while there are writes, or some are refused. To ask JetStream how full it is costs more than
+ * anything else that a shard does at rest.
+ */
 const SAMPLE_EVERY_MS = 1_000;
-/** At rest, one in so many samples is taken. */
+/** At rest, one in this many samples is taken. */
 const SAMPLES_AT_REST = 10;
 
 interface Options {
-  /** The size of the store; 0: as large as `read` says. */
+  /** Size of the store; 0 for the size that `read` returns. */
   readonly limitBytes: number;
   readonly read: () => Promise<StoreRoom>;
   readonly logger: Logger;
@@ -31,14 +32,14 @@ interface Options {
 
 export class StoreGuard {
   readonly #sampling = new PeriodicTask(() => this.round(), SAMPLE_EVERY_MS);
-  /** Project → the bytes that it has reserved, of all shards. */
+  /** Project → bytes that it has reserved, on all shards. */
   readonly #reserved = new Map<string, number>();
   #watch: Watch | undefined;
   #usedBytes = 0;
-  /** Whether a write was asked for since the last sample, and how many were left out since. */
+  /** Whether a write was requested since the last sample, and how many samples were skipped since. */
   #isAsked = false;
   #skipped = 0;
-  /** 0: not known. */
+  /** Size of the store; 0 if it is not known. */
   #limitBytes: number;
 
   constructor(private readonly options: Options) {
@@ -75,7 +76,7 @@ export class StoreGuard {
     return this.#part >= FAIR_FROM;
   }
 
-  /** Throws `capacity_exceeded`. */
+  /** Throws `capacity_exceeded` if the project's writes are refused. */
   assertMayWrite(project: string): void {
     this.#isAsked = true;
     const part = this.#part;
@@ -86,12 +87,12 @@ export class StoreGuard {
     throw refusal('capacity_exceeded', 'storeShare', { percent });
   }
 
-  /** Samples where there are writes, or after enough rounds without. */
+  /** Samples if there were writes, or after enough rounds without. */
   async round(): Promise<void> {
     if (this.#isAsked || this.isFull || ++this.#skipped >= SAMPLES_AT_REST) await this.sample();
   }
 
-  /** Reads how full the store is. What was known before stays where that fails. */
+  /** Reads how full the store is. On failure the last known state stays. */
   async sample(): Promise<void> {
     const { options } = this;
     this.#isAsked = false;
@@ -101,7 +102,7 @@ export class StoreGuard {
       this.#usedBytes = usedBytes ?? this.#reservedBytes;
       this.#limitBytes = options.limitBytes || (freeBytes === undefined ? 0 : this.#usedBytes + freeBytes);
     } catch (error) {
-      options.logger.warn({ error: messageOf(error) }, 'how full the store is could not be read');
+      options.logger.warn({ error: messageOf(error) }, 'the use of the store could not be read');
     }
   }
 

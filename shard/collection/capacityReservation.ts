@@ -1,4 +1,4 @@
-/** Reserves the project's quotas and the shard's memory for the commits of one collection, before they take place. */
+/** Reserves quota of the project and memory of the shard for the commits of one collection, before they happen. */
 
 import type { Clock } from '../../shared/clock.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -9,19 +9,19 @@ import type { PlanStart } from '../state/commitBuilder.js';
 import type { Journal } from '../state/journal.js';
 import type { Room } from '../state/refusals.js';
 
-/** What a commit brings at most. */
+/** Most that a commit adds. */
 export interface Brought {
   readonly records: number;
-  /** Records with vectors, of `records`. */
+  /** Records with vectors, included in `records`. */
   readonly vectors: number;
-  /** Of `vectors`, those that may take the place of records that are there. */
+  /** Records of `vectors` that may replace existing ones. */
   readonly replaceable: number;
-  /** Bytes by which the collection grows, without the frame around the events; 0: nothing that a quota may refuse. */
+  /** Bytes by which the collection grows, without the frame around the events; 0 if no quota may refuse the commit. */
   readonly growthBytes: number;
 }
 
 export class CapacityReservation {
-  /** The most that the state holds, with commits whose outcome is not known yet. */
+  /** Most that the state needs, with commits whose outcome is not known yet. */
   #inUse: Amount;
 
   constructor(
@@ -34,13 +34,13 @@ export class CapacityReservation {
     this.#inUse = this.#used;
   }
 
-  /** What must stay reserved. */
+  /** Amount that must stay reserved. */
   get inUse(): Amount {
     const { records, bytes } = this.#used;
     return { records: Math.max(this.#inUse.records, records), bytes: Math.max(this.#inUse.bytes, bytes) };
   }
 
-  /** Reserves what a commit brings, as far as the quotas allow. */
+  /** Reserves the additions of a commit, as far as the quotas allow. */
   async take(brought: Brought): Promise<PlanStart> {
     const { state, journal } = this;
     const { records } = this.#used;
@@ -48,14 +48,14 @@ export class CapacityReservation {
     const { inUse } = this;
     this.#inUse = { records: Math.max(inUse.records, wanted.records), bytes: Math.max(inUse.bytes, wanted.bytes) };
     const room = await this.room(brought);
-    // Before the append: a logged record must get its memory.
+    // Reserve before the append: a logged record must get its memory.
     const accepted = Math.min(brought.vectors, records + room.records + brought.replaceable);
     const rows = Math.min(accepted, Math.floor(room.bytes / (4 * state.dimension)));
     state.vectors.reserve(Math.max(rows, 0));
     return { sequence: journal.sequence + 1, timeMs: Math.max(this.clock.nowMs(), journal.timeMs), room };
   }
 
-  /** What the quotas leave to a commit, which is not reserved for one. */
+  /** Returns the room that the quotas leave to a commit, without reserving it. */
   async room(brought: Pick<Brought, 'records' | 'growthBytes'>): Promise<Room> {
     const { config, journal } = this;
     const used = this.#used;
@@ -67,12 +67,15 @@ export class CapacityReservation {
     };
   }
 
-  /** Called after a commit. A commit of unknown outcome keeps what it may use, until it cannot be stored any more. */
+  /** Call it after a commit. A commit of unknown outcome keeps its reservation, until it can no longer be stored. */
   release(): void {
     if (!this.journal.isUnsettled) this.#inUse = this.#used;
   }
 
-  /** 0 of what a commit brings nothing of: a quota that was lowered below what is used must not be asked for it. */
+  /**
+   * Returns the amount to reserve: 0 for a kind that the commit does not add. Then a quota below the use does not
+   * refuse it.
+   */
   #wanted({ records, growthBytes }: Pick<Brought, 'records' | 'growthBytes'>): Amount {
     const used = this.#used;
     return {

@@ -1,12 +1,12 @@
 /**
  * One collection: a state machine that its log drives.
  *
- *   validate → append to the log → apply to the state → answer
+ *   Validate → append to the log → apply to the state → answer.
  *
- * Nothing is applied before it is durable, and nothing is answered before it is applied. Recovery and following run the same
- * code: read frames, verify, apply.
+ * Nothing is applied before it is durable, and nothing is answered before it is applied. Recovery and following run the
+ * same code: read frames, verify, apply.
  *
- *   open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`)
+ *   Open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`).
  *               ▲──────demote──────┘
  */
 import type { VouchError } from '../../shared/errors/errors.js';
@@ -49,7 +49,7 @@ export class Collection {
   readonly #searches: CollectionSearch;
   readonly #parts: CollectionParts;
   readonly #logReading: LogReading;
-  /** While this shard owns the collection. */
+  /** Set while this shard owns the collection. */
   #commits: CommitLoop | undefined;
   #snapshots: CollectionSnapshots | undefined;
   #logCheck: CollectionLogCheck | undefined;
@@ -79,8 +79,8 @@ export class Collection {
 
   /**
    * Reads the newest snapshot and the log behind it; the index follows in the background. The collection is a follower
-   * until `promote`; `toOwn`: everything that the log holds is applied, so that it may be promoted. Throws Damaged if the log
-   * does not verify, or has lost events that are known to have been committed.
+   * until `promote`. `toOwn`: applies the whole log, so that it may be promoted. Throws Damaged if the log does not
+   * verify, or has lost committed events.
    */
   static async open(
     config: CollectionConfig,
@@ -135,12 +135,12 @@ export class Collection {
     return this.state.heldBytes;
   }
 
-  /** What must stay reserved for it. */
+  /** Amount that must stay reserved for it. */
   get inUse(): Use {
     return this.journal.isAlone ? this.#parts.capacity.inUse : 'unknown';
   }
 
-  /** Learns what owners before have added to the log late, once they cannot any more. */
+  /** Applies events that earlier owners added to the log late, once they can add no more. */
   async settle(): Promise<void> {
     await this.#commits?.settle();
   }
@@ -149,9 +149,9 @@ export class Collection {
     return { records: this.state.liveRecords, logBytes: this.journal.logBytes, sequence: this.journal.sequence };
   }
 
-  /** Runs a call of any kind; only an owner runs writes and control calls. */
+  /** Runs a call of any kind. Only an owner runs writes and control calls. */
   async run(call: Call, envelope: Envelope): Promise<unknown> {
-    // It may have waited for its turn, or for the opening.
+    // Note it again, since the call may have waited for its turn, or for the opening.
     noteWork(call.op, this.config);
     switch (call.op) {
       case 'get': {
@@ -211,7 +211,7 @@ export class Collection {
     }
   }
 
-  /** Makes this shard the owner. Everything that the log holds must be applied. */
+  /** Makes this shard the owner. The whole log must be applied. */
   promote(): void {
     const { journal, watermark, context, config } = this;
     this.#parts.capacity.release();
@@ -251,7 +251,7 @@ export class Collection {
     this.#commits?.resume();
   }
 
-  /** Makes this shard a follower. Waiting writes are answered as moved; resolves when the running commit has ended. */
+  /** Makes this shard a follower. Waiting writes are answered as moved. Resolves when the running commit has ended. */
   async demote(): Promise<void> {
     const commits = this.#commits;
     this.#commits = undefined;
@@ -261,12 +261,12 @@ export class Collection {
     await commits?.idle();
   }
 
-  /** Throws if the log has lost what was applied. `loss`: how that is known already. */
+  /** Throws if the log has lost applied events. `loss`: evidence that is known already. */
   async assertStored(loss: string | undefined): Promise<void> {
     await this.#orCallerError(() => this.journal.assertStored(loss));
   }
 
-  /** Reads and applies what the log holds beyond the state of a follower. */
+  /** Reads and applies the events of the log that a follower's state lacks. */
   async catchUp(): Promise<void> {
     await this.#orCallerError(() => this.journal.catchUp());
     this.index.maintain();
@@ -278,7 +278,7 @@ export class Collection {
     this.index.maintain();
   }
 
-  /** Applies a frame of the owner to a follower, as `Journal.take`. */
+  /** Applies a frame of the owner to a follower, like `Journal.take`. */
   async take(committed: StoredFrame): Promise<boolean> {
     const isTaken = await this.#orCallerError(() => this.journal.take(committed));
     this.index.maintain();
@@ -302,19 +302,19 @@ export class Collection {
     return true;
   }
 
-  /** The state hash and its sequence, if the state is that after a whole frame. */
+  /** Returns the state hash and its sequence; undefined in the middle of a frame. */
   stateHash(): { readonly sequence: number; readonly stateHash: string } | undefined {
     const { journal } = this;
     if (!journal.isWhole || journal.sequence === 0) return undefined;
     return { sequence: journal.sequence, stateHash: toHex(journal.stateHash()) };
   }
 
-  /** The state hash after event `sequence`; undefined if it is expensive to compute. */
+  /** Returns the state hash after event `sequence`; undefined if it is expensive to compute. */
   stateHashAt(sequence: number, deadlineMs: number): Promise<string | undefined> {
     return this.#asOf.hashAt(sequence, new Slice(this.context.clock, deadlineMs));
   }
 
-  /** Ends long work and begins none: the collection is about to be closed. */
+  /** Ends long work and begins none, since the collection is about to be closed. */
   cancelBackgroundWork(): void {
     this.#commits?.writeHold.over();
     this.index.cancelBackgroundWork();
@@ -348,7 +348,7 @@ export class Collection {
     }
   }
 
-  /** The error that a caller gets. Damage quarantines the collection: further commits would build upon it. */
+  /** Returns the error for the caller. Damage quarantines the collection, since further commits would build on it. */
   #toCallerError(error: unknown): unknown {
     if (!(error instanceof Damaged)) return error;
     this.#logCheck?.stop();
@@ -357,18 +357,18 @@ export class Collection {
     return quarantine;
   }
 
-  /** The commit loop of the owner; throws on a follower. */
+  /** Commit loop of the owner; throws on a follower. */
   get #owned(): CommitLoop {
     if (this.#commits === undefined) throw moved();
     return this.#commits;
   }
 }
 
-/** Memory of a record besides its vector, and of a byte of metadata or text with what is indexed of it; measured, and rounded up. */
+/** Memory of a record besides its vector, and per byte of indexed metadata or text; measured, and rounded up. */
 const RECORD_BYTES = 500;
 const INDEXED_BYTES = 4;
 
-/** About the memory that an opened collection takes, by its watermark. */
+/** Estimates the memory of an opened collection from its watermark. */
 function openBytes({ dimension }: CollectionConfig, noted: NotedWatermark | undefined): number {
   if (noted === undefined) return 0;
   const rowBytes = 4 * dimension;

@@ -33,7 +33,7 @@ export interface CollectionContext {
   readonly vault: RecordVault;
   readonly indexes: IndexServices;
   readonly pasts: AsOfThread;
-  /** Undefined: collections are opened from their logs alone. */
+  /** Undefined if collections are opened from their logs alone. */
   readonly snapshots?: SnapshotServices;
   readonly damages: DamageReports;
   readonly signer: Signer;
@@ -42,6 +42,6 @@ export interface CollectionContext {
   readonly logger: Logger;
   /** Checked for new writes only. */
   readonly limits: EventLimits;
-  /** The number of request ids that a collection remembers. */
+  /** Number of request ids that a collection remembers. */
   readonly dedupWindow: number;
 }

@@ -1,4 +1,4 @@
-/** The searches of one collection: of the present state through its index, of past states, and many of one state. */
+/** The searches of one collection: of the present state through its index, of past states, and several of one state. */
 import type { Clock } from '../../shared/clock.js';
 import type { Results, SearchBatchCall, SearchCall } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -34,8 +34,8 @@ export class CollectionSearch {
   }
 
   /**
-   * Searches one after another, all of one state: the present one, through the index. If a write ends that state meanwhile,
-   * the searches that are left are searches of the past, which are exact and cost a scan each.
+   * Searches one after another, all of one state: the present one, through the index. If a write ends that state, the
+   * remaining searches are of the past: exact, at the cost of a scan each.
    */
   async batch({ searches, asOf, maxBytes }: SearchBatchCall, deadlineMs: number): Promise<Results['searchBatch']> {
     const slice = (): Slice => new Slice(this.clock, deadlineMs);
@@ -66,7 +66,7 @@ export class CollectionSearch {
     return { answers, sequence };
   }
 
-  /** Undefined if the state is another one, before or after the search. */
+  /** Returns undefined if the state is another one, before or after the search. */
   async #ifPresent(
     call: BatchedSearch & SearchOptions,
     sequence: number,

@@ -1,8 +1,8 @@
 /**
  * The writes of a collection during one term of ownership: they wait, are committed together, and are answered.
  *
- *   open ──pause──▶ paused (new writes wait) ──resume──▶ open
- *     └────────end────────┴──▶ over (waiting and new writes are refused)
+ *   Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
+ *     └────────end────────┴──▶ over (waiting and new writes are refused).
  *
  * A commit that runs when the term ends is finished, and its writes get their results.
  */
@@ -25,7 +25,7 @@ import { type CollectionParts, importFrames, startCommit } from './logImport.js'
 import { WriteHold } from './writeHold.js';
 import { deletionsBytes, END_BYTES, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
 
-/** Receipts of repeated writes may take a while each, and are made one at a time. */
+/** Most writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
 
 type Receipts = Map<number, Results['insert']['receipt']>;
@@ -44,15 +44,15 @@ export class CommitLoop {
   readonly writeHold: WriteHold;
   readonly #queue: WriteQueue;
   #committing: Promise<void> | undefined;
-  /** Writes that are committed, or repeat one that is, and whose answer is still being made. */
+  /** Answers in progress of writes that are committed, or repeat a committed one. */
   readonly #answering = new Set<Promise<void>>();
   #isPaused = false;
-  /** Why no write is taken any more. */
+  /** Reason for refusing all writes; undefined while they are accepted. */
   #refusal: VouchError | undefined;
   #endTerm: () => void = () => undefined;
   readonly #termEnded: Promise<void>;
 
-  /** `onCommit` is called after every commit, also a failed one. */
+  /** `onCommit` is called after every commit, even a failed one. */
   constructor(
     private readonly parts: CollectionParts,
     private readonly onCommit: () => void,
@@ -72,7 +72,7 @@ export class CommitLoop {
     return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
   }
 
-  /** Begins no commit until the hold is released; resolves when the running one has ended. */
+  /** Begins no commit until the hold is released. Resolves when the running one has ended. */
   async hold(token: string, holdMs: number): Promise<void> {
     this.writeHold.take(token, holdMs);
     await this.#committing;
@@ -84,21 +84,21 @@ export class CommitLoop {
     upTo: number,
     envelope: Envelope,
   ): Promise<Results['importFrames']> {
-    // Not `idle()`: in the turn in which that resolves, another import could begin as well.
+    // Do not use `idle()`: in the turn in which it resolves, another import could begin too.
     while (this.#committing !== undefined) await this.#committing;
     this.#assertImporting();
     this.#assertMayGrow();
     return this.#betweenCommits(this.#import(frames, upTo, envelope));
   }
 
-  /** Has the journal settled, unless a commit runs, which does so. */
+  /** Settles the journal, unless a commit runs, which does it. */
   async settle(): Promise<void> {
     const { journal, capacity } = this.parts;
     if (this.#committing !== undefined || !journal.canSettle) return;
     await this.#betweenCommits(journal.settle().then(() => capacity.release()));
   }
 
-  /** No commit begins before the end of the work, which has begun. */
+  /** Begins no commit before the end of the work, which has begun. */
   #betweenCommits<T>(begun: Promise<T>): Promise<T> {
     const work = begun.catch((error: unknown) => {
       throw this.toCallerError(error);
@@ -123,7 +123,7 @@ export class CommitLoop {
     return added;
   }
 
-  /** Resolves as `work`, or throws `refusal` as soon as the term is over. */
+  /** Resolves like `work`, or throws `refusal` as soon as the term is over. */
   orTermEnded<T>(work: Promise<T>, refusal: () => VouchError = cutShort): Promise<T> {
     const over = this.#termEnded.then((): never => {
       throw refusal();
@@ -131,7 +131,7 @@ export class CommitLoop {
     return Promise.race([work, over]);
   }
 
-  /** False if the running commit does not end in time. In both cases no commit begins until `resume`. */
+  /** Returns false if the running commit does not end in time. In both cases no commit begins until `resume`. */
   async pause(withinMs: number): Promise<boolean> {
     this.#isPaused = true;
     if (this.#committing === undefined) return true;
@@ -154,7 +154,9 @@ export class CommitLoop {
     this.writeHold.over();
   }
 
-  /** Refuses all writes. Unlike `end` it leaves holds and index builds alone: damage of the log does not concern them. */
+  /**
+   * Refuses all writes. Unlike `end` it leaves holds and index builds alone: damage of the log does not concern them.
+   */
   refuse(refusal: VouchError): void {
     this.#refusal = refusal;
     this.#queue.rejectAll(refusal);
@@ -184,7 +186,7 @@ export class CommitLoop {
   }
 
   async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
-    // Sealing takes a while, and the term may have ended meanwhile.
+    // Sealing takes a while, so the term may have ended.
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');
@@ -198,14 +200,14 @@ export class CommitLoop {
     return this.#isPaused || this.writeHold.isHeld;
   }
 
-  /** Throws where the memory of the shard or the store of all is nearly full. */
+  /** Throws if the memory of the shard or the common store is nearly full. */
   #assertMayGrow(): void {
     const { context, config } = this.parts;
     context.memoryGuard.assertMayWrite();
     context.storeGuard.assertMayWrite(config.project);
   }
 
-  /** A `moved` import is sent to the next owner, which skips the frames that are stored already. */
+  /** Throws unless an import may run. A `moved` import is sent to the next owner, which skips stored frames. */
   #assertImporting(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#isPaused) throw moved();
@@ -251,7 +253,7 @@ export class CommitLoop {
     await this.#ensureNoted();
     for (const { waiting, error } of refused) waiting.reject(error);
     for (const { waiting, answer } of planned) {
-      // Not awaited: the receipt of a repeated write may take a while, and the next commit does not depend on it.
+      // Do not await it: the receipt of a repeated write may be slow, and the next commit does not depend on it.
       const answering = this.#result(answer, receipts, waiting.envelope)
         .then(waiting.resolve, (error: unknown) => waiting.reject(this.toCallerError(error)))
         .finally(() => this.#answering.delete(answering));
@@ -259,18 +261,18 @@ export class CommitLoop {
     }
   }
 
-  /** No write is answered before the log has a watermark: its loss would go unnoticed. */
+  /** Ensures a watermark before any write is answered: without one, a loss of the log would go unnoticed. */
   async #ensureNoted(): Promise<void> {
     if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
   }
 
-  /** `refused` depend on earlier writes of this commit; they are rejected once those are durable. */
+  /** Plans a commit. `refused` depend on earlier writes of this commit; they are rejected once those are durable. */
   async #plan(
     taken: readonly Waiting[],
   ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {
     const { config, state, capacity, context } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
-    // What no quota refuses takes room in the log all the same, which the writes beside it must not miss.
+    // Writes that no quota refuses take room in the log too, which the other writes must not miss.
     let besidesBytes = 0;
     for (const { call, records, replaceable, growthBytes, sizeBytes } of taken) {
       brought.records += records;
@@ -299,7 +301,7 @@ export class CommitLoop {
     return { plan, planned, refused };
   }
 
-  /** Nothing changes the state until the commit, also while this rests. */
+  /** Plans a write. The state does not change until the commit, even during a rest. */
   async #planned(plan: CommitBuilder, call: SealedCall): Promise<WriteAnswer> {
     switch (call.op) {
       case 'deleteMany':
@@ -311,7 +313,7 @@ export class CommitLoop {
     }
   }
 
-  /** Nothing changes the state until the commit: what a filter matches here is what is deleted. */
+  /** Plans deletions. The state does not change until the commit, so exactly the records that match now are deleted. */
   async #planDeletions(plan: CommitBuilder, { of, requestId = null }: DeleteManyCall): Promise<WriteAnswer> {
     const { state, journal, context } = this.parts;
     const before = plan.deletedBefore(requestId);
@@ -330,7 +332,7 @@ export class CommitLoop {
     switch (answer.kind) {
       case 'insert': {
         const { recordId, sequence } = answer.write;
-        // A repeated write may lie far back: its receipt is made again from the log and the history of the tree.
+        // A repeated write may be far back: its receipt is made again from the log and the history of the tree.
         const receipt = receipts.get(sequence) ?? (await proofs.receipt(sequence, deadlineMs));
         return { id: recordId, deduplicated: answer.deduplicated, receipt };
       }

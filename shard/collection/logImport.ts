@@ -1,7 +1,7 @@
 /**
- * The import of exported frames into this log. A frame is judged before it is stored, since a stored frame that cannot be
- * applied is damage: first its bytes and its place in the chain, then its events. It is accepted only if the writes that its
- * events state would lead to the same events here.
+ * The import of exported frames into this log. A frame is judged before it is stored, since a stored frame that cannot
+ * be applied is damage. First its bytes and its place in the chain are checked, then its events. It is accepted only if
+ * the writes that its events state would lead to equal events here.
  */
 
 import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
@@ -27,7 +27,7 @@ import type { CapacityReservation } from './capacityReservation.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionWatermark } from './watermark.js';
 
-/** An open collection, taken apart. */
+/** Parts of an open collection. */
 export interface CollectionParts {
   readonly config: CollectionConfig;
   readonly context: CollectionContext;
@@ -40,9 +40,9 @@ export interface CollectionParts {
 }
 
 /**
- * Stores and applies the frames one by one, and skips those that are stored already, once verified. No commit may run.
- * Throws `validation_error` if a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`,
- * `unavailable`, and Damaged; the frames before it stay. `beforeEach` may end it between two frames by throwing.
+ * Stores and applies the frames one by one, and skips stored ones once they are verified. No commit may run. Throws
+ * `validation_error` if a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`, `unavailable`,
+ * and Damaged. Earlier frames stay stored. It calls `beforeEach` between two frames, which may throw to end it.
  */
 export async function importFrames(
   parts: CollectionParts,
@@ -70,7 +70,7 @@ export async function importFrames(
   return { sequence: journal.sequence, chainHead: toHex(journal.history.end.chainHead), stateHash: toHex(stateHash) };
 }
 
-/** Measures a commit; the returned function is called when the log has made the frame durable. */
+/** Starts to measure a commit. Call the returned function when the log has made the frame durable. */
 export function startCommit(metrics: Metrics, events: number): (frameBytes: number) => void {
   const durable = metrics.startTimer('vouch_commit_seconds');
   return (frameBytes) => {
@@ -80,7 +80,7 @@ export function startCommit(metrics: Metrics, events: number): (frameBytes: numb
   };
 }
 
-/** Undefined if the frame is stored already. */
+/** Verifies a frame. Returns undefined if it is already stored. */
 async function verified(
   { config, journal }: CollectionParts,
   bytes: Uint8Array,
@@ -91,10 +91,10 @@ async function verified(
   if (firstSequence + events <= end.nextSequence) {
     const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), sliceTurns());
     if (Buffer.compare(frameEnd.chainHead, tree.chainHead(frameEnd.nextSequence - 1)) !== 0)
-      throw refused(`its events up to ${frameEnd.nextSequence - 1} are others than those that are here`);
+      throw refused(`its events up to ${frameEnd.nextSequence - 1} differ from those of this log`);
     return undefined;
   }
-  if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last that was announced`);
+  if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last announced one`);
   const frame = await verifyFrame(bytes, end, sliceTurns());
   if (end === EMPTY_LOG) configHashIn(frame, config);
   return frame;
@@ -114,14 +114,15 @@ async function assertPlanned({ state, capacity, context }: CollectionParts, { ev
     if (event.type === 'genesis') continue;
     const planned = builder.events.length;
     planning(event, () => builder.add(callOf(event)));
-    if (!isSame(builder.events[planned], event)) throw refused(`event ${event.sequence} cannot follow those before it`);
+    if (!isSame(builder.events[planned], event))
+      throw refused(`event ${event.sequence} cannot follow the earlier events`);
     if (slice.due) await slice.next();
   }
   if (builder.liveRecords !== header.liveRecords)
     throw refused(`it states ${header.liveRecords} live records where there are ${builder.liveRecords}`);
 }
 
-/** Turns damage into a refusal: the frame was sent like this, and nothing of this service is damaged. */
+/** Turns damage into a refusal: the frame was sent damaged, and no data of this service is. */
 async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -144,7 +145,7 @@ function planning(event: Event, add: () => void): void {
   }
 }
 
-/** Compares what follows from the state: ids. The rest of the planned event was copied from `event`. */
+/** Compares the ids, which follow from the state. The rest of the planned event was copied from `event`. */
 function isSame(planned: Event | undefined, event: Event): boolean {
   switch (event.type) {
     case 'insert':
@@ -160,7 +161,7 @@ function isSame(planned: Event | undefined, event: Event): boolean {
   }
 }
 
-/** The write that an event states, without its request id: each node remembers its own number of those. */
+/** Returns the write that an event states, without its request id: each node remembers its own number of those. */
 function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
   switch (event.type) {
     case 'insert':

@@ -1,4 +1,4 @@
-/** Reads of stored frames for an export, beside the commits. */
+/** Reads stored frames for an export, beside the commits. */
 
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
@@ -10,11 +10,11 @@ import type { Results } from '../../shared/protocol/calls.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import type { LogHistory } from '../state/logHistory.js';
 
-/** The bytes around each frame in a message. */
+/** Bytes around each frame in a message. */
 const PER_FRAME_BYTES = 8;
 
 export class LogReading {
-  /** One read at a time: waiting reads hold no memory. */
+  /** One read at a time, so that waiting reads take no memory. */
   readonly #turns = new Mutex();
 
   constructor(
@@ -24,8 +24,8 @@ export class LogReading {
   ) {}
 
   /**
-   * Returns the applied frames from the one with event `from` on, as many as fit, at least one; none if the log has no such
-   * event. Throws `unavailable` if its turn comes too late, and Damaged.
+   * Returns the applied frames from the one with event `from` on, as many as fit, at least one. Returns none if the log
+   * lacks that event. Throws `unavailable` if its turn comes too late, and Damaged.
    */
   read(from: number, maxBytes: number, deadlineMs: number): Promise<Results['readLog']> {
     return this.#turns.run(async () => {
@@ -48,19 +48,19 @@ export class LogReading {
       frames.push(bytes);
       if (next >= until) break;
     }
-    // They were applied here: a server has answered that does not know them yet.
+    // The frames were applied here, so a stale replica has answered.
     if (frames.length === 0) throw unavailable('the log could not be read to its end; retry shortly');
     return { frames, last: next - 1 };
   }
 
-  /** The position of the frame before the one with event `sequence`. */
+  /** Returns the position of the frame before the one with event `sequence`. */
   #before(sequence: number): Position {
     const { firstSequence } = this.history.frameWith(sequence);
     return firstSequence === 0 ? LOG_START : this.history.frameWith(firstSequence - 1).position;
   }
 }
 
-/** The sequence after the frame, which must begin with `first` if that is given. Throws Damaged. */
+/** Returns the sequence after the frame, which must begin with `first` if given. Throws Damaged. */
 function nextAfter(frame: Uint8Array, first?: number): number {
   try {
     const { firstSequence, events } = readFrameHeader(frame);

@@ -13,7 +13,7 @@ export class Quarantine {
     private readonly context: Pick<CollectionContext, 'damages' | 'logger'>,
   ) {}
 
-  /** The error for callers; undefined: the collection is not quarantined. */
+  /** Error for callers; undefined if the collection is not quarantined. */
   get error(): VouchError | undefined {
     return this.#error;
   }
@@ -22,7 +22,7 @@ export class Quarantine {
     return this.#damage?.part;
   }
 
-  /** The key whose damaged vault entry is the reason. */
+  /** Key whose damaged vault entry is the reason. */
   get keyId(): string | undefined {
     return this.#damage?.keyId;
   }

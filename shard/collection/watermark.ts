@@ -1,11 +1,11 @@
 /**
- * The high-water mark of a collection's log, noted outside of the log. Without it a log that has lost its end, or all of it,
- * would look whole.
+ * The high-water mark of a collection's log, stored outside the log. Without it a log that has lost its end, or all of
+ * it, would look whole.
  *
- *   the first commit:  in the log ──▶ noted ──▶ answered
- *   later commits:     in the log ──▶ answered ··in a while··▶ noted
+ *   First commit:   in the log ──▶ noted ──▶ answered.
+ *   Later commits:  in the log ──▶ answered ··after a while··▶ noted.
  *
- * A crash before the first note leaves a log of which nothing was answered; it is noted at the next opening, or before the
+ * A crash before the first note leaves a log without answered writes. It is noted at the next opening, or before the
  * next answer. A watermark is never lowered, not even by another owner that knows less.
  */
 
@@ -21,9 +21,9 @@ import { assertReaches, WHAT_TO_DO } from '../state/truncatedLog.js';
 import type { NotedWatermark, Noting, WatermarkNotes } from './watermarkNotes.js';
 
 export class CollectionWatermark implements Noting {
-  /** The newest note that is known here. */
+  /** Newest note that is known here. */
   #noted: NotedWatermark | undefined;
-  /** The note was deleted, and so was the collection. */
+  /** Whether the note was deleted, and with it the collection. */
   #isDeleted = false;
   #firstNote: Promise<void> | undefined;
 
@@ -35,7 +35,10 @@ export class CollectionWatermark implements Noting {
     private readonly clock: Clock,
   ) {}
 
-  /** Throws Damaged if the log, which is applied to its end, ends before the note or differs from it; and `unavailable`. */
+  /**
+   * Throws Damaged if the log, which is applied to its end, ends before the note or differs from it. Throws
+   * `unavailable`.
+   */
   async assertAs(noted: NotedWatermark | undefined): Promise<void> {
     this.#noted = noted;
     if (noted === undefined) return;
@@ -43,15 +46,15 @@ export class CollectionWatermark implements Noting {
     const { sequence, chainHead } = noted;
     if (journal.sequence < sequence) {
       await assertReaches(log, config.id, sequence, `event ${sequence} was committed`, clock);
-      // The owner has committed meanwhile.
+      // The owner may have committed since.
       await journal.catchUp();
       if (journal.sequence < sequence) throw unavailable('the log could not be read to its end; retry shortly');
     }
     if (toHex(journal.history.tree.chainHead(sequence)) === chainHead) return;
-    throw new Damaged(`its event ${sequence}, or one before, is another than was committed; ${WHAT_TO_DO}`);
+    throw new Damaged(`its event ${sequence}, or an earlier one, is not the committed one; ${WHAT_TO_DO}`);
   }
 
-  /** Reads the note and the rest of the log, whichever server answers; then asserts as `assertAs`. */
+  /** Reads the note and the rest of the log, then asserts like `assertAs`. */
   async confirm(): Promise<void> {
     const noted = await this.notes.read(this.config.id);
     await this.journal.catchUpToOwn();
@@ -67,7 +70,7 @@ export class CollectionWatermark implements Noting {
     await this.#firstNote;
   }
 
-  /** Called after a commit, and when this shard becomes the owner. */
+  /** Call it after a commit, and when this shard becomes the owner. */
   advanced(): void {
     const noted = this.#noted;
     if (noted !== undefined && (noted.sequence < this.journal.sequence || noted.held === undefined))
@@ -88,7 +91,7 @@ export class CollectionWatermark implements Noting {
       this.#isDeleted = before !== undefined && noted === undefined;
     }
     this.#noted = noted;
-    // Events may have been committed meanwhile.
+    // Events may have been committed since.
     this.advanced();
   }
 

@@ -1,6 +1,6 @@
 /**
- * The stored watermarks of a shard's collections: how far their logs have reached. They are written beside the commits, of
- * which only a collection's first waits for one, and at a bounded rate, so that they cost little however many there are. A
+ * The stored watermarks of a shard's collections: how far their logs have reached. They are written beside the commits,
+ * at a bounded rate, so that they cost little however many there are. Only a collection's first commit waits for one. A
  * collection without writes costs nothing.
  */
 import type { Bucket } from '../../shared/bucket/bucket.js';
@@ -9,11 +9,11 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { type StoredWatermark, storedWatermark, watermarkKey, watermarkOf } from '../../shared/registry/watermarks.js';
 
-/** The time between two rounds. Loss of events that are not noted yet may stay unnoticed. */
+/** Time between two rounds. Loss of events that are not noted yet may stay unnoticed. */
 const EVERY_MS = 10_000;
 /**
- * The most notes of a round, 20 a second. In rounds, because the processes that share a folder read all of it after each
- * change: 20 notes a second spread evenly over 10,000 standalone collections take a quarter of a core, in rounds a twentieth.
+ * Most notes of a round, 20 a second on average. Processes that share a folder read all of it after each change. Spread
+ * evenly over 10,000 standalone collections, 20 notes a second would take a quarter of a core; in rounds, a twentieth.
  */
 const ROUND_MAX = 200;
 
@@ -23,19 +23,19 @@ export interface NotedWatermark extends StoredWatermark {
 
 /** A collection with a watermark to write. */
 export interface Noting {
-  /** Throws `unavailable`. */
+  /** Writes the watermark. Throws `unavailable`. */
   note(): Promise<void>;
 }
 
 export class WatermarkNotes {
-  /** In order of arrival. */
+  /** Waiting collections in order of arrival. */
   readonly #waiting = new Set<Noting>();
   /** Set until the end of the next round. */
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * `bucket`: BUCKETS.watermarks. `mayAnswer`: whether this shard holds its lease; without, its last events may not be in the
-   * log.
+   * `bucket`: BUCKETS.watermarks. `mayAnswer`: whether this shard has its lease. Without it, its last events may not be
+   * in the log.
    */
   constructor(
     private readonly bucket: Bucket,
@@ -47,18 +47,18 @@ export class WatermarkNotes {
     metrics.gauges(() => ({ vouch_watermarks_behind: this.waiting }));
   }
 
-  /** The number of collections with a watermark to write. */
+  /** Number of collections with a watermark to write. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Undefined if the collection has no watermark. Throws `unavailable`. */
+  /** Returns undefined if the collection has no watermark. Throws `unavailable`. */
   async read(collectionId: number): Promise<NotedWatermark | undefined> {
     const entry = await this.bucket.get(watermarkKey(collectionId));
     return entry && { ...watermarkOf(entry), revision: entry.revision };
   }
 
-  /** Replaces `before`, or creates the first watermark; undefined if another one is stored by now. */
+  /** Replaces `before`, or creates the first watermark. Returns undefined if another one is stored by now. */
   async write(
     collectionId: number,
     watermark: StoredWatermark,
@@ -85,7 +85,7 @@ export class WatermarkNotes {
     this.#waiting.delete(noting);
   }
 
-  /** Notes a waiting collection now, before this shard closes it; a failure is only logged. */
+  /** Notes a waiting collection now, before this shard closes it. A failure is only logged. */
   async last(noting: Noting): Promise<void> {
     if (this.#waiting.delete(noting)) await this.#note(noting);
   }
@@ -108,7 +108,7 @@ export class WatermarkNotes {
       return true;
     } catch (error) {
       metrics.count('vouch_watermark_writes_total', { outcome: 'failed' });
-      logger.warn({ error: messageOf(error) }, 'how far a log has reached could not be noted');
+      logger.warn({ error: messageOf(error) }, 'the watermark of a log could not be written');
       return false;
     }
   }

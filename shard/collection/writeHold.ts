@@ -1,7 +1,7 @@
 import { refusal } from '../../shared/errors/errors.js';
 import { moved } from '../../shared/transport/transportErrors.js';
 
-/** A hold on the writes of a collection. It ends by itself, in case its holder has died. */
+/** A hold on the writes of a collection. It ends by itself, in case its owner has died. */
 export class WriteHold {
   #token: string | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -14,7 +14,10 @@ export class WriteHold {
     return this.#token !== undefined;
   }
 
-  /** Begins or extends the hold to `holdMs` from now. Throws `conflict` during another's hold, and `unavailable` after `over`. */
+  /**
+   * Begins or extends the hold to `holdMs` from now. Throws `conflict` during another's hold, and `unavailable` after
+   * `over`.
+   */
   take(token: string, holdMs: number): void {
     if (this.#isOver) throw moved();
     if (this.#token !== undefined && this.#token !== token) throw refusal('conflict', 'rebuilding');

@@ -1,7 +1,7 @@
 /**
- * The queue of writes before a commit, bounded in number, bytes and waiting time. A commit takes waiting writes up to a size
- * from which on more would only make it longer, so small writes do not wait for much that is large. A write that would have
- * to wait too long is refused when it arrives.
+ * The queue of writes before a commit, bounded in number, bytes and waiting time. A commit takes waiting writes up to a
+ * size beyond which it would only become longer. So small writes do not wait for many large ones. A write that would
+ * have to wait too long is refused on arrival.
  */
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
@@ -22,31 +22,33 @@ import type { SealedCall } from '../state/plannedCalls.js';
 export interface Waiting {
   readonly call: SealedCall;
   readonly envelope: Envelope;
-  /** The most bytes that its events take in a frame. */
+  /** Most bytes of its events in a frame. */
   readonly sizeBytes: number;
-  /** The most records that it adds. */
+  /** Most records that it adds. */
   readonly records: number;
-  /** The most bytes by which the collection grows; 0 for deletes and shreds, which no quota refuses. */
+  /** Most bytes by which the collection grows; 0 for deletes and shreds, which no quota refuses. */
   readonly growthBytes: number;
   readonly arrivedMs: number;
-  /** It gets a frame of its own, as what it changes is chosen from the state before that. */
+  /** Whether it needs its own frame, since it selects records from the state before it. */
   readonly isAlone: boolean;
-  /** The most records that it replaces, of those that it adds. */
+  /** Most records of those it adds that replace existing ones. */
   readonly replaceable: number;
-  /** Bytes to be committed before it; undefined if writes are held, as its wait then says nothing about commits. */
+  /**
+   * Bytes to be committed before it; undefined if writes are on hold, since its wait then says nothing about commits.
+   */
   readonly aheadBytes: number | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const WRITES_MAX = 4_096;
-/** Two of the largest frames: further writes would wait for a third commit. */
+/** Size of two of the largest frames: further writes would wait for a third commit. */
 const BYTES_MAX = 32 * 1024 * 1024;
-/** The size of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
+/** Most bytes of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
 const GROUPED_BYTES = 2 * 1024 * 1024;
-/** So few writes may wait however long commits take: a client that loads in parallel is no overload. */
+/** Writes that may wait however long commits take, since a client that loads in parallel is not an overload. */
 const FEW = 8;
-/** The length before each event in a frame. */
+/** Bytes of the length before each event in a frame. */
 const PER_EVENT_BYTES = 4;
 
 export class WriteQueue {
@@ -54,7 +56,7 @@ export class WriteQueue {
   #sizeBytes = 0;
   /** Bytes of the running commit. */
   #takenBytes = 0;
-  /** Since when the queue has not been empty. */
+  /** Time since which the queue has not been empty. */
   #sinceMs = 0;
   readonly #bound: WaitBound;
 
@@ -70,8 +72,8 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves or rejects when the write is answered. Throws Overloaded if too many writes wait, or it would wait too long.
-   * `isHeld`: commits are paused or held.
+   * Resolves or rejects when the write is answered. Throws Overloaded if too many writes wait, or it would wait too
+   * long. `isHeld`: commits are paused or on hold.
    */
   add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
     const measured = measure(call);
@@ -110,12 +112,12 @@ export class WriteQueue {
     return taken;
   }
 
-  /** Called when the commit of the taken writes has ended. */
+  /** Call it when the commit of the taken writes has ended. */
   committed(): void {
     this.#takenBytes = 0;
   }
 
-  /** Whether the oldest write of the queue, which is not empty, has waited too long, or a new one would. */
+  /** Whether the oldest write of the queue has waited too long, or a new one would. The queue must not be empty. */
   #isSlow(nowMs: number): boolean {
     const oldest = this.#waiting[0] as Waiting;
     if (nowMs - oldest.arrivedMs > this.admission.maxQueueWaitMs) return true;
@@ -131,7 +133,7 @@ export class WriteQueue {
   }
 }
 
-/** Whether a write is refused where memory or store are nearly full: deletes and shreds are not, as they make room. */
+/** Whether a write is refused if memory or store are nearly full. Deletes and shreds are not, since they make room. */
 export function mayGrow({ op }: WriteCall): boolean {
   switch (op) {
     case 'insert':
@@ -159,10 +161,10 @@ const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 
 const NOTHING = { sizeBytes: 0, records: 0, growthBytes: 0, replaceable: 0 };
 
-/** The bytes of the event behind the deletions of a request with a request id. */
+/** Bytes of the event that ends the deletions of a request with a request id. */
 export const END_BYTES = PER_EVENT_BYTES + DELETE_MANY.end;
 
-/** The bytes that so many deletions take in a frame. */
+/** Returns the bytes of this many deletions in a frame. */
 export const deletionsBytes = (count: number): number => count * (PER_EVENT_BYTES + fixedSizeBytes('delete'));
 
 const idsOf = (of: DeleteManyCall['of']): number =>

@@ -26,7 +26,7 @@ export class AppliedWaits {
     }
   }
 
-  /** Everything up to `sequence` is applied. */
+  /** Call it when everything up to `sequence` is applied. */
   applied(sequence: number): void {
     for (const waiting of this.#waiting) if (waiting.sequence <= sequence) waiting.reached();
   }

@@ -1,6 +1,7 @@
 /**
- * Compares followers with their owners: the state hash at the same event, after each write. It also hashes records again, in
- * passes, a few at a time: the state tree has their hashes at insert, and does not notice a later change of their memory.
+ * Compares followers with their owners: the state hash after one event, after each write. It also hashes records again,
+ * in passes, a few at a time. The state tree has their hashes from the insert, and does not detect a later change of
+ * their memory.
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -8,18 +9,18 @@ import { Slice } from '../../shared/scheduling/slice.js';
 import { askShard, type Follower, type FollowServices } from './follower.js';
 
 const AT_ONCE = 8;
-/** A follower's records are hashed again so often at most. */
+/** Least time between two passes through a follower's records. */
 const PASS_MS = 10_000;
 
-/** Through the records of a follower. */
+/** A pass through the records of a follower. */
 interface Pass {
-  /** The record to hash next. */
+  /** Record to hash next. */
   next: number;
   readonly beganMs: number;
 }
 
 export class Comparison {
-  /** The last event at which each was equal to its owner. */
+  /** Last event at which each follower was equal to its owner. */
   readonly #comparedAt = new WeakMap<Follower, number>();
   readonly #passes = new WeakMap<Follower, Pass>();
   /** Index of the follower whose records come next. */
@@ -44,7 +45,7 @@ export class Comparison {
       if (stateHash === null) return;
       if (stateHash !== here.stateHash) {
         await follower.diverge(
-          `its state hash after event ${sequence} is ${here.stateHash}, its owner's is ${stateHash}`,
+          `its state hash after event ${sequence} is ${here.stateHash}, its owner has ${stateHash}`,
         );
         return;
       }

@@ -7,11 +7,14 @@ type FeedMessage = readonly [epoch: number, position: number, frame: Uint8Array]
 
 const isFeedMessage = typia.createIs<FeedMessage>();
 
-/** Copies the frame. */
+/** Packs a copy of the frame. */
 export const packFeed = (epoch: number, { position, bytes }: StoredFrame): Uint8Array =>
   pack([epoch, position, bytes] satisfies FeedMessage);
 
-/** The frame is a view of `body`. Undefined where it is no such message: every client of the server can publish one. */
+/**
+ * Unpacks a message; the frame is a view of `body`. Returns undefined for other bytes, which any client of the server
+ * can publish.
+ */
 export function unpackFeed(body: Uint8Array): (StoredFrame & { readonly epoch: number }) | undefined {
   try {
     const message = unpack(body);

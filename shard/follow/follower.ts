@@ -1,13 +1,13 @@
 /**
  * A collection that this shard replays beside its owner.
  *
- *   idle ──its owner has it open, or it is warmed──▶ opening ──▶ following ──differs from its owner──▶ diverged
+ *   Idle ──its owner has it open, or it is warmed──▶ opening ──▶ following ──differs from its owner──▶ diverged
  *     ▲                                                │
  *     └─────────────────────failed─────────────────────┘
  *
- * An idle follower costs an entry in a list. A following one applies the frames that its owner publishes; it reads the log
- * where one is missing, or none comes though there are more. It answers eventual searches while its state is fresh, and
- * strong ones as `strongSearch.ts` says.
+ * An idle follower costs an entry in a list. A following one applies the frames that its owner publishes. It reads the
+ * log if a frame is missing, or if none arrives though there are more. It answers eventual searches while its state is
+ * fresh, and strong ones under the rules of `strongSearch.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -33,19 +33,19 @@ import { type FollowedCopy, StrongSearch } from './strongSearch.js';
 
 export type FollowerState = 'idle' | 'opening' | 'following' | 'diverged';
 
-/** The caller of `warm` repeats the call rather than wait longer. */
+/** Longest wait of `warm`. Its caller repeats the call. */
 const WARM_WAIT_MS = 300;
-/** An owner that does not answer within this is asked again in the next round. */
+/** An owner that does not answer within this time is asked again in the next round. */
 const ASK_MS = 1_500;
-/** A frame that an owner has committed comes sooner than this, or is lost; then the log is read within the other time. */
+/** A committed frame arrives within this time or is lost. Then the log is read within the other time. */
 const FEED_MS = 30;
 const LOG_READ_MS = 470;
-/** Frames beyond this are dropped: the log has them. */
+/** Frames beyond this are dropped, since the log has them. */
 const BUFFERED_MAX_BYTES = 32 << 20;
 
-/** What the followers of a shard share. */
+/** Services that the followers of a shard share. */
 export interface FollowServices extends CollectionContext {
-  /** The shard's name. */
+  /** Name of the shard. */
   readonly shard: string;
   readonly all: Set<Follower>;
   readonly runner: CallRunner;
@@ -54,7 +54,7 @@ export interface FollowServices extends CollectionContext {
   readonly staleMs: number;
 }
 
-/** Throws what the other shard throws, and `unavailable`. */
+/** Asks another shard. Throws its error, and `unavailable`. */
 export const askShard = <C extends ShardCall>(
   { transport, clock }: FollowServices,
   shard: string,
@@ -76,9 +76,9 @@ export class Follower implements FollowedCopy {
   readonly #applied = new AppliedWaits();
   readonly #strong: StrongSearch;
   #advancing: Promise<void> | undefined;
-  /** The log holds a frame that did not arrive, or may. */
+  /** Whether the log has, or may have, a frame that did not arrive. */
   #mustRead = false;
-  /** Called when the log is read. */
+  /** Callbacks for the next read of the log. */
   #readers: ((isRead: boolean) => void)[] = [];
 
   constructor(
@@ -129,7 +129,7 @@ export class Follower implements FollowedCopy {
     return this.collection === undefined ? 0 : this.#freshness.lag(this.collection.journal.sequence);
   }
 
-  /** How old its state may be, in milliseconds. */
+  /** Upper bound of the age of its state, in milliseconds. */
   get staleMs(): number {
     return this.services.clock.monotonicMs() - this.#freshness.asOfMs;
   }
@@ -143,7 +143,7 @@ export class Follower implements FollowedCopy {
     });
   }
 
-  /** Whether everything is applied that the log held at the call. Waits only for a moment. */
+  /** Resolves to whether everything is applied that was in the log at the call. Waits only for a moment. */
   async warm(): Promise<boolean> {
     this.open();
     if (this.#state !== 'following') return false;
@@ -161,15 +161,15 @@ export class Follower implements FollowedCopy {
     return this.#applied.until(sequence, LOG_READ_MS);
   }
 
-  /** The owner, asked at `askedMs`, has committed `sequence` events. */
+  /** Receives the owner's count of committed events, requested at `askedMs`. */
   ownerHas(sequence: number, askedMs: number): void {
     const { collection } = this;
     if (collection === undefined) return;
-    // Events that the owner had a round ago and that are not here were missed.
+    // Events that the owner had a round ago and that are missing here were lost.
     if (this.#freshness.answered(askedMs, sequence, collection.journal.sequence)) this.#readLog();
   }
 
-  /** Quarantines it because it differs from its owner. */
+  /** Quarantines the copy because it differs from its owner. */
   async diverge(reason: string): Promise<void> {
     if (this.#state !== 'following') return;
     this.#state = 'diverged';
@@ -194,7 +194,7 @@ export class Follower implements FollowedCopy {
   async #openNow(): Promise<void> {
     if (this.#isStopped) return;
     const { transport } = this.services;
-    // Listens before the log is read, so that no frame between the two is missed.
+    // Listen before the log is read, so that no frame between the two is missed.
     this.#listening ??= await transport.listen(feedSubject(this.collectionId), (_, body) => this.#hear(body));
     const collection = await this.handle.opened();
     await collection.catchUp();
@@ -205,7 +205,7 @@ export class Follower implements FollowedCopy {
     this.#serving ??= await this.#serve();
   }
 
-  /** What a follower may answer depends on how old its state is, or on what its owner tells, and on no lease of its own. */
+  /** Serves searches without a lease: each answer depends on the age of the state, or on the owner's report. */
   async #serve(): Promise<Serving> {
     const { transport, runner, shard } = this.services;
     const handler = { areCalls: areReads, assertMayRun: () => undefined, assertMayAnswer: () => undefined };
@@ -237,7 +237,7 @@ export class Follower implements FollowedCopy {
     const { metrics } = this.services;
     if (call.op !== 'search' || collection === undefined) throw moved();
     const { asOfMs } = this.#freshness;
-    // The owner may have events that it does not.
+    // The owner may have events that the follower does not have.
     if (call.asOf !== undefined && 'logIndex' in call.asOf && call.asOf.logIndex > collection.journal.sequence)
       throw moved();
     try {
@@ -249,7 +249,7 @@ export class Follower implements FollowedCopy {
       return found;
     } catch (error) {
       metrics.count('vouch_follower_searches_total', { consistency: 'eventual', outcome: 'forwarded' });
-      // A failure of a stopped or diverged copy is none of the owner's.
+      // A failure of a stopped or diverged copy does not concern the owner.
       if (this.collection === undefined) throw moved();
       throw error;
     }
@@ -323,11 +323,11 @@ export class Follower implements FollowedCopy {
     }
   }
 
-  /** The next round tries again: it reads the log, or opens the collection if its owner has it open. */
+  /** Lets the next round retry: it reads the log, or opens the collection if its owner has it open. */
   #failed(error: unknown): void {
     const { collectionId } = this;
     if (this.#state === 'opening') this.#state = 'idle';
-    this.services.logger.warn({ collectionId, error: messageOf(error) }, 'a follower failed; it tries again');
+    this.services.logger.warn({ collectionId, error: messageOf(error) }, 'a follower failed; it is retried');
   }
 
   async #disconnect(): Promise<void> {

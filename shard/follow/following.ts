@@ -1,6 +1,6 @@
 /**
- * Everything this shard follows: asks the owners in rounds how far they are and what they have open, and compares. One call
- * for each pair of shards and round, however many collections; no owner delays the round of another.
+ * Everything this shard follows. Rounds ask the owners for their heads and their open collections, and compare. Each
+ * round makes one call per pair of shards, however many collections; no owner delays the round of another.
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Readings } from '../../shared/metrics/metrics.js';
@@ -10,7 +10,7 @@ import { askShard, type Follower, type FollowerState, type FollowServices } from
 
 const ROUND_MS = 500;
 const COMPARE_MS = 1_500;
-/** Idle followers are asked for once in this many rounds. */
+/** Idle followers are checked once in this many rounds. */
 const IDLE_ROUNDS = 4;
 const DAY_MS = 86_400_000;
 

@@ -1,9 +1,9 @@
-/** Answers of the owner that are kept; a follower that is further behind is not fresh anyway. */
+/** Most answers of the owner that are kept. A follower that is further behind is not fresh anyway. */
 const ANSWERS_MAX = 32;
 
 /**
- * Bounds the age of a follower's state. Its owner answers now and then how far it is; a state with all of that applied is
- * no older than the question, by the clock of the follower alone.
+ * Bounds the age of a follower's state. Its owner reports its head now and then. A state with everything up to that
+ * head is at most as old as the question, by the follower's clock alone.
  */
 export class Freshness {
   /** Answers that the follower has not caught up with, oldest first. */
@@ -12,7 +12,10 @@ export class Freshness {
   #ownerSequence = 0;
   #committed = 0;
 
-  /** The owner, asked at `askedMs`, has `sequence`. True where events of an earlier answer are still missing. */
+  /**
+   * Records that the owner, asked at `askedMs`, has `sequence`. Returns true if events of an earlier answer are still
+   * missing.
+   */
   answered(askedMs: number, sequence: number, applied: number): boolean {
     this.applied(applied);
     const isBehind = this.#answers.length > 0;
@@ -24,20 +27,20 @@ export class Freshness {
     return isBehind;
   }
 
-  /** The state has all events up to `sequence`. */
+  /** Records that the state has all events up to `sequence`. */
   applied(sequence: number): void {
     while (this.#answers.length > 0 && this.#answers[0]!.sequence <= sequence)
       this.#asOfMs = this.#answers.shift()!.askedMs;
   }
 
-  /** An owner has told that it has committed `sequence` events. */
+  /** Records that an owner has committed `sequence` events. */
   committed(sequence: number): void {
     this.#committed = Math.max(this.#committed, sequence);
   }
 
   /**
-   * Whether an owner is known to have all of the first `sequence` events. The log may hold more, of which the owner does not
-   * know yet: a search there would not find what was found here.
+   * Whether an owner is known to have the first `sequence` events. The log may have more, which the owner does not know
+   * yet: a search there would not find what was found here.
    */
   hasOwner(sequence: number): boolean {
     return sequence <= this.#committed;

@@ -1,7 +1,8 @@
 /**
- * Asks owners what their searches see: the read index (Ongaro, Consensus: Bridging Theory and Practice, 6.4). A message to an
- * owner carries the questions of all searches that wait when it is sent; those that arrive while it is under way wait for the
- * next. So an owner gets at most one message in a round trip from each follower, however many searches there are.
+ * Asks owners for the read index: the event that their searches see (Ongaro, Consensus: Bridging Theory and Practice,
+ * 6.4). A message to an owner asks for all searches that wait at that time. Searches that arrive later wait for the
+ * next message. So an owner gets at most one message per round trip from each follower, however many searches there
+ * are.
  */
 import type { Clock } from '../../shared/clock.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
@@ -10,12 +11,12 @@ import { ask } from '../../shared/protocol/wire.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
 
-/** An owner that takes longer serves the searches itself, or nobody does. */
+/** Longest wait. A slower owner gets the searches itself, or is not available. */
 const ANSWER_MS = 500;
 
 type Shown = ReadonlyMap<number, ShownState | null>;
 
-/** The questions of one message. */
+/** Questions of one message. */
 class Round {
   readonly collectionIds = new Set<number>();
   readonly shown: Promise<Shown>;
@@ -31,7 +32,7 @@ class Round {
 }
 
 export class ReadIndex {
-  /** The next message to each owner. */
+  /** Next message to each owner. */
   readonly #next = new Map<string, Round>();
   /** Owners that have not answered the last message yet. */
   readonly #asking = new Set<string>();
@@ -42,13 +43,16 @@ export class ReadIndex {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Returns what the owner shows at some time after this call; null where it is not the owner. Throws `unavailable`. */
+  /**
+   * Returns the state that the owner shows at some time after this call; null if it is not the owner. Throws
+   * `unavailable`.
+   */
   async of(collectionId: number, owner: string): Promise<ShownState | null> {
     let round = this.#next.get(owner);
     if (round === undefined) {
       round = new Round();
       this.#next.set(owner, round);
-      // At the end of the turn: the searches of one message, and of messages that came with it, are asked for together.
+      // Ask at the end of the turn: searches of one message, and of messages that arrived with it, share a question.
       if (!this.#asking.has(owner)) setImmediate(() => void this.#ask(owner));
     }
     round.collectionIds.add(collectionId);

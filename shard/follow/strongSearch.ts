@@ -1,17 +1,17 @@
 /**
- * A strong search at a follower. It must see whatever was answered before it came, and nothing that a later search at the
- * owner might not see.
+ * A strong search at a follower. It must see everything that was answered before it arrived, and no event that a later
+ * search at the owner might not see.
  *
- *   comes ──▶ asks the owner ──▶ waits for that event ──▶ its turn ──▶ searches ──▶ seen by the owner too? ──▶ answered
- *                  │                     │                                           │         └─no─▶ asks again
- *                  └─────────────────────┴──── not the owner, not in time ───────────┴──▶ moved: the owner is asked
+ *   Arrives ──▶ asks the owner ──▶ waits for that event ──▶ its turn ──▶ searches ──▶ seen by the owner too? ──▶ answered
+ *                    │                     │                                           │         └─no─▶ asks again
+ *                    └─────────────────────┴──── not the owner, not in time ───────────┴──▶ moved: ask the owner.
  *
- * - The owner answers under its lease and its epoch, after the search came: no write can have been answered, and no state
- *   shown, that is later than what it tells.
- * - A follower may have applied a frame that the owner has committed and not applied. An answer with such events waits until
- *   the owner shows them: otherwise the next search could be answered by the owner, and see less.
- * - The follower serves with the same index as the owner: an index that was dropped, and one with other parameters, must not
- *   answer. Two builds of one index may find different candidates; exact search finds the same to the last bit.
+ * 1. The owner answers under its lease and its epoch, after the search arrived. So no later write was answered, and no
+ *    later state shown.
+ * 2. A follower may have applied a frame that the owner has committed and not applied. An answer with such events waits
+ *    until the owner shows them. Otherwise the owner could answer the next search, and see less.
+ * 3. The follower serves with the owner's index. An index that was dropped, or has other parameters, must not answer.
+ *    Two builds of one index may find different candidates; exact search has one result, bit for bit.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -26,7 +26,7 @@ import { type CallAdmission, type ReadTarget, takesTurns } from '../capacity/adm
 import type { Collection } from '../collection/collection.js';
 import type { ReadIndex } from './readIndex.js';
 
-/** How long an answer may wait for the owner to apply what the follower has applied. */
+/** Longest time that an answer waits for the owner to apply the follower's events. */
 const CONFIRM_MS = 500;
 const CONFIRM_AGAIN_MS = 2;
 
@@ -37,27 +37,27 @@ interface StrongSearchServices {
   readonly clock: Clock;
 }
 
-/** The copy of a follower, as a strong search needs it. */
+/** The copy of a follower, for a strong search. */
 export interface FollowedCopy {
   readonly config: ReadTarget;
   readonly owner: string;
   /** Undefined while it does not follow. */
   readonly collection: Collection | undefined;
-  /** Resolves to whether the event is applied; waits only for a moment. */
+  /** Resolves to whether the event is applied. Waits only for a moment. */
   reached(sequence: number): Promise<boolean>;
 }
 
 /** A copy that has everything that a search must see. */
 interface UpToDate {
   readonly collection: Collection;
-  /** The index that the owner serves with. */
+  /** Index that the owner serves with. */
   readonly index: IndexSpec;
 }
 
 export class StrongSearch {
-  /** The greatest sequence that an owner is known to show. */
+  /** Greatest sequence that an owner is known to show. */
   #shown = 0;
-  /** Ends the waits of searches. */
+  /** Callbacks that end the waits of searches. */
   readonly #waiting = new Set<() => void>();
 
   constructor(
@@ -65,7 +65,9 @@ export class StrongSearch {
     private readonly services: StrongSearchServices,
   ) {}
 
-  /** Throws `moved` where only the owner can answer. An error of the search itself holds as an answer does. */
+  /**
+   * Runs a search. Throws `moved` if only the owner can answer. An error of the search itself is valid like an answer.
+   */
   async run(call: ReadCall, envelope: Envelope): Promise<unknown> {
     if (call.op !== 'search' && call.op !== 'searchBatch') throw moved();
     const { metrics } = this.services;
@@ -80,7 +82,7 @@ export class StrongSearch {
     }
   }
 
-  /** Searches that wait for something are answered as moved: whoever stops the follower waits for none of them. */
+  /** Answers waiting searches as moved, so that a stop of the follower does not wait for them. */
   stop(): void {
     for (const end of this.#waiting) end();
   }
@@ -98,7 +100,7 @@ export class StrongSearch {
     return { collection, index };
   }
 
-  /** Takes its turn only now: searches that wait for an owner keep no other from theirs. */
+  /** Searches. It takes its turn only now, so that searches that wait for an owner delay no others. */
   async #search(
     { collection, index }: UpToDate,
     call: SearchCall | SearchBatchCall,

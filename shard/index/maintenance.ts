@@ -48,8 +48,8 @@ export interface ServingGeneration {
 export type Step = 'nothing' | 'absorb' | 'persist' | 'extend' | 'build' | 'drop';
 
 /**
- * Returns the kind for `rows` live rows; undefined for exact search. An exact scan of `worthRows` rows costs as much as a
- * search of the index that `auto` builds.
+ * Returns the kind for `rows` live rows; undefined for exact search. An exact scan of `worthRows` rows costs as much as
+ * a search of the index that `auto` builds.
  */
 export function kindFor(
   desired: DesiredKind,

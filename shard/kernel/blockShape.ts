@@ -4,7 +4,7 @@
  * numbered through all blocks.
  *
  *   Vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 per 64 rows |
- *   code plane, if the dimension and the number of rows make it worthwhile.
+ *   code plane, if the block is worth one.
  *
  * Row r is bit r % 64 of word r / 64 of the bitmap.
  */

@@ -34,8 +34,8 @@ export class ScanScratch extends MovingScratch {
   #views: ScratchViews | undefined;
 
   /**
-   * `query`: the little-endian bytes of the components. `capacity`: the most rows to find. `movedBytes`: bytes behind
-   * the scan that move with it. `roomBytes`: bytes of the room, by default those of a block's bitmap.
+   * The `query` is the little-endian bytes of the components. At most `capacity` rows are found. The `movedBytes`
+   * behind the scan move with it. The room has `roomBytes`, by default those of a block's bitmap.
    */
   constructor(
     arena: Arena,

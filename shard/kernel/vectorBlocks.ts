@@ -192,7 +192,7 @@ export class VectorBlocks implements ScannedRows {
   /**
    * Finds the `k` rows nearest to `query` (components, or their little-endian bytes) among the live rows or `among`, as
    * of the call. A small collection is searched before this returns. A large one is searched by the process' threads.
-   * If there are none, it is searched in slices of about 1 ms, with `pause` awaited between them.
+   * Without threads it is searched in slices of about 1 ms, with `pause` awaited between them.
    */
   search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {
     const scan = new ExactScan(this, query, k, among);

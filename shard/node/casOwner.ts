@@ -1,4 +1,4 @@
-/** A compare-and-swap of an owner entry whose outcome must be known before anything else is done. */
+/** A compare-and-swap of an owner entry. Its outcome must be known before the caller continues. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry } from '../../shared/bucket/bucket.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
@@ -7,9 +7,10 @@ import { type Ownership, storedOwnership } from '../../shared/registry/owners.js
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 
 /**
- * Returns the entry after the attempt: the new one or a later one; undefined if it is deleted. `revision`: of the entry to
- * replace, which has the epoch before. An unanswered attempt may still take effect later, so it is repeated until one is
- * answered or the entry has changed. Throws `unavailable` if `stopping` is aborted before that: the lease then decides.
+ * Replaces the entry with this `revision`, which has the previous epoch. Returns the entry after the attempt: the new
+ * one or a later one; undefined if it is deleted. An unanswered attempt may still take effect later. So it is repeated
+ * until one is answered or the entry has changed. Throws `unavailable` if `stopping` is aborted before that: then the
+ * lease decides.
  */
 export async function casOwner(
   owners: Bucket,
@@ -26,13 +27,15 @@ export async function casOwner(
       const changed = await owners.update(key, value, revision);
       if (changed !== undefined) return { key, value, revision: changed };
       const entry = await owners.get(key);
-      // A leader that was deposed a moment ago may answer the entry that is to be replaced, or an older one.
+      // A stale replica may answer the entry that is to be replaced, or an older one.
       if (entry === undefined || entry.revision > revision) return entry;
     } catch (error) {
-      logger.warn({ collectionId, error: messageOf(error) }, 'whether a collection is handed over is not known yet');
+      logger.warn(
+        { collectionId, error: messageOf(error) },
+        'the outcome of a handover is not known yet; it is retried',
+      );
     }
-    if (stopping.aborted)
-      throw unavailable('the shard ends, and it is not known whether the collection was handed over');
+    if (stopping.aborted) throw unavailable('the shard is stopping; the outcome of the handover is not known');
     await delay(RETRY_MS.ownerEntry);
   }
 }

@@ -1,4 +1,4 @@
-/** The end of a shard: it waits for its collections to be moved to other shards. */
+/** The drain of a shard: it waits for its collections to be moved to other shards. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -8,10 +8,10 @@ import type { CollectionReplica, ReplicaServices } from './collectionReplica.js'
 import type { OwnershipTransfer } from './ownershipTransfer.js';
 import { takeoverCandidates } from './takeoverCandidates.js';
 
-/** When nothing has moved for so long, no coordinator leads, or nothing can be moved now. */
+/** If nothing has moved for this time, no coordinator leads, or nothing can be moved now. */
 const IDLE_MS = 5_000;
 const LOOK_EVERY_MS = 50;
-/** As many as the leading coordinator moves at a time. */
+/** Transfers at a time, like those of the leading coordinator. */
 const TRANSFERS_AT_ONCE = 4;
 const TRANSFER_MS = 5_000;
 
@@ -27,7 +27,7 @@ export async function drain(
 ): Promise<void> {
   const { shard, lease, context } = services;
   const { clock, logger } = context;
-  /** The other live shards that are not being drained. */
+  /** Live shards, without this one, that are not being drained. */
   const staying = new Set<string>();
   const watch = await shards.watch(({ key, entry }) => {
     if (key !== shard && entry !== undefined && !heartbeatOf(entry).leaving) staying.add(key);
@@ -39,7 +39,7 @@ export async function drain(
     let left = heldNow();
     let movedMs = startedMs;
     logger.info({ shard, collections: left, others: staying.size }, 'leaving: the collections move to other shards');
-    // Without its lease it can hand nothing over.
+    // Without its lease the shard can hand nothing over.
     while (left > 0 && staying.size > 0 && lease.valid) {
       const nowMs = clock.monotonicMs();
       if (nowMs - startedMs >= timeoutMs) break;
@@ -67,7 +67,10 @@ const ownedOf = (replicas: Replicas): CollectionReplica[] =>
 const mayMove = (replicas: readonly CollectionReplica[], staying: ReadonlySet<string>): boolean =>
   replicas.some(({ owned, ownership }) => owned?.isHeld || ownership?.followers.some((shard) => staying.has(shard)));
 
-/** Transfers the collections that these shards have in memory. What fails is logged, and served on. */
+/**
+ * Transfers the collections that these shards have in memory. A failure is logged, and the collection stays served
+ * here.
+ */
 async function transferTo(
   staying: ReadonlySet<string>,
   { follow, context }: ReplicaServices,

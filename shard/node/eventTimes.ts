@@ -1,6 +1,7 @@
 /**
- * How far the newest events of this shard's collections are ahead of its clock. Event times never go back within a
- * collection, so after a clock was ahead, new events get the time of the newest one until the clock has caught up.
+ * Reports how far the newest events of this shard's collections are ahead of its clock. Event times never decrease
+ * within a collection. So after a clock was ahead, new events get the time of the newest one until the clock has caught
+ * up.
  */
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
@@ -8,7 +9,7 @@ import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const LOOK_EVERY_MS = 5_000;
-/** Machines of a cluster may be this far apart without anybody having set a clock. */
+/** Clocks of a cluster's machines may differ this much by themselves. */
 const WARNED_FROM_MS = 5_000;
 
 export class EventTimes {
@@ -30,7 +31,7 @@ export class EventTimes {
     return this.#rounds.stop();
   }
 
-  /** Of the open collection that is furthest ahead; 0 if none is. */
+  /** Lead of the open collection that is furthest ahead; 0 if none is ahead. */
   get aheadSeconds(): number {
     const nowMs = this.clock.nowMs();
     let furthest = nowMs;

@@ -1,4 +1,4 @@
-/** An owner that was taken for lost. It may have come back before another was named, and does not know of that yet. */
+/** An owner that was taken for lost. It may have returned before another was named, and not know of the other yet. */
 import { unavailable } from '../../shared/errors/errors.js';
 import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
 import { ask } from '../../shared/protocol/wire.js';
@@ -6,7 +6,7 @@ import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Lease } from '../answering/lease.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
 
-/** A shard that lives answers in milliseconds. */
+/** Longest wait; a live shard answers in milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;
 
 interface Services {
@@ -14,9 +14,10 @@ interface Services {
   readonly context: Pick<CollectionContext, 'transport' | 'clock'>;
 }
 
-/** Resolves when the shard serves the collection no more. Throws `unavailable` while that is not known. */
+/** Resolves when the shard no longer serves the collection. Throws `unavailable` while that is not known. */
 export async function assertGivenUp(former: string, collectionId: number, services: Services): Promise<void> {
-  // Without a heartbeat it has no lease; once it has one again, it hears of all owners before it answers anything.
+  // Without a heartbeat it has no lease. Once it has one again, it receives all owner entries before it answers any
+  // call.
   if (!(await services.lease.mayRunFor(former))) return;
   const { transport, clock } = services.context;
   const envelope = { requestId: 'take-over', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
@@ -25,5 +26,5 @@ export async function assertGivenUp(former: string, collectionId: number, servic
   const collectionIds = [collectionId];
   await asked({ op: 'adopt', collectionIds });
   const { shown } = await asked({ op: 'readIndex', collectionIds });
-  if (shown[0] !== null) throw unavailable(`shard ${former} has not given it up`);
+  if (shown[0] !== null) throw unavailable(`shard ${former} still serves it`);
 }

@@ -1,6 +1,6 @@
 /**
- * A watch over the logs of this shard's collections, which notices losses although nobody writes. Logs in doubt are read, a
- * bounded number at a time, and a loss quarantines its collection.
+ * A watch over the logs of this shard's collections, which detects losses even without writes. Logs in doubt are read,
+ * a bounded number at a time. A loss quarantines its collection.
  */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { LogLosses } from '../../shared/log/eventLog.js';
@@ -11,13 +11,13 @@ import type { Lease } from '../answering/lease.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const EVERY_MS = 5_000;
-/** Logs that are read in one round, and at once: a server that does not know the newest frames yet makes each read long. */
+/** Most logs read in one round, and at once: a stale replica makes each read long. */
 const READ_MAX = 256;
 const AT_ONCE = 64;
 
 export class LogWatch {
   readonly #rounds = new PeriodicTask(() => this.round(), EVERY_MS);
-  /** Collections whose log is still to be read; how its loss is known, if it is. */
+  /** Collections whose log is still to be read, with the evidence of a loss, if known. */
   readonly #doubts = new Map<number, string | undefined>();
 
   /** `handles`: the collections that this shard owns. */
@@ -28,19 +28,19 @@ export class LogWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** Begins at once: later losses show against this first look. */
+  /** Starts at once: later losses are measured against this first look. */
   start(): void {
     void this.#rounds.now();
     this.#rounds.start();
   }
 
-  /** Does not wait for running reads: they end with the collections, or with the platform. */
+  /** Does not wait for running reads, which end with the collections or with the platform. */
   stop(): void {
     void this.#rounds.stop();
   }
 
   async round(): Promise<void> {
-    // Without the lease the collections may be owned by another shard.
+    // Without the lease another shard may own the collections.
     if (!this.lease.valid) return;
     const handles = new Map([...this.handles()].filter((one) => !one.quarantined).map((one) => [one.config.id, one]));
     const watched = [...handles].map(([collectionId, { openCollection }]) => ({
@@ -51,14 +51,14 @@ export class LogWatch {
     try {
       for (const { collectionId, loss } of await this.losses.look(watched)) this.#doubts.set(collectionId, loss);
     } catch (error) {
-      this.logger.warn({ error: messageOf(error) }, 'the logs could not be looked after; this is tried again');
+      this.logger.warn({ error: messageOf(error) }, 'the logs could not be checked for losses; this is retried');
     }
     await mapConcurrent([...this.#doubts].slice(0, READ_MAX), AT_ONCE, ([id, loss]) =>
       this.#check(id, loss, handles.get(id)),
     );
   }
 
-  /** A log that could not be read stays in doubt. A quarantine is logged by the handle. */
+  /** Checks one log. A log that could not be read stays in doubt. The handle logs a quarantine. */
   async #check(collectionId: number, loss: string | undefined, handle: CollectionHandle | undefined): Promise<void> {
     try {
       await handle?.assertStored(loss);
@@ -68,7 +68,7 @@ export class LogWatch {
       else
         this.logger.warn(
           { collectionId, error: messageOf(error) },
-          'a log in doubt could not be read; this is tried again',
+          'a log in doubt could not be read; this is retried',
         );
     }
   }

@@ -6,15 +6,18 @@ import { makeDirectory } from '../../shared/files/durable.js';
 import { takeLock } from '../../shared/files/folderLock.js';
 import { toHex } from '../../shared/hashing/hash.js';
 
-/** A name may have 64 characters; a dash and six hex digits distinguish shards of one machine, and machines of one name. */
+/**
+ * Most characters of the machine in a name. A name has up to 64; a dash and six hex digits distinguish shards of one
+ * machine, and machines with one name.
+ */
 const MACHINE_CHARS = 48;
 const SUFFIX_BYTES = 3;
 const NAME = /^[\w-]{1,64}$/;
 
 /**
- * Chooses the name of a shard that was given none, and locks it until this process ends. Collections, snapshots and saved
- * indexes belong to a name over restarts, so names are kept in `<data folder>/names`. A second process under a name takes the
- * place of the first, so no two shards of a data folder, and no two machines, get the same one.
+ * Chooses the name of a shard that has none configured, and locks it until this process ends. Collections, snapshots
+ * and saved indexes belong to a name across restarts, so names are kept in `<data folder>/names`. A second process with
+ * a name replaces the first. So no two shards of a data folder, and no two machines, get one name.
  */
 export async function takeOwnName(dataDir: string, entropy: Entropy): Promise<string> {
   const folder = join(dataDir, 'names');

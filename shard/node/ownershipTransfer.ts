@@ -1,11 +1,11 @@
 /**
- * The transfer of a collection in use to another shard. Everything that was answered from here is in the log before the
- * owner entry changes; from before the change until its outcome is known, nothing is answered from here.
+ * The transfer of a collection in use to another shard. All answers from here are in the log before the owner entry
+ * changes. From before the change until its outcome is known, this shard answers no call of the collection.
  *
- *   serves ──▶ finishes the running commit ──▶ answers nothing ──▶ changes the owner entry ──▶ follows the entry
- *                        └── takes too long: serves on                     └── outcome not known: repeats until it is
+ *   Serves ──▶ finishes the running commit ──▶ stops answering ──▶ changes the owner entry ──▶ follows the entry
+ *                        └── takes too long: continues to serve           └── outcome not known: retries.
  *
- * A hold of writes exists at this owner alone, so nothing is transferred during a hold.
+ * A hold of writes exists only at this owner, so a collection on hold is not transferred.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../shared/bucket/bucket.js';
@@ -18,7 +18,7 @@ import type { CollectionReplica, ReplicaServices } from './collectionReplica.js'
 
 type HandOverCall = ShardCall & { readonly op: 'handOver' };
 
-/** The part of the caller's time that is kept for the change of the entry. */
+/** Part of the caller's time that is kept for the change of the entry. */
 const SWAP_MS = 500;
 
 export class OwnershipTransfer {
@@ -31,7 +31,10 @@ export class OwnershipTransfer {
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** Resolves when the owner entry names the other shard. Throws `conflict`, or `unavailable` if this shard serves on. */
+  /**
+   * Resolves when the owner entry names the other shard. Throws `conflict`, or `unavailable` if this shard continues to
+   * serve.
+   */
   async run(replica: CollectionReplica | undefined, call: HandOverCall, deadlineMs: number): Promise<void> {
     const { collectionId } = call;
     if (replica === undefined || replica.epoch !== call.epoch || call.to === this.services.shard) throw notOwned(call);
@@ -52,7 +55,7 @@ export class OwnershipTransfer {
     const handle = replica.owned;
     if (entry === undefined || handle === undefined || replica.epoch !== epoch) throw notOwned(call);
     const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - SWAP_MS, 0);
-    // Asked often: a client that rebuilds one index after another leaves little time between its holds.
+    // Check often: a client that rebuilds one index after another leaves little time between its holds.
     while (handle.isHeld && leftMs() > 0) await delay(RETRY_MS.heldCollection);
     if (handle.isHeld) throw held(call);
     const pausedMs = clock.monotonicMs();
@@ -65,7 +68,7 @@ export class OwnershipTransfer {
       throw handle.isHeld ? held(call) : notOwned(call);
     }
     await replica.beginTransfer();
-    // Capacity that is given back later would be taken from the next owner.
+    // Wait for grants in progress: capacity that is given back later would be taken from the next owner.
     await quota.idle();
     const isDone = await this.#swap(replica, call);
     const waitedMs = clock.monotonicMs() - pausedMs;
@@ -74,11 +77,11 @@ export class OwnershipTransfer {
     logger.info({ collectionId, to, waitedMs: Math.round(waitedMs) }, 'a collection is handed over');
   }
 
-  /** Resolves to whether the other shard is the owner now; the replica knows the entry by then. */
+  /** Resolves to whether the other shard is the owner now. By then the replica knows the entry. */
   async #swap(replica: CollectionReplica, { to, followers, epoch }: HandOverCall): Promise<boolean> {
     const before = replica.ownership as Ownership;
     const followersThen = followers.filter((shard) => shard !== to);
-    // It serves here, so nobody before does.
+    // This shard serves, so no earlier owner does.
     const mayGetAppends = replica.held?.mayGetAppends || undefined;
     const own = { shard: to, epoch: epoch + 1, followers: followersThen };
     const next = { ...before, ...own, takenFrom: undefined, mayGetAppends };
@@ -91,7 +94,7 @@ export class OwnershipTransfer {
   }
 }
 
-/** The next owner would not know of the hold, and would take writes. */
+/** Refusal during a hold: the next owner would not know of it, and would accept writes. */
 const held = ({ collectionId }: HandOverCall): VouchError =>
   unavailable(`writes of collection ${collectionId} are held while indexes are rebuilt; it is handed over afterwards`);
 const notOwned = ({ collectionId, epoch }: HandOverCall): VouchError =>

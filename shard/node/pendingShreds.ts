@@ -1,6 +1,6 @@
 /**
- * The completion of interrupted shreds, whose key is destroyed already: this shard's collections commit the shred if their
- * logs do not state it yet, and the vault erases what absent servers missed. Costs nothing while no shred is pending.
+ * Completes interrupted shreds, whose key is already destroyed. This shard's collections commit the shred if their logs
+ * do not state it yet. The vault erases entries on servers that were absent. Costs nothing while no shred is pending.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -16,7 +16,7 @@ import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const ROUND_MS = 5_000;
 const COMMIT_MS = 10_000;
-/** A mark without pending collections is of a shred that has yet to begin, or was given up before it did. */
+/** A mark without pending collections belongs to a shred that has yet to begin, or was cancelled before it did. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
 export class PendingShreds {
@@ -24,7 +24,7 @@ export class PendingShreds {
   readonly #marked = new Map<string, ShredMark>();
   #watch: Watch | undefined;
   #sweeping: Promise<void> | undefined;
-  /** A sweep was requested during one, which may have begun too early for it. */
+  /** Whether a sweep was requested during one, which may have begun too early for it. */
   #again = false;
 
   /** `catalog`: BUCKETS.catalog; `handles`: the collections that this shard owns. */
@@ -68,7 +68,7 @@ export class PendingShreds {
       if (failures.length > 0)
         this.logger.warn(
           { keys: failures.length, error: messageOf(failures[0]) },
-          'vault entries are not settled everywhere yet; this is tried again',
+          'vault entries are not settled everywhere yet; this is retried',
         );
     } while (this.#again);
     this.#sweeping = undefined;
@@ -86,7 +86,7 @@ export class PendingShreds {
     if (left.length === 0 && isDone) await marks.clear(project, keyId);
   }
 
-  /** Commits the shred here; returns the collections where it is still pending, also those of other shards. */
+  /** Commits the shred here. Returns the collections in which it is still pending, including those of other shards. */
   async #finish({ project, keyId }: ShredMark, pendingIds: readonly number[]): Promise<readonly number[]> {
     const { handles, clock, logger, vault } = this;
     const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
@@ -105,7 +105,7 @@ export class PendingShreds {
     return strikeOff(vault, project, keyId, done);
   }
 
-  /** During an import the log must stay a copy of the imported one. */
+  /** Whether the collection is being imported: until the end its log must be a copy of the imported one. */
   async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
     const entry = origin === undefined ? undefined : await this.catalog.get(catalogKey(project, name));
     return entry !== undefined && catalogEntryOf(entry).imported?.finished === false;

@@ -1,14 +1,13 @@
 /**
- * The return of a shard that owned collections when it ended, and has none of them in memory. Before it answers anything,
- * followers that have them in memory become their owners, as after a death:
+ * The return of a shard that owned collections when it ended, and has none of them in memory. Before it answers any
+ * call, followers that have them in memory become their owners, as after a death.
  *
- *   own entry ──▶ deferred ──a follower has it in memory──▶ that one's, under the next epoch; followed here
- *                        └──none has──▶ owned and served here, if the entry still says so once all owners are told
+ *   Own entry ──▶ deferred ──a follower has it in memory──▶ owned there, in the next epoch.
+ *                        └──none has it──▶ owned here, unless the entry changes.
  *
- * A watch may begin with entries of a server that lags, or that led before: another owner may have begun before this shard had a
- * heartbeat.
+ * A watch may begin with entries of a stale replica: another owner may have begun before this shard had a heartbeat.
  *
- * An earlier process of the shard's name has no lease any more, and the log refuses what it may still write.
+ * An earlier process with the shard's name has no lease any more, and the log refuses its late writes.
  */
 import type { Bucket, Change, Entry } from '../../shared/bucket/bucket.js';
 import { type Ownership, ownershipOf, storedOwnership } from '../../shared/registry/owners.js';
@@ -20,7 +19,7 @@ import { takeoverCandidates } from './takeoverCandidates.js';
 const WRITES_AT_ONCE = 64;
 
 export class Rejoin {
-  /** By key. */
+  /** Deferred entries by key. */
   readonly #deferred = new Map<string, Entry>();
 
   constructor(
@@ -29,7 +28,7 @@ export class Rejoin {
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** Whether the entry must not be acted upon yet. It comes with `remaining` in the end, unless it changes. */
+  /** Whether the entry must wait. It is in `remaining` at the end, unless it changes. */
   defers({ key, entry }: Change): boolean {
     const ownership = entry && ownershipOf(entry);
     const isDeferred = ownership?.shard === this.services.shard;
@@ -38,7 +37,10 @@ export class Rejoin {
     return isDeferred;
   }
 
-  /** Gives collections to followers that have them in memory. `changed` gets every entry that names another shard now. */
+  /**
+   * Gives collections to followers that have them in memory. `changed` receives every entry that now names another
+   * shard.
+   */
   async run(changed: (change: Change) => void): Promise<void> {
     const { shard, follow, context } = this.services;
     const found = [...this.#deferred.values()].filter((entry) => ownershipOf(entry).followers.length > 0);
@@ -64,7 +66,7 @@ export class Rejoin {
     context.logger.info({ shard, collections, kept }, 'followers that have collections in memory own them now');
   }
 
-  /** The entries that still name this shard. */
+  /** Entries that still name this shard. */
   get remaining(): readonly Change[] {
     return [...this.#deferred].map(([key, entry]) => {
       const value = storedOwnership(resumed(ownershipOf(entry)));
@@ -73,5 +75,5 @@ export class Rejoin {
   }
 }
 
-/** An append of the process that has ended may be on its way. */
+/** Marks that an append of the ended process may still arrive. */
 const resumed = (ownership: Ownership): Ownership => ({ ...ownership, mayGetAppends: true });

@@ -1,4 +1,4 @@
-/** One shard: owns and follows the collections that the owners bucket gives it, as long as its lease is valid. */
+/** One shard: owns and follows the collections that the owners bucket assigns to it, while its lease is valid. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -29,14 +29,14 @@ interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
   readonly owners: Bucket;
   readonly losses: LogLosses;
   readonly keyEntries: KeyEntries;
-  /** As in `config.followers`. */
+  /** Setting `config.followers`: see there. */
   readonly staleMs: number;
 }
 
 export class ShardNode {
   readonly following: Following;
   readonly #replicas = new Map<number, CollectionReplica>();
-  /** Deleted while this shard served them: an owner entry that lingers must not bring them back. */
+  /** Collections that were deleted while this shard served them. A late owner entry must not bring them back. */
   readonly #dropped = new Set<number>();
   /** Keyed by collection id. */
   readonly #drops = new KeyedMutex<number>();
@@ -48,7 +48,7 @@ export class ShardNode {
   readonly #watches: Watch[] = [];
   #ownersWatch: Watch | undefined;
   readonly #stopping = new AbortController();
-  /** Until it is settled which collections are still this shard's. */
+  /** Set until it is decided which collections are still this shard's. */
   #rejoin: Rejoin | undefined;
   #serving: Serving | undefined;
   #isLeaving = false;
@@ -80,7 +80,7 @@ export class ShardNode {
     this.#ownersWatch = await whenAvailable('the owners', watch, context);
     this.#watches.push(this.#ownersWatch);
     await this.#rejoinCluster();
-    // Before the collections are served: other shards that start may wait for what this one says of theirs.
+    // Serve calls before the collections: other shards that start may wait for this shard's answer about theirs.
     this.#serving = await context.transport.serve(shardSubject(shard), (message) =>
       this.#services.follow.runner.answer(message, this.#rpc),
     );
@@ -95,8 +95,8 @@ export class ShardNode {
   }
 
   /**
-   * Asks a process that still runs under this name to stop: it must not answer once this one takes writes. If it does not
-   * reply, its lease ends meanwhile.
+   * Asks a process that still runs under this name to stop. It must not answer once this one accepts writes. If it does
+   * not reply, its lease expires.
    */
   async #stopPredecessor(): Promise<void> {
     const { shard, lease, context } = this.#services;
@@ -119,12 +119,12 @@ export class ShardNode {
     for (const change of rejoin.remaining) void this.#entryIs(change);
   }
 
-  /** Has its collections moved to other shards, see `drain`. `shards`: BUCKETS.shards. */
+  /** Has its collections moved to other shards; see `drain`. `shards`: BUCKETS.shards. */
   async leave(shards: Bucket, drainTimeoutMs: number): Promise<void> {
     if (this.#isLeaving || this.#stopping.signal.aborted) return;
     this.#isLeaving = true;
     const { shard, lease, context } = this.#services;
-    // Now: a round of placement that does not know of the drain may bring another collection.
+    // Renew now: a round of placement that does not know of the drain may assign another collection.
     await lease.renew();
     try {
       await drain(this.#services, this.#replicas, this.#transfer, shards, drainTimeoutMs);
@@ -133,7 +133,7 @@ export class ShardNode {
     }
   }
 
-  /** Takes no new call, answers those in flight, and closes everything. */
+  /** Accepts no new call, answers those in flight, and closes everything. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#logWatch.stop();
@@ -146,7 +146,7 @@ export class ShardNode {
     await this.#services.lease.stop();
   }
 
-  /** The load that the heartbeat reports to the cluster. */
+  /** Load that the heartbeat reports to the cluster. */
   get load(): Omit<Heartbeat, 'session'> {
     let records = 0;
     let collections = 0;
@@ -183,7 +183,7 @@ export class ShardNode {
     return now;
   }
 
-  /** Called when the failures of the collection's openings have changed. */
+  /** Call it when the failures of the collection's openings have changed. */
   checkFailedOpenings(collectionId: number): void {
     this.#replicas.get(collectionId)?.checkFailedOpenings();
   }
@@ -192,17 +192,17 @@ export class ShardNode {
     return this.#isLeaving;
   }
 
-  /** The collections that it owns and is not transferring. */
+  /** Yields the collections that it owns and is not transferring. */
   *collections(): Generator<CollectionHandle> {
     for (const { owned } of this.#replicas.values()) if (owned !== undefined) yield owned;
   }
 
-  /** Gives up what has passed to other shards while this one was out of touch with the cluster. */
+  /** Gives up collections that other shards have taken over while this one was out of touch with the cluster. */
   async confirmOwned(): Promise<void> {
     await this.#ownersWatch?.caughtUp();
   }
 
-  /** Resolves when this shard is what the collections' owner entries say now. */
+  /** Resolves when this shard follows the collections' current owner entries. */
   async #adopt(collectionIds: readonly number[]): Promise<void> {
     await this.confirmOwned();
     await Promise.all(collectionIds.map((id) => this.#replicas.get(id)?.converged()));
@@ -230,7 +230,7 @@ export class ShardNode {
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 
-  /** Serves it no more at once. Also waits for the same that was begun before, and removes what that could not. */
+  /** Stops serving at once. Also waits for an earlier drop, and removes the files that it could not. */
   #dropCollection(collectionId: number): Promise<void> {
     this.#dropped.add(collectionId);
     const stopped = this.#replicas.get(collectionId)?.stop({ keep: false });

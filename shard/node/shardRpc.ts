@@ -22,7 +22,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   readonly isUrgent = true;
   readonly #startedMs: number;
 
-  /** `adopt` resolves when this shard is what the collections' owner entries say now. */
+  /** `adopt` resolves when this shard follows the collections' current owner entries. */
   constructor(
     private readonly services: ReplicaServices,
     private readonly replicas: ReadonlyMap<number, CollectionReplica>,
@@ -70,7 +70,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'heads':
         return { sequences: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#head(id)) };
       case 'readIndex':
-        // Under the lease, as every answer from here, and as the owner: as for a search that it answers itself.
+        // Answered under the lease and as the owner, like a search here.
         return { shown: call.collectionIds.map((id) => this.replicas.get(id)?.owned?.shown ?? null) };
       case 'stateHashAt':
         return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
@@ -99,7 +99,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     }
   }
 
-  /** It is served no more when this returns; what comes then is not waited for. */
+  /** Stops serving at once; cleans up in the background. */
   async #dropLater(collectionId: number): Promise<void> {
     try {
       await this.drop(collectionId);
@@ -111,7 +111,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
 
   async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
     const store = this.services.context.snapshots?.store;
-    // What is not held must not leave behind what is being counted: nobody would hear of its failure.
+    // An async callback: a throw would leave earlier counts without a handler of their failure.
     const counts = await Promise.all(collectionIds.map(async (id) => this.#held(id).count()));
     return {
       records: counts.map(({ records }) => records),
@@ -140,7 +140,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     return handle;
   }
 
-  /** A damaged log counts nothing: it must not hide the other collections. */
+  /** Counts a log; a damaged log counts as empty, so that it does not hide the other collections. */
   async #countInLog(collectionId: number): Promise<LogCount> {
     const { logs, logger } = this.services.context;
     try {
@@ -176,7 +176,9 @@ export class ShardRpc implements CallHandler<ShardCall> {
     return { ready: await follower.warm() };
   }
 
-  /** Null also if the collection is not owned here any more when its sequence is known, or that is not sure yet. */
+  /**
+   * Returns the head; null if this shard no longer owns the collection when its sequence is known, or is not sure to.
+   */
   async #head(collectionId: number): Promise<number | null> {
     const replica = this.replicas.get(collectionId);
     const handle = replica?.owned;

@@ -2,10 +2,12 @@
 import { messageOf } from '../../shared/errors/errors.js';
 import { askShard, type FollowServices } from '../follow/follower.js';
 
-/** Returns the follower that has the collection in memory and was chosen least so far; undefined if there is none. */
+/**
+ * Returns the follower that has the collection in memory and was chosen least so far; undefined if no follower has it.
+ */
 type ChooseOwner = (collectionId: number, followers: readonly string[]) => string | undefined;
 
-/** Asks these shards what they follow; one that does not answer soon is never chosen. */
+/** Asks these shards for the collections that they follow. A shard that does not answer soon is never chosen. */
 export async function takeoverCandidates(shards: readonly string[], services: FollowServices): Promise<ChooseOwner> {
   const inMemory = new Map<string, ReadonlySet<number>>();
   const chosen = new Map(shards.map((shard) => [shard, 0]));

@@ -1,12 +1,13 @@
 /**
- * The background check of vault entries, which finds damage while it can still be repaired, also under keys that are not used.
+ * The background check of vault entries. It finds damage while it can still be repaired, even under keys that are not
+ * used.
  *
- *   at start      every entry of a vault that this process holds itself, a folder
- *   every minute  the master key: its entry, and this machine's file of it
- *   then          the keys of the live records of an open collection, each entry down to its data key; again when the
- *                 collection is opened anew, and every hour
+ *   At start      every entry of a vault in a folder of this process.
+ *   Every minute  the master key: its entry, and this machine's file of it.
+ *   Then          the keys of the live records of an open collection, each entry down to its data key.
+ *                 Repeated when the collection is opened again, and every hour.
  *
- * Damage has the same consequences as damage found in use. A vault that cannot be reached is read again later.
+ * Damage has the consequences of damage found in use. A vault that cannot be reached is read again later.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
@@ -22,19 +23,19 @@ import type { DataKeys } from '../vault/dataKeys.js';
 const ROUND_MS = 5_000;
 const AGAIN_MS = 3_600_000;
 const MASTER_AGAIN_MS = 60_000;
-/** The cost of an entry, in bytes of a log that is checked in the same time. */
+/** Cost of an entry, in bytes of a log that are checked in that time. */
 const ENTRY_COST_BYTES = 8 << 10;
 
 export class VaultCheck {
   readonly #rounds = new PeriodicTask(() => this.round(), ROUND_MS);
   readonly #stopping = new AbortController();
   readonly #pace: CheckPace;
-  /** When an open collection's entries were found whole. */
+  /** Time at which an open collection's entries were found whole. */
   readonly #wholeMs = new WeakMap<Collection, number>();
   #masterMs = Number.NEGATIVE_INFINITY;
   #inspecting: Promise<void> | undefined;
 
-  /** `handles`: the collections that this shard owns. The check gives way to the shard's `calls`. */
+  /** `handles`: the collections that this shard owns. The check yields to the shard's `calls`. */
   constructor(
     private readonly vault: Pick<VaultStore, 'inspect'>,
     private readonly keys: Pick<DataKeys, 'problem'>,
@@ -53,7 +54,7 @@ export class VaultCheck {
     this.#rounds.start();
   }
 
-  /** Resolves when no entry is read any more. */
+  /** Resolves when no entry is being read any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#rounds.stop();
@@ -71,11 +72,11 @@ export class VaultCheck {
           await this.#checkFor(handle, keyId);
       }
     } catch (error) {
-      this.#warn(error, 'the vault could not be looked through');
+      this.#warn(error, 'the vault could not be read');
     }
   }
 
-  /** A problem of one collection must not keep the others from being checked. */
+  /** Looks for records under the key. A problem of one collection must not keep the others from being checked. */
   async #checkFor(handle: CollectionHandle, keyId: string): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     try {
@@ -94,7 +95,7 @@ export class VaultCheck {
       try {
         if (await openCollection.checkKeys(this.#rest)) this.#wholeMs.set(openCollection, this.clock.monotonicMs());
       } catch (error) {
-        this.#warn(error, 'the vault entries of a collection could not be checked; this is tried again');
+        this.#warn(error, 'the vault entries of a collection could not be checked; this is retried');
       }
     }
   }
@@ -111,7 +112,7 @@ export class VaultCheck {
         logger.error({ reason }, 'encrypted records cannot be written or read');
       }
     } catch (error) {
-      this.#warn(error, 'the master key could not be checked; this is tried again');
+      this.#warn(error, 'the master key could not be checked; this is retried');
     }
   }
 
@@ -124,7 +125,7 @@ export class VaultCheck {
     await this.#pace.rest(entries * ENTRY_COST_BYTES, this.#stopping.signal);
   };
 
-  /** A quarantine is logged by the handle of the collection. */
+  /** Logs a problem. The handle of a collection logs its quarantine. */
   #warn(error: unknown, problem: string): void {
     if (this.#stopping.signal.aborted || (error instanceof VouchError && error.code === 'internal_error')) return;
     this.logger.warn({ error: messageOf(error) }, problem);

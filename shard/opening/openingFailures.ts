@@ -1,6 +1,6 @@
 /**
- * The failed openings of collections, in BUCKETS.openings, and which collections they make suspect or quarantine. See
- * `shared/registry/openings.ts`.
+ * The failed openings of collections, in BUCKETS.openings, and the collections that they make suspect or quarantined.
+ * See `shared/registry/openings.ts`.
  */
 import type { Bucket, Change } from '../../shared/bucket/bucket.js';
 import type { Logger } from '../../shared/logger.js';
@@ -46,7 +46,9 @@ export class OpeningFailures {
     return this.#failed.has(collectionId);
   }
 
-  /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
+  /**
+   * Why the collection must not be opened; undefined if it may be. The reason names no project, collection or shard.
+   */
   quarantineOf(collectionId: number): string | undefined {
     const failures = this.#failed.get(collectionId)?.failures ?? [];
     if (!isQuarantined(failures)) return undefined;
@@ -55,7 +57,7 @@ export class OpeningFailures {
 
   async add(collectionId: number, failure: OpeningFailure): Promise<void> {
     const { how, shard, alone, step } = failure;
-    // A deleted collection has no owner, and nothing of it must be left.
+    // A deleted collection has no owner, and must leave no data behind.
     if ((await this.options.owners.get(String(collectionId))) === undefined) return;
     const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
     if (!isNew) return;
@@ -82,14 +84,14 @@ export class OpeningFailures {
     if (await this.options.openings.delete(key, failed.revision)) this.changed(collectionId, undefined);
   }
 
-  /** Takes the present entry of a collection. */
+  /** Takes the current entry of a collection. */
   changed(collectionId: number, entry: Change['entry']): void {
     if (entry === undefined) this.#failed.delete(collectionId);
     else this.#failed.set(collectionId, { failures: failuresOf(entry), revision: entry.revision });
     this.onChange(collectionId);
   }
 
-  /** Replaces the failures of a collection; none: they are deleted. Returns whether that changes anything. */
+  /** Replaces the failures of a collection; an empty list deletes them. Returns whether that is a change. */
   async #change(
     collectionId: number,
     changed: (failures: readonly OpeningFailure[]) => readonly OpeningFailure[],

@@ -1,9 +1,9 @@
 /**
- * The note of which collections a shard opens, and of which collections blocked it. Counts the openings as failed that the notes
- * of ended or silent processes name. See `shared/registry/openings.ts`.
+ * The notes of a shard about the collections that it opens, and those that blocked it. Counts an opening as failed if
+ * the note of an ended or silent process names it. See `shared/registry/openings.ts`.
  *
- * One write notes all collections that begin to be opened at one moment, and their openings wait for it. The end of an opening
- * is written with the next note, or after `ENDS_WRITTEN_MS`.
+ * One write notes all collections whose openings begin at one moment, and those openings wait for it. The end of an
+ * opening is written with the next note, or after `ENDS_WRITTEN_MS`.
  */
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -34,14 +34,14 @@ import type { OpeningSteps, StepMark } from './openingSteps.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
-  /** The name of the process, as in the heartbeat. */
+  /** Name of the process, as in the heartbeat. */
   readonly session: string;
   readonly leaseMs: number;
   /** BUCKETS.openings. */
   readonly openings: Bucket;
-  /** The note of this shard. */
+  /** Note of this shard. */
   readonly note: OpeningsNote;
-  /** The steps of suspect openings of this shard. */
+  /** Steps of suspect openings of this shard. */
   readonly steps: OpeningSteps;
   /** BUCKETS.shards, with the heartbeats. */
   readonly shards: Pick<Bucket, 'get'>;
@@ -60,16 +60,16 @@ interface Blocked {
   readonly id: number;
   readonly ms: number;
   readonly atMs: number;
-  /** The number of its opening; 0 if it was open, and applied a frame. */
+  /** Number of its opening; 0 if it was open, and applied a frame. */
   readonly number: number;
   readonly alone: boolean;
 }
 
-/** The longest time until the end of an opening is written. */
+/** Longest time until the end of an opening is written. */
 const ENDS_WRITTEN_MS = 100;
-/** The wait for an answer that shows whether a shard lives; it takes milliseconds. */
+/** Wait for an answer that shows whether a shard lives. It takes milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;
-/** How long the end of an opening is remembered: a stall is reported earlier than this after its end. */
+/** Time for which the end of an opening is remembered. A stall is reported sooner after its end. */
 const REMEMBERED_MS = 1_000;
 const AT_ONCE = 16;
 
@@ -80,17 +80,17 @@ export class OpeningNotes {
   /** Openings that ended a moment ago, oldest first. */
   readonly #ended = new Map<number, { readonly number: number; readonly alone: boolean; readonly endedMs: number }>();
   #numbers = 0;
-  /** The notes of other shards. */
+  /** Notes of other shards. */
   readonly #notes = new Map<string, StoredOpenings>();
   readonly #failures: OpeningFailures;
   #watch: Watch | undefined;
-  /** The notes of this shard's previous process, until they are counted. */
+  /** Notes of this shard's previous process, until they are counted. */
   #left: { readonly note: StoredOpenings | undefined; readonly mark: StepMark | undefined } | undefined;
   readonly #predecessor = new SharedRun(() => this.#countPredecessor());
   readonly #writes = new SharedRun(() => this.#write());
   /** Set until the ends of openings are written. */
   #ends: NodeJS.Timeout | undefined;
-  /** The fates of processes without a heartbeat, by session and shard. */
+  /** Fates of processes without a heartbeat, by session and shard. */
   readonly #fates = new Map<string, Promise<Fate>>();
   readonly #changes = new KeyedMutex<string>();
   #blocked: Blocked[] = [];
@@ -108,11 +108,11 @@ export class OpeningNotes {
     const { openings, note, steps } = this.options;
     this.#watch = await openings.watch((change) => this.#changed(change));
     this.#left = { note: await note.read(), mark: await steps.left() };
-    // The caller of `isSuspect` gets the error.
+    // The caller of `isSuspect` receives the error.
     this.#predecessor.next().catch(() => undefined);
   }
 
-  /** Leaves no note behind. */
+  /** Ends, and leaves no note behind. */
   async stop(): Promise<void> {
     clearTimeout(this.#ends);
     this.#watch?.stop();
@@ -121,12 +121,17 @@ export class OpeningNotes {
     await this.options.steps.close();
   }
 
-  /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
+  /**
+   * Why the collection must not be opened; undefined if it may be. The reason names no project, collection or shard.
+   */
   quarantineOf(collectionId: number): string | undefined {
     return this.#failures.quarantineOf(collectionId);
   }
 
-  /** Whether the collection must be opened alone. First counts its failures that dead processes have left. Throws `unavailable`. */
+  /**
+   * Whether the collection must be opened alone. First counts its failures that dead processes left. Throws
+   * `unavailable`.
+   */
   async isSuspect(collectionId: number): Promise<boolean> {
     await this.#counted();
     for (const [shard, note] of this.#notes) {
@@ -167,12 +172,12 @@ export class OpeningNotes {
     }
     this.#ends ??= setTimeout(() => {
       this.#ends = undefined;
-      // A later note has it all the same.
+      // A later note will have it.
       this.#writes.next().catch((error: unknown) => this.#warn('the end of an opening could not be noted', error));
     }, ENDS_WRITTEN_MS).unref();
   }
 
-  /** Forgets the failures of a collection that was opened without the loss of a lease. */
+  /** Removes the failures of a collection that was opened without the loss of a lease. */
   opened(collectionId: number): Promise<void> {
     return this.#failures.forget(collectionId);
   }
@@ -184,7 +189,7 @@ export class OpeningNotes {
     if (thread !== 'loop' || cause !== 'work' || id === undefined || ms < leaseMs / 4) return;
     const atMs = clock.monotonicMs();
     const ended = this.#ended.get(id);
-    // It may have ended in the turn that stalled.
+    // The opening may have ended in the turn that stalled.
     const isEnded = ended !== undefined && atMs - ended.endedMs < REMEMBERED_MS;
     const number = this.#mine.get(id) ?? (isEnded ? ended.number : 0);
     if (number === 0 && work?.op !== 'commit' && work?.op !== 'replay') return;
@@ -192,8 +197,8 @@ export class OpeningNotes {
   }
 
   /**
-   * Called when the lease had expired and is valid again. Counts each collection that blocked the event loop meanwhile. Removes
-   * failures that other shards have wrongly counted as `blocked` by this process.
+   * Call it when the lease had expired and is valid again. Counts each collection that blocked the event loop since.
+   * Removes failures that other shards wrongly counted as `blocked` by this process.
    */
   async leaseRegained(): Promise<void> {
     const { session, shard, leaseMs, clock } = this.options;
@@ -229,8 +234,8 @@ export class OpeningNotes {
   }
 
   /**
-   * Counts as `ended` the openings that this shard's previous process left: it has stopped, or has lost its lease. Removes failures
-   * that other shards counted as `blocked` while the process was between two steps.
+   * Counts as `ended` the openings that this shard's previous process left: it has stopped, or has lost its lease.
+   * Removes failures that other shards counted as `blocked` while the process was between two steps.
    */
   async #countPredecessor(): Promise<void> {
     if (this.#left === undefined) return;
@@ -266,7 +271,7 @@ export class OpeningNotes {
     steps.counted();
   }
 
-  /** Resolves when what the previous process has left is counted. */
+  /** Resolves when the openings that the previous process left are counted. */
   async #counted(): Promise<void> {
     if (this.#left !== undefined) await this.#predecessor.next();
   }

@@ -1,8 +1,8 @@
 /**
  * Marks the step of a suspect collection's opening in a file, where the next process of this shard finds it.
  *
- * A mark exists only during the turn of the event loop that runs the step. A process that waits or does other work has none. So a
- * process that ended with a mark was ended by the step itself, or by an operator in that very millisecond.
+ * A mark exists only during the turn of the event loop that runs the step. A process that waits or does other work has
+ * none. So a process that ended with a mark was ended by the step itself, or by an operator in that very millisecond.
  */
 import typia from 'typia';
 import { NoteFile } from '../../shared/files/noteFile.js';
@@ -13,10 +13,10 @@ import type { MemoryGuard } from '../capacity/memoryGuard.js';
 export interface StepMark {
   /** The process, as in the heartbeat of its shard. */
   readonly session: string;
-  /** Null: the process is between two steps, or opens no suspect collection. */
+  /** Null if the process is between two steps, or opens no suspect collection. */
   readonly at: {
     readonly collection: Whole;
-    /** The number of the opening. */
+    /** Number of the opening. */
     readonly number: Whole;
     readonly step: string;
   } | null;
@@ -24,10 +24,10 @@ export interface StepMark {
 
 interface Options {
   readonly session: string;
-  /** Undefined: the file cannot be opened, so no step is marked. */
+  /** Undefined if the file cannot be opened. Then no step is marked. */
   readonly file: Pick<NoteFile, 'read' | 'write' | 'close'> | undefined;
   readonly memory: Pick<MemoryGuard, 'usedPart'>;
-  /** A disk that takes no mark, such as a full one, must not keep collections closed. */
+  /** Called if a mark cannot be written. A full disk, for example, must not keep collections closed. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -35,12 +35,12 @@ const isMark = typia.createIs<StepMark>();
 
 /** With more memory in use, the system or the heap's limit may end the process at any moment. */
 const NEARLY_FULL = 0.9;
-/** The part of the memory that an opening must have taken to be the cause of its end. */
+/** Share of the memory that an opening must have taken to be the cause of its end. */
 const OWN_PART = 0.25;
 
 export class OpeningSteps {
   #opening: { readonly collection: number; readonly number: number; readonly usedBefore: number } | undefined;
-  /** The step that is marked. */
+  /** Current mark. */
   #marked: string | undefined;
   /** Set by the first step of this turn. */
   #memory: 'enough' | 'taken' | 'short' | undefined;
@@ -52,19 +52,19 @@ export class OpeningSteps {
     return new OpeningSteps({ ...options, file: file ?? undefined });
   }
 
-  /** Returns what the previous process of the shard has left. It stays until `counted`. */
+  /** Returns the mark that the previous process of the shard left. It stays until `counted`. */
   async left(): Promise<StepMark | undefined> {
     const mark = await this.options.file?.read().catch(this.options.onFailure);
     return isMark(mark) && mark.session !== this.options.session ? mark : undefined;
   }
 
-  /** Leaves no mark behind. */
+  /** Ends, and leaves no mark behind. */
   async close(): Promise<void> {
     this.endOpening();
     await this.options.file?.close();
   }
 
-  /** Ends the mark of the previous process. */
+  /** Removes the mark of the previous process. */
   counted(): void {
     this.#write(undefined);
   }

@@ -1,8 +1,8 @@
 /**
- * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at once,
- * and many of them in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
- * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and the
- * others wait until it is open.
+ * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at
+ * once, or in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
+ * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and
+ * the others wait until it is open.
  */
 import type { Clock } from '../../shared/clock.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -17,7 +17,7 @@ const BACKGROUND = { atOnce: 2 };
 export class Openings {
   readonly #asked: FairSemaphore;
   readonly #background: FairSemaphore;
-  /** The number of openings that run, except a suspect one. */
+  /** Number of running openings, except a suspect one. */
   #beside = 0;
   #isAlone = false;
   readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];
@@ -53,7 +53,7 @@ export class Openings {
       const { lapses } = lease;
       await notes.begin(collectionId, { alone });
       const opened = await open();
-      // An opening that costs the lease may still succeed; it must not clear the suspicion.
+      // An opening that costs the lease may still succeed. It must not clear the suspicion.
       if (alone && lease.valid && lease.lapses === lapses) await notes.opened(collectionId);
       return opened;
     } finally {
@@ -62,12 +62,12 @@ export class Openings {
     }
   }
 
-  /** Called before each step of an opening that may take long, and again when it resumes. */
+  /** Call it before each step of an opening that may take long, and again when it resumes. */
   step(collectionId: number, kind: string, number: number): void {
     this.notes.step(collectionId, kind, number);
   }
 
-  /** Throws Damaged if the collection is quarantined for its openings. */
+  /** Throws Damaged if the collection is quarantined because of its openings. */
   assertMayOpen(collectionId: number): void {
     const reason = this.notes.quarantineOf(collectionId);
     if (reason !== undefined) throw new Damaged(reason, { part: 'opening' });
@@ -85,7 +85,7 @@ export class Openings {
     this.#letIn();
   }
 
-  /** Begins openings that wait. Suspect collections come last. */
+  /** Begins waiting openings, suspect collections last. */
   #letIn(): void {
     while (!this.#isAlone && this.#waitingToEnter.length > 0) {
       const beside = this.#waitingToEnter.findIndex(({ alone }) => !alone);

@@ -5,13 +5,13 @@ const VECTOR_WEIGHT = 0.5;
 const TEXT_WEIGHT = 0.5;
 
 /**
- * The best `k` of a pool, in any order, by distance and by text, each scaled to 0..1 over the pool:
+ * Returns the best `k` of a pool by distance and by text, each scaled to 0..1 over the pool, greatest sum first.
  *
- *   0.5 · (1 − (distance − least) / (greatest − least)) + 0.5 · (bm25 − least) / (greatest − least)
+ *   0.5 · (1 − (distance − least) / (greatest − least)) + 0.5 · (bm25 − least) / (greatest − least).
  *
- * Where all distances are equal the first part is 0.5; where all BM25 scores are, the second is 0. Greatest first, equal
- * ones by distance, then by score, then by id. The distance is the decayed one where the pool is aged; the scores stay as
- * they are. `bm25`: the score of each hit.
+ * If all distances are equal the first part is 0.5; if all BM25 scores are, the second is 0. Equal sums are ordered by
+ * distance, then by score, then by id. The distance is the decayed one if the pool is aged; the scores stay unchanged.
+ * The pool may be in any order; `bm25` has the score of each of its hits.
  */
 export function blend(pool: Found, bm25: Float64Array, k: number): Found {
   const { ids, scores } = pool;
@@ -31,7 +31,7 @@ export function blend(pool: Found, bm25: Float64Array, k: number): Found {
   return hitsAt(pool, best.sorted().items);
 }
 
-/** The least of the values, and how far the greatest is from it. */
+/** Returns the least of the values, and its difference from the greatest. */
 function rangeOf(values: Float64Array): [least: number, range: number] {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;

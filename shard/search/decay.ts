@@ -8,11 +8,14 @@ import type { Found } from './found.js';
 /** Half-lives after which a record ages no further: a score / 2^-900 is still finite, a score * 2^-900 still normal. */
 const HALF_LIVES_MAX = 900;
 
-/** Whole seconds from the insertion to `nowMs`; 0 where it is still to come. */
+/** Returns whole seconds from the insertion to `nowMs`; 0 if it is in the future. */
 export const ageSecs = (nowMs: number, insertedMs: number): number =>
   Math.max(0, Math.floor((nowMs - insertedMs) / 1000));
 
-/** In (0, 1]: 1 at age 0, half of it at each half-life. Never rises with the age but by a rounding error. */
+/**
+ * Returns a factor in (0, 1]: 1 at age 0, halved at each half-life. It never rises with the age, except by a rounding
+ * error.
+ */
 export const ageFactor = (ageSecs: number, halfLifeSecs: number): number =>
   2 ** -Math.min(ageSecs / halfLifeSecs, HALF_LIVES_MAX);
 
@@ -20,8 +23,8 @@ export const ageFactor = (ageSecs: number, halfLifeSecs: number): number =>
 const POWERS = Float64Array.from({ length: HALF_LIVES_MAX + 1 }, (_, n) => 2 ** -n);
 
 /**
- * At least `ageFactor`, but for a rounding error, and at most 1.07 times it, for a fraction of the cost of a power: on
- * the chord from one whole number of half-lives to the next, below which a power of two hangs.
+ * Returns an upper bound of `ageFactor`, except for a rounding error, and at most 1.07 times it. It costs a fraction
+ * of a power. The bound is the chord between whole numbers of half-lives, and a power of two is convex.
  */
 export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   const halfLives = Math.min(ageSecs / halfLifeSecs, HALF_LIVES_MAX);
@@ -29,7 +32,7 @@ export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   return POWERS[whole]! * (1 - (halfLives - whole) / 2);
 }
 
-/** The hits with their factors and ages, in the order they are in. */
+/** Returns the hits with their factors and ages, in their order. */
 export function aged(hits: Hits, insertions: Pick<InsertionTimes, 'of'>, { nowMs, halfLifeSecs }: Decay): Found {
   const { ids, slots, scores } = hits;
   const agesSecs = new Float64Array(slots.length);
@@ -43,7 +46,7 @@ export function aged(hits: Hits, insertions: Pick<InsertionTimes, 'of'>, { nowMs
 
 /** The factors of a collection's rows, as weights for a scan. The youngest rows are the heavy ones. */
 export class DecayWeights implements Weights {
-  /** Rows that come together were often inserted together. */
+  /** Cache of the last age, since consecutive rows were often inserted together. */
   #lastAgeSecs = 0;
   #lastFactor = 1;
 

@@ -5,29 +5,29 @@ import type { Hits } from '../kernel/scanScratch.js';
 
 /** Records that were found, best first: arrays of one length. */
 export interface Found extends Hits {
-  /** With decay. */
+  /** Present with decay. */
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
-  /** With the graph: hops to the nearest seed, −1 where none is within reach. */
+  /** Present with the graph: hops to the nearest seed, −1 if no seed is within reach. */
   readonly hops?: Int32Array;
-  /** With groups: for each hit the place of its value in `values`, which are canonical JSON. */
+  /** Present with groups: the place of each hit's value in `values`, which are canonical JSON. */
   readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };
 }
 
-/** Records with the fields that were asked for. `takenBytes`: what fields and groups take. */
+/** Records with the requested fields. `takenBytes`: bytes of fields and groups. */
 export type FoundFields = Found & { readonly fields?: RecordFields; readonly takenBytes?: number };
 
-/** The distance that orders hit `i` before text and graph have a say. */
+/** Returns the distance that orders hit `i` before text and graph. */
 export const distanceOf = ({ scores, aged }: Found, i: number): number =>
   aged === undefined ? scores[i]! : scores[i]! / aged.factors[i]!;
 
-/** The hits at `places`, in that order, without their hops and groups. */
+/** Returns the hits at `places`, in that order, without their hops and groups. */
 export function hitsAt({ ids, slots, scores, aged }: Found, places: Uint32Array): Found {
   const at = (column: Float64Array): Float64Array => floats(places.length, (i) => column[places[i]!]!);
   const hits = { ids: at(ids), slots: places.map((place) => slots[place]!), scores: at(scores) };
   return aged === undefined ? hits : { ...hits, aged: { factors: at(aged.factors), agesSecs: at(aged.agesSecs) } };
 }
 
-/** A loop: `Float64Array.from` and `map` take ten times as long. */
+/** Fills with a loop, since `Float64Array.from` and `map` take ten times as long. */
 export function floats(length: number, value: (i: number) => number): Float64Array {
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) values[i] = value(i);
@@ -43,7 +43,7 @@ export const resultOf = ({ ids, scores, aged, hops, groups, fields }: FoundField
   ...(fields === undefined ? {} : { fields }),
 });
 
-/** The little-endian bytes of numbers, as they travel. */
+/** Returns the little-endian bytes of numbers, for the wire. */
 export const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 

@@ -5,16 +5,19 @@ import { RecordColumns } from '../records/recordColumns.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { type Found, type FoundFields, hitsAt } from './found.js';
 
-/** Adds the external ids of the hits, where a record of the collection has one: a record keeps its own as long as it is there. */
+/**
+ * Adds the external ids of the hits, if any record of the collection has one. A record keeps its id as long as it
+ * exists.
+ */
 export const withExternalIds = (found: Found, records: CollectionState): FoundFields =>
   records.externalIds.isUsed
     ? { ...found, fields: { externalIds: Array.from(found.ids, (id) => records.externalIdOf(id)) } }
     : found;
 
 /**
- * Adds the fields that the call names, as they are now. A hit that was deleted for good since it was found is left out. If one
- * was replaced since, returns undefined, or on the last of several tries tells its present fields.
- * Throws `validation_error` if fields and groups take more than the call's `maxBytes`.
+ * Adds the fields that the call names, as they are now. A hit that was permanently deleted since is left out. If a hit
+ * was replaced since, returns undefined, or in the last of several tries returns its present fields. Throws
+ * `validation_error` if fields and groups take more than the call's `maxBytes`.
  */
 export async function withFields(
   found: Found,
@@ -55,6 +58,6 @@ export function assertWithin(sizeBytes: number, maxBytes: number): void {
   if (sizeBytes > maxBytes)
     throw new VouchError(
       'validation_error',
-      `the hits with what they carry take more than ${maxBytes} bytes: ask for fewer hits, or for fewer of their fields`,
+      `the hits with their fields take more than ${maxBytes} bytes: ask for fewer hits, or for fewer of their fields`,
     );
 }

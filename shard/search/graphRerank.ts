@@ -1,6 +1,6 @@
 /**
- * Ranks hits by nearness in the graph to the best of them: adjusted = distance · (1 + weight · hops), where the distance is
- * that of `distanceOf`. Where no seed is within reach the distance stays as it is.
+ * Ranks hits by nearness in the graph to the best of them: adjusted = distance · (1 + weight · hops). The distance is
+ * that of `distanceOf`. If no seed is within reach it stays unchanged.
  */
 import type { GraphRerank } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -11,8 +11,8 @@ import { distanceOf, type Found, hitsAt } from './found.js';
 const UNREACHED = -1;
 
 /**
- * The hits with their hops, ordered by adjusted distance, equal ones by score, then by id. Seeds are the
- * nodes linked to the first `seedCount` hits. The walk ends when all hits that have nodes are reached.
+ * Returns the hits with their hops, ordered by adjusted distance, equal ones by score, then by id. Seeds are the nodes
+ * linked to the first `seedCount` hits. The walk ends when all hits that have nodes are reached.
  */
 export async function rerankByGraph(found: Found, graph: Graph, options: GraphRerank, slice: Slice): Promise<Found> {
   const hops = await hopsOf(found.ids, graph, options, slice);
@@ -27,7 +27,7 @@ export async function rerankByGraph(found: Found, graph: Graph, options: GraphRe
   return { ...hitsAt(found, order), hops: Int32Array.from(order, (i) => hops[i]!) };
 }
 
-/** The hops of each hit: the least over its nodes. */
+/** Returns the hops of each hit: the least over its nodes. */
 async function hopsOf(
   recordIds: Float64Array,
   graph: Graph,

@@ -1,11 +1,11 @@
 /**
- * The best hits of each value of a metadata key: of the `k` groups whose best hits come first, the best `size` of each. Always
- * exact. A record with several values is in several groups, one without any in none.
+ * Finds the best hits per value of a metadata key: the `k` groups with the best first hits, and the best `size` hits of
+ * each. Always exact. A record with several values is in several groups, one without a value in none.
  *
- * It costs two scans, however many groups there are. The first knows the best row of each group, and with `k` groups the
- * distance beyond which no row can be the best of one of them, so that the kernel passes over farther rows. The second, of
- * the rows of the `k` groups alone, fills them, and is left out where `size` is 1. Besides, the values of all records that
- * have the key are collected: some 30 ns each.
+ * It costs two scans, however many groups there are. The first keeps the best row of each group. Once it has `k`
+ * groups, it knows the distance beyond which no row can be first in a group, and the kernel skips farther rows. The
+ * second fills the groups from the rows of these `k` groups only; it is omitted if `size` is 1. The values of all
+ * records with the key are collected too: some 30 ns each.
  */
 import type { Decay, Grouping } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -19,11 +19,11 @@ import type { InsertionTimes } from '../state/decayTimes.js';
 import { aged, DecayWeights } from './decay.js';
 import { type Found, floats } from './found.js';
 
-/** The parts of a collection that are grouped. */
+/** Parts of a collection that are grouped. */
 export interface Grouped {
   readonly vectors: Pick<VectorBlocks, 'idOf' | 'gather'>;
   readonly insertions: InsertionTimes;
-  /** The values of the key, and the rows that have one and may be found. */
+  /** Values of the key, and the eligible rows that have one. */
   readonly values: SlotValues;
   readonly rows: SlotSet;
 }
@@ -33,22 +33,22 @@ export interface GroupedQuery {
   readonly k: number;
   readonly size: Grouping['size'];
   readonly decay: Decay | undefined;
-  /** The largest score; undefined: any. */
+  /** Largest score; undefined for any. */
   readonly scoreMost: number | undefined;
 }
 
-/** `of`: for each hit the place of its group in `groups`. */
+/** `of`: the place of each hit's group in `groups`. */
 export interface GroupedFound {
   readonly found: Found;
   readonly groups: NamedValues;
   readonly of: Int32Array;
 }
 
-/** The most values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
+/** Most values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
 const VALUES_PER_STEP = 4_096;
 /** A row with more values is divided between slices. */
 const UNDIVIDED_MAX = 512;
-/** Rows that groups get between two looks at the groups that decide how far a row may be. */
+/** Rows that enter groups between two updates of the farthest distance. */
 const LOOK_EVERY = 64;
 
 export async function groupedSearch(
@@ -78,14 +78,14 @@ export async function groupedSearch(
   return answer(await members.sorted(slice));
 }
 
-/** The hits of groups, group after group, each in order. */
+/** Hits of groups, group after group, each in order. */
 interface GroupHits {
   readonly slots: Uint32Array;
   readonly scores: Float64Array;
   readonly of: Int32Array;
 }
 
-/** The rows that are in one of the groups. */
+/** Returns the rows that are in one of the groups. */
 async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet, slice: Slice): Promise<SlotSet> {
   const theirs = rows.emptied();
   let isTheirs = false;
@@ -102,8 +102,9 @@ async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet
 }
 
 /**
- * Offers each row to the groups of its values. If a step of the scan has had very many values, its other rows wait for its end. The
- * rows are numbers in columns: objects of thousands of rows would be garbage that survives several collections.
+ * Offers each row to the groups of its values. If a step of the scan has met very many values, its other rows wait for
+ * the end of the step. Rows are numbers in columns: thousands of objects would be garbage that survives several
+ * collections.
  */
 abstract class GroupCollector implements Collector {
   abstract readonly worst: number;
@@ -111,7 +112,7 @@ abstract class GroupCollector implements Collector {
   #slots: number[] = [];
   #weighted: number[] = [];
   #scores: number[] = [];
-  /** The row that is being offered to its groups. */
+  /** Row that is being offered to its groups. */
   protected slot = 0;
   protected weighted = 0;
   protected score = 0;
@@ -176,7 +177,7 @@ class FirstOfGroups extends GroupCollector {
   readonly #slots: Uint32Array;
   readonly #weighted: Float64Array;
   readonly #scores: Float64Array;
-  /** The place of each ordinal in the heap, plus 1; 0 for a group that is not in it. */
+  /** Place of each ordinal in the heap, plus 1; 0 for a group that is not in it. */
   readonly #places: Uint32Array;
 
   constructor(
@@ -197,7 +198,7 @@ class FirstOfGroups extends GroupCollector {
     return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#weighted[0]!;
   }
 
-  /** The groups in order, each with its best row. No row can be offered afterwards. */
+  /** Returns the groups in order, each with its best row. Offer no row afterwards. */
   async sorted(slice: Slice): Promise<NamedValues & { readonly scores: Float64Array }> {
     const count = this.#count;
     while (this.#count > 1) {
@@ -222,19 +223,19 @@ class FirstOfGroups extends GroupCollector {
       if (this.#compare(place - 1) < 0) this.#sink(place - 1, ordinal);
     } else if (this.#count < this.k) this.#rise(ordinal);
     else if (this.#precedes(ordinal, 0)) {
-      // If the forgotten group returns, then by a row that is better than all its earlier ones.
+      // If the dropped group returns, then with a row that is better than all its earlier ones.
       this.#places[this.#ordinals[0]!] = 0;
       this.#sink(0, ordinal);
     }
   }
 
-  /** Whether a group whose best row is the offered one comes before the group at a place. */
+  /** Whether a group whose best row is the offered one precedes the group at a place. */
   #precedes(ordinal: number, at: number): boolean {
     const order = this.#compare(at);
     return order === 0 ? this.values.isBefore(ordinal, this.#ordinals[at]!) : order < 0;
   }
 
-  /** Below 0 where the offered row comes before the best row of the group at a place. */
+  /** Compares the offered row with the best row of the group at a place. Negative if it comes first. */
   #compare(at: number): number {
     return (
       this.weighted - this.#weighted[at]! ||
@@ -243,7 +244,7 @@ class FirstOfGroups extends GroupCollector {
     );
   }
 
-  /** Whether the group at one place comes before the one at another. */
+  /** Whether the group at one place precedes the one at another. */
   #isBefore(one: number, other: number): boolean {
     const order =
       this.#weighted[one]! - this.#weighted[other]! ||
@@ -252,7 +253,7 @@ class FirstOfGroups extends GroupCollector {
     return order === 0 ? this.values.isBefore(this.#ordinals[one]!, this.#ordinals[other]!) : order < 0;
   }
 
-  /** Puts a group whose best row is the offered one. */
+  /** Stores a group whose best row is the offered one. */
   #put(at: number, ordinal: number): void {
     this.#ordinals[at] = ordinal;
     this.#slots[at] = this.slot;
@@ -286,7 +287,7 @@ class FirstOfGroups extends GroupCollector {
     this.#put(at, ordinal);
   }
 
-  /** Puts a group in the place of a worse one, or of itself before it improved, and restores the heap. */
+  /** Replaces a worse group, or the group itself before it improved, and restores the heap. */
   #sink(from: number, ordinal: number): void {
     let at = from;
     for (let child = 2 * at + 1; child < this.#count; child = 2 * at + 1) {
@@ -300,13 +301,13 @@ class FirstOfGroups extends GroupCollector {
   }
 }
 
-/** Knows the best `size` rows of each of some groups. */
+/** Keeps the best `size` rows of each of some groups. */
 class MembersOfGroups extends GroupCollector {
   worst = Number.POSITIVE_INFINITY;
-  /** In the order of the groups. */
+  /** Members in the order of the groups. */
   readonly #members: readonly TopK[];
   readonly #room: TopKRoom;
-  /** The place of each ordinal's group, plus 1; 0 for a group that is left out. */
+  /** Place of each ordinal's group, plus 1; 0 for a group that is left out. */
   readonly #places: Uint32Array;
   #met = 0;
 
@@ -329,7 +330,7 @@ class MembersOfGroups extends GroupCollector {
     return this.#places[ordinal]! > 0;
   }
 
-  /** The hits of all groups, in order. No row can be offered afterwards. */
+  /** Returns the hits of all groups, in order. Offer no row afterwards. */
   async sorted(slice: Slice): Promise<GroupHits> {
     const count = this.#members.reduce((sum, members) => sum + members.count, 0);
     const hits = { slots: new Uint32Array(count), scores: new Float64Array(count), of: new Int32Array(count) };
@@ -354,7 +355,7 @@ class MembersOfGroups extends GroupCollector {
     if (this.#met % Math.max(LOOK_EVERY, this.#members.length) === 0) this.#look();
   }
 
-  /** A row that is farther than the last of every group is in none. */
+  /** Updates the bound: a row farther than the last of every group is in none. */
   #look(): void {
     let worst = 0;
     for (const members of this.#members) worst = Math.max(worst, members.worst);

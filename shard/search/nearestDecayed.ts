@@ -8,36 +8,36 @@ import type { InsertionTimes } from '../state/decayTimes.js';
 import { aged, DecayWeights } from './decay.js';
 import type { Found } from './found.js';
 
-/** The parts of a collection that decay looks at. No slot may pass to another row until a search has ended. */
+/** Parts of a collection that decay reads. No slot may be reused until a search has ended. */
 export interface Decaying {
   readonly vectors: Pick<VectorBlocks, 'blocks' | 'liveCount' | 'idOf' | 'searchWeighted'>;
   readonly index: {
     readonly serving: IndexKind | 'brute';
-    /** The nearest `n` by plain distance, all there are where they are fewer. */
+    /** Returns the nearest `n` by plain distance, or all if they are fewer. */
     search(query: Int32Array, n: number, eligible?: SlotSet): Promise<Hits>;
   };
   readonly insertions: InsertionTimes;
 }
 
-/** Candidates that an index is asked for first, and the factor by which they grow when those are too few. */
+/** Candidates requested from an index at first, and their growth if they are too few. */
 const CANDIDATES_PER_RESULT = 4;
 const CANDIDATES_MIN = 64;
 const WIDENED = 4;
 
-/** The cost of a search of an index, in rows of an exact scan: about that of HNSW, the dearest a candidate. */
+/** Cost of a search of an index, in rows of an exact scan: about that of HNSW, the most expensive per candidate. */
 const INDEX_COST_ROWS = 1_800;
 const CANDIDATE_COST_ROWS = 58;
 
 const indexCostRows = (candidates: number): number => INDEX_COST_ROWS + CANDIDATE_COST_ROWS * candidates;
 
 /**
- * The `n` that come first by score / factor, then by score, then by id, of the live rows or of those in `eligible`.
- * Exact, or as exact as the index is by plain distance. With a largest score always exact: the scan passes over what is farther.
+ * Returns the first `n` by score / factor, then by score, then by id, of the live rows or of those in `eligible`. As
+ * exact as the index is by plain distance. With a largest score it is always exact, since the scan skips farther rows.
  *
- * An index knows nothing of age. Its candidates end at a plain score S, and the last of the best `n` among them is at
- * the decayed distance D: a row that is not among them is at S or farther, and comes in only with a factor of S / D or
- * more. Rows of such factors are young, and lie in few blocks. Those are scanned, or the index is asked for more
- * candidates, whichever costs less; with more of them S rises and D falls, until no block is left.
+ * An index does not know ages. Its candidates end at a plain score S. Let D be the decayed distance of the last of the
+ * best `n` among them. Any other row has a score of at least S, so it enters only with a factor of at least S / D. Rows
+ * with such factors are young, and are in few blocks. Either those are scanned, or the index is asked for more
+ * candidates, whichever costs less. With more candidates S rises and D falls, until no block is left.
  */
 export async function nearestDecayed(
   { vectors, index, insertions }: Decaying,

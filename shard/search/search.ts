@@ -1,8 +1,8 @@
 /**
- * A search of one collection, step by step. What a request does not name is not there, and costs nothing:
+ * Searches one collection, step by step. A step that a request does not name is skipped, and costs nothing.
  *
- *   filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
- *                   └─────▶ groups of a metadata key ──▶ best of each
+ *   Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
+ *                   └─────▶ groups of a metadata key ──▶ best of each.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { K_MAX } from '../../shared/limits.js';
@@ -28,26 +28,26 @@ import { rerankByGraph } from './graphRerank.js';
 import { groupedSearch } from './grouped.js';
 import { type Decaying, nearestDecayed } from './nearestDecayed.js';
 
-/** The parts of a collection that a search looks at. */
+/** Parts of a collection that a search reads. */
 export interface Searched extends Decaying {
   readonly vectors: Decaying['vectors'] &
     Pick<VectorBlocks, 'beginScan' | 'endScan' | 'search' | 'rank' | 'gather' | 'shape' | 'vectorBytes'>;
   readonly index: Pick<CollectionIndex, 'search' | 'serving'>;
   readonly metadata: Pick<MetadataIndex, 'select' | 'values' | 'longValue'>;
-  /** The records of these rows. */
+  /** Records of these rows. */
   readonly records: CollectionState;
   readonly texts: TextIndex;
   readonly graph: Graph;
 }
 
 const TRIES_MAX = 3;
-/** Records that the text may reorder, for each result; at most K_MAX. */
+/** Records that the text may reorder, per result; at most K_MAX in all. */
 const POOL_PER_RESULT = 20;
 
 /** The options of a search. */
 export type SearchOptions = Omit<SearchCall, 'op' | 'query' | 'asOf' | 'tellSequence'>;
 
-/** Whether the search asks for the nearest `k` and for nothing else. */
+/** Whether the search requests the nearest `k` and nothing else. */
 export const isPlain = ({ filter, decay, text, graph, like, scoreMost, group, fields }: SearchOptions): boolean =>
   filter === undefined &&
   decay === undefined &&
@@ -58,7 +58,10 @@ export const isPlain = ({ filter, decay, text, graph, like, scoreMost, group, fi
   group === undefined &&
   fields === undefined;
 
-/** `query`: components; undefined: the vector of the record `like`. `slice`: makes the slices of each part of the work. */
+/**
+ * `query`: components; undefined for the vector of the record `like`. `slice` makes the slices of each part of the
+ * work.
+ */
 export async function searchCollection(
   searched: Searched,
   query: Int32Array | undefined,
@@ -71,7 +74,7 @@ export async function searchCollection(
     const found = await searchOnce(searched, query, call, slice);
     if (found !== undefined) return found;
   }
-  // Records are being replaced all the time: this one takes the rows of one moment.
+  // Records are being replaced all the time. This try takes the rows of one moment.
   const index = { serving: 'brute', search: exactSearch(searched) } as const;
   return (await searchOnce({ ...searched, index }, query, call, slice, 'last'))!;
 }
@@ -81,7 +84,9 @@ const exactSearch =
   (query, k, eligible) =>
     vectors.search(query, k, sliceTurns(), { eligible });
 
-/** Undefined if a record was replaced meanwhile in a way that the search may have seen both of its contents, or none. */
+/**
+ * Returns undefined if a record was replaced in a way that the search may have seen both of its contents, or neither.
+ */
 async function searchOnce(
   searched: Searched,
   query: Int32Array | undefined,
@@ -91,7 +96,7 @@ async function searchOnce(
 ): Promise<FoundFields | undefined> {
   const { vectors, records } = searched;
   const { replacements } = records.versions;
-  // Slots are passed from step to step: until the last one none of them may pass to another record.
+  // Slots are passed from step to step, so no slot may be reused until the last one.
   const scan = vectors.beginScan();
   try {
     const target = targetOf(searched, query, call.like);
@@ -115,7 +120,7 @@ async function searchRecords(
   slice: () => Slice,
 ): Promise<Found> {
   const { filter, text, graph, k } = call;
-  // From here to the first step nothing is awaited: the eligible rows and the scanned rows are of one state.
+  // Await nothing before the first step: eligible rows and scanned rows are of one state.
   const eligible = filter === undefined ? undefined : (await searched.metadata.select(filter, slice()))();
   const steps = new SearchSteps(searched, target, call, eligible, slice);
   const found = await steps.run(k, text);
@@ -125,13 +130,13 @@ async function searchRecords(
 }
 
 interface Target {
-  /** Components. */
+  /** Query components. */
   readonly query: Int32Array;
-  /** The row that is left out. */
+  /** Row that is left out. */
   readonly without: number | undefined;
 }
 
-/** Throws `record_not_found`, `validation_error` if the vector of `like` is asked for. */
+/** Throws `record_not_found`, and `validation_error` if the vector of `like` is needed and missing. */
 function targetOf({ vectors, records }: Searched, query: Int32Array | undefined, like: number | undefined): Target {
   if (query !== undefined) return { query, without: like === undefined ? undefined : records.liveSlotOf(like) };
   if (like === undefined) throw new VouchError('validation_error', 'a search without a query');
@@ -148,7 +153,7 @@ async function searchGroups(
 ): Promise<Found> {
   for (;;) {
     const resting = slice();
-    // From here on all is of one state: the rows are held, and these sets are this search's own.
+    // From here on all is of one state: the rows are kept, and these sets belong to this search.
     const { values, matching: eligible } = (await metadata.values(key, filter, resting))();
     const having = SlotSet.of(vectors.shape, values.slots);
     const rows = eligible === undefined ? having : having.intersection(eligible);
@@ -156,13 +161,13 @@ async function searchGroups(
     const asked = { query, k, size, decay, scoreMost };
     const { found, groups, of } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
     const texts = await valueTexts(metadata, key, values, groups, (bytes) => assertWithin(bytes, maxBytes), resting);
-    // A long string is read from a record that has it. If that was written meanwhile, all is searched again.
+    // A long string is read from a record that has it. If that record was written since, everything is searched again.
     if (texts === undefined) continue;
     return { ...found, groups: { of, values: texts } };
   }
 }
 
-/** A selection that also sets `seen` to the sequence of the state that it, and so the search, is of. */
+/** Selects, and sets `seen` to the sequence of the state of the selection, and so of the search. */
 export const notedSelection = (
   metadata: Searched['metadata'],
   journal: { readonly seenSequence: number },
@@ -186,7 +191,7 @@ export const notedSelection = (
 });
 
 class SearchSteps {
-  /** Each step may take a millisecond or two where `k` is large: they must not add up. */
+  /** Shared slice, since each step may take a millisecond or two if `k` is large, and they must not add up. */
   readonly #resting: Slice;
 
   constructor(
@@ -199,7 +204,7 @@ class SearchSteps {
     this.#resting = slice();
   }
 
-  /** Gives way between two steps. */
+  /** Yields between two steps. */
   async rest(): Promise<void> {
     if (this.#resting.due) await this.#resting.next();
   }
@@ -212,7 +217,7 @@ class SearchSteps {
     const { texts } = this.searched;
     if (this.eligible?.count === 0) return hitsOfLength(0);
     if (text === undefined || texts.documents === 0) return this.#nearest(k);
-    // Opened first: the texts are those of the call, as the rows of a scan are, whatever is written meanwhile.
+    // Open the texts first: they are as of the call, like the rows of a scan, whatever is written since.
     const matches = texts.openQuery(text.query);
     try {
       return matches.isEmpty ? await this.#nearest(k) : await this.#blended(k, matches, text.hybrid);
@@ -253,14 +258,14 @@ class SearchSteps {
     return without === undefined ? found : leftOut(found, call.like!, n);
   }
 
-  /** The live rows among the slots, by distance. */
+  /** Returns the live rows among the slots, by distance. */
   async #ranked(slots: Uint32Array): Promise<Found> {
     const ranked = await this.searched.vectors.rank(this.target.query, slots.length, slots, sliceTurns());
     return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }
 
-/** The hits with scores up to the largest one. They are in the order of their scores. */
+/** Returns the hits with scores up to the largest one. They are in the order of their scores. */
 function within(found: Found, scoreMost: number | undefined): Found {
   if (scoreMost === undefined) return found;
   const { scores } = found;
@@ -273,7 +278,7 @@ function within(found: Found, scoreMost: number | undefined): Found {
       );
 }
 
-/** The first `n` hits without the record. */
+/** Returns the first `n` hits without the record. */
 function leftOut(found: Found, recordId: number, n: number): Found {
   const at = found.ids.indexOf(recordId);
   const count = Math.min(n, at < 0 ? found.slots.length : found.slots.length - 1);
@@ -289,7 +294,7 @@ const places = (count: number, place: (i: number) => number): Uint32Array => {
   return made;
 };
 
-/** The hits of one, then those of the other, which are aged if those are. */
+/** Returns the hits of one, then those of the other, which are aged if the first ones are. */
 function joined(one: Found, other: Found): Found {
   const slots = concatenated(one.slots, other.slots);
   const hits = { ids: concatenated(one.ids, other.ids), slots, scores: concatenated(one.scores, other.scores) };

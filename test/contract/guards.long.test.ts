@@ -80,7 +80,9 @@ inBothModes('a store that is nearly full', (_, { start }) => {
 
     while ((await send(small.rw, row)).status === 200);
     const closed = await send(small.rw, row);
-    expect(closed.body.error).to.match(/^the store of the service is \d+ % full; only deletes and shreds are taken$/);
+    expect(closed.body.error).to.match(
+      /^the store of the service is \d+ % full; only deletes and shreds are accepted$/,
+    );
     const query = new Array<number>(1_000).fill(1);
     for (const { rw } of [large, small]) {
       expect((await rw.post('/v1/search', { collection: 'c', query, k: 1 })).status).to.equal(200);

@@ -87,7 +87,7 @@ describe('a data folder that has lost a file or a folder', () => {
       return 'log refused';
     expect(answers.slice(1)).to.deep.equal(whole.slice(1));
     if (answers[0] === whole[0]) return 'served';
-    expect(answers[0]).to.match(/^internal_error: .*(which the vault does not have|does not hold master key)/);
+    expect(answers[0]).to.match(/^internal_error: .*(which the vault does not have|does not have master key)/);
     return 'key missing';
   }
 

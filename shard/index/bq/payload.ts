@@ -2,7 +2,7 @@
  * The file of a BQ index, little-endian. The generation's manifest has the checksum of the whole.
  *
  *   "VBQ3" | u32 dimension | u32 code bytes | u32 rows |
- *   mean: i32 × components, padded to 16 bytes | per ordinal: a code with its numbers, or zeros
+ *   mean: i32 × components, padded to 16 bytes | per ordinal: a code with its numbers, or zeros.
  *
  * A row that is gone has zeros.
  */

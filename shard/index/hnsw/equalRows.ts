@@ -10,7 +10,7 @@ const FIRST_CAPACITY = 1024;
  * 12 to 20 bytes a row.
  */
 export class EqualRows {
-  /** Hash table with open addressing: one ordinal per ring. Its length is a power of two, and it is less than half full. */
+  /** Hash table with open addressing: one ordinal per ring. A power of two long, and less than half full. */
   #table = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
   #rings = 0;
   /** Next row of each ordinal's ring. A row that is alone is its own next. */

@@ -1,10 +1,10 @@
 /**
  * Codes: vectors cut to i16, and their distances. A component c becomes c >> shift, kept within ±limit. Codes of one
  * shift can be subtracted. The cut moves a difference by less than 1 in each of n components. Let d be a difference of
- * vectors and d' that of their codes. The triangle inequality gives two bounds.
+ * vectors and d' that of their codes. By the triangle inequality there are two bounds.
  *
- *   |d| / 2^shift > |d'| − sqrt(n)     always, since clipping to a box brings points nearer.
- *   |d| / 2^shift < |d'| + sqrt(n)     if no component was beyond the limit.
+ *   Always:                         |d| / 2^shift > |d'| − sqrt(n), since clipping brings points nearer.
+ *   If no component was clipped:    |d| / 2^shift < |d'| + sqrt(n).
  *
  * The host chooses shift and limit so that every component of d' fits i16 and |d'|^2 fits u32.
  */

@@ -48,8 +48,8 @@ const WHOLES: f32 = 12582912;
 
 /**
  * Rotates `components` numbers (f32, a multiple of 64) in place. Each of `rounds` rounds flips signs and then applies a
- * Walsh–Hadamard transform, in turn at the front and at the back. `size`: components of a transform, a power of two.
- * `flips`: a bit per component and round.
+ * Walsh–Hadamard transform, in turn at the front and at the back. A transform has `size` components, a power of
+ * two. In `flips` there is a bit per component and round.
  */
 export function rotate(vector: usize, components: u32, size: u32, rounds: u32, flips: usize): void {
   const bytes = usize(components) * NUMBER_BYTES;

@@ -118,7 +118,7 @@ describe('the byte quota of a project', () => {
     const refusal = await expectCode(short.one.insert([1, 2]), 'capacity_exceeded');
     expect(refusal.message).to.equal(
       `the quota of bytes is full: the project uses ${first + FRAME_BYTES} of ${first + second - 1} bytes, and the request ` +
-        `brings ${second - FRAME_BYTES}`,
+        `adds ${second - FRAME_BYTES}`,
     );
     expect(await short.total()).to.equal(first);
     expect(await short.one.records()).to.equal(1);

@@ -229,7 +229,7 @@ describe('a collection whose log is written to', () => {
     // A collection that continues from the rest of the log, with another note, uses the sequences again.
     await open(config, { reached: new MemoryBucket({ logger: silentLogger }) }).insert([8, 8]);
     expect(logs.frames(config.id)).to.have.length(5);
-    await expectQuarantined(open(), 'its event 5, or one before, is another than was committed');
+    await expectQuarantined(open(), 'its event 5, or an earlier one, is not the committed one');
   });
 
   it('is noted when its shard ends, or otherwise by the next shard that opens it', async () => {

@@ -150,7 +150,7 @@ describe('the check of the master key', () => {
       expect(await told()).to.deep.equal([]);
     }
     await rm(masterKeyFile);
-    expect((await told())[0]!.reason).to.match(/does not hold master key [0-9a-f]{16}$/);
+    expect((await told())[0]!.reason).to.match(/does not contain master key [0-9a-f]{16}$/);
     keys.close();
   });
 });
