@@ -179,7 +179,7 @@ export const ERRORS = {
       apiKeys: 'the project has {count} API keys, its bound; revoke one first',
       unknownShreds:
         'the project has shredded {count} keys that the vault never knew, as many as it may; keys that are in use can still be shredded',
-      storeFull: 'the store of the service is {percent} % full; only deletes and shreds are taken',
+      storeFull: 'the store of the service is {percent} % full; only deletes and shreds are accepted',
       storeShare:
         'the store of the service is {percent} % full, and the project has more than its fair share of it; delete collections that are not needed',
       vectors: 'this node keeps {max} bytes of vectors at most',
