@@ -1,4 +1,4 @@
-/** Time and randomness come in through here and nowhere else, so that replay and tests can leave them out. */
+/** The only source of time and randomness, so that replay and tests can replace them. */
 import { generateKeySync, randomBytes, randomUUID } from 'node:crypto';
 
 export interface Clock {
@@ -19,10 +19,10 @@ export type Entropy = (length: number) => Uint8Array;
 export const systemEntropy: Entropy = (length) => randomBytes(length);
 
 /**
- * Entropy for the secrets of hash tables, which change costs and never results. The simulation leaves it real: when a process
- * draws it must not matter.
+ * Entropy for the secrets of hash tables, which change costs and never results. It is real even in the simulation, where the
+ * moment of a draw must not matter.
  */
 export const hashEntropy: Entropy = (length) => generateKeySync('hmac', { length: 8 * length }).export();
 
-/** An id that nobody else has: a UUID of version 4. */
+/** A unique id: a UUID of version 4. */
 export const systemId = (): string => randomUUID();

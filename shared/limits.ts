@@ -1,4 +1,4 @@
-/** Named constants of the contract. What an operator may change is in `config/`; these are fixed. */
+/** Fixed limits of the contract. Limits that an operator may change are in `config/`. */
 
 export const FIXED_ONE = 65_536;
 /** Allowed components: MIN <= v <= MAX; everything in between rounds into an i32. */
@@ -14,7 +14,7 @@ export const FACET_BYTES_MAX = 2 * 1024 * 1024;
 export const HITS_MAX = 4 * K_MAX;
 export const GROUP_SIZE_MAX = 100;
 export const BATCHED_SEARCHES_MAX = 256;
-/** The last instant of a date in ECMAScript, unix milliseconds: no event is of a later one. */
+/** Latest time of an event, unix milliseconds: the last instant of a date in ECMAScript. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 export const REQUEST_ID_BYTES = 16;
 /** UTF-8 of the id that a caller gives a record. */
@@ -25,10 +25,10 @@ export const BATCH_MAX = 16_384;
 export const DELETED_MAX = 65_536;
 export const HASH_BYTES = 32;
 export const KEY_ID_BYTES = 16;
-/** Of AES-256-GCM, as every encrypted record has them. */
+/** Nonce and tag of AES-256-GCM in every encrypted record. */
 export const NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
-/** Metadata and filters nest no deeper than this. */
+/** Most levels of nesting in metadata and filters. */
 export const JSON_DEPTH_MAX = 64;
 /** UTF-8 bytes of a key of any JSON object, as it is written. */
 export const JSON_KEY_MAX_BYTES = 1_024;
@@ -38,9 +38,9 @@ export const JSON_PIECES_MAX = 1_500_000;
 export const JSON_MEMBERS_MAX = 500_000;
 /** Different keys in the JSON of one request: V8 takes some two microseconds for each. */
 export const JSON_KEYS_MAX = 100_000;
-/** Tests, and filters that are empty, in one metadata filter: on numbers each takes a millisecond or two of a million records. */
+/** Tests and empty filters in one metadata filter: on numbers each takes a millisecond or two for a million records. */
 export const FILTER_CONDITIONS_MAX = 128;
-/** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */
+/** Values of all `in` and `nin` of one metadata filter, and members of its arrays and objects. */
 export const FILTER_VALUES_MAX = 4_096;
 /** Each reads all strings at its path. */
 export const FILTER_CONTAINS_MAX = 16;
@@ -51,5 +51,5 @@ export const BATCH_CONDITIONS_MAX = 1_024;
 export const BATCH_VALUES_MAX = 16_384;
 export const BATCH_CONTAINS_MAX = 4 * FILTER_CONTAINS_MAX;
 export const BATCH_FILTER_BYTES_MAX = FILTER_BYTES_MAX;
-/** UTF-8 bytes of all query texts in a batch of searches. A single text may be longer where the operator allows it. */
+/** UTF-8 bytes of all query texts in a batch of searches. A single text may be longer if the operator allows it. */
 export const BATCH_TEXT_BYTES_MAX = 1024 * 1024;

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/** pino shows an Error under `err` only; under `error` some of our lines have a message, and some an Error. */
+/** Serialises an Error under `error` too: pino does so only under `err`. Other lines have a text there. */
 export const serializers = {
   error: (error: unknown) => (error instanceof Error ? pino.stdSerializers.err(error) : error),
 };

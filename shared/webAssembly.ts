@@ -1,4 +1,4 @@
-/** The part of WebAssembly that is used here, which Node's types lack. */
+/** The used part of WebAssembly, which Node's types lack. */
 import { readFileSync } from 'node:fs';
 
 export const PAGE_BYTES = 65_536;
@@ -30,13 +30,13 @@ export const openSharedMemory = (maximumBytes: number): SharedMemory =>
 
 export const openOwnMemory = (pages: number): OwnMemory => new WebAssembly.Memory({ initial: pages, maximum: pages });
 
-/** The code of a file, which other threads may use as well. */
+/** The code of a file; threads can share it. */
 export const compileFile = (file: URL | string): object => new WebAssembly.Module(readFileSync(file));
 
-/** The exports of the code over the memory. */
+/** The exports of the code, which uses the given memory. */
 export const instantiate = <Exports>(module: object, memory: SharedMemory | OwnMemory): Exports =>
   instantiateWith(module, { env: { memory } });
 
-/** The exports of code that brings its memory. */
+/** The exports of code with its own memory. */
 export const instantiateWith = <Exports>(module: object, imports: object): Exports =>
   new WebAssembly.Instance(module, imports).exports as Exports;

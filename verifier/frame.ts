@@ -121,7 +121,7 @@ function flawOf(bytes: Uint8Array, sequence: bigint): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-  return event.sequence === sequence ? undefined : `event ${event.sequence} stands where ${sequence} comes next`;
+  return event.sequence === sequence ? undefined : `event ${event.sequence} is in the place of event ${sequence}`;
 }
 
 /** The search of a larger frame takes seconds. */

@@ -161,14 +161,10 @@ export class Replay {
     try {
       const header = readHeader(frame);
       const { firstSequence, logBytesBefore, headBefore } = header;
-      expect(
-        firstSequence === this.size,
-        `the frame begins with event ${firstSequence} where ${this.size} comes next`,
-        8,
-      );
+      expect(firstSequence === this.size, `the frame begins with event ${firstSequence} instead of ${this.size}`, 8);
       expect(
         logBytesBefore === this.#logBytes,
-        `the frame has ${logBytesBefore} bytes of log before it where there are ${this.#logBytes}`,
+        `the frame states ${logBytesBefore} bytes of log before it, and there are ${this.#logBytes}`,
         16,
       );
       expect(equal(headBefore, this.#chainHead), 'the frame continues another chain', 32);

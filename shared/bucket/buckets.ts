@@ -12,19 +12,19 @@ export const BUCKETS = {
   quota: 'vouch-quota',
   /** Named leases and counters. */
   leases: 'vouch-leases',
-  /** Collection id → the high-water mark of its log, and the bytes held there. */
+  /** Collection id → the watermark of its log, and the bytes of its content. */
   watermarks: 'vouch-watermarks',
   /** `by.<shard>` → the collections that the shard is opening; `of.<collection id>` → the failed openings of the collection. */
   openings: 'vouch-openings',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',
-  /** `<project>.<key id>` → since when the shredding of the vault key is pending. */
+  /** `<project>.<key id>` → when the shredding of the vault key began, while it is pending. */
   shreds: 'vouch-shreds',
   /** The identity of the service log, and its published checkpoints. */
   serviceLog: 'vouch-service-log',
-  /** Counts that must survive everything, and marks of deleted collections. */
+  /** Permanent counts, and notes of deleted collections. */
   counters: 'vouch-counters',
-  /** `collections` → what their ids are counted with, see `Bucket.next`. Nothing else is written there, so that they are dense. */
+  /** `collections` → the count of their ids, see `Bucket.next`. It is the only key, so that the ids are dense. */
   ids: 'vouch-ids',
 } as const;
 

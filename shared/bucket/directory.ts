@@ -1,6 +1,6 @@
 /**
- * A bucket in a folder, with one file for each key. The service holds all entries in memory; another process, such as the
- * key tool, may write to the folder meanwhile. Creating a key is atomic between processes, other writes within one.
+ * A bucket in a folder, with one file for each key. The service has all entries in memory. Another process, such as the key
+ * tool, may write to the folder meanwhile. Creating a key is atomic between processes, other writes within one process.
  */
 import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
@@ -27,7 +27,7 @@ interface DirectoryBucketOptions {
   readonly folder: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Between looks at the folder: so late is told what another process has written, and what became of a write that failed. */
+  /** Interval of looks at the folder: the longest delay of writes by other processes, and of the outcome of a failed write. */
   readonly lookMs: number;
 }
 
@@ -40,7 +40,7 @@ export class DirectoryBucket implements Bucket {
   readonly #revisions: Revisions;
   readonly #looks: PeriodicTask;
   #isWhole = false;
-  /** A write has failed: what is seen of it may not be durable. */
+  /** Whether a write has failed: its visible effect may not be durable. */
   #isDoubtful = false;
   #closed = false;
 
@@ -51,14 +51,14 @@ export class DirectoryBucket implements Bucket {
     this.#watchers = new Watchers(logger);
     this.#revisions = new Revisions(folder);
     const onDamage = (file: string, reason: string): void => {
-      // At the start a bucket must be complete; later it keeps the entry that it knew.
+      // At the start a bucket must be complete; later it keeps the last intact entry.
       if (!this.#isWhole) throw new Error(`${file} is damaged: ${reason}`);
       logger.error({ file, reason }, 'an entry of a bucket is damaged');
     };
     this.#view = new DirectoryView(folder, clock, (change) => this.#watchers.tell(change), onDamage);
   }
 
-  /** Reads every entry. Throws an Error that names the file where one is damaged. */
+  /** Reads every entry. Throws an Error that names a damaged file. */
   static async open(options: DirectoryBucketOptions): Promise<DirectoryBucket> {
     await makeDirectory(options.folder);
     await deleteLeftovers(options.folder);
@@ -153,7 +153,7 @@ export class DirectoryBucket implements Bucket {
     return Object.freeze({ key, value: storable(value), revision: await this.#revisions.after(this.#view.newest) });
   }
 
-  /** Runs `work` after earlier writes, when the key has been read from disk. */
+  /** Runs `work` after earlier writes, once the key has been read from disk. */
   async #inTurn<T>(key: string, work: (name: string) => Promise<T>): Promise<T> {
     this.#expectOpen();
     const name = fileNameOf(key);

@@ -9,13 +9,13 @@ import { deepFreeze } from './watchers.js';
 
 const VERSION = 1;
 const EXTENSION = '.json';
-/** File names have 255 bytes at most; an escaped key may be three times as long as the key. */
+/** Longest escaped key in a file name, which has at most 255 bytes; escaping may triple a key's length. */
 const ESCAPED_MAX_CHARS = 200;
 const ESCAPED_KEPT_CHARS = 100;
 
 /**
- * The file name of a key: unique, also where case is ignored, of lower-case letters, digits and `_.=-%~`, without a dot at
- * the begin. Throws `validation_error` where the key is malformed.
+ * The file name of a key, of lower-case letters, digits and `_.=-%~`, without a dot at the begin. It is unique, also on file
+ * systems that ignore case. Throws `validation_error` if the key is malformed.
  */
 export function fileNameOf(key: string): string {
   checkKey(key);
@@ -34,7 +34,7 @@ export function encodeEntry({ key, revision, value }: Entry): string {
   return `${JSON.stringify({ version: VERSION, key, revision, value, checksum })}\n`;
 }
 
-/** Throws an Error where the content is not that of an entry of this file name. */
+/** Throws an Error if the content is not an entry for this file name. */
 export function decodeEntry(name: string, content: string): Entry {
   const stored: unknown = JSON.parse(content);
   if (typeof stored !== 'object' || stored === null) throw new Error('it holds no entry');

@@ -1,4 +1,4 @@
-/** The entries of a folder as a process knows them. It reads files that another process has changed, and no others. */
+/** A process's copy of the entries in a folder. It reads only files that another process has changed. */
 import { type BigIntStats, statSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,23 +9,23 @@ import { ifThere } from '../files/durable.js';
 import type { Change, Entry } from './bucket.js';
 import { decodeEntry, isEntryFile } from './directoryFile.js';
 
-/** File times have steps of some milliseconds: a change this recent may hide another one of the same step. */
+/** Age from which a file's time identifies its content: times have steps of some milliseconds, so a recent change may hide another. */
 const SETTLED_MS = 100;
-/** Files that are checked together. */
+/** Number of files checked together. */
 const BATCH_FILES = 64;
 
 interface Known {
-  /** Undefined where the file was always damaged. */
+  /** Undefined if the file was damaged from the first look. */
   readonly entry: Entry | undefined;
   /** Identifies the content of the file; undefined while it may hide a change. */
   readonly stamp: string | undefined;
 }
 
 export class DirectoryView {
-  /** By file name. */
+  /** Entries by file name. */
   readonly #known = new Map<string, Known>();
   #newest = 0;
-  /** The folder's time when all entries were known; undefined where that time may hide a change. */
+  /** The folder's time when all entries were known; undefined while that time may hide a change. */
   #settled: bigint | undefined;
 
   constructor(
@@ -73,9 +73,9 @@ export class DirectoryView {
     if (entry !== undefined) this.onChange({ key: entry.key, entry: undefined, endedUpTo: entry.revision });
   }
 
-  /** Lists the changed files. Costs one `stat` where nothing in the folder has changed, else one for each file; yields. */
+  /** Lists the changed files. Costs one `stat` for an unchanged folder, else one for each file; yields. */
   async changed(): Promise<string[]> {
-    // Synchronous, as those below: the thread pool costs ten times as much.
+    // Synchronous calls, here and below: the thread pool costs ten times as much.
     const { mtimeNs, mtimeMs } = statSync(this.folder, { bigint: true });
     if (mtimeNs === this.#settled) return [];
     const names = (await readdir(this.folder)).filter(isEntryFile);
@@ -99,7 +99,7 @@ export class DirectoryView {
     return Math.abs(this.clock.nowMs() - Number(mtimeMs)) > SETTLED_MS;
   }
 
-  /** Undefined for a recent change: a file that is replaced twice within a step of the clock may get its inode back. */
+  /** The file's stamp; undefined for a recent change: a file that is replaced twice within a step of the clock may get its inode back. */
   #settledStamp(stats: BigIntStats): string | undefined {
     return this.#isSettled(stats.mtimeMs) ? stampOf(stats) : undefined;
   }

@@ -7,7 +7,7 @@ import { storable, Watchers } from './watchers.js';
 
 interface StoredEntry {
   readonly entry: Entry;
-  /** On the monotonic clock. */
+  /** End of its life, on the monotonic clock. */
   readonly expiresMs: number;
 }
 
@@ -108,7 +108,7 @@ export class MemoryBucket implements Bucket {
     this.#watchers.tell({ key, entry: undefined, endedUpTo });
   }
 
-  /** Drops expired entries. Throws where the bucket is closed. */
+  /** Drops expired entries. Throws if the bucket is closed. */
   #expire(): void {
     if (this.#closed) throw unavailable('the bucket is closed');
     if (this.#ttlMs === undefined) return;

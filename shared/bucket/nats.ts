@@ -1,4 +1,4 @@
-/** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
+/** A bucket in JetStream's key-value store. Every read asks the stream's leader: a stale replica may lack an answered write. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KV, type KvEntry, type MsgHdrs, MsgHdrsImpl, type Payload } from 'nats';
 import { VouchError } from '../errors/errors.js';
@@ -17,7 +17,7 @@ const NO_MESSAGE = 0;
 
 interface BucketOptions extends BucketStream {
   readonly name: string;
-  /** Whether the value has the shape of this bucket's entries. Anyone who reaches the server can write another. */
+  /** Whether the value has the shape of this bucket's entries: other programs with access to the server may write anything. */
   readonly isEntry: (key: string, value: BucketValue) => boolean;
 }
 
@@ -54,8 +54,8 @@ export class NatsBucket implements Bucket {
   }
 
   /**
-   * Returns the revision of the entry plus the number in the entry. That number is more than 0 where the stream was lost and
-   * revisions restarted.
+   * Returns the revision of the entry plus the number in the entry. That number is above 0 if the stream was lost and revisions
+   * restarted.
    */
   async next(key: string, above: number): Promise<number> {
     for (;;) {
@@ -81,7 +81,7 @@ export class NatsBucket implements Bucket {
     for (;;) {
       const found = await this.find(key);
       if (!found) return false;
-      // Of several callers that delete the same entry one succeeds; the others look again.
+      // Only one of several concurrent deletions succeeds; the others look again.
       if (await this.end(key, found.revision)) return true;
     }
   }
@@ -97,7 +97,7 @@ export class NatsBucket implements Bucket {
     return NatsWatch.start(this, listener);
   }
 
-  /** The entry of the key as the stream's leader has it. */
+  /** The entry of the key, from the stream's leader. */
   async find(key: string): Promise<KvEntry | undefined> {
     const last = await this.last(key);
     return last && !isDeletion(last) ? last : undefined;
@@ -111,7 +111,7 @@ export class NatsBucket implements Bucket {
       throw this.damaged(key, 'JSON', cause);
     }
     if (this.options.isEntry(key, value)) return value;
-    throw this.damaged(key, 'what belongs there');
+    throw this.damaged(key, 'a valid entry');
   }
 
   private entryIn(last: KvEntry | null): Entry | undefined {
@@ -119,12 +119,12 @@ export class NatsBucket implements Bucket {
     return { key: last.key, value: this.parse(last.key, last.value), revision: last.revision };
   }
 
-  /** Stores a deletion; false where the key's last write is not the one at `revision`. */
+  /** Stores a deletion; false if the key's last write is not the one at `revision`. */
   private async end(key: string, revision: number): Promise<boolean> {
     return (await this.follow(key, revision, NOTHING, MsgHdrsImpl.fromRecord(DELETION))) !== undefined;
   }
 
-  /** The position of a message that follows the one at `after`; undefined where another message is the key's last. */
+  /** Stores a message after the key's last one, which must be at `after`. Returns its position; undefined if `after` is not the last. */
   private async follow(key: string, after: number, payload: Payload, headers?: MsgHdrs): Promise<number | undefined> {
     const options = { ...(headers && { headers }), expect: { lastSubjectSequence: after } };
     const publish = () => this.connection.js.publish(this.subjectOf(key), payload, options);
@@ -133,7 +133,7 @@ export class NatsBucket implements Bucket {
         return (await this.call(key, publish)).seq;
       } catch (error) {
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) return undefined;
-        // Another write of the key is in flight. This one is tried again once its outcome is known.
+        // Another write of the key is in flight: this one is repeated.
         if (!isRefusal(error, JETSTREAM.wrongLastSequenceInFlight)) throw error;
       }
       await delay(RETRY_MS.write);

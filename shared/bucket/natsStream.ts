@@ -1,4 +1,4 @@
-/** The stream of a bucket in JetStream, as the key-value store of NATS has it, but for what it denies. */
+/** The stream of a bucket in JetStream: that of NATS's key-value store, plus denials of purges and deletions. */
 import { DiscardPolicy, millis, nanos, RetentionPolicy, StorageType, type StreamConfig } from 'nats';
 import { enforceDenials, lackingDenials } from '../nats/denials.js';
 import { streamMade } from '../nats/lastingStream.js';
@@ -6,9 +6,9 @@ import type { ClusterConnection } from '../nats/natsConnection.js';
 import { leftToAdmin } from '../nats/natsError.js';
 import { tellOfReplicas } from '../nats/replicaWarning.js';
 
-/** JetStream remembers message ids for this long, and not longer than it keeps the messages; we send none. */
+/** Window of JetStream's message ids, at most the life of messages; we send no ids. */
 const DUPLICATE_WINDOW_MS = 120_000;
-/** An entry is deleted by a message that says so, and replaced by the next of its subject. */
+/** Denied, since an entry is deleted by a message that says so, and replaced by its subject's next message. */
 const DENIALS = { deny_delete: true, deny_purge: true };
 
 export interface BucketStream {
@@ -20,9 +20,9 @@ export interface BucketStream {
 export const bucketStreamName = (bucket: string): string => `KV_${bucket}`;
 
 /**
- * Makes the stream if it does not exist; several processes may do so at once. Entries with a time to live are kept in
- * files too: a bucket in memory would restart its revisions with the server, and an old revision would then pass for a new
- * one. Nothing can be purged: neither by a request nor by the roll-up header, which `nats kv purge` sends.
+ * Makes the stream if it does not exist; several processes may do so at once. Entries with a time to live are kept in files
+ * too. In memory the revisions would restart with the server, and an old one could be taken for a new one. A purge fails,
+ * both by a request and by the roll-up header, which `nats kv purge` sends.
  */
 export async function prepareBucketStream(connection: ClusterConnection, wanted: BucketStream): Promise<void> {
   const { name, ttlMs = 0, replicas } = wanted;
@@ -47,7 +47,7 @@ export async function prepareBucketStream(connection: ClusterConnection, wanted:
   else await changeTtl(connection, config, wanted);
 }
 
-/** Applies the configured time to live to a bucket of an earlier run, and the denials that it lacks. */
+/** Applies the configured time to live, and missing denials, to the bucket of an earlier run. */
 async function changeTtl(
   connection: ClusterConnection,
   config: StreamConfig,

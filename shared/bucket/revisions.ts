@@ -1,6 +1,6 @@
 /**
- * Gives out revisions that only grow, also after crashes and deletes, to all processes that write to a folder. They come from
- * blocks; a block belongs to the process that created its file, and is used once.
+ * Revisions for all processes that write to a folder. They only grow, also after crashes and deletes. They come from blocks; a
+ * block belongs to the process that created its file, and is used once.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export class Revisions {
     const claimed = (await readdir(this.folder)).flatMap((name) => BLOCK_FILE.exec(name)?.[1] ?? []).map(Number);
     const block = Math.max(-1, Math.floor(newest / BLOCK_REVISIONS), ...claimed) + 1;
     if (!(await createFile(this.#pathOf(block), ''))) return;
-    // The newest block alone is needed.
+    // Only the newest block is needed.
     for (const older of claimed) await deleteFile(this.#pathOf(older));
     this.#next = Math.max(1, block * BLOCK_REVISIONS);
     this.#blockEnd = (block + 1) * BLOCK_REVISIONS;

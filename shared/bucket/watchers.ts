@@ -9,7 +9,7 @@ export class Watchers {
   readonly #listeners = new Set<{ readonly listener: Listener }>();
   constructor(private readonly logger: Logger) {}
 
-  /** Tells `entries` in the order of their revisions, and then every change. */
+  /** Reports `entries` in the order of their revisions, and then every change. */
   add(entries: Iterable<Entry>, listener: Listener, read: Watch['read']): Watch {
     const watcher = { listener };
     this.#listeners.add(watcher);
@@ -26,7 +26,7 @@ export class Watchers {
     this.#listeners.clear();
   }
 
-  /** Logs the error of a listener: the others and the writer go on. */
+  /** Logs the error of a listener, so that the others and the writer continue. */
   #tell(listener: Listener, change: Change): void {
     try {
       listener(change);

@@ -5,8 +5,8 @@ import { ERRORS, type ErrorCode, type MessageName, messageText, type Values } fr
 export type { ErrorCode };
 
 /**
- * An error that may be shown to a caller. The message says what is wrong and, where it can, what to do
- * next; it never has a key, a payload or a path of the machine.
+ * An error that may be shown to a caller. The message says what is wrong and, if possible, what to do next. It never contains
+ * a key, a payload or a path of the machine.
  */
 export class VouchError extends Error {
   override name = 'VouchError';

@@ -14,5 +14,5 @@ export class Overloaded extends VouchError {
 
 const ERRORS = new Map((Object.keys(OVERLOAD) as RefusalReason[]).map((reason) => [reason, new Overloaded(reason)]));
 
-/** Returns the one error of a reason: making an error, with its stack, doubles the cost of a refusal. */
+/** Returns the shared error of a reason: making an error, with its stack, doubles the cost of a refusal. */
 export const overloaded = (reason: RefusalReason): Overloaded => ERRORS.get(reason)!;

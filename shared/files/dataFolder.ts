@@ -1,6 +1,6 @@
 /**
- * Closes the data folder to other users at start: the folder itself, which protects its content, and the folders in it, in
- * case one is moved elsewhere. Key files keep their modes: a key that others can read is refused when it is read.
+ * Closes the data folder to other users at start. Closing the folder itself protects its content. Folders in it are closed too,
+ * since one may be moved elsewhere. Key files keep their modes: a key that others can read is refused when it is read.
  */
 import type { Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
@@ -15,8 +15,7 @@ const ROOT_GROUP = 0;
 const shown = (mode: number): string => `0${mode.toString(8)}`;
 
 /**
- * Returns a message for the log where something was open to others. Throws an Error of one line where all users share the
- * folder.
+ * Returns a message for the log if a folder was open to others. Throws an Error of one line if all users share the folder.
  */
 export async function closeDataFolder(dataDir: string): Promise<string | undefined> {
   const folder = await realpath(dataDir);
@@ -35,12 +34,12 @@ export async function closeDataFolder(dataDir: string): Promise<string | undefin
       ? undefined
       : `the data folder ${dataDir} had folders that were open to other users (${closed.join(', ')}); they are closed now (mode 0700)`;
   } catch (error) {
-    // The folder is another user's; files that are made in it are closed all the same.
+    // The folder belongs to another user; files made in it are closed all the same.
     return `the data folder ${dataDir} is open to other users of this machine (mode ${shown(mode)}) and cannot be closed (${codeOf(error) ?? String(error)}); make it this user's, with mode 0700`;
   }
 }
 
-/** Whether the folder belongs to another user and is open to the group of root at most, as a volume of a container. */
+/** Whether the folder looks like a container's volume: it belongs to another user, and at most root's group has access. */
 const isVolume = ({ uid, gid, mode }: Stats): boolean =>
   uid !== process.getuid?.() && gid === ROOT_GROUP && (mode & STRANGERS_MODE) === 0;
 

@@ -1,17 +1,17 @@
 /**
- * The only module that writes files. Each kind of durable write, as its system calls; once the promise of a function has
- * resolved, its effect survives a crash of the process and of the machine:
+ * The only module that writes files. Once the promise of a function has resolved, its effect survives a crash of the process and
+ * of the machine. The kinds of durable write, with their system calls:
  *
  *   replace  write aside, fsync, rename, fsync folder      the old content or the new, never a mixture
  *   create   write aside, fsync, link, fsync folder        the whole content or no file; exactly one creator wins
- *   stream   as replace, written piece by piece
+ *   stream   replace, written piece by piece
  *   append   pwrite, fdatasync                             bytes that were synced stay; a torn tail is the caller's to find
  *   delete   unlink, fsync folder
  *   erase    write noise over it, fsync, unlink, fsync folder
- *   supersede  replace, but the old content keeps a name until it is erased, and only then is it done
+ *   supersede  replace, but the old content keeps a name until it is erased; done only then
  *
- * Erased bytes are gone from the file. A file system that copies on write or journals data (btrfs, ZFS, ext4 with
- * data=journal), a snapshot of a volume, and an SSD may keep the old blocks; no program can change that.
+ * Erased bytes are gone from the file. Old blocks may remain where no program can erase them: on a file system that copies on
+ * write or journals data (btrfs, ZFS, ext4 with data=journal), in a volume's snapshot, on an SSD.
  *
  * The file system needs hard links and an honest fsync. A failure throws the system's error. Files have mode 0600 and
  * folders 0700.
@@ -41,7 +41,7 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 /** The mode of a folder without private content, such as fetched programs. */
 export const PUBLIC_FOLDER_MODE = 0o755;
-/** The permissions of the group and of all other users, and those of the latter alone. */
+/** The permissions of the group and all other users, and of only all other users. */
 export const OTHERS_MODE = 0o077;
 export const STRANGERS_MODE = 0o007;
 const NOISE_BYTES = 65_536;
@@ -50,7 +50,7 @@ const SUPERSEDING = /^\.(.+)\.(?:superseded|next)$/;
 
 let temporaries = 0;
 
-/** A name beside `path`, since rename and link do not cross file systems; it holds the process that uses it. */
+/** A name beside `path`, since rename and link do not cross file systems. It contains the id of the process that uses it. */
 export const temporaryBeside = (path: string): string =>
   join(dirname(path), `.${process.pid}-${threadId}-${++temporaries}.tmp`);
 
@@ -72,26 +72,26 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Pr
     written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten;
 }
 
-/** Whether the error is one of the system, such as of a disk that cannot be read. */
+/** Whether the error comes from the system, such as from an unreadable disk. */
 export const isOfSystem = (error: unknown): boolean => codeOf(error) !== undefined && !(error instanceof VouchError);
 
-/** A failure of the system as `unavailable`, whose message begins with `what`; every other error as it is. */
+/** Converts an error of the system to `unavailable`, whose message begins with `what`; returns other errors unchanged. */
 export const asUnavailable = (error: unknown, what: string): unknown =>
   isOfSystem(error) ? unavailable(`${what} (${codeOf(error)})`, error) : error;
 
-/** Resolves as `work` does; to undefined where the file or folder does not exist. */
+/** Resolves like `work`; to undefined if the file or folder does not exist. */
 export const ifThere = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
 
-/** Makes the names in a folder durable. Where it fails they are seen all the same: who builds on them syncs again. */
+/** Makes the names in a folder durable. After a failure they are visible all the same: a caller that relies on them syncs again. */
 export const syncDirectory = (path: string): Promise<void> => withOpen(path, 'r', (directory) => directory.sync());
 
 /**
- * Makes the folder and its parents. Returns false where it existed; its entry is synced all the same, since its creator
- * may have been killed before that.
+ * Makes the folder and its parents. Returns false if it existed; its entry is synced all the same, since its creator may have
+ * been killed before that.
  */
 export async function makeDirectory(path: string, mode = FOLDER_MODE): Promise<boolean> {
   try {
@@ -99,7 +99,7 @@ export async function makeDirectory(path: string, mode = FOLDER_MODE): Promise<b
   } catch (error) {
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
     await makeDirectory(dirname(path), mode);
-    // Once: in some folders, such as /proc, nothing can be made.
+    // A single repetition: in some folders, such as /proc, nothing can be made.
     return makeEntry(path, mode);
   }
 }
@@ -116,7 +116,7 @@ async function makeEntry(path: string, mode: number): Promise<boolean> {
 }
 
 async function syncEntryOf(path: string): Promise<false> {
-  if (!(await stat(path)).isDirectory()) throw Object.assign(new Error(`${path} is no folder`), { code: 'ENOTDIR' });
+  if (!(await stat(path)).isDirectory()) throw Object.assign(new Error(`${path} is not a folder`), { code: 'ENOTDIR' });
   await syncDirectory(dirname(path)).catch((error: unknown) => {
     // Another user's folder that we may not read: its owner made our folder in it.
     if (codeOf(error) !== 'EACCES') throw error;
@@ -134,7 +134,7 @@ export async function replaceFile(path: string, bytes: Uint8Array | string): Pro
   await syncDirectory(dirname(path));
 }
 
-/** Writes a new file. Returns false where it exists, also where another process has just made it; its name is durable all the same. */
+/** Writes a new file. Returns false if it exists, also if another process has just made it; its name is durable all the same. */
 export async function createFile(path: string, bytes: Uint8Array | string): Promise<boolean> {
   const temporary = await writeAside(path, bytes);
   const isNew = await link(temporary, path)
@@ -173,14 +173,14 @@ export const syncFile = (path: string): Promise<void> =>
     await file.sync();
   });
 
-/** Returns false where there was no such file. */
+/** Returns false if the file does not exist. */
 export async function deleteFile(path: string): Promise<boolean> {
   const deleted = await ifThere(unlink(path).then(() => true));
   if (deleted) await syncDirectory(dirname(path));
   return deleted ?? false;
 }
 
-/** Overwrites the file with noise, under all its names, and deletes it. Returns false where there was no such file. */
+/** Overwrites the file with noise, under all its names, and deletes it. Returns false if the file does not exist. */
 export const eraseFile = async (path: string): Promise<boolean> =>
   (await ifThere(overwrite(path).then(() => true))) === true && deleteFile(path);
 
@@ -192,13 +192,13 @@ const overwrite = (path: string): Promise<void> =>
     await file.sync();
   });
 
-/** The names of the old content, until it is erased, and of the new content of a file that is being superseded. */
+/** Names during `supersedeFile`: of the old content until it is erased, and of the new content. */
 const supersededName = (path: string): string => join(dirname(path), `.${basename(path)}.superseded`);
 const nextName = (path: string): string => join(dirname(path), `.${basename(path)}.next`);
 
 /**
- * Replaces an existing file and erases its old content under all names. After a crash the file has the old content or the
- * new, and `finishSuperseding` does the rest. Only one process may supersede a file at a time.
+ * Replaces an existing file and erases its old content under all names. After a crash the file has the old or the new content,
+ * and `finishSuperseding` does the rest. Only one process at a time may supersede a file.
  */
 export async function supersedeFile(path: string, bytes: Uint8Array | string): Promise<void> {
   await finishSuperseding(path);
@@ -223,7 +223,7 @@ export async function finishSuperseding(path: string): Promise<void> {
 export const isSuperseding = async (path: string): Promise<boolean> =>
   (await inodeOf(supersededName(path))) !== undefined || (await inodeOf(nextName(path))) !== undefined;
 
-/** The size of a file or folder; undefined where it does not exist. */
+/** The size of a file or folder; undefined if it does not exist. */
 export const fileBytes = async (path: string): Promise<number | undefined> => (await ifThere(stat(path)))?.size;
 
 export const isThere = async (path: string): Promise<boolean> => (await fileBytes(path)) !== undefined;
@@ -231,8 +231,8 @@ export const isThere = async (path: string): Promise<boolean> => (await fileByte
 const inodeOf = async (path: string): Promise<bigint | undefined> => (await ifThere(stat(path, { bigint: true })))?.ino;
 
 /**
- * Erases superseded contents and unfinished files that ended processes have left in the folder. Nobody else may be
- * superseding a file of the folder.
+ * Erases superseded contents and unfinished files of ended processes in the folder. No other process may be superseding a file
+ * there.
  */
 export async function eraseLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -243,13 +243,13 @@ export async function eraseLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** Erases a temporary file; where it already has its final name, deletes the temporary name alone. */
+/** Erases a temporary file; if it already has its final name, deletes only the temporary name. */
 async function eraseUnfinished(path: string): Promise<void> {
   if ((await stat(path)).nlink > 1) await deleteFile(path);
   else await eraseFile(path);
 }
 
-/** Moves a file or a folder to a free name. Returns false where there was nothing to move. */
+/** Moves a file or a folder to a free name. Returns false if `from` does not exist. */
 export async function move(from: string, to: string): Promise<boolean> {
   if ((await ifThere(rename(from, to).then(() => true))) === undefined) return false;
   await syncDirectory(dirname(to));
@@ -258,8 +258,8 @@ export async function move(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Removes the permissions of other users from a file or a folder. Returns its old mode; undefined where they had none. A
- * symbolic link is left as it is.
+ * Removes the permissions of other users from a file or a folder. Returns its old mode; undefined if they had none. A symbolic
+ * link stays unchanged.
  */
 export async function closeToOthers(path: string): Promise<number | undefined> {
   const entry = await lstat(path);
@@ -287,8 +287,8 @@ export async function deleteEmptyDirectory(path: string): Promise<void> {
 }
 
 /**
- * Deletes unfinished files of ended processes. `isIdle`: this process writes nothing in the folder, so a file with its id
- * is of an earlier process with the same id, as in a container.
+ * Deletes unfinished files of ended processes. `isIdle`: this process writes nothing in the folder. A file with its process id
+ * is then of an earlier process with that id, as in a container.
  */
 export async function deleteLeftovers(folder: string, { isIdle = false } = {}): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -320,7 +320,7 @@ export class StreamedFile {
     return this.#sizeBytes;
   }
 
-  /** Appends. */
+  /** Appends bytes. */
   async write(bytes: Uint8Array): Promise<void> {
     await writeAll(this.handle, bytes, this.#sizeBytes);
     this.#sizeBytes += bytes.length;
@@ -385,7 +385,7 @@ export class DurableFile {
       written += writeSync(this.handle.fd, bytes, written, bytes.length - written, offset + written);
   }
 
-  /** Makes content and size durable. After a failure, what was written before may be lost. */
+  /** Makes content and size durable. After a failure, earlier writes may be lost. */
   sync(): Promise<void> {
     return this.handle.datasync();
   }

@@ -1,6 +1,6 @@
 /**
- * Locks a data folder, or a piece of work, for one process. The lock is a file with the holder's process id and start time:
- * it ends with its holder, and a later process with the same id is not mistaken for it.
+ * Locks a data folder, or a piece of work, for one process. The lock is a file with the holder's process id and start time. So it
+ * ends with its holder, and a later process with that id is not taken for the holder.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -22,8 +22,8 @@ export interface FolderLock {
 }
 
 /**
- * Locks of this process that a failed call (EIO) may have left behind, by path and content: nobody holds them, and they
- * would lock the process out until it ends.
+ * Locks of this process that a failed call (EIO) may have left behind, by path and content. They have no holder, and would lock
+ * the process out until it ends.
  */
 const leftBehind = new Set<string>();
 /** Makes the content of each lock of this process differ. */
@@ -32,7 +32,7 @@ let takes = 0;
 const LOCK_FILE = 'lock';
 const ATTEMPTS_MAX = 5;
 
-/** Throws an Error that names the holder where the folder is locked. `other`: how another folder is named. */
+/** Throws an Error that names the holder if the folder is locked. `other`: advice on how to use another folder. */
 export async function lockFolder(folder: string, other = 'set VOUCH_DATA_DIR to another folder'): Promise<FolderLock> {
   const path = join(folder, LOCK_FILE);
   const taken = await takeLock(path);
@@ -60,7 +60,7 @@ export async function takeLock(path: string): Promise<FolderLock | LockHolder> {
 
 const named = (path: string, content: string): string => `${path} ${content}`;
 
-/** For a call that failed: the lock may be there all the same. */
+/** Notes that a failed call may have left the lock behind. */
 const leaving =
   (path: string, mine: string) =>
   (error: unknown): never => {
@@ -69,7 +69,7 @@ const leaving =
   };
 
 async function isHeld(holder: LockHolder): Promise<boolean> {
-  // Processes of another machine cannot be checked.
+  // A process of another machine cannot be checked, so it counts as running.
   if (holder.host !== hostname()) return true;
   if (!isRunning(holder.pid)) return false;
   const started = await startOf(holder.pid);
@@ -97,7 +97,7 @@ async function release(path: string, mine: string): Promise<void> {
 
 const contentOf = (path: string): Promise<string | undefined> => ifThere(readFile(path, 'utf8'));
 
-/** Undefined where the file is no lock: nobody holds it then. */
+/** Undefined if the file is not a lock, which then has no holder. */
 function parseHolder(text: string): LockHolder | undefined {
   try {
     const { host, pid, started } = JSON.parse(text) as Partial<LockHolder>;
@@ -115,7 +115,7 @@ async function startOf(pid: number): Promise<string | null> {
     if (process.platform === 'linux') {
       const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      // The command name, in parentheses, may hold spaces; the state is the first field after it, starttime the 20th (proc(5)).
+      // The command name, in parentheses, may contain spaces. After it the state is the first field, starttime the 20th (proc(5)).
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${boot} ${fields[19]}`;
     }

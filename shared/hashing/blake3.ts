@@ -1,6 +1,6 @@
 /**
- * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript, which makes three copies and four
- * objects for each hash: for the 65 bytes of a tree node that costs more than the hash.
+ * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript. That makes three copies and four
+ * objects for each hash, which for the 65 bytes of a tree node costs more than the hash.
  */
 import { HASH_BYTES } from '../limits.js';
 import { compileFile, instantiateWith } from '../webAssembly.js';

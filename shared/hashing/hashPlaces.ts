@@ -1,7 +1,7 @@
 /** The largest share of full places at which a part grows. The smallest is half of it. */
 const FILL_MAX = 0.5;
 const CAPACITY_MIN = 16;
-/** The most places of an undivided table. Dividing it takes about a millisecond. */
+/** Most places of an undivided table. Dividing it takes about a millisecond. */
 const WHOLE_PLACES_MAX = 1 << 15;
 const PART_BITS = 8;
 const HASH_BITS = 32;
@@ -12,7 +12,7 @@ const HASH_BITS = 32;
  */
 export abstract class HashPlaces {
   #parts = [new Uint32Array(CAPACITY_MIN)];
-  /** The ordinals that each part takes before it grows; 0 or less where it is due. */
+  /** The number of ordinals that each part takes before it grows; 0 or less means now. */
   #left = new Int32Array(1).fill(CAPACITY_MIN * FILL_MAX);
 
   /** Returns the hash of an entry: 32 bits, unsigned. */
@@ -22,7 +22,7 @@ export abstract class HashPlaces {
     return this.#parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** The places of a hash: the first to look at is that of its lowest bits. */
+  /** The places for a hash. Its lowest bits are the index of the first place to try. */
   protected placesOf(hash: number): Uint32Array {
     return this.#parts[this.#partOf(hash)]!;
   }
@@ -71,7 +71,7 @@ export abstract class HashPlaces {
     for (const held of places) if (held > 0) this.#place(held);
   }
 
-  /** The ordinals that a part takes before it grows. It differs between parts: hashes fill all of them at the same time. */
+  /** The number of ordinals that a part takes before it grows. Parts differ, since hashes fill all of them at one pace. */
   #roomOf(part: number): number {
     return Math.floor(this.#parts[part]!.length * FILL_MAX * 2 ** (-part / this.#parts.length));
   }

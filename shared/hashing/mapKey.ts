@@ -9,7 +9,7 @@ import { hash } from './hash.js';
 
 /** The longest text that is not replaced by its hash. */
 const PLAIN_CHARS_MAX = 128;
-/** A collision of hashes of 16 bytes cannot be found. */
+/** Length of a digest for which a collision cannot be found. */
 const DIGEST_BYTES = 16;
 const ESCAPE_CODE = 1;
 const ESCAPE = String.fromCharCode(ESCAPE_CODE);

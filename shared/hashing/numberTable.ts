@@ -2,8 +2,8 @@
  * A set of numbers that a client chose. Each has an ordinal: 0 for the first that was added, 1 for the next, and so on.
  *
  * V8 hashes the number keys of a `Map` or `Set` without a secret seed. A client can choose numbers that share one bucket: 49,152 of
- * them take 11 s. This table hashes by tabulation with secret random words, and probes linearly. It costs the same for any set
- * of numbers whose author does not know the words. Source: Pătraşcu and Thorup, "The Power of Simple Tabulation Hashing", 2012.
+ * them take 11 s. This table hashes by tabulation with secret random words, and probes linearly. Its cost does not depend on the
+ * numbers unless their author knows the words. Source: Pătraşcu and Thorup, "The Power of Simple Tabulation Hashing", 2012.
  * Adding or finding takes some 20 ns, a number 12 to 24 bytes.
  */
 import { type Entropy, hashEntropy } from '../clock.js';
@@ -42,7 +42,7 @@ export class NumberTable extends HashPlaces {
     return this.#size;
   }
 
-  /** The number of places read so far: what the table has cost. */
+  /** The number of places read so far, a measure of the table's cost. */
   get probes(): number {
     return this.#probes;
   }
@@ -55,7 +55,7 @@ export class NumberTable extends HashPlaces {
     return this.find(number) !== undefined;
   }
 
-  /** The ordinal of a number; undefined where it was not added. 0 and −0 are one number. */
+  /** The ordinal of a number; undefined if it was not added. 0 and −0 are one number. */
   find(number: number): number | undefined {
     const value = number + 0;
     const hash = this.#hashOf(value);

@@ -1,9 +1,9 @@
 /**
  * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses JSON that takes JSON.parse too long:
  *
- * - An array, an object or a string takes it at most half a microsecond.
- * - A new key takes it some two microseconds: the key enters a table and the shape of an object.
- * - V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
+ * - An array, an object or a string takes at most half a microsecond.
+ * - A new key takes some two microseconds: it enters a table and the shape of an object.
+ * - V8 hashes a string of more than 16,383 characters by its length only, so each such key is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time. On a body of vectors this
  * takes a few percent of the time of JSON.parse.
@@ -24,7 +24,7 @@ const OBJECT_END = 0x7d;
 /** After so many bytes without a bracket or a quote, long numbers are likely: they are skipped in blocks. */
 const NEAR_BYTES = 32;
 const BLOCK_BYTES = 16;
-/** How much of a long key a message shows. */
+/** Bytes of a long key that a message shows. */
 const SHOWN_KEY_BYTES = 32;
 
 export interface JsonCounts {
@@ -44,8 +44,8 @@ interface NestingOptions {
 }
 
 /**
- * Throws `validation_error` if `json` nests deeper than `depthMax`, has a key of more than `JSON_KEY_MAX_BYTES`, or holds more
- * than its budget. Ill-formed JSON is left to the parser.
+ * Throws `validation_error` if `json` nests deeper than `depthMax`, has a key of more than `JSON_KEY_MAX_BYTES`, or exceeds its
+ * budget. The parser detects malformed JSON.
  */
 export function assertNesting(
   json: Buffer,
@@ -114,7 +114,7 @@ export class JsonBudget {
       throw invalid(`${path} holds more than ${JSON_PIECES_MAX} arrays, objects and strings: send it in parts`);
     if (this.#members > JSON_MEMBERS_MAX)
       throw invalid(`${path} holds more than ${JSON_MEMBERS_MAX} members of objects: send it in parts`);
-    // Few members have few keys, and need no count. So at most twice as many keys pass, in many short texts.
+    // Few members have few keys, and need no count. So many short texts may have at most twice as many keys.
     if (this.#members <= JSON_KEYS_MAX) return;
     this.#keys ??= new KeyCount();
     this.#keys.add(json);

@@ -1,16 +1,16 @@
 /**
- * Barriers: messages in a log that are no frames, and that every reader passes over. A NATS server that was deposed and does
- * not know of it yet answers without the newest frames. A message that a majority has stored stands behind all that was durable
- * before it, so a reader that has come to it has missed nothing of that.
+ * Barriers: messages in a log without a frame, which every reader skips. A deposed leader or stale replica may answer a read
+ * without the newest frames. But a new message that a majority has stored comes after everything durable before it. So a reader
+ * that has reached the barrier has read all of that.
  *
  *    0  "VBR1"
  *    4  0^4
- *    8  u64 position of the last frame that its writer was told of; 0: of none
- *   16  u64 position of the last message that it was told of; 0: of none
+ *    8  u64 position of the last frame known to the barrier's writer; 0 without one
+ *   16  u64 position of the last message known to it; 0 without one
  *   24  checksum: the first 16 bytes of H over everything before
  *
- * No frame stands between the two, so a reader that knows the first goes on behind the second, however many barriers there are.
- * What stands between the second and the barrier was on its way when that was written.
+ * Between these two messages there are only barriers, so a reader that has the first continues after the second. Messages between
+ * the second and the barrier were in flight when the barrier was written.
  */
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
@@ -25,7 +25,7 @@ const MESSAGE_AT = 16;
 const CHECKSUM_AT = 24;
 const BARRIER_BYTES = 40;
 
-/** The end of a log: its last frame, and its last message; `LOG_START` where there is none. */
+/** The end of a log: its last frame, and its last message; `LOG_START` in an empty log. */
 export interface Barrier {
   readonly frame: Position;
   readonly message: Position;
@@ -40,7 +40,7 @@ export function writeBarrier({ frame, message }: Barrier): Uint8Array {
   return bytes;
 }
 
-/** Undefined where the bytes are no intact barrier. */
+/** Undefined if the bytes are not an intact barrier. */
 export function readBarrier(message: Uint8Array): Barrier | undefined {
   if (message.length !== BARRIER_BYTES) return undefined;
   const { bytes, view } = byteView(message);

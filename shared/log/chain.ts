@@ -1,4 +1,4 @@
-/** The chain over a log: an event's hash and the head before it give the head after it. Logs of equal heads are equal. */
+/** The chain over a log: each head hashes the previous head and the event's hash. Logs with equal heads are equal. */
 import { Malformed } from '../errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash, hashInto } from '../hashing/hash.js';
 import { HASH_BYTES } from '../limits.js';
@@ -9,7 +9,7 @@ export interface LogEnd {
   readonly chainHead: Uint8Array;
   readonly nextSequence: number;
   readonly logBytes: number;
-  /** The time of the last event; the next is not before it. */
+  /** The time of the last event; the next event's time is equal or later. */
   readonly lastTimeMs: number;
 }
 
@@ -29,16 +29,16 @@ export function nextChainHead(headBefore: Uint8Array, hashOfEvent: Uint8Array): 
 }
 
 /**
- * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for an event: a
- * frame may hold thousands.
+ * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for each event: a
+ * frame may have thousands.
  */
 export class ChainWalk {
-  /** 32 bytes an event, as `chainHeads`. */
+  /** 32 bytes an event, like `chainHeads`. */
   readonly eventHashes: Uint8Array;
   readonly chainHeads: Uint8Array;
-  /** The chain head after the last event. A view: the next step changes it. */
+  /** The chain head after the last event: a view, which the next step changes. */
   readonly chainHead: Uint8Array;
-  /** 0x03, head and event hash, side by side as they are hashed. */
+  /** The hashed message: 0x03, head, event hash. */
   readonly #link = new Uint8Array(LINK_BYTES);
   #nextSequence: number;
   #lastTimeMs: number;
@@ -58,13 +58,13 @@ export class ChainWalk {
   }
 
   /**
-   * Takes the event whose bytes stand in `frame` at `from` to `end`. Throws Malformed where it cannot come next. The byte
-   * before an event is the high byte of its length, which is zero since events are shorter than 2^24 bytes; and zero is
-   * the domain byte of a log leaf: so the event is hashed without a copy.
+   * Takes the event whose bytes are `from` to `end` of `frame`. Throws Malformed if it cannot come next. The event is hashed
+   * without a copy: the byte before it is the high byte of its length. That is zero, since events are shorter than 2^24 bytes,
+   * and zero is the domain byte of a log leaf.
    */
   step(event: Event, frame: Uint8Array, from: number, end: number): void {
     if (event.sequence !== this.#nextSequence)
-      throw new Malformed(`event ${event.sequence} stands where ${this.#nextSequence} comes next`, from);
+      throw new Malformed(`event ${event.sequence} is in the place of event ${this.#nextSequence}`, from);
     if (event.timeMs < this.#lastTimeMs)
       throw new Malformed(`event ${event.sequence} is older than the one before it`, from);
     const at = this.#events * HASH_BYTES;

@@ -5,12 +5,12 @@ type QuarantinedPart = DamagedPart & ('log' | 'vault' | 'opening');
 
 interface DamagedOptions {
   readonly part?: QuarantinedPart;
-  /** The key of a damaged vault entry: the collection is whole again once it is shredded. */
+  /** The key of a damaged vault entry: once it is shredded, the collection is intact again. */
   readonly keyId?: string;
   readonly cause?: unknown;
 }
 
-/** Stored bytes do not verify, or the opening of their collection has stopped shards. Quarantines that collection only. */
+/** Error that quarantines one collection: its stored bytes do not verify, or its opening has stopped shards. */
 export class Damaged extends Error {
   override name = 'Damaged';
   readonly part: QuarantinedPart;
@@ -23,7 +23,7 @@ export class Damaged extends Error {
   }
 }
 
-/** Throws a LogDamaged of `work` as Damaged; everything else as it is. */
+/** Runs `work`, and converts its LogDamaged to Damaged; throws other errors unchanged. */
 export async function noticingDamage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

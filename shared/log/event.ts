@@ -1,6 +1,6 @@
 /**
- * The events of a collection. An event is one committed write (a batch commits one for each record), except for the
- * genesis, which states the collection's configuration and comes before every write.
+ * The events of a collection. An event is one committed write; a batch commits one event for each record. The genesis, before
+ * every write, states the collection's configuration.
  *
  * Byte fields of a decoded event are views of its bytes.
  */
@@ -9,11 +9,11 @@ import { type CollectionConfig, originOf } from '../model/collectionConfig.js';
 interface Dated {
   /** 0 for the genesis, 1 for the first committed write, and so on without a gap. */
   readonly sequence: number;
-  /** Unix milliseconds, never less than those of the event before. */
+  /** Unix milliseconds, at least those of the previous event. */
   readonly timeMs: number;
 }
 
-/** Its time is the collection's creation. */
+/** The first event; its time is the collection's creation. */
 export interface Genesis extends Dated {
   readonly type: 'genesis';
   readonly collectionId: number;
@@ -40,14 +40,14 @@ interface WithVector extends Inserted {
 
 export interface Insert extends WithVector {
   readonly type: 'insert';
-  /** The caller's own id of the record, UTF-8 of 1 to 256 bytes: no two live records of a collection have the same. */
+  /** The caller's own id of the record, UTF-8 of 1 to 256 bytes, unique among the live records of a collection. */
   readonly externalId: Uint8Array | null;
 }
 
-/** A live record gets new content under its id, and the event's time as its own. */
+/** Gives a live record new content under its id; its time becomes the event's. */
 export interface Replace extends WithVector {
   readonly type: 'replace';
-  /** The one that the record has. */
+  /** The external id of the record. */
   readonly externalId: Uint8Array;
 }
 
@@ -58,8 +58,8 @@ export interface DeleteRecord extends Dated {
 }
 
 /**
- * Ends the deletions of one request that has a request id: they are the `deleted` events before it, in the same frame. Changes
- * nothing but the request ids that the collection remembers.
+ * Ends the deletions of a request with a request id: these are the previous `deleted` events, in this frame. It only changes the
+ * remembered request ids.
  */
 export interface DeleteMany extends Dated {
   readonly type: 'deleteMany';
@@ -87,7 +87,7 @@ export interface InsertEncrypted extends Inserted {
   readonly ciphertext: Uint8Array;
 }
 
-/** The vault key is destroyed: its records are lost, and not live any more. At most once in a log for each key. */
+/** Records that the vault key is destroyed: its records are lost, and no longer live. At most once in a log for each key. */
 export interface ShredKey extends Dated {
   readonly type: 'shredKey';
   /** 16 bytes. */
@@ -97,7 +97,7 @@ export interface ShredKey extends Dated {
 export interface AddNode extends Dated {
   readonly type: 'addNode';
   readonly nodeId: number;
-  /** Null where it is linked to none. */
+  /** Null without a linked record. */
   readonly recordId: number | null;
   readonly kind: number;
 }

@@ -1,4 +1,4 @@
-/** Fields of events: what the writer asserts and the reader refuses of each. */
+/** Checks of event fields: the writer's assertions and the reader's refusals. */
 import { Malformed } from '../errors/malformed.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 

@@ -1,4 +1,4 @@
-/** Events to bytes and back, as `eventLayout.ts` lays them out. The reader refuses what the writer cannot make. */
+/** Encodes and decodes events by `eventLayout.ts`. The reader refuses every event that the writer cannot make. */
 import { isUtf8 } from 'node:buffer';
 import { Malformed } from '../errors/malformed.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
@@ -39,14 +39,14 @@ import {
   UPDATE,
 } from './eventLayout.js';
 
-/** Throws RangeError where the event cannot be written: a number out of range, a field of the wrong length. */
+/** Throws RangeError for an event that cannot be written: a number out of range, a field of the wrong length. */
 export function encodeEvent(event: Event): Uint8Array {
   const target = byteView(new Uint8Array(eventSizeBytes(event)));
   writeEvent(event, target, 0);
   return target.bytes;
 }
 
-/** Writes `event` at `at`, where the target holds zeros, and returns where it ends. Throws as `encodeEvent`. */
+/** Writes `event` at `at`, where the target must be zero, and returns its end. Throws like `encodeEvent`. */
 export function writeEvent(event: Event, target: ByteView, at: number): number {
   const end = at + eventSizeBytes(event);
   if (end - at >= EVENT_END_BYTES) throw new RangeError(`an event of ${end - at} bytes; the limit is 16 MiB`);
@@ -166,7 +166,7 @@ function assertDimension(dimension: number): void {
 
 type Dated = Pick<Event, 'sequence' | 'timeMs'>;
 
-/** The event that `bytes` hold, no byte more or less. Throws Malformed. */
+/** Decodes exactly one event. Throws Malformed. */
 export const decodeEvent = (bytes: Uint8Array): Event => readEvent(byteView(bytes), 0, bytes.length);
 
 /** The event at `at` to `end`. Throws Malformed, with offsets counted from the first byte of `source`. */
@@ -255,7 +255,7 @@ function readInsert(
   const externalId = (flags & FLAG.externalId) === 0 ? null : bytes.subarray(at + textEnd, end);
   if (externalId !== null) assertExternalId(externalId, at + textEnd);
   else if (type === 'replace') throw new Malformed('a replacement without an external id', at + INSERT.flags);
-  // One literal for both: a spread would cost as much as the rest.
+  // One literal for both types: a spread would double the cost.
   return {
     type,
     sequence,
@@ -276,7 +276,7 @@ function assertExternalId(externalId: Uint8Array, at: number): void {
   if (!isUtf8(externalId)) throw new Malformed('an external id that is not UTF-8', at);
 }
 
-/** Throws Malformed where a field holds something and its flag is not set. */
+/** Throws Malformed if a field has content and its flag is not set. */
 function assertFlags(source: ByteView, at: number, flags: number): void {
   const { view } = source;
   if ((flags & ~(FLAG.requestId | FLAG.metadata | FLAG.text | FLAG.externalId)) !== 0)

@@ -1,4 +1,4 @@
-/** Events of ids, and perhaps a kind, to bytes and back, as the table `FIXED` lays them out. */
+/** Encodes and decodes events that have only ids, and perhaps a kind, by the table `FIXED`. */
 import { Malformed } from '../errors/malformed.js';
 import { readU64 } from '../hashing/u64.js';
 import type { Event } from './event.js';
@@ -24,7 +24,7 @@ const FIXED_TYPES = new Map(
   (Object.keys(FIXED) as FixedEvent['type'][]).map((type) => [EVENT_TYPE[type] as number, type]),
 );
 
-/** Undefined where the type is none of these. */
+/** The name of the event type; undefined for a type outside of `FIXED`. */
 export const fixedTypeOf = (type: number): FixedEvent['type'] | undefined => FIXED_TYPES.get(type);
 
 export function readFixed(

@@ -7,7 +7,7 @@
  *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
  *                   8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
  *                   68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
- *   replace         as insert, always with an external id
+ *   replace         like insert, always with an external id
  *   soft delete     24 u64 record_id
  *   delete          24 u64 record_id
  *   insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
@@ -84,7 +84,7 @@ export const SHRED_KEY = { keyId: 24, end: 40 } as const;
 export const DELETE_MANY = { requestId: 24, deleted: 40, end: 48 } as const;
 
 interface FixedLayout {
-  /** u64 one after another from `PAYLOAD_AT` on. An optional one is null where it is 0. */
+  /** u64 one after another from `PAYLOAD_AT` on. Null is written as 0 in an optional one. */
   readonly ids: readonly { readonly field: string; readonly what: string; readonly isOptional?: true }[];
   /** The names of its kinds: a u8 after the ids, filled up with zeros to 8 bytes. */
   readonly kinds?: readonly string[];
@@ -118,7 +118,7 @@ export const FIXED: Readonly<Record<FixedEvent['type'], FixedLayout>> = {
 export const fixedSizeBytes = (type: FixedEvent['type']): number =>
   PAYLOAD_AT + 8 * FIXED[type].ids.length + (FIXED[type].kinds === undefined ? 0 : 8);
 
-/** An event is shorter than this, so that the last byte of its length in a frame is zero (see `chain.ts`). */
+/** Bound of an event's length, so that the last byte of the length in a frame is zero (see `chain.ts`). */
 export const EVENT_END_BYTES = 2 ** 24;
 
 /** Encoded size of an insert or a replacement, from the size of all its fields together. */

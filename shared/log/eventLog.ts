@@ -1,6 +1,6 @@
 /**
- * The durable log of one collection: frames (see `frame.ts`) in order. An append succeeds only after the frame that its
- * writer names as the last.
+ * Interface of the durable log of one collection: frames (see `frame.ts`) in order. An append succeeds only if its writer names
+ * the log's last frame.
  */
 import { VouchError } from '../errors/errors.js';
 
@@ -15,38 +15,38 @@ export interface StoredFrame {
 
 export interface EventLog {
   readonly maxFrameBytes: number;
-  /** For this time `head` and `read` may miss the newest frames; a frame that is still missing after that is lost. */
+  /** Longest time for which `head` and `read` may miss a new frame; a frame that is missing later is lost. */
   readonly staleMs: number;
-  /** How many messages were stored through this opening, frames or not. */
+  /** Number of messages, with and without frames, that this opening has stored. */
   readonly added: number;
   /**
-   * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable. Throws `Fenced`
-   * where `after` is not the last frame: another process has written. Throws VouchError `unavailable` where the outcome is
-   * not known in time: the frame may be there, now or a little later; the caller reads from `after` before it appends.
+   * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable. Throws `Fenced` if
+   * `after` is not the last frame: another process has written. Throws VouchError `unavailable` if the outcome is unknown at the
+   * deadline. The frame may then be stored, even a little later: the caller must read from `after` before it appends.
    */
   append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position>;
   /**
-   * Makes the next `read` find everything that was durable at this call, whichever server answers: `staleMs` is nothing to it.
-   * For whoever becomes the owner. Throws VouchError `unavailable`.
+   * Makes the next `read` complete: it finds every frame that was durable at this call, even from a stale replica. A new owner
+   * needs this. Throws VouchError `unavailable`.
    */
   barrier(): Promise<void>;
-  /** All frames after `after` that were durable at the call, or at that of `barrier` before it, in order. */
+  /** All frames after `after`, in order, that were durable at this call or at an earlier `barrier`. */
   read(after: Position): AsyncIterable<StoredFrame>;
   /** The frame at a position from `append` or `read`. */
   readAt(position: Position): Promise<Uint8Array>;
-  /** The last frame, or undefined where the log is empty. */
+  /** The last frame; undefined in an empty log. */
   head(): Promise<StoredFrame | undefined>;
   close(): Promise<void>;
 }
 
-/** Stands for the service log, where a log is named by its collection: no collection has this id. */
+/** The service log in place of a collection id; no collection has this id. */
 export const SERVICE_LOG_ID = 0;
 
 const nameOf = (collectionId: number): string =>
   collectionId === SERVICE_LOG_ID ? 'the service log' : `the log of collection ${collectionId}`;
 
 export interface EventLogs {
-  /** An append may be stored so long after its writer has ended, or has lost the log to another. */
+  /** Longest delay of an append: it may be stored so long after its writer has ended or lost the log. */
   readonly lateMs: number;
   open(collectionId: number): Promise<EventLog>;
   /** Erases the log of a deleted collection, if there is one. */
@@ -60,7 +60,7 @@ export class Fenced extends VouchError {
   }
 }
 
-/** Stored bytes that do not verify. The collection is quarantined: nothing is deleted, nothing is skipped. */
+/** Error of stored bytes that do not verify. The collection is quarantined: no byte is deleted or skipped. */
 export class LogDamaged extends VouchError {
   constructor(collectionId: number, reason: string) {
     super('internal_error', `${nameOf(collectionId)} is damaged: ${reason}`);
@@ -68,7 +68,7 @@ export class LogDamaged extends VouchError {
   }
 }
 
-/** A server has no message there. For `EventLog.staleMs` that may be one that does not know it. */
+/** Error of a position without a message. For `EventLog.staleMs` a stale replica may be the cause. */
 export class FrameUnknown extends LogDamaged {
   constructor(collectionId: number, position: Position) {
     super(collectionId, `it has no frame at ${position}`);
@@ -78,20 +78,20 @@ export class FrameUnknown extends LogDamaged {
 
 export interface WatchedLog {
   readonly collectionId: number;
-  /** Frames that it is known to hold; 0 where that is not known. */
+  /** Known number of its frames; 0 if unknown. */
   readonly frames: number;
-  /** As of `EventLog`, now; 0 where it is not open. */
+  /** The current `EventLog.added`; 0 if the log is not open. */
   added(): number;
 }
 
 export interface DoubtedLog {
   readonly collectionId: number;
-  /** A certain loss, in words; undefined where reading the log has to show it. */
+  /** Description of a certain loss; undefined if only reading the log can show it. */
   readonly loss: string | undefined;
 }
 
-/** Detects frames that were taken from the logs by other programs. A look is cheap and reads no frame. */
+/** Detects frames that other programs took from the logs. A look is cheap and reads no frame. */
 export interface LogLosses {
-  /** Those of `watched` that may have lost frames since the last look. Throws `unavailable`. */
+  /** The logs of `watched` that may have lost frames since the last look. Throws `unavailable`. */
   look(watched: readonly WatchedLog[]): Promise<readonly DoubtedLog[]>;
 }

@@ -34,7 +34,7 @@ const FRAME = {
 } as const;
 const CHECKSUM_BYTES = 16;
 const FRAME_TAIL_BYTES = HASH_BYTES + CHECKSUM_BYTES;
-/** The length that stands before each event. */
+/** Bytes of the length before each event. */
 export const EVENT_PREFIX_BYTES = 4;
 const CHECKSUM_STEP_BYTES = 128 * 1024;
 /** Size of a frame without its events and their prefixes. */
@@ -43,10 +43,10 @@ export const FRAME_OVERHEAD_BYTES = FRAME.events + FRAME_TAIL_BYTES;
 export interface FrameHeader {
   readonly events: number;
   readonly firstSequence: number;
-  /** Of its last event. */
+  /** Sequence of the frame's last event. */
   readonly lastSequence: number;
   readonly logBytesBefore: number;
-  /** This frame included. */
+  /** With this frame. */
   readonly logBytesAfter: number;
   /** After the frame's last event. */
   readonly liveRecords: number;
@@ -54,7 +54,7 @@ export interface FrameHeader {
   readonly chainHeadAfter: Uint8Array;
 }
 
-/** A frame that was built or verified here: its bytes and events agree. */
+/** A frame that this process has built or verified: its bytes and events agree. */
 export interface Frame {
   readonly bytes: Uint8Array;
   readonly header: FrameHeader;
@@ -66,7 +66,7 @@ export interface Frame {
   readonly end: LogEnd;
 }
 
-/** The header of a frame, of which only the layout is verified. The hashes are views. Throws Malformed. */
+/** Reads the header of a frame, and verifies only its layout. The hashes are views. Throws Malformed. */
 export function readFrameHeader(frame: Uint8Array): FrameHeader {
   const { bytes, view } = byteView(frame);
   if (bytes.length < FRAME_OVERHEAD_BYTES) throw new Malformed(`a frame of ${bytes.length} bytes`, bytes.length);
@@ -95,7 +95,7 @@ export const hashAt = (hashes: Uint8Array, index: number): Uint8Array =>
 export const chainHeadBefore = (frame: Frame, index: number): Uint8Array =>
   index === 0 ? frame.header.chainHeadBefore : hashAt(frame.chainHeads, index - 1);
 
-/** The log end that a frame claims to continue: to verify a frame that is read alone. Throws Malformed. */
+/** The log end that a frame claims to continue, for verifying a single frame. Throws Malformed. */
 export function claimedStart(frame: Uint8Array): LogEnd {
   const { chainHeadBefore, firstSequence, logBytesBefore } = readFrameHeader(frame);
   return { chainHead: chainHeadBefore, nextSequence: firstSequence, logBytes: logBytesBefore, lastTimeMs: 0 };
@@ -108,9 +108,9 @@ export function frameSizeBytes(events: readonly Event[]): number {
 }
 
 /**
- * The frame of `events` that continues a log ending at `before`. `liveRecords`: the count after the last event. `pause` is
- * called about once in a millisecond of work, and never for a small frame. Throws Malformed where the events do not
- * continue the log, RangeError where one cannot be written: both are defects of the caller.
+ * Builds the frame of `events` that continues a log ending at `before`. `liveRecords`: the count after the last event. It calls
+ * `pause` about once in a millisecond of work, and never for a small frame. Throws Malformed if the events do not continue the
+ * log, RangeError for an event that cannot be written: both are defects of the caller.
  */
 export async function buildFrame(
   events: readonly Event[],
@@ -118,7 +118,7 @@ export async function buildFrame(
   liveRecords: number,
   pause: Pause,
 ): Promise<Frame> {
-  if (events.length === 0) throw new RangeError('a frame holds at least one event');
+  if (events.length === 0) throw new RangeError('a frame has at least one event');
   const pacer = new Pacer(pause);
   const target = byteView(new Uint8Array(frameSizeBytes(events)));
   writeHeader(target, events.length, before, liveRecords);
@@ -151,7 +151,7 @@ function writeHeader({ bytes, view }: ByteView, count: number, before: LogEnd, l
 /**
  * Verifies that `frame` is intact and continues a log ending at `before`: checksum, sequences, log bytes, times and the
  * chain. The caller compares the count of live records once the events are applied. The events are views of `frame`.
- * `pause` is called as in `buildFrame`. Throws Malformed with the reason and its offset in the frame.
+ * `pause`: see `buildFrame`. Throws Malformed with the reason and its offset in the frame.
  */
 export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Pause): Promise<Frame> {
   const pacer = new Pacer(pause);
@@ -160,7 +160,7 @@ export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Paus
   await assertChecksum(source.bytes, pacer);
   assertContinues(header, before);
   const eventsEnd = frame.length - FRAME_TAIL_BYTES;
-  // Checked before anything of this size is allocated.
+  // Checked before an allocation of this size.
   if (header.events * EVENT_PREFIX_BYTES > eventsEnd - FRAME.events)
     throw new Malformed(`${header.events} events do not fit the frame`, FRAME.count);
   const events: Event[] = [];
@@ -192,13 +192,13 @@ function assertContinues(header: FrameHeader, before: LogEnd): void {
   if (header.firstSequence !== before.nextSequence) {
     const loss = before.nextSequence === 0 ? 'the log has lost its beginning: ' : '';
     throw new Malformed(
-      `${loss}the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
+      `${loss}the frame begins with event ${header.firstSequence} instead of ${before.nextSequence}`,
       FRAME.firstSequence,
     );
   }
   if (header.logBytesBefore !== before.logBytes)
     throw new Malformed(
-      `the frame has ${header.logBytesBefore} bytes of log before it where there are ${before.logBytes}`,
+      `the frame states ${header.logBytesBefore} bytes of log before it, and there are ${before.logBytes}`,
       FRAME.logBytesBefore,
     );
   if (!isSame(header.chainHeadBefore, before.chainHead))

@@ -13,9 +13,9 @@ import {
 import { type EventLog, type EventLogs, SERVICE_LOG_ID } from './eventLog.js';
 import { JetStreamLog } from './jetStreamLog.js';
 
-/** As long as the system sends what a process that has ended had written to a connection. */
+/** Time for which the system may still send the written bytes of an ended process. */
 const LATE_MS = 120_000;
-/** Barriers that a process writes at once: many of its collections may change their owner together. */
+/** Most barriers that a process writes at once: many of its collections may change their owner together. */
 const BARRIERS_AT_ONCE = 16;
 
 export class JetStreamLogs implements EventLogs {
@@ -42,7 +42,7 @@ export class JetStreamLogs implements EventLogs {
   }
 }
 
-/** The service log. Its frames are its own, so its reader tells which are superseded. Throws as `prepareLastingStream`. */
+/** Opens the service log. It has its own frame format, so its reader detects superseded frames. Throws like `prepareLastingStream`. */
 export async function openServiceLog(connection: ClusterConnection, replicas: number): Promise<EventLog> {
   const wanted = {
     name: SERVICE_LOG_STREAM,

@@ -1,7 +1,7 @@
 /**
  * One event log in JetStream: a frame is a message, a position is a stream sequence. The server accepts a frame only if the
- * subject's last message is the one that the writer names, so of two writers one loses. Barriers are between the frames
- * (see `barrier.ts`), and in logs of older servers superseded frames (see `supersededFrames.ts`), which every reader skips.
+ * writer names the subject's last message, so one of two writers loses. Every reader skips barriers (see `barrier.ts`) and, in
+ * logs of older servers, superseded frames (see `supersededFrames.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JetStreamPublishOptions } from 'nats';
@@ -30,23 +30,23 @@ import {
 } from './jetStreamMessages.js';
 import { isSuperseded, sequenceAfter } from './supersededFrames.js';
 
-/** Reserved for headers, and for the envelope of a frame at an export or an import. */
+/** Bytes reserved for headers, and for the envelope of a frame during an export or an import. */
 const HEADER_RESERVE_BYTES = 2_560;
 /** Time limit of a try, after which its outcome is unknown. */
 const TRY_MS = 2_000;
 /** Tries of a barrier: a leader that dies with one never answers it. */
 const BARRIER_TRIES = 3;
-/** A deposed leader without contact steps down after ten seconds; until then it answers from what it has. */
+/** A deposed leader without contact steps down after ten seconds; until then it answers from its stale copy. */
 const DEPOSED_MS = 12_000;
-/** Frames that a replay reads one by one: a read takes a round trip, a delivery three, and work of the server. */
+/** Most frames that a replay reads one by one: a read takes one round trip; a delivery takes three, and work of the server. */
 const SINGLE_READS = 8;
 
 export class JetStreamLog implements EventLog {
   added = 0;
   private closed = false;
-  /** A barrier that no read has come to yet. */
+  /** A barrier that no read has reached yet. */
   private unread: (Barrier & { readonly position: Position }) | undefined;
-  /** As far as a read has come. */
+  /** The furthest end that a read has reached. */
   private tail: Barrier = { frame: LOG_START, message: LOG_START };
 
   constructor(
@@ -69,7 +69,7 @@ export class JetStreamLog implements EventLog {
     return this.connection.nc.info?.cluster !== undefined;
   }
 
-  /** Repeats a try whose outcome is unknown. A refusal then means that a frame is there already: ours, or that of another writer. */
+  /** Repeats a try whose outcome is unknown. A refusal then means that a frame is already there: ours, or another writer's. */
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     this.assertUsable();
     if (frame.length > this.maxFrameBytes)
@@ -78,7 +78,8 @@ export class JetStreamLog implements EventLog {
     let before = this.tail.frame === after ? this.tail.message : after;
     for (;;) {
       const leftMs = deadlineMs - this.connection.clock.nowMs();
-      if (leftMs <= 0 || this.over) throw unavailable('whether the commit took place could not be learned in time');
+      if (leftMs <= 0 || this.over)
+        throw unavailable('the log did not confirm the commit in time; its outcome is unknown');
       try {
         const expect = { lastSubjectSequence: before };
         return await this.store(frame, { expect, timeout: Math.min(leftMs, TRY_MS) });
@@ -133,7 +134,7 @@ export class JetStreamLog implements EventLog {
     this.closed = true;
   }
 
-  /** `bytes`: of the last frame, where they had to be read. */
+  /** `bytes`: of the last frame, if they had to be read. */
   private async end(): Promise<Barrier & { readonly bytes?: Uint8Array }> {
     const last = await this.lastMessage();
     if (last === undefined) return { frame: LOG_START, message: LOG_START };
@@ -171,7 +172,7 @@ export class JetStreamLog implements EventLog {
     this.tail = { frame, message };
   }
 
-  /** Asks the leader: a replica that lags would end a replay too early. */
+  /** Asks the leader: a stale replica would end a replay too early. */
   private async lastMessage(): Promise<StoredFrame | undefined> {
     this.assertUsable();
     const { subject } = this;
@@ -185,7 +186,7 @@ export class JetStreamLog implements EventLog {
   private async messageAt(position: Position): Promise<StoredMessage | undefined> {
     this.assertUsable();
     const query = { sequence: position };
-    // Any replica may have it; only the leader knows that it does not exist.
+    // Any replica may have the message; only the leader knows that it does not exist.
     return (
       (await readAnywhere(this.connection, this.stream, query)) ??
       (await readFromLeader(this.connection, this.stream, query))
@@ -196,7 +197,7 @@ export class JetStreamLog implements EventLog {
     return this.closed || this.connection.closed;
   }
 
-  /** Throws VouchError `unavailable`; it may be stored all the same, more than once. */
+  /** Stores a barrier. Throws VouchError `unavailable`; the barrier may be stored all the same, more than once. */
   private async publishBarrier(end: Barrier): Promise<Position> {
     for (let left = BARRIER_TRIES; ; left--) {
       try {
@@ -215,7 +216,7 @@ export class JetStreamLog implements EventLog {
     return seq;
   }
 
-  /** The first frame after the message at `before`, and the last barrier between them, which is `before` if there is no barrier. */
+  /** The first frame after the message at `before`, and the last barrier between them; `before` without a barrier. */
   private async behind(
     before: Position,
   ): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
@@ -226,7 +227,7 @@ export class JetStreamLog implements EventLog {
     }
   }
 
-  /** The sequence that follows the frame at `after`; 0 where that frame is gone, once no stale replica can answer. */
+  /** The sequence that follows the frame at `after`; 0 if that frame is gone, once no stale replica can be the cause. */
   private async sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
     const { clock } = this.connection;
@@ -245,21 +246,21 @@ export class JetStreamLog implements EventLog {
     let position = after;
     for (let reads = 0; reads < SINGLE_READS && position < last; reads++) {
       const frame = await readAnywhere(connection, stream, { sequence: position + 1, next: subject });
-      // A replica that lags does not have it yet; the delivery waits for it.
+      // A stale replica does not have the frame yet; the delivery waits for it.
       if (!frame) break;
       yield { position: frame.position, bytes: frame.bytes };
       position = frame.position;
     }
     if (position >= last) return;
     for await (const item of await Delivery.start(connection, { stream, subject, from: position + 1 })) {
-      // Silence before the end: the frame is gone, as the collection may be, or this replica lags by more than a second.
+      // Silence before the end: the frame or the collection is gone, or this replica is stale by more than a second.
       if (item === IDLE) throw unavailable('the log could not be read to its end; retry shortly');
       yield { position: item.sequence, bytes: item.message.data };
       if (item.sequence >= last) return;
     }
   }
 
-  /** Throws `unavailable` where JetStream has no such stream: it was removed, or the server is still starting. */
+  /** Throws `unavailable` if JetStream lacks the stream: it was removed, or the server is still starting. */
   private async assertStream(): Promise<void> {
     const { connection, collectionId, stream } = this;
     try {

@@ -1,7 +1,7 @@
 /**
- * Losses of logs in JetStream. Only a purge takes frames from a stream, and raises the number of its missing messages: one
- * request for each stream, and one more for the counts of its subjects where that number has changed, as it does when a
- * collection is deleted.
+ * Detects losses of logs in JetStream. Only a purge takes frames from a stream, and raises the number of its missing messages. A
+ * look costs one request for each stream. If that number has changed, as after a deletion of a collection, a second request
+ * reads the counts of the subjects.
  */
 import type { StreamInfo } from 'nats';
 import type { ClusterConnection } from '../nats/natsConnection.js';
@@ -9,21 +9,21 @@ import { isRefusal, JETSTREAM } from '../nats/natsError.js';
 import { logPart, logStream, logStreamSubjects, logSubject } from '../transport/subjects.js';
 import type { DoubtedLog, LogLosses, WatchedLog } from './eventLog.js';
 
-/** A server that is still starting may say for a while that there is no such stream. */
+/** Time before a missing stream counts as gone: a starting server may deny for a while that it exists. */
 const GONE_AFTER_MS = 12_000;
 
 interface SeenStream {
-  /** When the stream was made, and how many of its messages are missing. */
+  /** Time when the stream was made, and number of its missing messages. */
   readonly created: string;
   readonly removed: number;
   readonly counts: Readonly<Record<string, number>>;
-  /** By collection: what its opening had added by then. */
+  /** Collection → messages that its opening had added at that look. */
   readonly added: ReadonlyMap<number, number>;
 }
 
 export class JetStreamLosses implements LogLosses {
   readonly #seen = new Map<string, SeenStream>();
-  /** Missing streams, and since when. */
+  /** Missing stream → when it was first missed. */
   readonly #goneSinceMs = new Map<string, number>();
 
   constructor(
@@ -45,7 +45,7 @@ export class JetStreamLosses implements LogLosses {
       const info = await this.#info(stream);
       this.#goneSinceMs.delete(stream);
       if (before?.created === info.created && before.removed === removedFrom(info)) return [];
-      // What is added meanwhile counts twice: a log in doubt is read, which costs little.
+      // Messages added meanwhile count twice: then the log is read, which costs little.
       const added = new Map(logs.map((log) => [log.collectionId, log.added()]));
       const now = await this.#info(stream, logStreamSubjects(part));
       const counts = now.state.subjects ?? {};
@@ -62,10 +62,10 @@ export class JetStreamLosses implements LogLosses {
     const subject = logSubject(collectionId, this.streams);
     const count = state.subjects?.[subject] ?? 0;
     const counted = before?.counts[subject] ?? 0;
-    // One that was opened again since has begun to count anew.
+    // The count of a log restarts with each opening.
     const added = Math.max(log.added() - (before?.added.get(collectionId) ?? 0), 0);
     const least = counted === 0 ? log.added() : counted + added;
-    // Only reading a log that was never looked at shows whether it should be empty.
+    // At least 1, since only reading the log shows whether it should be empty.
     return count < Math.max(frames, least, 1);
   }
 

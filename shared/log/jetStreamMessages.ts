@@ -9,7 +9,7 @@ export interface StoredMessage extends StoredFrame {
   readonly subject: string;
 }
 
-/** `sequence`: that message; with `next`: the first message of that subject from there on; `last`: the subject's last. */
+/** `sequence`: the message there; with `next`: the first message of that subject from there on. `last`: the subject's last message. */
 export type Query = { readonly sequence: number; readonly next?: string } | { readonly last: string };
 
 /** `io.nats.jetstream.api.v1.stream_msg_get_response`. */
@@ -18,14 +18,14 @@ interface GetResponse {
   readonly message: { readonly subject: string; readonly seq: number; readonly data?: string };
 }
 
-/** Enough for the largest frame. A server that died with the question never answers it, nor does a stream without leader. */
+/** Enough time for the largest frame. A server that dies with the request never answers it, nor does a stream without a leader. */
 const PATIENCE = { tryMs: 4_000, tries: 3 };
 const STATUS_NO_MESSAGE = 404;
 
 /**
- * Reads from the leader, which has every acknowledged message. A deposed leader that has not noticed may answer an older
- * one; the new leader refuses an append onto that. Bodies come as base64 in JSON, so this costs more than `readAnywhere`:
- * 0.3 s for a frame of 16 MiB.
+ * Reads from the leader, which has every acknowledged message. A deposed leader may answer an older message; the new leader then
+ * refuses an append after that. Bodies come as base64 in JSON, so this costs more than `readAnywhere`: 0.3 s for a frame of
+ * 16 MiB.
  */
 export async function readFromLeader(
   connection: ClusterConnection,
@@ -43,7 +43,7 @@ export async function readFromLeader(
   return { subject: message.subject, position: message.seq, bytes: Buffer.from(message.data ?? '', 'base64') };
 }
 
-/** Reads raw bytes from any replica. A replica that lags may lack the newest messages. */
+/** Reads raw bytes from any replica. A stale replica may lack the newest messages. */
 export async function readAnywhere(
   connection: ClusterConnection,
   stream: string,
@@ -58,7 +58,7 @@ export async function readAnywhere(
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }
 
-/** Overwrites the bytes of a message wherever the server has them. */
+/** Overwrites the bytes of a message in all files of the server. */
 export async function overwriteMessage(
   connection: ClusterConnection,
   stream: string,
@@ -68,13 +68,13 @@ export async function overwriteMessage(
   try {
     await connection.call(() => connection.jsm.streams.deleteMessage(stream, sequence, true));
   } catch (error) {
-    // Another process may have done so meanwhile.
+    // Another process may have overwritten it meanwhile.
     if (!(error instanceof JetStreamRefusal) || error.temporary) throw error;
     if ((await readFromLeader(connection, stream, { sequence }, patience)) !== undefined) throw error;
   }
 }
 
-/** Whether the same request may succeed a little later. */
+/** Whether a repetition may succeed a little later. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof JetStreamRefusal ? error.temporary : isUnavailable(error);
 

@@ -1,4 +1,4 @@
-/** Makes the streams that hold the logs, and refuses existing ones that could lose or misplace a frame. */
+/** Makes the streams of the logs, and refuses existing streams that could lose or misplace a frame. */
 import { BUCKETS } from '../bucket/buckets.js';
 import { openNatsBucket } from '../bucket/nats.js';
 import { LASTING, prepareLastingStream } from '../nats/lastingStream.js';
@@ -13,7 +13,7 @@ interface LogStreams {
 /** A key of the counters bucket. The count determines the stream of each collection, so it never changes. */
 const COUNT_KEY = 'log-streams';
 
-/** Throws an Error that says what to do where the streams are not as required. */
+/** Throws an Error that says what to do if a stream has wrong settings. */
 export async function prepareLogStreams(connection: ClusterConnection, streams: LogStreams): Promise<void> {
   await agreeOnCount(connection, streams);
   await Promise.all(Array.from({ length: streams.count }, (_, part) => prepareStream(connection, part, streams)));

@@ -1,4 +1,4 @@
-/** The size of a log from its last frame's header alone: for collections that are not open. */
+/** The size of a log, from its last frame's header only: for collections that are not open. */
 import { Malformed } from '../errors/malformed.js';
 import { type EventLog, type EventLogs, LogDamaged } from './eventLog.js';
 import { readFrameHeader } from './frame.js';
@@ -9,10 +9,10 @@ export interface LogCount {
   readonly sequence: number;
 }
 
-/** Stands for an empty log, and for one that does not verify. */
+/** The count of an empty log, and of a log that does not verify. */
 export const NOTHING_COUNTED: LogCount = { records: 0, logBytes: 0, sequence: 0 };
 
-/** Opens the log for it. Throws LogDamaged where the last frame has no valid header. */
+/** Opens the log and counts. Throws LogDamaged if the last frame has no valid header. */
 export async function countInLog(logs: EventLogs, collectionId: number): Promise<LogCount> {
   const log = await logs.open(collectionId);
   try {
@@ -22,7 +22,7 @@ export async function countInLog(logs: EventLogs, collectionId: number): Promise
   }
 }
 
-/** Throws as `countInLog`. */
+/** Throws like `countInLog`. */
 export async function countAtHead(log: Pick<EventLog, 'head'>, collectionId: number): Promise<LogCount> {
   const head = await log.head();
   if (head === undefined) return NOTHING_COUNTED;

@@ -1,4 +1,4 @@
-/** The open files of all logs together: a bounded number, the least recently used is closed first. */
+/** The open files of all logs: a bounded number; the least recently used file is closed first. */
 import { join, sep } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../errors/errors.js';
@@ -21,7 +21,7 @@ export class SegmentFiles {
     this.#open = new LRUCache({ max: openMax, dispose: (entry) => this.#drop(entry) });
   }
 
-  /** Runs `work` over the file, which stays open meanwhile. Throws what the system throws. */
+  /** Runs `work` on the file, which stays open meanwhile. Throws the system's errors. */
   use<T>(path: string, work: (file: DurableFile) => T | Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(unavailable('the log is closed'));
     const using = this.#use(this.#take(path), work);

@@ -2,15 +2,15 @@
  * The bytes of a segment, a file with a part of one collection's log. All integers are little-endian.
  *
  *   header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
- *   watermark  32  u64 offset of the last answered frame, 0 where there is none | u64 offset of its end
- *                  | u64 base of the segment that follows, 0 while none does | 8 B checksum of the 24 bytes before
+ *   watermark  32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
+ *                  | u64 base of the next segment, 0 without one | 8 B checksum of the 24 bytes before
  *   frames     64  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
  *
- * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0,
- * and leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in
- * place, without a sync, after each frame is durable and before it is answered: it survives the end of the process, and
- * is durable with the next frame. A segment is sealed before the first frame of the next one is written: its watermark
- * durably names that one. So a log that has lost its newest segments does not look like one that ends there.
+ * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0, and
+ * leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in place, without
+ * a sync, after each frame is durable and before it is answered. So it survives the end of the process, and is durable with the
+ * next frame. Before the first frame of a next segment, the watermark durably names that segment. So a log without its newest
+ * segments is recognised as incomplete.
  */
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
@@ -19,7 +19,7 @@ import { readU64, writeU64 } from '../hashing/u64.js';
 export const SEGMENT_HEADER_BYTES = 64;
 export const WATERMARK_OFFSET = 32;
 export const FRAME_PREFIX_BYTES = 16;
-/** The bound of a message less the envelope of a frame: every platform accepts the same commits. */
+/** The bound of a message less the envelope of a frame, so that all platforms accept equal commits. */
 export const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 
 const MAGIC = 'VSEG';
@@ -33,11 +33,11 @@ interface SegmentHeader {
 }
 
 export interface SegmentWatermark {
-  /** Offset of the last answered frame, 0 where there is none. */
+  /** Offset of the last answered frame, 0 without one. */
   readonly head: number;
   /** Offset of the end of the last answered frame. */
   readonly end: number;
-  /** Base of the segment that follows, 0 while none does. */
+  /** Base of the next segment, 0 without one. */
   readonly next: number;
 }
 
@@ -46,7 +46,7 @@ interface FramePrefix {
   readonly checksum: Uint8Array;
 }
 
-/** Zero padded, so that the names sort as the positions do. */
+/** Zero padded, so that names sort like positions. */
 export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.seg`;
 
 const SEGMENT_NAME = /^(\d{16})\.seg$/;
@@ -73,11 +73,11 @@ export function encodeSegmentHeader({ collectionId, base }: SegmentHeader): Uint
   return bytes;
 }
 
-/** Throws Malformed. `bytes`: the first SEGMENT_HEADER_BYTES of the file, or fewer where it has fewer. */
+/** Throws Malformed. `bytes`: the first SEGMENT_HEADER_BYTES of the file, or all of a shorter one. */
 export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; watermark: SegmentWatermark } {
   if (bytes.length < SEGMENT_HEADER_BYTES) throw new Malformed('the header is cut short', bytes.length);
   const view = viewOf(bytes);
-  if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC) throw new Malformed('this is no segment', 0);
+  if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC) throw new Malformed('this is not a segment', 0);
   const version = view.getUint32(4, true);
   if (version !== VERSION)
     throw new Malformed(`segment version ${version} is not known here; this program reads version ${VERSION}`, 4);
@@ -102,7 +102,7 @@ export function encodeWatermark({ head, end, next }: SegmentWatermark): Uint8Arr
   return bytes;
 }
 
-/** Writes the FRAME_PREFIX_BYTES that go before `frame` to the start of `into`. */
+/** Writes the prefix of `frame`, FRAME_PREFIX_BYTES, to the start of `into`. */
 export function writeFramePrefix(into: Uint8Array, frame: Uint8Array, position: number): void {
   const view = viewOf(into);
   view.setUint32(0, frame.length, true);
@@ -110,7 +110,7 @@ export function writeFramePrefix(into: Uint8Array, frame: Uint8Array, position: 
   into.set(checksumOf(frame), 8);
 }
 
-/** Undefined where the length does not verify, so no frame begins there. */
+/** Undefined if the length does not verify, so no frame begins there. */
 export function readFramePrefix(bytes: Uint8Array, position: number): FramePrefix | undefined {
   if (bytes.length < FRAME_PREFIX_BYTES) return undefined;
   const view = viewOf(bytes);
@@ -123,7 +123,7 @@ export const frameVerifies = ({ length, checksum }: FramePrefix, frame: Uint8Arr
   frame.length === length && sameBytes(checksumOf(frame), checksum);
 
 /**
- * Verifies a length before anything is read by it. The position goes in, so that a frame does not verify in another's
+ * The check of a length, verified before the length is used. It covers the position, so that a frame does not verify in another
  * place, and a constant, so that zeros do not verify. Mixed by MurmurHash3's 32-bit finaliser.
  */
 function lengthCheck(length: number, position: number): number {

@@ -1,4 +1,4 @@
-/** Frames out of segments, each verified before it is handed out. */
+/** Reads and verifies frames of segments. */
 import { LogDamaged, type StoredFrame } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import { FRAME_PREFIX_BYTES, frameVerifies, readFramePrefix, segmentName } from './segmentFormat.js';
@@ -10,7 +10,7 @@ export interface Segment {
   readonly sizeBytes: number;
 }
 
-/** Sizes of a read where frames are read in a row, and where only one is. */
+/** Bytes of one read: for frames in a row, and for a single frame. */
 const CHUNK_BYTES = 1 << 20;
 export const SINGLE_FRAME_BYTES = 8 << 10;
 
@@ -18,8 +18,8 @@ export const damagedAt = (collectionId: number, base: number, offset: number, wh
   new LogDamaged(collectionId, `segment ${segmentName(base)}, byte ${offset}: ${what}`);
 
 /**
- * The frames of one segment from the one at `offset` on. Frames share memory with their neighbours, up to 1 MiB; it is
- * not used again. Throws LogDamaged where one does not verify.
+ * The frames of one segment from `offset` on. Frames share memory with their neighbours, up to 1 MiB, which is not reused.
+ * Throws LogDamaged for a frame that does not verify.
  */
 export async function* readFrames(
   files: SegmentFiles,

@@ -1,6 +1,6 @@
 /**
- * Finds the extent of a log from its folder: reads the headers of all segments, and the bytes after the watermark of the
- * last one. All other frames are verified when they are read.
+ * Finds the extent of a log from its folder. Reads the headers of all segments, and the bytes after the last segment's
+ * watermark. All other frames are verified when they are read.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import {
 } from './segmentFormat.js';
 import { damagedAt, type Segment } from './segmentReader.js';
 
-/** The segments of a log. `last` is undefined where nothing was ever written. */
+/** The segments of a log. `last` is undefined before the first write. */
 export interface Extent {
   readonly sealed: readonly Segment[];
   readonly last: Segment | undefined;
@@ -36,13 +36,13 @@ interface Scanning {
   readonly file: DurableFile;
 }
 
-/** Throws LogDamaged, and what the system throws. Cuts a torn tail off, and sets it aside. */
+/** Cuts a torn tail off, and sets it aside. Throws LogDamaged, and the system's errors. */
 export async function scanLog(folder: string, collectionId: number, files: SegmentFiles): Promise<Extent> {
   const bases = await findBases(folder, collectionId);
   const segments: Segment[] = [];
   let head = LOG_START;
   let end = 0;
-  /** The segment before, where it is not sealed, and the offset of its last frame. */
+  /** The previous segment if it is not sealed, and the offset of its last frame. */
   let unsealed: { readonly segment: Segment; readonly head: number } | undefined;
   for (const base of bases) {
     if (base !== end)
@@ -51,9 +51,9 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
     const isLast = segments.length === bases.length - 1;
     const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
     if (unsealed !== undefined) {
-      // A crash may come between the making of a segment and the sealing of the one before it, and no later.
+      // Only a crash between making a segment and sealing the previous one leaves this.
       if (!isLast || mark.head !== 0) throw notFollowed(collectionId, unsealed.segment);
-      // Once the name of this one lasts.
+      // Before the sealing: the name of the new segment must be durable.
       await syncDirectory(folder);
       await sealSegment(files, unsealed.segment, unsealed.head);
     }
@@ -69,7 +69,7 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
 const notFollowed = (collectionId: number, { base }: Segment): LogDamaged =>
   damagedAt(collectionId, base, WATERMARK_OFFSET + 16, 'no segment follows it, but one with frames does');
 
-/** Writes durably that another segment follows, which exists. `head`: offset of the segment's last frame. */
+/** Writes durably that an existing segment follows. `head`: offset of the segment's last frame. */
 export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
   return files.use(path, async (file) => {
     file.writeNow(encodeWatermark({ head, end: sizeBytes, next: base + sizeBytes }), WATERMARK_OFFSET);
@@ -77,7 +77,7 @@ export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segm
   });
 }
 
-/** The segments' bases in order; none where there is no folder. */
+/** The segments' bases in order; an empty list without a folder. */
 async function findBases(folder: string, collectionId: number): Promise<number[]> {
   const names = await ifThere(readdir(folder));
   if (names === undefined) return [];
@@ -121,8 +121,8 @@ async function readMark({ collectionId, base, file }: Scanning): Promise<Segment
 }
 
 /**
- * Recovers the bytes after the watermark, which were written and perhaps not answered. Intact frames stay: after a power
- * failure they may have been answered. The rest was torn by the crash and is set aside.
+ * Recovers the bytes after the watermark, which may be unanswered. Intact frames stay, since before a power failure they may
+ * have been answered. The crash tore the rest, which is set aside.
  */
 async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes: number): Promise<SegmentWatermark> {
   const { collectionId, base, file } = segment;
@@ -142,7 +142,7 @@ async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes:
     await setAside(file.path, torn);
     await file.truncate(end);
   }
-  // A sync that failed before the crash may have left pages that look written and never will be: write them again.
+  // Writes the frames again: after a failed sync, their pages may look written and never reach the disk.
   await file.write(tail.subarray(0, end - mark.end), mark.end);
   await file.sync();
   const recovered = { head, end, next: 0 };
@@ -150,7 +150,7 @@ async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes:
   return recovered;
 }
 
-/** The end of the frame that begins `at` in `bytes`; undefined where none verifies. `position`: of bytes[0]. */
+/** The end of the frame that begins `at` in `bytes`; undefined if it does not verify. `position`: of bytes[0]. */
 function frameEnd(bytes: Uint8Array, at: number, position: number): number | undefined {
   const header = readFramePrefix(bytes.subarray(at, at + FRAME_PREFIX_BYTES), position + at);
   if (header === undefined) return undefined;
@@ -158,7 +158,7 @@ function frameEnd(bytes: Uint8Array, at: number, position: number): number | und
   return frameVerifies(header, bytes.subarray(start, start + header.length)) ? start + header.length : undefined;
 }
 
-/** Whether an intact frame follows: a frame is written only once the one before it is durable, so no crash leaves that. */
+/** Whether an intact frame follows. No crash leaves that, since a frame is written only once the previous one is durable. */
 function frameFollows(torn: Uint8Array, position: number): boolean {
   const header = readFramePrefix(torn.subarray(0, FRAME_PREFIX_BYTES), position);
   return header !== undefined && frameEnd(torn, FRAME_PREFIX_BYTES + header.length, position) !== undefined;

@@ -39,26 +39,26 @@ const WRITE_NOW_MAX_BYTES = 64 << 10;
 
 interface SegmentedLogOptions {
   readonly collectionId: number;
-  /** The log's own folder; made, with those above it, at the first append. */
+  /** The log's own folder; made, with its parents, at the first append. */
   readonly folder: string;
   readonly files: SegmentFiles;
   readonly clock: Clock;
-  /** The size from which on a segment is followed by a new one. */
+  /** Size from which on a new segment is begun. */
   readonly segmentBytes: number;
 }
 
-/** Where a log is made. What an interrupted process has left there is none. */
+/** The folder in which a log is made. The remains of an interrupted process there do not count as a log. */
 const stagingOf = (folder: string): string => `${folder}.new`;
 
 export class SegmentedLog {
   #extent: Extent | undefined;
-  /** An append has failed: bytes after the end were never answered. */
+  /** Whether an append has failed: bytes after the end were never answered. */
   #suspect = false;
   readonly #turns = new Mutex();
 
   constructor(private readonly options: SegmentedLogOptions) {}
 
-  /** The extent of the log, which the first call scans for. Throws LogDamaged. */
+  /** The extent of the log; the first call scans for it. Throws LogDamaged. */
   ready(): Promise<Extent> {
     return this.#inTurn(() => this.#settle());
   }
@@ -106,8 +106,8 @@ export class SegmentedLog {
   }
 
   /**
-   * What is missing of the files, in words; undefined where they are all there in full length. An open file can still be
-   * read and written after it was deleted.
+   * Description of a missing or short file; undefined if all are complete. Needed since an open file can be read and written
+   * even after its deletion.
    */
   async loss(): Promise<string | undefined> {
     if ((await this.#lossOf(this.#extent)) === undefined) return undefined;
@@ -181,19 +181,19 @@ export class SegmentedLog {
     const { files, folder } = this.options;
     const end = last.sizeBytes + FRAME_PREFIX_BYTES + frameBytes;
     if (last.sizeBytes === SEGMENT_HEADER_BYTES) {
-      // Whoever made it may have failed, or ended, before its name was durable.
+      // The maker of this segment may have failed or ended before the name was durable.
       for (const each of [folder, dirname(folder), dirname(dirname(folder))]) await syncDirectory(each);
       return { sealed, last };
     }
     if (end <= this.options.segmentBytes) return { sealed, last };
-    // A durable watermark distinguishes a segment that is followed from one that lost its end.
+    // A durable watermark distinguishes a followed segment from one that lost its end.
     await files.use(last.path, (file) => file.sync());
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);
     await sealSegment(files, last, head - last.base);
     return { sealed: [...sealed, last], last: next };
   }
 
-  /** Makes the folder together with its first segment: a folder without one has lost it. */
+  /** Makes the folder together with its first segment: so a folder without a segment has lost it. */
   async #createFirst(): Promise<Segment> {
     const { folder } = this.options;
     const staging = stagingOf(folder);
@@ -226,7 +226,7 @@ export class SegmentedLog {
         writeFramePrefix(header, frame, base + mark.head);
         file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
       } finally {
-        // Whatever has failed: it must not be written over what the log takes next.
+        // Even after a failure: this write must not overwrite the log's next frame.
         await writing;
       }
       await file.sync();
@@ -243,7 +243,7 @@ export class SegmentedLog {
     }
   }
 
-  /** Errors of the system become `unavailable`; all others stay. */
+  /** Converts errors of the system to `unavailable`; returns others unchanged. */
   #toCallerError(error: unknown): unknown {
     return asUnavailable(error, `the log of collection ${this.options.collectionId} is out of reach`);
   }

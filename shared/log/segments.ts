@@ -1,6 +1,6 @@
 /**
- * Event logs in local files, for a standalone node: `<folder>/<collection id>/log/<base>.seg`. The public face of the
- * segment files. One process uses the folder; several openers of a log share it, and are fenced against each other.
+ * Event logs in local files, for a standalone node: `<folder>/<collection id>/log/<base>.seg`. The public interface of the
+ * segment files. One process uses the folder; several openings of a log share it, and fence each other.
  */
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
@@ -45,7 +45,7 @@ export class LocalLogs implements EventLogs, LogLosses {
     this.#files = new SegmentFiles(options.openFilesMax);
   }
 
-  /** Makes the folder where it is missing, and finishes removals that a crash has interrupted. */
+  /** Makes a missing folder, and finishes removals that a crash has interrupted. */
   static async open(options: LocalLogsOptions): Promise<LocalLogs> {
     const removed = join(options.folder, REMOVED);
     await makeDirectory(options.folder);
@@ -55,7 +55,7 @@ export class LocalLogs implements EventLogs, LogLosses {
     return new LocalLogs({ ...defaults, ...options });
   }
 
-  /** Throws LogDamaged where the headers or the tail do not verify. Makes no file. */
+  /** Opens a log without making a file. Throws LogDamaged if the headers or the tail do not verify. */
   async open(collectionId: number): Promise<EventLog> {
     await this.#removals.idle(collectionId);
     if (this.#closed) throw closed();
@@ -82,7 +82,7 @@ export class LocalLogs implements EventLogs, LogLosses {
     });
   }
 
-  /** Looks at `LOOKED_AT_MAX` logs, and at others the next time: at the files of an open one, else for its folder. */
+  /** Checks `LOOKED_AT_MAX` logs, and the next ones in the next call: the files of an open log, the folder of another. */
   async look(watched: readonly WatchedLog[]): Promise<DoubtedLog[]> {
     const from = this.#lookedAt < watched.length ? this.#lookedAt : 0;
     const some = watched.slice(from, from + LOOKED_AT_MAX);
@@ -124,7 +124,7 @@ export class LocalLogs implements EventLogs, LogLosses {
 class LogHandle implements EventLog {
   readonly maxFrameBytes = FRAME_BYTES_MAX;
   readonly staleMs = 0;
-  /** Nobody asks: its files tell what is lost. */
+  /** Unused: losses are found in the files. */
   readonly added = 0;
   #closing: Promise<void> | undefined;
 
@@ -140,7 +140,7 @@ class LogHandle implements EventLog {
     return log.append(frame, after, deadlineMs);
   }
 
-  /** A file shows all that is in it. */
+  /** Not needed: a read of a file is complete. */
   async barrier(): Promise<void> {}
 
   async *read(after: Position): AsyncGenerator<StoredFrame> {

@@ -8,7 +8,7 @@ import { claimedStart, readFrameHeader, verifyFrame } from './frame.js';
 
 const atOnce = async (): Promise<void> => undefined;
 
-/** The sequence of the first event after the frame. Undefined where the bytes are not a frame. */
+/** The sequence of the first event after the frame; undefined if the bytes are not a frame. */
 export function sequenceAfter(frame: Uint8Array): number | undefined {
   try {
     return readFrameHeader(frame).lastSequence + 1;
@@ -19,8 +19,8 @@ export function sequenceAfter(frame: Uint8Array): number | undefined {
 }
 
 /**
- * Whether `frame`, read where event `nextSequence` comes next, is intact and was written for an earlier place. Other frames
- * that do not continue the log are damage, which the reader finds.
+ * Whether `frame`, read where event `nextSequence` is expected, is intact and was written for an earlier place. The reader treats
+ * other frames that do not continue the log as damage.
  */
 export async function isSuperseded(frame: Uint8Array, nextSequence: number): Promise<boolean> {
   try {

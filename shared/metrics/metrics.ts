@@ -42,7 +42,7 @@ export class Metrics {
         for (const [name, metric] of Object.entries<Metric>(metrics)) this.#make(name, metric);
   }
 
-  // The arguments pass to prom-client as they are: a call allocates its labels and nothing else.
+  // Arguments go to prom-client unchanged: a call allocates only its labels.
   count(name: Plain<CounterName>, by?: number): void;
   count<N extends Labelled<CounterName>>(name: N, labels: LabelsOf<N>, by?: number): void;
   count(name: CounterName, labels?: object | number, by?: number): void {
@@ -55,7 +55,7 @@ export class Metrics {
     this.#histograms.get(name)!.observe(labels as object, seconds as number);
   }
 
-  /** The returned function observes the time since. */
+  /** The returned function observes the time since this call. */
   startTimer(name: Plain<HistogramName>): () => void;
   startTimer<N extends Labelled<HistogramName>>(name: N): (labels: LabelsOf<N>) => void;
   startTimer(name: HistogramName): (labels?: object) => void {
@@ -81,7 +81,7 @@ export class Metrics {
     });
   }
 
-  /** `update` is called when the metrics are read, before any of them is. */
+  /** `update` is called before each reading of the metrics. */
   onRead(update: () => void): void {
     this.#onRead.push(update);
   }

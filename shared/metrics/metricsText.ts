@@ -1,4 +1,4 @@
-/** Metrics in Prometheus' text format: rendered where they are counted, joined where they are read. */
+/** Metrics in Prometheus' text format: each process renders its own, and a coordinator joins them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 
@@ -8,7 +8,7 @@ export interface MetricText {
   readonly text: string;
 }
 
-/** About a millisecond of rendering. */
+/** Text rendered in one turn: about a millisecond. */
 const SLICE_CHARS = 128 * 1024;
 
 /** Renders every metric of the registry; the event loop turns in between. */
@@ -26,7 +26,7 @@ export async function metricTexts(registry: Registry): Promise<MetricText[]> {
   return texts;
 }
 
-/** Joins several sources. The samples of one name stand together, as the format demands, under the first source's help. */
+/** Joins several sources. As the format demands, the samples of one name are together, under the first source's help. */
 export function joinMetricTexts(sources: readonly (readonly MetricText[])[]): string {
   const joined = new Map<string, string>();
   for (const { name, text } of sources.flat()) {
@@ -36,7 +36,7 @@ export function joinMetricTexts(sources: readonly (readonly MetricText[])[]): st
   return [...joined.values()].join('\n');
 }
 
-/** The lines after the two of the head, which a metric without a sample has alone. */
+/** The lines after the two lines of the head; none for a metric without a sample. */
 const samplesOf = (text: string): string =>
   text
     .split('\n')

@@ -1,4 +1,4 @@
-/** The metrics that every process has. */
+/** The metrics of every process. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { onStall, stalledOp } from '../process/stalls.js';
 import type { Metrics } from './metrics.js';
@@ -13,12 +13,12 @@ interface Load {
   readonly unsentBytes: number;
 }
 
-/** The returned function ends the measuring. */
+/** Measures the process; the returned function ends that. */
 export function observeProcess(metrics: Metrics, transport: { readonly load: Load }): () => void {
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   lag.enable();
   metrics.gauges(() => {
-    // The histogram is of the time between ticks, so the resolution is part of it. No tick yet: NaN.
+    // The histogram has the times between ticks, which include the resolution. It is NaN before the first tick.
     const seconds = (percent: number): number =>
       Math.max(0, lag.percentile(percent) / NS_PER_SECOND - LAG_RESOLUTION_MS / 1000 || 0);
     const lags = { '0.5': seconds(50), '0.99': seconds(99), '1': seconds(100) };

@@ -1,6 +1,6 @@
 /**
- * Every metric: its name, type, labels, and what it tells. Both kinds of process make their metrics from this table, and so
- * does `npm run docs` the page `docs/operations/metrics.md`. Counters end in `_total`; times are in seconds, sizes in bytes.
+ * Every metric: its name, type, labels, and help. Both kinds of process make their metrics from this table, and `npm run docs`
+ * makes the page `docs/operations/metrics.md` from it. Counters end in `_total`; times are in seconds, sizes in bytes.
  */
 import { INDEX_KINDS } from '../model/indexSpec.js';
 
@@ -36,12 +36,12 @@ const gauge = <const L extends Labels = None>(help: string, labels: L = NONE as 
 const histogram = <const L extends Labels = None>(buckets: readonly number[], help: string, labels: L = NONE as L) =>
   ({ type: 'histogram', buckets, help, labels }) as const;
 
-/** A small search takes half a millisecond over HTTP, a rebuild may take the whole deadline. */
+/** From half a millisecond, a small search over HTTP, to the whole deadline of a rebuild. */
 const REQUEST_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
-/** A small search takes a fraction of a millisecond in a shard, a large commit some tens of them. */
+/** From a fraction of a millisecond, a small search in a shard, to some tens for a large commit. */
 const CALL_SECONDS = [0.0001, ...REQUEST_SECONDS];
 const TRANSFER_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
-/** A collection that is not open moves in milliseconds; a large one is warmed for minutes first. */
+/** From milliseconds, for a collection that is not open, to the minutes in which a large one is warmed. */
 const MOVE_SECONDS = [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 /** From an index of a thousand rows to one of millions. */
 const BUILD_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
@@ -60,12 +60,12 @@ const BUILD_LABELS = { kind: INDEX_KINDS, outcome: ['active', 'failed', 'cancell
 
 const HTTP = {
   vouch_http_requests_total: counter(
-    'Requests answered, by route and status; status "aborted" where the client closed the connection first.',
+    'Requests answered, by route and status; status "aborted" if the client closed the connection first.',
     { route: ANY, status: ANY },
   ),
   vouch_http_request_seconds: histogram(
     REQUEST_SECONDS,
-    'Time from the arrival of a request to its answer, without the requests that are refused from their head alone.',
+    'Time from the arrival of a request to its answer, without requests that are refused from their head.',
     { route: ANY, status: ANY },
   ),
   vouch_http_body_bytes_total: counter('Bytes of request bodies received.'),
@@ -75,31 +75,37 @@ const HTTP = {
   vouch_http_in_flight_body_bytes: gauge('Bytes of the bodies of these requests.'),
   vouch_bodies_waiting: gauge('Large bodies that wait for a thread.'),
   vouch_metrics_timestamp_seconds: gauge(
-    'Time when these metrics were read, in unix seconds; for a second they are given again.',
+    'Time when these metrics were read, in unix seconds; they are reused for a second.',
   ),
 };
 
 const REFUSALS = {
-  vouch_refused_total: counter('Requests and calls refused because of too much load, by the bound they met.', {
+  vouch_refused_total: counter('Requests and calls refused because of too much load, by the exceeded bound.', {
     reason: ANY,
   }),
 };
 
 const CALLS_SENT = {
   vouch_calls_aborted_total: counter(
-    'Calls that were ended before their answer: the process asked is gone, another one owns what was read, or the answer was lost.',
+    'Calls that ended before their answer: the process is gone, the collection has another owner, or the answer was lost.',
     { verb: VERBS },
   ),
   vouch_calls_awaiting_retry: gauge('Calls that wait to be sent again.'),
   vouch_calls_retried_total: counter('Calls sent again because no shard served their collection at that moment.', {
     verb: VERBS,
   }),
-  vouch_eventual_reads_total: counter('Searches with consistency "eventual", by who answered.', {
-    by: ['follower', 'owner'],
-  }),
-  vouch_strong_searches_total: counter('Searches of the present with consistency "strong", by who answered.', {
-    by: ['follower', 'owner'],
-  }),
+  vouch_eventual_reads_total: counter(
+    'Searches with consistency "eventual", by the shard that answered: owner or follower.',
+    {
+      by: ['follower', 'owner'],
+    },
+  ),
+  vouch_strong_searches_total: counter(
+    'Searches of the present with consistency "strong", by the shard that answered: owner or follower.',
+    {
+      by: ['follower', 'owner'],
+    },
+  ),
 };
 
 const MESSAGES = {
@@ -124,17 +130,17 @@ const CALLS_RECEIVED = {
 
 const COLLECTIONS = {
   vouch_collections: gauge('Collections that the shard owns.'),
-  vouch_collections_open: gauge('Collections held in memory.'),
+  vouch_collections_open: gauge('Collections in memory.'),
   vouch_collections_quarantined: gauge('Collections whose log does not verify, or whose opening has stopped shards.'),
   vouch_events_ahead_seconds: gauge(
     'How far the newest event of any open collection is ahead of the clock of the shard.',
   ),
-  vouch_records: gauge('Live records of the collections held in memory.'),
+  vouch_records: gauge('Live records of the collections in memory.'),
   vouch_vector_bytes: gauge('Memory that vectors take.'),
   vouch_memory_used_bytes: gauge('Memory of the shard, with what calls and openings in progress will take.'),
   vouch_memory_limit_bytes: gauge('Memory that the shard may have.'),
   vouch_store_used_bytes: gauge('Bytes in the store of all logs, copies included.'),
-  vouch_store_limit_bytes: gauge('Bytes that the store takes; 0: not known.'),
+  vouch_store_limit_bytes: gauge('Bytes that the store can take; 0 if unknown.'),
   vouch_full: gauge('1 while the shard refuses writes, of all projects or of the largest.', {
     what: ['memory', 'store'],
   }),
@@ -157,10 +163,10 @@ const COLLECTIONS = {
 const PLACEMENT = {
   vouch_shards: gauge('Shards with a live heartbeat.'),
   vouch_collections_unlisted: gauge(
-    'Collections with an owner that are missing from the catalog, though they were not deleted.',
+    'Collections with an owner that are missing from the catalog, although they were not deleted.',
   ),
-  vouch_owners_without_live_shard: gauge('Collections whose owner is not alive.'),
-  vouch_followers_present: gauge('Followers that collections have, on live shards.'),
+  vouch_owners_without_live_shard: gauge('Collections without a live owner.'),
+  vouch_followers_present: gauge('Followers of collections on live shards.'),
   vouch_followers_wanted: gauge('Followers that collections should have.'),
   vouch_placement_leader: gauge('1 at the coordinator that places collections, 0 at the others.'),
   vouch_placement_move_seconds: histogram(MOVE_SECONDS, 'Time of a finished move, with its warm-up.', {
@@ -175,7 +181,7 @@ const PLACEMENT = {
 
 const SERVICE_LOG = {
   vouch_log_size: gauge('Entries of the service log.'),
-  vouch_log_published_size: gauge('Entries of the service log that its published checkpoint has.'),
+  vouch_log_published_size: gauge('Entries of the service log that its newest published checkpoint covers.'),
   vouch_log_entries_total: counter('Entries that this coordinator has appended to the service log.'),
   vouch_log_failures_total: counter('Rounds in which the service log could not be written, and that are repeated.'),
   vouch_log_cosignatures_total: counter('Checkpoints that a witness was asked to cosign, by outcome.', {
@@ -190,7 +196,7 @@ const SERVICE_LOG = {
 const OWNERSHIP = {
   vouch_draining: gauge('1 while the shard moves its collections to other shards in order to end.'),
   vouch_lease_left_seconds: gauge(
-    'Time that the shard may answer without renewing its lease; 0 when the lease is over.',
+    'Time that the shard may answer without renewing its lease; 0 when the lease has ended.',
   ),
   vouch_lease_lapses_total: counter('Times that the shard did not renew its lease in time and stopped answering.'),
   vouch_ownership_transfer_seconds: histogram(
@@ -200,7 +206,7 @@ const OWNERSHIP = {
   ),
   vouch_takeover_seconds: histogram(
     TRANSFER_SECONDS,
-    'Time from learning of the ownership of a collection to serving it, by what the shard was before: a follower that had it open, or not.',
+    'Time from learning of the ownership of a collection to serving it, by whether the shard had it open as a follower.',
     { as: ['follower', 'idle'] },
   ),
 };
@@ -216,26 +222,26 @@ const FOLLOWERS = {
     'Times that a follower and its owner had the same state hash at the same event.',
   ),
   vouch_follower_diverged_total: counter(
-    'Followers quarantined because their state was not their owner’s. Never expected.',
+    'Followers quarantined because their state differed from their owner’s. Never expected.',
   ),
   vouch_follower_lag_events: gauge('Events that the follower furthest behind is behind its owner.'),
   vouch_follower_log_reads_total: counter('Times that a follower read the log because it had missed a frame.'),
   vouch_follower_searches_total: counter(
-    'Searches that came to a follower, by whether it answered or forwarded them to the owner.',
+    'Searches received by a follower, by whether it answered or forwarded them to the owner.',
     { consistency: ['eventual', 'strong'], outcome: ['answered', 'forwarded'] },
   ),
   vouch_read_index_messages_total: counter(
-    'Messages in which followers asked owners for the event that strong searches must see; one for all that wait.',
+    'Messages in which followers asked owners for the read index of strong searches; one for all that wait.',
   ),
   vouch_read_index_seconds: histogram(
     CALL_SECONDS,
-    'Time from the arrival of a strong search at a follower until its copy had what the search must see.',
+    'Time from the arrival of a strong search at a follower until its copy had reached the read index.',
   ),
   vouch_follower_stale_seconds: gauge('Age that the oldest state of a follower may have; at most a day is reported.'),
 };
 
 const INDEXES = {
-  vouch_index_build_progress: gauge('Progress of the build that is least advanced: 0 to 1.'),
+  vouch_index_build_progress: gauge('Progress of the least advanced build: 0 to 1.'),
   vouch_index_build_seconds: histogram(
     BUILD_SECONDS,
     'Time from the start of a build of an index to its end.',
@@ -269,17 +275,15 @@ const AS_OF = {
 };
 
 const SNAPSHOTS = {
-  vouch_snapshot_age_seconds: gauge('Age of the newest snapshot of the open collection where that age is highest.'),
+  vouch_snapshot_age_seconds: gauge('Highest age of the newest snapshot of an open collection.'),
   vouch_snapshot_bytes: gauge('Bytes of the snapshots on disk.'),
   vouch_snapshot_seconds: histogram(SNAPSHOT_SECONDS, 'Time to make a snapshot.', { outcome: ['done', 'failed'] }),
   vouch_snapshots_refused_total: counter(
     'Snapshots that no start used: damaged ones are set aside, unusable ones are left alone.',
     { reason: ['damaged', 'unusable'] },
   ),
-  vouch_open_progress: gauge(
-    'Progress of the collection being opened that is least advanced: 0 to 1; 1 where none is.',
-  ),
-  vouch_open_seconds: histogram(SNAPSHOT_SECONDS, 'Time to open a collection, from a snapshot or from the log alone.', {
+  vouch_open_progress: gauge('Progress of the least advanced opening of a collection: 0 to 1; 1 without an opening.'),
+  vouch_open_seconds: histogram(SNAPSHOT_SECONDS, 'Time to open a collection, from a snapshot or only from the log.', {
     from: ['snapshot', 'log'],
   }),
   vouch_log_check_failures_total: counter(

@@ -5,7 +5,7 @@ export interface CollectionOrigin {
   readonly id: number;
 }
 
-/** A collection's fixed configuration, as its catalog entry and its genesis event state it. */
+/** A collection's fixed configuration, which is in its catalog entry and its genesis event. */
 export interface CollectionConfig {
   readonly id: number;
   readonly project: string;
@@ -13,7 +13,7 @@ export interface CollectionConfig {
   readonly dimension: number;
   readonly metric: 'squared_l2';
   readonly createdAtMs: number;
-  /** The origin of an imported collection, as its genesis states it. */
+  /** The origin of an imported collection, from its genesis. */
   readonly origin?: CollectionOrigin;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A metadata filter, which the edge has checked and shards evaluate. A record without metadata, or with metadata that is
- * not a JSON object, matches nothing, not even a `not`.
+ * A metadata filter, which the edge has checked and shards evaluate. A record without metadata, or with metadata that is not a
+ * JSON object, matches no filter, not even a `not`.
  */
 
 export type Scalar = string | number | boolean | null;
@@ -9,19 +9,18 @@ export type Json = Scalar | readonly Json[] | { readonly [key: string]: Json };
 /** `Array.isArray` for readonly arrays. */
 export const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);
 
-/** Between the keys of a path. A key that has one itself is found as the path it spells: `{"a.b": 1}` at `a.b`. */
+/** Separates the keys of a path. A key that contains it is found at the path that it spells: `{"a.b": 1}` at `a.b`. */
 export const PATH_SEPARATOR = '.';
 
 export type Filter =
-  /** All of them; none: every record with object metadata. */
+  /** All filters must match. An empty list matches every record with object metadata. */
   | { readonly op: 'and'; readonly of: readonly Filter[] }
   | { readonly op: 'or'; readonly of: readonly Filter[] }
   | { readonly op: 'not'; readonly of: Filter }
   /**
-   * `path`: the keys to follow, one object in the other. Where a key meets an array on the way, its elements that are
-   * objects are followed, each; where an array stands at the end, it is meant whole, and so is each of its elements.
-   * A test holds where it holds for any of what is found so, each test of a record by itself: `[1, 9]` has a value
-   * above 4 and one below 6.
+   * `path`: the keys to follow through nested objects. In an array on the way, each object is followed. An array at the end
+   * counts as a value, and so does each of its elements. The test matches if it matches any value found. Several tests of a
+   * record may match different values: `[1, 9]` has a value above 4 and one below 6.
    */
   | { readonly op: 'test'; readonly path: readonly string[]; readonly test: Test };
 
@@ -35,5 +34,5 @@ export type Test =
   | { readonly kind: 'in' | 'nin'; readonly values: readonly Json[] }
   /** Strings that begin with the value, or contain it; by UTF-16 code units. Anything else matches nothing. */
   | { readonly kind: 'prefix' | 'contains'; readonly value: string }
-  /** Whether there is a value, null included. */
+  /** Whether the path has a value; null counts. */
   | { readonly kind: 'exists'; readonly value: boolean };

@@ -1,4 +1,4 @@
-/** The graph of a collection: nodes, which may be linked to a record, edges between them, and the calls about them. */
+/** The graph of a collection: nodes, each perhaps with a record, edges between them, and the calls about them. */
 import type { Whole } from './whole.js';
 
 /** The names of the kinds: a kind is an index into its list. */
@@ -36,10 +36,10 @@ export interface GraphHit extends GraphNode {
   readonly depth: number;
 }
 
-/** The most nodes, and the most edges, of an answer. */
+/** Most nodes, and most edges, of an answer. */
 export const GRAPH_PAGE_MAX = 10_000;
 
-/** The most nodes of one record: they are deleted with it at once, in less than 10 ms. */
+/** Most nodes of one record: they are deleted with it in one turn, in less than 10 ms. */
 export const NODES_OF_RECORD_MAX = 100_000;
 
 /** A read of a node that does not exist throws `not_found`. */
@@ -54,7 +54,7 @@ export type GraphRead =
    * `validation_error` for more than `GRAPH_PAGE_MAX` of either.
    */
   | { readonly op: 'graphSubgraph'; readonly root: Whole; readonly depth: Whole }
-  /** Returns the nodes within `depth` edges of `start`, itself included, by depth then id. A kind of null is any. */
+  /** Returns the nodes within `depth` edges of `start`, with `start`, by depth then id. A null kind matches any. */
   | {
       readonly op: 'graphQuery';
       readonly start: Whole;
@@ -66,11 +66,11 @@ export type GraphRead =
     };
 
 export type GraphWrite =
-  /** Throws `record_not_found` where the record is not live, `validation_error` where it has `NODES_OF_RECORD_MAX` nodes. */
+  /** Throws `record_not_found` if the record is not live, `validation_error` if it has `NODES_OF_RECORD_MAX` nodes. */
   | { readonly op: 'addNode'; readonly kind: Whole; readonly recordId: Whole | null }
   /** Deletes the node's edges too. Throws `not_found`. */
   | { readonly op: 'deleteNode'; readonly id: Whole }
-  /** Throws `not_found` where one of its nodes does not exist. */
+  /** Throws `not_found` if one of its nodes does not exist. */
   | { readonly op: 'addEdge'; readonly from: Whole; readonly to: Whole; readonly kind: Whole }
   /** Throws `not_found`. */
   | { readonly op: 'deleteEdge'; readonly id: Whole };

@@ -1,4 +1,4 @@
-/** The desired index of a collection, and the state of the present one. */
+/** The desired index of a collection, and the state of its current one. */
 
 import type { WholeBetween } from './whole.js';
 
@@ -10,7 +10,7 @@ export type DesiredKind = 'brute' | 'auto' | IndexKind;
 
 type Count<From extends number, To extends number> = number & WholeBetween<From, To>;
 
-/** What was asked for; what is absent is chosen by the kind, and chosen again as the collection grows. */
+/** The requested parameters. The index kind chooses absent ones, again as the collection grows. */
 export interface IndexParameters {
   /** HNSW: neighbours per node. */
   readonly m?: Count<2, 128>;
@@ -34,8 +34,8 @@ export interface IndexSpec {
 export const EXACT: IndexSpec = { kind: 'brute', parameters: {} };
 
 /**
- * `building`: no generation serves and the first is being built or loaded, or one that was asked for is being built
- * beside the one that serves. `failed`: no generation serves, because the last build did not succeed.
+ * State `building`: the first generation is being built or loaded, or a requested one is built while another serves. State
+ * `failed`: no generation serves, because the last build failed.
  */
 export interface IndexState {
   readonly activeKind: IndexKind | 'none';

@@ -1,10 +1,10 @@
-/** What the quotas of a project count: live records, and bytes. */
+/** The amounts that a project's quotas count: live records, and bytes. */
 import type { Limits } from '../../config/config.js';
 
 export interface Amount {
   /** Live records. */
   readonly records: number;
-  /** Bytes of what is held, by kind, and of the logs. */
+  /** Bytes of the content and of the logs. */
   readonly bytes: number;
 }
 
@@ -12,8 +12,8 @@ export interface Amount {
 export const HELD_KINDS = ['vectors', 'metadata', 'texts', 'payloads'] as const;
 
 /**
- * The bytes that a collection holds besides its log, by kind. A soft-deleted record holds its bytes, since searches of the past
- * still find it. `payloads`: ciphertexts, which the log holds, of encrypted records that are neither deleted nor shredded.
+ * The bytes of a collection's content, by kind, without its log. A soft-deleted record counts, since searches of the past still
+ * find it. `payloads`: ciphertexts, stored in the log, of encrypted records that are neither deleted nor shredded.
  */
 export type HeldBytes = Readonly<Record<(typeof HELD_KINDS)[number], number>>;
 

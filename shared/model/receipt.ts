@@ -9,7 +9,7 @@ export interface Receipt {
   readonly state_hash: string;
 }
 
-/** The receipt of a past write, with the request id that is part of its event, in hex, where it has one. */
+/** The receipt of a past write, with the request id in its event, in hex, if there is one. */
 export interface PastReceipt extends Receipt {
   readonly request_id?: string;
 }

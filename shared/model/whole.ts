@@ -1,6 +1,6 @@
 import type { tags } from 'typia';
 
-/** Bounds of a number. One tag in place of two, so that a refusal names both. */
+/** Bounds of a number, in one tag, so that a refusal names both. */
 export type Between<Least extends number, Most extends number> = tags.TagBase<{
   target: 'number';
   kind: 'between';
@@ -10,7 +10,7 @@ export type Between<Least extends number, Most extends number> = tags.TagBase<{
   schema: { minimum: Least; maximum: Most };
 }>;
 
-/** Two tags, so that whole numbers of other bounds can be assigned. The name of each has both bounds. */
+/** Bounds of a whole number, in two tags, so that whole numbers with other bounds can be assigned. Each tag names both bounds. */
 export type WholeBetween<
   Least extends number,
   Most extends number,
@@ -36,7 +36,7 @@ type WholeBounds<Least extends number, Most extends number, Published extends ob
   schema: Published;
 }>;
 
-/** A whole number that a double holds exactly, 0 to 2^53 - 1. */
+/** A whole number that a double represents exactly, 0 to 2^53 - 1. */
 export type Whole = number & WholeBetween<0, 9007199254740991>;
 
 /** Unix milliseconds that a date can hold. */
@@ -47,7 +47,7 @@ export type { DurationMs } from '../../config/config.js';
 /** A number that is neither NaN nor infinite. */
 export type Finite = number & tags.Minimum<-1.7976931348623157e308> & tags.Maximum<1.7976931348623157e308>;
 
-/** Throws RangeError for an amount that is not whole: NaN would pass every bound, and spoil the sum for good. */
+/** Throws RangeError for an amount that is not whole: NaN would pass every bound, and spoil the sum for ever. */
 export function assertWhole(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`${amount} is not an amount to reserve`);
 }

@@ -1,16 +1,16 @@
-/** What streams deny to every user, whatever the permissions: the purge and the deletion of messages. */
+/** Denials in the settings of streams: purges and deletions of messages, for every user with any permissions. */
 import type { StreamConfig, StreamUpdateConfig } from 'nats';
 import type { ClusterConnection } from './natsConnection.js';
 import { NotPermitted } from './natsError.js';
 
 export type Denials = Pick<StreamConfig, 'deny_delete' | 'deny_purge'>;
 
-/** Connections that were told; each stream of a cluster of an earlier version lacks the same. */
-const told = new WeakSet<ClusterConnection>();
+/** Connections whose log has the warning: in a cluster of an earlier version every stream lacks these denials. */
+const warned = new WeakSet<ClusterConnection>();
 
 /**
- * Returns the denials that the stream lacks, as an update of its settings. An update can add a denial and none can take one
- * back. A stream that takes roll-ups cannot deny a purge, and a message with such a header is one.
+ * Returns the missing denials as an update of the stream's settings. An update can add a denial, but never remove one. A stream
+ * with roll-ups cannot deny purges, since a message with a roll-up header is a purge.
  */
 export function lackingDenials(found: StreamConfig, wanted: Denials): Partial<StreamUpdateConfig> {
   return {
@@ -20,7 +20,7 @@ export function lackingDenials(found: StreamConfig, wanted: Denials): Partial<St
   };
 }
 
-/** Adds the denials that the stream lacks. Logs one line where the user may not: the permissions of the others still hold. */
+/** Adds missing denials to the stream. Logs one line if the user may not: the users' permissions still protect the stream. */
 export async function enforceDenials(
   connection: ClusterConnection,
   found: StreamConfig,
@@ -33,8 +33,8 @@ export async function enforceDenials(
     connection.logger.info({ stream: found.name, ...lacking }, 'the stream denies what Vouch does not need');
   } catch (error) {
     if (!(error instanceof NotPermitted)) throw error;
-    if (told.has(connection)) return;
-    told.add(connection);
+    if (warned.has(connection)) return;
+    warned.add(connection);
     connection.logger.warn(
       { stream: found.name, lacking },
       'the stream, and maybe others, does not deny the purge or deletion of messages, which only the admin may change: ' +

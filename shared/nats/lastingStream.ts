@@ -1,11 +1,11 @@
-/** Streams that must not lose anything. The first process makes one; one with unsafe settings is refused. */
+/** Streams that must not lose a message. The first process makes each; an existing one with unsafe settings is refused. */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamAPI, type StreamConfig, type StreamInfo } from 'nats';
 import { type Denials, enforceDenials } from './denials.js';
 import type { ClusterConnection } from './natsConnection.js';
 import { fromNats, isRefusal, JETSTREAM, leftToAdmin } from './natsError.js';
 import { tellOfReplicas } from './replicaWarning.js';
 
-/** The settings of every such stream: kept in files, and full rather than without its oldest messages. */
+/** Settings of every such stream: kept in files, and a full stream refuses new messages instead of dropping old ones. */
 export const LASTING = {
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
@@ -14,7 +14,7 @@ export const LASTING = {
   max_bytes: -1,
   max_age: 0,
   max_msgs_per_subject: -1,
-  // A message with such a header would erase those before it.
+  // A message with a roll-up header would erase earlier ones.
   allow_rollup_hdrs: false,
 } as const;
 
@@ -24,8 +24,9 @@ type WantedStream = Partial<StreamConfig> &
   Denials;
 
 /**
- * Opens a stream and returns the number of its replicas, which may not be as wanted. A stream of an earlier run gets the
- * denials it lacks. `needed`: settings that must be as wanted, besides `LASTING`. Throws an Error that names the stream, the wrong setting, and the consequence.
+ * Opens a stream and returns the number of its replicas, which may differ from the wanted one. A stream of an earlier run gets
+ * missing denials. `needed`: settings that must be as wanted, besides `LASTING`. Throws an Error that names the stream, the wrong
+ * setting, and the consequence.
  */
 export async function prepareLastingStream(
   connection: ClusterConnection,
@@ -41,7 +42,7 @@ export async function prepareLastingStream(
   return config.num_replicas;
 }
 
-/** Looks first: a process of a cluster may not make streams, and need not where its admin has made them. */
+/** Makes a missing stream. Looks first: a process of a cluster may lack the right to make streams, which its admin then makes. */
 export async function streamMade(
   streams: StreamAPI,
   wanted: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
@@ -61,7 +62,7 @@ export async function streamMade(
   }
 }
 
-/** The first wrong setting; undefined where there is none. Servers leave out what is false. */
+/** The first wrong setting; undefined if all are right. Servers omit false values. */
 function unsafeIn(
   found: StreamConfig,
   wanted: WantedStream,

@@ -13,7 +13,7 @@ export const DEFAULT_NATS_URL = 'nats://127.0.0.1:4222';
 
 const SERVER = /^(?:(nats|tls):\/\/)?(?:([^@]*)@)?([^@]+?)\/?$/;
 
-/** Takes the credentials of the first address that has some: the servers of a cluster share them. */
+/** Parses the addresses. The credentials come from the first address with some: the servers of a cluster share them. */
 export function parseNatsUrl(url: string): NatsAddress {
   const parts = url.split(',').map((address) => SERVER.exec(address.trim()));
   const known = parts.filter((part) => part !== null);

@@ -3,8 +3,8 @@
  *
  *   connect ──▶ connected ──lost──▶ disconnected ──▶ connected …        close() from any state ──▶ closed
  *
- * It reconnects for ever. While it is down every call fails at once, and calls in progress fail when it breaks: they would
- * wait for their deadline in the client's buffer.
+ * It reconnects for ever. While it is down every call fails at once, and calls in progress fail when it breaks. Otherwise they
+ * would wait in the client's buffer until their deadline.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,15 +35,15 @@ interface ConnectionOptions extends Partial<NatsLogin> {
   readonly url: string | null;
   /** The name in `nats server report connections`. */
   readonly name: string;
-  /** The answers to this process come to subjects that begin with it. */
+  /** Prefix of the subjects on which this process receives answers. */
   readonly inboxPrefix: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** The longest wait for a server that does not answer yet. */
+  /** Longest wait for a server that does not answer yet. */
   readonly connectWithinMs: number;
 }
 
-/** Where `config/nats.roles.conf` imports JetStream's API, and where servers without accounts have it. */
+/** Prefix of JetStream's API as imported by `config/nats.roles.conf`, and on servers without accounts. */
 const IMPORTED_API = 'vouch.api';
 const OWN_API = '$JS.API';
 const PROBE_MS = 1_000;
@@ -51,17 +51,17 @@ const INBOX_ENTROPY_BYTES = 16;
 
 const DIAL_MS = 2_000;
 const SECOND_MS = 1_000;
-/** A server that vanishes without closing its socket is noticed within three intervals. */
+/** Interval of pings: a server that vanishes without closing its socket is detected within three. */
 const PING_MS = 5_000;
-/** The longest time of an answer of JetStream's API. */
+/** Longest wait for an answer of JetStream's API. */
 const API_MS = 5_000;
-/** The longest wait of a close until all is sent. */
+/** Longest wait of a close for unsent bytes. */
 const FLUSH_MS = 1_000;
 
 /**
- * Makes malformed headers read as empty. nats.js decodes headers as it reads from the socket, and an error there closes the
- * connection; and nats-server stores the length of headers without a checksum, so one damaged bit would do that on every
- * read of the message.
+ * Makes malformed headers read as empty. An error in headers, which nats.js decodes while it reads from the socket, would close
+ * the connection. The server stores their length without a checksum. So one damaged bit would close the connection on every read
+ * of the message.
  */
 const { decode } = MsgHdrsImpl;
 MsgHdrsImpl.decode = (bytes) => {
@@ -76,9 +76,9 @@ type Reject = (error: VouchError) => void;
 
 export class ClusterConnection {
   readonly js: JetStreamClient;
-  /** The subjects of JetStream's API begin with it. */
+  /** Prefix of the subjects of JetStream's API. */
   readonly api: string;
-  /** What a write to a key-value bucket begins with, before `$KV`. */
+  /** Prefix of writes to a key-value bucket, before `$KV`. */
   readonly kvPrefix: string;
   private readonly inFlight = new Set<Reject>();
   private readonly listeners = new Set<(connected: boolean) => void>();
@@ -103,8 +103,8 @@ export class ClusterConnection {
   }
 
   /**
-   * Throws VouchError `unavailable` where no server answers in time, refuses the login, cannot be trusted, is too old, or has no
-   * JetStream; an Error of one line where a file of the login cannot be used.
+   * Throws VouchError `unavailable` if no server answers in time, or the server refuses the login, cannot be trusted, is too old, or
+   * has no JetStream. Throws an Error of one line if a file of the login cannot be used.
    */
   static async open(options: ConnectionOptions): Promise<ClusterConnection> {
     const { servers } = parseNatsUrl(options.url ?? DEFAULT_NATS_URL);
@@ -133,7 +133,7 @@ export class ClusterConnection {
     }
   }
 
-  /** A new subject for answers to this process. A process that knows others of this process cannot guess it, unlike those of nats.js. */
+  /** A new subject for answers to this process. Unlike those of nats.js, it cannot be guessed from other inboxes of the process. */
   newInbox(): string {
     return `${this.inboxPrefix}.${toHex(systemEntropy(INBOX_ENTROPY_BYTES))}`;
   }
@@ -172,7 +172,7 @@ export class ClusterConnection {
     if (!this.connected) return Promise.reject(this.down());
     return new Promise<T>((resolve, reject) => {
       this.inFlight.add(reject);
-      // An async function makes a rejection of a synchronous throw too.
+      // The async function turns a synchronous throw into a rejection.
       (async () => exchange())()
         .then(resolve, (error: unknown) => reject(fromNats(error)))
         .finally(() => this.inFlight.delete(reject));
@@ -185,7 +185,7 @@ export class ClusterConnection {
     return () => this.listeners.delete(listener);
   }
 
-  /** Calls `listener` every second, until the returned function is called. One timer is for all. */
+  /** Calls `listener` every second, until the returned function is called. All listeners share one timer. */
   everySecond(listener: () => void): () => void {
     this.onTick.add(listener);
     this.ticks ??= setInterval(() => {
@@ -213,7 +213,7 @@ export class ClusterConnection {
     if (this.closed) return;
     const wasConnected = this.connected;
     this.become('closed');
-    // Bounded: a server that vanished never confirms.
+    // With a time limit: a server that vanished never confirms.
     if (wasConnected)
       await Promise.race([this.nc.flush().catch(() => undefined), delay(FLUSH_MS, undefined, { ref: false })]);
     await this.nc.close();
@@ -245,8 +245,8 @@ export class ClusterConnection {
 }
 
 /**
- * Returns a check of a server's certificate by the address that the process connects to. nats.js does not tell it where the
- * address is an IP, and Node then compares with `localhost`: such a certificate must be for one of the servers.
+ * Returns a check of a server's certificate by the address that the process connects to. For an IP address nats.js does not pass
+ * that on, and Node compares with `localhost`. Then the certificate must be for one of the configured servers.
  */
 const identityCheck =
   (servers: readonly string[]) =>
@@ -258,8 +258,8 @@ const identityCheck =
   };
 
 /**
- * Returns what JetStream's subjects begin with for this user: the roles of `config/nats.roles.conf` are in an account that
- * imports them under another name. Any answer shows that, as does a server that is asked and silent while it has no leader.
+ * Returns the prefix of JetStream's subjects for this user: the roles of `config/nats.roles.conf` are in an account that imports
+ * them under another name. Any answer on a prefix shows that it is right, and so does silence, from a cluster without a leader.
  */
 async function apiOf(nc: NatsConnection): Promise<string> {
   try {

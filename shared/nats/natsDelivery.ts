@@ -1,6 +1,6 @@
 /**
- * Delivers the messages of a stream in order, without a gap: an ephemeral push consumer that ends at the first sign of a
- * loss (a gap in its numbers, silence, a broken connection). The reader then starts another one from where it is.
+ * Delivers the messages of a stream in order, without a gap, by an ephemeral push consumer. The delivery ends at the first sign
+ * of a loss: a gap in its numbers, silence, a broken connection. The reader then starts another one from its position.
  *
  * Measured on one local server: 300,000 small messages/s, 700 MB/s of large ones, against 9,000/s with one
  * `direct get` a message.
@@ -18,7 +18,7 @@ export interface StreamMessage {
   readonly message: Msg;
 }
 
-/** The server has no more messages now. */
+/** Item that means: the server has no more messages now. */
 export const IDLE = 'idle';
 
 interface DeliverySource {
@@ -28,9 +28,9 @@ interface DeliverySource {
   readonly from: number | 'newest';
 }
 
-/** The interval of heartbeats of a server without messages. */
+/** Interval of heartbeats of a server without messages. */
 const HEARTBEAT_MS = 1_000;
-/** In seconds. */
+/** Most seconds of silence. */
 const SILENT_TICKS_MAX = 3;
 const NANOS_PER_MS = 1e6;
 const STATUS_CONTROL = 100;
@@ -92,7 +92,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
         this.queue = [];
         for (const item of batch) {
           if (this.ended) break;
-          // Answered when the reader has come this far: a slow reader holds no more than the server's window.
+          // Answered when the reader reaches it, so that a slow reader has at most the server's window in memory.
           if (typeof item !== 'object' || !('flowControl' in item)) yield item;
           else {
             this.flowOwed--;
@@ -157,7 +157,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     if (Number(headers.get(JsHeaders.LastConsumerSeqHdr)) !== this.received) this.endAtGap();
     const stalled = headers.get(JsHeaders.ConsumerStalledHdr);
     if (!stalled) this.push(IDLE);
-    // The server waits for an answer to flow control that was lost.
+    // The server's flow control was lost, and it waits for the answer.
     else if (this.flowOwed === 0) this.connection.nc.publish(stalled);
   }
 
@@ -172,7 +172,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     this.end(unavailable('messages of a stream were lost on the way; retry shortly'));
   }
 
-  /** Counts ticks instead of time: a process that was busy has not listened. */
+  /** Counts ticks instead of time: a busy process has not listened. */
   private checkSilence(): void {
     if (++this.silentTicks > SILENT_TICKS_MAX)
       this.end(unavailable('the delivery of a stream fell silent; retry shortly'));

@@ -15,7 +15,7 @@ export const JETSTREAM = {
   wrongLastSequenceInFlight: 10_164,
 } as const;
 
-/** JetStream understood a request and refused it: nothing was stored. */
+/** Error of a request that JetStream refused: no message was stored. */
 export class JetStreamRefusal extends VouchError {
   constructor(
     readonly jetStreamCode: number,
@@ -31,7 +31,7 @@ export class JetStreamRefusal extends VouchError {
 export const refusalOf = (status: number, code: number, description: string): JetStreamRefusal =>
   new JetStreamRefusal(code, description, status === 503 || code === JETSTREAM.wrongLastSequenceInFlight);
 
-/** No server took the request: nothing was stored. */
+/** Error of a request that no server accepted: no message was stored. */
 export class NoJetStream extends VouchError {
   constructor() {
     super('unavailable', 'JetStream is not available; retry shortly');
@@ -42,7 +42,7 @@ export class NoJetStream extends VouchError {
 export const isRefusal = (error: unknown, code: number): boolean =>
   error instanceof JetStreamRefusal && error.jetStreamCode === code;
 
-/** The server does not let this user do it: nothing was stored. */
+/** Error of a request that the user lacks the permission for: no message was stored. */
 export class NotPermitted extends VouchError {
   constructor(cause: Error) {
     super('unavailable', `the NATS server does not permit it: ${cause.message}`, { cause });
@@ -50,7 +50,7 @@ export class NotPermitted extends VouchError {
   }
 }
 
-/** For a `catch` where a stream or bucket is made or changed. Throws `unavailable` that says who may; all else is thrown on. */
+/** Handler for a failed change of a stream or bucket: throws `unavailable` that names the admin for NotPermitted, else the error. */
 export const leftToAdmin =
   (problem: string) =>
   (error: unknown): never => {
@@ -61,7 +61,7 @@ export const leftToAdmin =
 export const isNatsError = (error: unknown, ...codes: readonly ErrorCode[]): boolean =>
   error instanceof NatsError && codes.includes(error.code as ErrorCode);
 
-/** Returns VouchErrors as they are. The outcome of `unavailable` is unknown, except for the classes above. */
+/** Returns VouchErrors unchanged. The outcome of `unavailable` is unknown, except for the classes above. */
 export function fromNats(error: unknown): VouchError {
   if (error instanceof VouchError) return error;
   if (!(error instanceof NatsError)) return unavailable('the request to NATS failed', error);

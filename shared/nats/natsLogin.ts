@@ -4,9 +4,9 @@ import { type Authenticator, credsAuthenticator, nkeyAuthenticator, type TlsOpti
 import { messageOf } from '../errors/errors.js';
 import './nkeys.js';
 
-/** Paths of files; empty: not used. */
+/** Paths of files; an empty path is unused. */
 export interface NatsLogin {
-  /** A user's JWT and seed, as `nsc` writes them. */
+  /** A user's JWT and seed, in the format of `nsc`. */
   readonly creds: string;
   /** The seed of an nkey. */
   readonly nkey: string;
@@ -26,8 +26,8 @@ export interface LoginOptions {
 }
 
 /**
- * Returns the options of nats.js, which reads the files of TLS again at every connection: renewed certificates need no
- * restart. Throws an Error of one line that names the setting of a file that cannot be used.
+ * Returns the options of nats.js. It reads the TLS files at every connection, so renewed certificates need no restart. Throws an
+ * Error of one line that names the setting of a file that cannot be used.
  */
 export async function loginOptions({ creds, nkey, ca, cert, key }: NatsLogin): Promise<LoginOptions> {
   const [credsBytes, seed] = [await bytesOf('VOUCH_NATS_CREDS', creds), await bytesOf('VOUCH_NATS_NKEY', nkey)];

@@ -1,6 +1,6 @@
 /**
- * Nkeys, by which clients log in to NATS, signed by Node instead of JavaScript: at the start of a process that is a sixth of its
- * work.
+ * Nkeys, with which clients log in to NATS, signed by Node instead of JavaScript, which saves a sixth of the work of a process's
+ * start.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { nkeys } from 'nats';
@@ -8,7 +8,7 @@ import { getEd25519Helper, setEd25519Helper } from 'nkeys.js/lib/helper.js';
 
 export { nkeys };
 
-/** What stands before a seed, and before a public key, in DER (RFC 8410). */
+/** The bytes before a seed, and before a public key, in DER (RFC 8410). */
 const PRIVATE_DER = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
 const SEED_BYTES = 32;

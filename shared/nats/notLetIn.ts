@@ -1,10 +1,10 @@
-/** The reasons for which a server and a client that reach each other do not work together. A retry would not help. */
+/** Reasons why a reachable server and a client do not work together. A retry would not help. */
 import { ErrorCode, NatsError } from 'nats';
 import { messageOf, VouchError } from '../errors/errors.js';
 import { codeOf } from '../files/durable.js';
 import { askServerInfo } from './serverInfo.js';
 
-/** The server refuses the client, or the client the server. */
+/** Error of a server that refuses the client, or of a client that refuses the server. */
 export class NotLetIn extends VouchError {
   constructor(message: string, cause: unknown) {
     super('unavailable', message, { cause });
@@ -17,7 +17,7 @@ const DEFAULT_PORT = 4222;
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 const OTHER_ADDRESS = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
-/** Returns what completes the sentence "the NATS server …", with what to do; undefined for any other failure. */
+/** Returns the rest of a sentence that begins "the NATS server …", with advice; undefined for any other failure. */
 export async function whyNotLetIn(
   error: unknown,
   servers: readonly string[],
@@ -44,7 +44,7 @@ export async function whyNotLetIn(
   return undefined;
 }
 
-/** The line of OpenSSL, which nats.js keeps as the cause. */
+/** OpenSSL's line, which nats.js keeps as the cause. */
 const detailOf = (error: unknown): string => messageOf((error as { chainedError?: unknown }).chainedError ?? error);
 
 async function asksForCertificate(servers: readonly string[]): Promise<boolean> {

@@ -1,12 +1,12 @@
-/** Warns of streams with other replicas than configured, which are kept as they are. */
+/** Warns of streams whose number of replicas differs from the configured one; they are not changed. */
 import type { ClusterConnection } from './natsConnection.js';
 
-/** Connections that were warned of more replicas, which most streams of a cluster then have. */
-const told = new WeakSet<ClusterConnection>();
+/** Connections whose log has the warning of more replicas, which most streams of a cluster then have. */
+const warned = new WeakSet<ClusterConnection>();
 
 export function tellOfReplicas(connection: ClusterConnection, stream: string, replicas: number, wanted: number): void {
-  if (replicas === wanted || (replicas > wanted && told.has(connection))) return;
-  if (replicas > wanted) told.add(connection);
+  if (replicas === wanted || (replicas > wanted && warned.has(connection))) return;
+  if (replicas > wanted) warned.add(connection);
   connection.logger.warn(
     { stream, replicas, wanted },
     replicas < wanted

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The first line of a NATS server to every client, before TLS and the login. */
+/** The first line from a NATS server to every client, before TLS and the login. */
 export interface ServerInfo {
   readonly server_name: string;
   readonly version: string;
@@ -9,7 +9,7 @@ export interface ServerInfo {
   readonly tls_verify?: boolean;
 }
 
-/** Resolves to undefined where nothing answers as a NATS server within `timeoutMs`. */
+/** Resolves to undefined if no NATS server answers there within `timeoutMs`. */
 export function askServerInfo(host: string, port: number, timeoutMs: number): Promise<ServerInfo | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });

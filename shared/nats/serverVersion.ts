@@ -1,6 +1,6 @@
 /** The versions of nats-server that Vouch can rely on. */
 
-/** Older servers may store two messages that follow the same one, and new leaders may answer without acknowledged messages. */
+/** Oldest version without two faults: two stored messages in one place, and new leaders that lack acknowledged messages. */
 export const OLDEST_NATS_VERSION = '2.12.0';
 
 /** Compares `major.minor.patch`. */

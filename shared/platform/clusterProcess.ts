@@ -26,10 +26,10 @@ export interface StartedProcess extends Pick<ServiceDescription, 'description' |
   stop(): Promise<void>;
 }
 
-/** What a process of a cluster does once it is connected. `end` ends it, with this exit code. */
+/** Starts a process of a cluster once it is connected. `end` ends it with this exit code. */
 export type StartProcess = (platform: ClusterPlatform, end: (exitCode: number) => void) => Promise<StartedProcess>;
 
-/** Returns when the process is registered; it then runs until it is told to end. */
+/** Returns when the process is registered; it then runs until a signal or `end`. */
 export async function runClusterProcess(wanted: ClusterProcess, start: StartProcess): Promise<void> {
   const run = async (end: (exitCode: number) => void): Promise<() => Promise<void>> => {
     const stop = await startClusterProcess(wanted, start, end);

@@ -27,7 +27,7 @@ export interface ClusterOptions extends Partial<NatsLogin> {
   /** `nats://host:port`, several separated by commas; null: the local server at its usual port. */
   readonly url: string | null;
   readonly name: string;
-  /** What the process is, and may do: see `config/nats.roles.conf`. The admin makes the streams and buckets. */
+  /** The role of the process and so its permissions: see `config/nats.roles.conf`. The admin makes the streams and buckets. */
   readonly role: NatsRole;
   readonly logger: Logger;
   /** The replicas of each bucket and stream; at most the number of NATS servers. */
@@ -78,7 +78,7 @@ export class ClusterPlatform implements Platform {
   constructor(
     readonly connection: ClusterConnection,
     private readonly options: ClusterOptions,
-    /** The time until which the cluster may be starting, and its refusals are retried. */
+    /** Time until which the cluster may be starting, so that its refusals are retried. */
     private readonly settledMs: number,
   ) {
     this.transport = new NatsTransport(connection, PROTOCOL_VERSION);
@@ -134,7 +134,7 @@ export class ClusterPlatform implements Platform {
     return this.openedLog;
   }
 
-  /** Copies on other servers count. Sums up the streams, since the account's own figure may include purged messages. */
+  /** The store's room, with copies on other servers. Sums up the streams, since the account's figure may include purged messages. */
   async storeRoom(): Promise<StoreRoom> {
     const { jsm } = this.connection;
     return this.connection.call(async () => {
@@ -153,7 +153,7 @@ export class ClusterPlatform implements Platform {
       for await (const name of connection.jsm.streams.names()) found.add(name);
       return found;
     });
-    // Another process may have made it.
+    // Another process may have made the vault's stream.
     this.hasVault ||= there.has(VAULT_STREAM);
     const names = [
       ...[...parts, ...[...buckets.keys()].map(bucketStreamName)],
@@ -183,6 +183,6 @@ export class ClusterPlatform implements Platform {
   }
 }
 
-/** Whether the error is temporary: one server cannot hold three replicas later, nor does a role get other rights. */
+/** Whether the error is temporary: not for lack of servers for the replicas, or of permissions. */
 const isWaiting = (error: VouchError): boolean =>
   !isRefusal(error, JETSTREAM.replicasNotSupported) && !(error instanceof NotPermitted);

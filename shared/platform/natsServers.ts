@@ -6,8 +6,8 @@ import type { NatsServerState } from './platform.js';
 const DEFAULT_PORT = 4_222;
 
 /**
- * The servers at the configured addresses and at those that the connected one tells, each by its name once. They are asked
- * at their ports for what they tell every client before its login.
+ * The servers at the configured addresses, and those that the connected server announces, each name once. Each is asked at its
+ * port for the line that every client receives before its login.
  */
 export async function natsServers(
   { nc, connected }: ClusterConnection,

@@ -1,7 +1,6 @@
 /**
- * Makes a process visible to `nats micro ls`, `info` and `stats`, by NATS' service framework (ADR-32). It is implemented
- * here, and not by nats.js, to show the counts of the transport without a cost for each message, and an id that names the
- * process.
+ * Makes a process visible to `nats micro ls`, `info` and `stats`, by NATS' service framework (ADR-32). Unlike that of nats.js,
+ * this implementation shows the counts of the transport without a cost for each message, and an id that names the process.
  */
 import { createInbox, type Msg } from 'nats';
 import { messageOf } from '../errors/errors.js';

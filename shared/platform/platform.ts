@@ -1,4 +1,4 @@
-/** Messages, key-value buckets and event logs, of a cluster or of a standalone node. */
+/** Interface of a platform: messages, key-value buckets and event logs, of a cluster or of a standalone node. */
 import type { Bucket } from '../bucket/bucket.js';
 import type { BucketName } from '../bucket/buckets.js';
 import type { NoteFile } from '../files/noteFile.js';
@@ -8,13 +8,13 @@ import type { VaultStore } from '../vault/vaultStore.js';
 
 /** How full the store of a platform is: JetStream, or the disk of the data folder. */
 export interface StoreRoom {
-  /** Undefined: not known, as others write to the disk too. */
+  /** Undefined if unknown: other programs write to the disk too. */
   readonly usedBytes: number | undefined;
-  /** Undefined: without a limit that is known. */
+  /** Undefined without a known limit. */
   readonly freeBytes: number | undefined;
 }
 
-/** A server of NATS, as far as it answers. */
+/** A NATS server, as answered by itself. */
 export interface NatsServerState {
   /** Null if it does not answer. */
   readonly name: string | null;
@@ -32,21 +32,21 @@ export interface Platform {
   readonly logs: EventLogs;
   readonly losses: LogLosses;
   /**
-   * Opens a bucket, and creates it if it does not exist. `ttlMs`: entries expire that long after their last write, and the
-   * bucket need not survive a restart.
+   * Opens a bucket, and creates it if it does not exist. `ttlMs`: entries expire so long after their last write. Such a bucket
+   * need not survive a restart.
    */
   bucket(name: BucketName, options?: { ttlMs?: number }): Promise<Bucket>;
   /** Opens a note that the next process of a standalone node can read. Absent in a cluster, where notes are entries of buckets. */
   localNote?(name: string): Promise<Pick<NoteFile, 'read' | 'write'>>;
-  /** Opens the store of wrapped data keys, which is the same at every call. */
+  /** Opens the store of wrapped data keys; every call returns one store. */
   vault(): Promise<VaultStore>;
-  /** Opens the log of the service, which is the same at every call. */
+  /** Opens the log of the service; every call returns one log. */
   serviceLog(): Promise<EventLog>;
   /** How full the store is. Throws `unavailable`. */
   storeRoom(): Promise<StoreRoom>;
   /** Names of opened streams, buckets or folders that no longer exist. Throws `unavailable`. */
   missing(): Promise<readonly string[]>;
-  /** The NATS servers that are configured, or that the connected one knows; none for a standalone node. */
+  /** The configured NATS servers, and those that the connected one knows; an empty list for a standalone node. */
   natsServers(timeoutMs: number): Promise<readonly NatsServerState[]>;
   /** Completes the work in progress and closes everything. */
   close(): Promise<void>;

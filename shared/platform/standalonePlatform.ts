@@ -26,7 +26,7 @@ import { InProcessTransport } from '../transport/inProcess.js';
 import { DirectoryVault } from '../vault/directoryVault.js';
 import type { NatsServerState, Platform, StoreRoom } from './platform.js';
 
-/** Between looks for what the key tool has written, and for what an operator has put back. */
+/** Intervals of looks: for writes of the key tool, and for files that an operator has put back. */
 const KEYS_LOOK_MS = 200;
 const LOOK_MS = 5_000;
 
@@ -34,7 +34,7 @@ interface StandaloneOptions {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** The size of the files of a log; that of `segments.ts` where it is left out. */
+  /** The size of the files of a log; by default that of `segments.ts`. */
   readonly segmentBytes?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ interface Opened {
   readonly bucket: Promise<OwnedBucket>;
 }
 
-/** Throws an Error of one line where the folder cannot be written, is in use, or holds a damaged entry. */
+/** Throws an Error of one line if the folder cannot be written, is in use, or has a damaged entry. */
 export async function openStandalone(options: StandaloneOptions): Promise<Platform> {
   const { dataDir, logger, clock = systemClock, segmentBytes } = options;
   const lock = await takeFolder(dataDir, logger);
@@ -60,8 +60,8 @@ export async function openStandalone(options: StandaloneOptions): Promise<Platfo
 }
 
 /**
- * Opens a bucket of a data folder: for a tool that of the keys, which needs no lock and may run beside the service. The service
- * learns of its writes within half a second. The files of others are written by nobody else but an operator. To be closed.
+ * Opens a bucket of a data folder. The key tool opens the bucket of keys so. It needs no lock and may run beside the service, which
+ * learns of its writes within half a second. Only the service and operators write other buckets. The caller closes it.
  */
 export const openRegistryBucket = (options: StandaloneOptions, name: BucketName): Promise<DirectoryBucket> =>
   DirectoryBucket.open({
@@ -70,7 +70,7 @@ export const openRegistryBucket = (options: StandaloneOptions, name: BucketName)
     lookMs: name === BUCKETS.keys ? KEYS_LOOK_MS : LOOK_MS,
   });
 
-/** Opens the vault of a data folder for a tool, likewise. */
+/** Opens the vault of a data folder for a tool, which may run beside the service. */
 export const openFolderVault = (dataDir: string, clock: Clock = systemClock): Promise<DirectoryVault> =>
   DirectoryVault.open({ folder: join(dataDir, 'vault'), clock });
 

@@ -1,6 +1,6 @@
 /** Detects versions of Node whose hashes of strings a client can predict. */
 
-/** The first version of each line that hashes strings of digits with a secret seed (CVE-2026-21717); from 26 on all do. */
+/** First version of each line that hashes strings of digits with a secret seed (CVE-2026-21717); from 26 on every version does. */
 const SEEDED: Readonly<Record<number, string>> = { 20: '20.20.2', 22: '22.22.2', 24: '24.14.1', 25: '25.8.2' };
 const SEEDED_MAJOR = 26;
 

@@ -1,16 +1,16 @@
-/** Gives memory back that a process used in a burst, such as its start, and does not need at rest. */
+/** Returns memory to the system that a process used in a burst, such as its start, and does not need at rest. */
 import { Session } from 'node:inspector';
 import { getHeapStatistics } from 'node:v8';
 
 const LOOK_MS = 5_000;
 /** The share of a core below which the process is at rest. */
 const REST_SHARE = 0.03;
-/** What JavaScript holds beyond its objects from which on a collection is worth its pause. */
+/** Heap beyond the objects' size from which on a collection is worth its pause. */
 const SLACK_BYTES = 8 << 20;
-/** The pause grows with the objects: this many take some 60 ms. */
+/** Largest size of the objects: the pause grows with them, here to some 60 ms. */
 const OBJECT_BYTES_MAX = 48 << 20;
 
-/** Releases what the start has left behind, and from then on what each burst leaves behind once the process is at rest. */
+/** Releases memory now, after the start, and then after each burst once the process is at rest. */
 export async function releaseMemoryAtRest(): Promise<void> {
   await releaseMemory();
   let cpu = process.cpuUsage();
@@ -20,7 +20,7 @@ export async function releaseMemoryAtRest(): Promise<void> {
     cpu = process.cpuUsage();
     if (user + system > REST_SHARE * 1000 * LOOK_MS) return;
     const { total_heap_size: held, used_heap_size: used } = getHeapStatistics();
-    // What the last collection could not release the next one cannot either.
+    // Another collection would release no more than the last one.
     if (used > OBJECT_BYTES_MAX || held - used < SLACK_BYTES || held - heldBytes < SLACK_BYTES / 2) return;
     await releaseMemory();
     heldBytes = getHeapStatistics().total_heap_size;
@@ -29,9 +29,9 @@ export async function releaseMemoryAtRest(): Promise<void> {
 }
 
 /**
- * Collects garbage as V8 does for lack of memory, which alone gives up the memory of young objects and that between old ones.
- * `gc` of `--expose-gc` does not. Takes some 30 ms for 25 MiB of objects, in which nothing else runs. Never throws: without an
- * inspector nothing is released.
+ * Collects garbage as V8 does for lack of memory. Only that, and not `gc` of `--expose-gc`, releases the memory of young objects
+ * and that between old ones. It blocks the process, some 30 ms for 25 MiB of objects. Never throws: without an inspector no memory
+ * is released.
  */
 export async function releaseMemory(): Promise<void> {
   const session = new Session();
@@ -40,7 +40,7 @@ export async function releaseMemory(): Promise<void> {
     session.post('HeapProfiler.enable');
     await new Promise<void>((resolve) => session.post('HeapProfiler.collectGarbage', () => resolve()));
   } catch {
-    // A Node that was built without an inspector.
+    // This Node was built without an inspector.
   } finally {
     session.disconnect();
   }

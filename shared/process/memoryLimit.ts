@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 
-/** The memory that this process may have: that of its container (cgroup v1 and v2), or of the machine. */
+/** The memory available to this process: the limit of its container (cgroup v1 and v2), or the machine's memory. */
 export function systemMemoryBytes(): number {
   const total = totalmem();
   const constrained = process.constrainedMemory();

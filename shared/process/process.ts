@@ -1,4 +1,4 @@
-/** Runs a server process: start, serve until told to stop, stop within bounds. */
+/** Runs a server process: start, serve until a signal, stop within a time limit. */
 import { messageOf } from '../errors/errors.js';
 import { OTHERS_MODE } from '../files/durable.js';
 import type { Logger } from '../logger.js';

@@ -1,4 +1,4 @@
-/** The command line of a server process: its name, and the address of NATS. All else is configuration. */
+/** The command line of a server process: its name, and the address of NATS. Everything else is configuration. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../errors/errors.js';
 
@@ -35,7 +35,7 @@ const usageOf = (kind: string): string => `npm run ${kind} -- [--name NAME] [--n
 
 All else is set by environment variables, or by a file that VOUCH_CONFIG names.`;
 
-/** Exits with one line where the arguments are wrong, and with the usage for `--help`. */
+/** Exits with one line if the arguments are wrong, and with the usage for `--help`. */
 export function readProcessFlagsOrExit(kind: 'shard' | 'coordinator'): ProcessFlags {
   const args = process.argv.slice(2);
   if (args.includes('--help') || args.includes('-h')) {
@@ -45,7 +45,7 @@ export function readProcessFlagsOrExit(kind: 'shard' | 'coordinator'): ProcessFl
   try {
     return parseProcessFlags(args);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}; npm run ${kind} -- --help says what there is\n`);
+    process.stderr.write(`${messageOf(error)}; npm run ${kind} -- --help shows the options\n`);
     process.exit(EXIT_USAGE);
   }
 }

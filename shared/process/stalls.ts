@@ -11,7 +11,7 @@ const LOOP_STALL_MS = 100;
 export const WORKER_STALL_MS = 1_000;
 
 const TICK_MS = 20;
-/** A thread that works uses about as much CPU time as passes; a process that is stopped uses none. */
+/** Share of CPU time that distinguishes work from a pause: a working thread uses about all time, a stopped process none. */
 const CPU_PART = 0.5;
 /** At most one line is logged in this time. */
 const LOG_EVERY_MS = 1_000;
@@ -66,7 +66,7 @@ export function watchStalls(logger: Logger): () => void {
     cpuMs = cpuTimeMs();
     const ms = tickedMs - sinceMs - TICK_MS;
     if (ms < LOOP_STALL_MS) return;
-    // Many short turns in a row stall the loop too, and none of them is to blame.
+    // Many short turns in a row stall the loop too, and no single one is to blame.
     const works = longest.ms < ms / 2 ? [] : longest.works;
     reportStall({ thread: 'loop', ms, cpuMs: cpuMs - sinceCpuMs, works });
   };

@@ -5,14 +5,14 @@ import { isUnavailable, messageOf, type VouchError } from '../errors/errors.js';
 import type { Logger } from '../logger.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 
-/** Three NATS servers that start together on a slow machine elect all leaders well within this. */
+/** Longest wait: three NATS servers that start together on a slow machine elect all leaders well within it. */
 export const START_WITHIN_MS = 90_000;
 /** The interval of log lines about a wait. */
 const TELL_MS = 5_000;
 
 /**
- * Repeats `attempt` until it succeeds, or fails with another error than `unavailable`. Throws the last error when it has
- * taken too long, or `isWaiting` returns false for it.
+ * Repeats `attempt` until it succeeds, or fails with another error than `unavailable`. Throws the last error after too long a
+ * time, or if `isWaiting` returns false for it.
  */
 export async function whenAvailable<T>(
   /** Completes the line "waiting for …". */

@@ -1,11 +1,11 @@
-/** Worker threads: their priority, and the outcomes of work that pass between threads. */
+/** Worker threads: their priority, and outcomes of work on the way between threads. */
 import { constants, setPriority } from 'node:os';
 import { type ErrorCode, messageOf, VouchError } from '../errors/errors.js';
 import { codeOf } from '../files/durable.js';
 
 /**
- * Lowers the priority of the calling thread below the threads that answer requests, where threads have priorities; of one that
- * only shares the work of another, to the lowest there is.
+ * Lowers the priority of the calling thread below the threads that answer requests, on systems with priorities of threads. A
+ * helper (`isHelper`), which only shares the work of another thread, gets the lowest priority.
  */
 export function giveWay({ isHelper = false } = {}): void {
   const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
@@ -21,8 +21,8 @@ export type ThreadOutcome<Answer> =
   | { readonly ended: 'badly'; readonly message: string; readonly detail: string };
 
 /**
- * Makes the functions that pack and unpack outcomes. A VouchError, and an error of the classes in `kept`, is thrown in the
- * other thread as it was; any other as an Error of one line without paths, its cause the detail.
+ * Makes the functions that pack and unpack outcomes. The other thread throws a VouchError, and an error of the classes in `kept`,
+ * unchanged. It throws any other error as an Error of one line without paths, with the detail as its cause.
  */
 export function outcomesOf(kept: Readonly<Record<string, new (message: string) => Error>>) {
   const pack = async <Answer>(work: () => Promise<Answer>): Promise<ThreadOutcome<Answer>> => {

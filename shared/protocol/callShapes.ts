@@ -1,5 +1,5 @@
 /**
- * Checks the shape of messages before anything is read of them: anyone who reaches the NATS server can send anything.
+ * Checks the shape of messages before they are read: any program with access to the NATS server can send anything.
  */
 import typia from 'typia';
 import type { Finite } from '../model/whole.js';

@@ -15,7 +15,7 @@ import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js'
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 
-/** A bounded count: anyone who reaches the NATS server can send any number. */
+/** A bounded count: any program with access to the NATS server can send any number. */
 type ResultCount = number & WholeBetween<1, typeof K_MAX>;
 
 /**
@@ -57,21 +57,21 @@ export interface SearchCall {
   readonly op: 'search';
   /** Absent: the vector of the record `like`. */
   readonly query?: Uint8Array;
-  /** A record that is left out. */
+  /** A record to exclude. */
   readonly like?: Whole;
   readonly k: ResultCount;
-  /** Records that are farther are left out. */
+  /** Largest distance of hits. */
   readonly scoreMost?: number & tags.Minimum<0> & tags.Maximum<1.7976931348623157e308>;
   readonly group?: Grouping;
   /** Fields of the hits. */
   readonly fields?: readonly Field[];
-  /** With fields or groups: the bytes that they may take, beyond which the call throws `validation_error`. */
+  /** With fields or groups: most bytes that they may take; beyond it the call throws `validation_error`. */
   readonly maxBytes?: Whole;
   readonly filter?: Filter;
   readonly decay?: Decay;
   readonly text?: TextQuery;
   readonly graph?: GraphRerank;
-  /** Ages then end at the given time, or at that of the event. */
+  /** The past state to search; ages end at its time, or at that of its event. */
   readonly asOf?: AsOf;
   /** Returns the sequence of the searched state, since a follower may answer. */
   readonly tellSequence?: true;
@@ -112,7 +112,7 @@ export interface InsertCall {
   readonly text: string | null;
 }
 
-/** `metadata`, `texts` and `requestIds`: null where the request has none, else one entry a vector. */
+/** `metadata`, `texts` and `requestIds`: null if the request lacks them, else one entry a vector. */
 export interface InsertBatchCall {
   readonly op: 'insertBatch';
   readonly count: Whole;
@@ -123,7 +123,7 @@ export interface InsertBatchCall {
   readonly metadata: readonly (Uint8Array | null)[] | null;
   readonly texts: readonly (string | null)[] | null;
   readonly requestIds: readonly (Uint8Array | null)[] | null;
-  /** One entry a vector, no two the same. A live record that has one of them gets the new content; the others are inserted. */
+  /** One entry a vector, all different. A live record with that external id gets the new content; the others are inserted. */
   readonly externalIds?: readonly string[];
 }
 
@@ -135,14 +135,14 @@ export interface DeleteManyCall {
     | { readonly externalIds: readonly string[] & tags.MaxItems<typeof BATCH_MAX> }
     /** Throws `payload_too_large` if more match than one commit takes. */
     | { readonly filter: Filter };
-  /** 16 bytes; absent: none. The same request later deletes nothing, and is answered as this one. */
+  /** 16 bytes. A repetition with this id deletes nothing, and gets this call's answer. */
   readonly requestId?: Uint8Array | null;
 }
 
 /** The id of a vault key, in the only spelling, since it is compared as text. */
 export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
 
-/** The shard encrypts, under a key that its vault makes where there is none; the plaintext goes no further. */
+/** Inserts a record that the shard encrypts; its vault makes a missing key. The plaintext goes no further. */
 export interface InsertEncryptedCall {
   readonly op: 'insertEncrypted';
   readonly payload: Uint8Array;
@@ -165,18 +165,18 @@ export type WriteCall =
   | { readonly op: 'updateMetadata'; readonly id: Whole; readonly metadata: Uint8Array }
   | GraphWrite;
 
-/** Calls that change how a collection is served, and not its log. Each has a message of its own. */
+/** Calls that change how a collection is served, not its log. Each has a message of its own. */
 export type ControlCall =
   /** Stores the wanted index in the catalog and begins its build. Throws `conflict` while a requested build runs. */
   | { readonly op: 'configureIndex'; readonly spec: IndexSpec }
   /** Makes writes wait until `release`, or for `holdMs` after the last `hold`. Answered when no write is in flight. */
   | { readonly op: 'hold'; readonly token: string; readonly holdMs: DurationMs }
   | { readonly op: 'release'; readonly token: string }
-  /** Builds the index again, of another kind where one is given. Answered when the new index serves. */
+  /** Builds the index again, of the given kind if there is one. Answered when the new index serves. */
   | { readonly op: 'rebuild'; readonly kind: DesiredKind | null }
   /**
-   * Appends frames of an imported log, each of which must continue the log, with no event after `upTo`; skips frames that
-   * are there. Throws `validation_error` at the first frame that does not verify, and keeps those before it.
+   * Appends frames of an imported log, each of which must continue the log, with no event after `upTo`; skips frames that the log
+   * has. Throws `validation_error` at the first frame that does not verify, and keeps the earlier ones.
    */
   | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: Whole };
 
@@ -184,7 +184,7 @@ export type ControlCall =
 export interface SearchResult {
   /** float64. */
   readonly ids: Uint8Array;
-  /** float64: distances, also where the hits are ranked by something else. */
+  /** float64: distances, in any ranking. */
   readonly scores: Uint8Array;
   /** float64, with `decay`. */
   readonly factors?: Uint8Array;
@@ -218,18 +218,18 @@ export interface Results extends GraphResults, ProofResults, RecordsResults {
   describe: { readonly records: number; readonly sequence: number; readonly logBytes: number };
   indexState: IndexState;
   getEncrypted: { readonly id: number; readonly keyId: string; readonly payload: Uint8Array };
-  /** `last`: the sequence of the last event in `frames`, or `end` where there is none; `end`: the sequence of the log. */
+  /** `last`: the sequence of the last event in `frames`, or `end` without frames; `end`: the sequence of the log. */
   readLog: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
   insertEncrypted: { readonly id: number; readonly keyId: string };
   shredKey: { readonly sequence: number };
   /** The new end of the log; hashes are 64 lowercase hex. */
   importFrames: { readonly sequence: number; readonly chainHead: string; readonly stateHash: string };
   insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
-  /** `created`: those that are new, and not replaced. */
+  /** `created`: the number of new records; the others were replaced. */
   insertBatch: { readonly ids: Uint8Array; readonly created: number };
   /**
-   * `missing`: places in the request. `sequence`: of the last deletion; null where nothing was deleted. `deduplicated`: the
-   * request was carried out before, which tells nothing of what is missing.
+   * Places in the request, of records that do not exist, are in `missing`; it is empty with `deduplicated`. The last deletion has
+   * `sequence`; null if nothing was deleted. A request that was carried out before has `deduplicated`.
    */
   deleteMany: {
     readonly deleted: number;
@@ -249,7 +249,7 @@ export interface Results extends GraphResults, ProofResults, RecordsResults {
 export type Call = ReadCall | WriteCall | ControlCall;
 export type ResultOf<C extends Call> = Results[C['op']];
 
-/** A project of the API. The vault has an entry of its own, whose project is none. */
+/** A project of the API. The vault's own entry has a project that does not match this. */
 type ProjectName = string & tags.Pattern<'^[A-Za-z0-9_-]{1,64}$'>;
 
 /** The vault's entry of a key, without the key. */
@@ -264,17 +264,17 @@ export interface KeyEntry {
 
 /** Calls about a key of the vault. Any shard answers them: coordinators cannot read the vault. */
 export type VaultCall =
-  /** Returns null where there is no entry. */
+  /** Returns null without an entry. */
   | { readonly op: 'keyEntry'; readonly project: ProjectName; readonly keyId: KeyId }
   /**
-   * Replaces the entry that `keyEntry` returned by one without a key, with `collectionIds` pending. Answered when the key is
-   * gone, or with `isDone: false`, and nothing done, where the entry has changed.
+   * Replaces the entry that `keyEntry` returned with one without a key, with `collectionIds` pending. Answered when the key is
+   * gone; with `isDone: false`, and no effect, if the entry has changed.
    */
   | {
       readonly op: 'destroyKey';
       readonly project: ProjectName;
       readonly keyId: KeyId;
-      /** The revision of the entry; null where there was none. */
+      /** The revision of the entry; null for a key without an entry. */
       readonly entry: Whole | 'damaged' | null;
       readonly collectionIds: readonly Whole[];
     }
@@ -285,24 +285,24 @@ export type VaultCall =
       readonly keyId: KeyId;
       readonly collectionIds: readonly Whole[];
     }
-  /** Answered when no byte of a replaced key is left anywhere. Throws `unavailable`, naming the servers that are away. */
+  /** Answered when no byte of a replaced key is left on any server. Throws `unavailable`, naming the servers that are away. */
   | { readonly op: 'settleKey'; readonly project: ProjectName; readonly keyId: KeyId };
 
 /** The calls to one shard by its name. */
 export type ShardCall =
   /** Reads the owner entries of these collections. Answered when the shard serves the subjects of its own. */
   | { readonly op: 'adopt'; readonly collectionIds: readonly Whole[] }
-  /** Serves a deleted collection no more from now on, and begins to drop it. */
+  /** Stops serving a deleted collection at once, and begins to drop it. */
   | { readonly op: 'silence'; readonly collectionId: Whole }
-  /** The same. Answered when nothing of it is left on the shard, and nothing will be appended. */
+  /** Stops serving a deleted collection, and drops it. Answered when the shard has no part of it, and will append nothing. */
   | { readonly op: 'drop'; readonly collectionId: Whole }
   /** Returns live records, sequences, log bytes, snapshot bytes and the serving index (`brute`: none), in the order of the ids. */
   | { readonly op: 'count'; readonly collectionIds: readonly Whole[] }
-  /** Returns what collections hold besides their logs, in the order of the ids. */
+  /** Returns the content bytes of collections, without their logs, in the order of the ids. */
   | { readonly op: 'heldBytes'; readonly collectionIds: readonly Whole[] }
   /**
-   * Returns the ids of the collections in memory: `open`, owned, which a new owner should warm first; `held`, owned, which
-   * must not move while their writes are held; `following`, which this shard could own at once.
+   * Returns the ids of the collections in memory: owned ones in `open`, which a new owner should warm first, those with a hold on
+   * their writes also in `held`, which must not move now, and followed ones in `following`.
    */
   | { readonly op: 'openIds' }
   /** Returns the last sequences of the owned collections in memory. */
@@ -310,9 +310,9 @@ export type ShardCall =
   /** Makes a follower open the collection and catch up with its log. Answered at once; repeated until it is ready. */
   | { readonly op: 'warm'; readonly collectionId: Whole }
   /**
-   * Makes the owner under `epoch` finish its commit, take no more calls, and write `to` as the owner under the next epoch,
-   * with these followers. Answered when the owner entry is written; waiting calls are answered as if nobody served. Throws
-   * `conflict`, and serves as the entry says, where the shard is not that owner or the entry has changed.
+   * Makes the owner under `epoch` finish its commit, take no more calls, and write `to` as the owner under the next epoch, with
+   * these followers. Answered when the owner entry is written; waiting calls are answered as not served. Throws `conflict` if the
+   * shard is not that owner or the entry has changed; the shard then follows the entry.
    */
   | {
       readonly op: 'handOver';
@@ -322,18 +322,18 @@ export type ShardCall =
       readonly followers: readonly string[];
     }
   /**
-   * Returns the last committed sequence of each collection at some time after the call came, by which a follower knows its
-   * lag; null where this shard is not the owner.
+   * Returns each collection's last committed sequence, at a time after the arrival of the call; null if this shard is not the
+   * owner. A follower computes its lag from it.
    */
   | { readonly op: 'heads'; readonly collectionIds: readonly Whole[] }
   /**
-   * Returns what the owner shows of each collection at some time after the call came, in the order of the ids; null where
-   * this shard is not the owner or does not have it open. By it a follower knows when its copy may answer a strong search.
+   * Returns the state that searches at the owner see, at a time after the arrival of the call, in the order of the ids. Null if
+   * this shard is not the owner or does not have the collection open. A follower's copy must reach it before a strong search.
    */
   | { readonly op: 'readIndex'; readonly collectionIds: readonly Whole[] }
-  /** Returns the state hash after event `sequence` of an owned collection; null where that is not cheap. */
+  /** Returns the state hash after event `sequence` of an owned collection; null if that would be costly. */
   | { readonly op: 'stateHashAt'; readonly collectionId: Whole; readonly sequence: Whole }
-  /** Returns what the ends of these logs show, in the order of the ids; any shard reads any log. A damaged log counts nothing. */
+  /** Returns counts from the ends of these logs, in the order of the ids; any shard reads any log. A damaged log counts as empty. */
   | { readonly op: 'countInLogs'; readonly collectionIds: readonly Whole[] }
   /** Erases the log of a deleted collection. */
   | { readonly op: 'eraseLog'; readonly collectionId: Whole }
@@ -342,13 +342,13 @@ export type ShardCall =
   | { readonly op: 'trim'; readonly project: string }
   /** Stops answering for good: another process of this name is about to start. */
   | { readonly op: 'yield' }
-  /** Returns what `GET /v1/cluster` shows of the process. */
+  /** Returns the state of the process for `GET /v1/cluster`. */
   | { readonly op: 'status' }
   | { readonly op: 'metrics' };
 
 /** The state that searches at an owner see. */
 export interface ShownState {
-  /** The last event that a search can see: every answered write, and whatever any search has seen, is at or before it. */
+  /** The last event that a search can see. Every answered write, and every state that a search has seen, is at or before it. */
   readonly sequence: number;
   /** The index that serves. */
   readonly index: IndexSpec;
@@ -371,7 +371,7 @@ export interface ShardResults {
     readonly following: readonly number[];
   };
   openSequences: { readonly ids: readonly number[]; readonly sequences: readonly number[] };
-  /** `ready`: the follower has applied all that the log held when the call came. */
+  /** `ready`: the follower has applied every event that was in the log when the call arrived. */
   warm: { readonly ready: boolean };
   handOver: null;
   heads: { readonly sequences: readonly (number | null)[] };

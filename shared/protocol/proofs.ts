@@ -6,7 +6,7 @@ import type { Finite, Whole } from '../model/whole.js';
 export type ProofCall =
   /** The state; of an empty log, the empty state. */
   | { readonly op: 'proofState' }
-  /** The receipt of event `sequence`. Throws `validation_error` where that changed no record or does not exist. */
+  /** The receipt of event `sequence`. Throws `validation_error` if the event changed no record or does not exist. */
   | { readonly op: 'proofReceipt'; readonly sequence: Whole }
   /** A proof that event `sequence` is in the log of the first `size` events, genesis included; null: the present log. */
   | { readonly op: 'proofInclusion'; readonly sequence: Whole; readonly size: Whole | null }
@@ -25,15 +25,15 @@ export interface TimelineCall {
   readonly limit: Whole;
 }
 
-/** The log after event `sequence`: `size` counts the genesis too, and is 0 where nothing was ever written. */
+/** The log after event `sequence`: `size` counts the genesis too, and is 0 for an empty log. */
 export interface LogHead {
   readonly sequence: number;
   readonly size: number;
-  /** Of the log tree. */
+  /** Root of the log tree. */
   readonly root: Uint8Array;
 }
 
-/** The genesis is in no timeline. */
+/** Types of events in a timeline, which does not contain the genesis. */
 export type TimelineEventType = Exclude<Event['type'], 'genesis'>;
 
 export interface TimelineEvent {
@@ -51,7 +51,7 @@ export interface ProofResults {
   proofState: {
     readonly stateHash: Uint8Array;
     readonly stateRoot: Uint8Array;
-    /** Of an empty log: the chain head after its future genesis, as in the state hash. */
+    /** For an empty log: the chain head after its future genesis, like in the state hash. */
     readonly chainHead: Uint8Array;
     readonly log: LogHead;
   };
@@ -59,17 +59,17 @@ export interface ProofResults {
   proofInclusion: {
     readonly sequence: number;
     readonly log: LogHead;
-    /** As `shard/proof/collectionProofs.ts` lays it out. */
+    /** Bytes in the layout of `shard/proof/collectionProofs.ts`. */
     readonly proof: Uint8Array;
   };
   proofConsistency: {
     readonly from: LogHead;
     readonly to: LogHead;
-    /** Likewise. */
+    /** Bytes in that layout too. */
     readonly proof: Uint8Array;
   };
   checkpoint: {
-    /** The text that is signed; see `shard/proof/checkpoint.ts`. */
+    /** The signed text; see `shard/proof/checkpoint.ts`. */
     readonly text: string;
     /** Ed25519, 64 bytes. */
     readonly signature: Uint8Array;

@@ -4,19 +4,19 @@ import type { RECORDS_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { Whole, WholeBetween } from '../model/whole.js';
 
-/** A part of a record that is sent only if it is asked for. */
+/** A part of a record that is sent on request. */
 export type Field = 'metadata' | 'text' | 'vector';
 
 type RecordCount = number & WholeBetween<1, typeof RECORDS_MAX>;
 
-/** Fields of records, one entry a record in each column; a field that was not asked for has no column. */
+/** Fields of records, one entry a record in each column; a field that was not requested has no column. */
 export interface RecordFields {
   readonly metadata?: readonly (Uint8Array | null)[];
   /** UTF-8. */
   readonly texts?: readonly (Uint8Array | null)[];
   /** The little-endian Q16.16 components of each; zeros for an encrypted record. */
   readonly vectors?: readonly Uint8Array[];
-  /** Never asked for, and absent where no record of the collection has one. */
+  /** Always sent, unless no record of the collection has one. */
   readonly externalIds?: readonly (string | null)[];
 }
 
@@ -27,7 +27,7 @@ export interface ListedRecords {
   readonly fields: RecordFields;
 }
 
-/** `maxBytes` of a read of records: they are returned until they take so many bytes, but at least one is. */
+/** `maxBytes` of a read: records are returned until they take so many bytes, at least one. */
 export type RecordsCall =
   /** Returns the live records with ids above `after`, in the order of their ids. */
   | {
@@ -66,7 +66,7 @@ export type RecordsCall =
 export interface RecordsResults {
   /** `next`: the last id returned, if there are more; else null. */
   listRecords: ListedRecords & { readonly next: number | null };
-  /** `read`: how many of the ids were looked for; `missing`: the places of those of them that are not live. */
+  /** `read`: number of ids that were looked up; `missing`: the places of ids among them without a live record. */
   getRecords: ListedRecords & { readonly read: number; readonly missing: readonly number[] };
   countRecords: { readonly count: number };
   /** `values`: canonical JSON. `distinct`: all values; `records`: those that have the key. */

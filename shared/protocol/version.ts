@@ -1,6 +1,6 @@
 /**
- * The version of the messages in a cluster: calls and answers, published messages, entries of buckets. Every change that the
- * version before would misread raises it.
+ * The version of the messages in a cluster: calls and answers, published messages, entries of buckets. Every change that a
+ * process of the previous version would misread raises it.
  */
 import { type Bucket, entriesOf } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';
@@ -19,7 +19,7 @@ interface Stated {
   readonly protocol?: number;
 }
 
-/** Names the live processes of another version; undefined where all have this one. */
+/** Names the live processes of another version; undefined if all have this one. */
 export function otherVersions(live: readonly (readonly [process: string, stated: Stated])[]): string | undefined {
   const others = live
     .map(([process, { protocol = UNSTATED }]) => [process, protocol] as const)
@@ -29,8 +29,8 @@ export function otherVersions(live: readonly (readonly [process: string, stated:
 }
 
 /**
- * Waits at the start of a process until no live process speaks another version. `nameOf` returns the name of a process by its key,
- * undefined for other keys. When the time for a start is over, throws `unavailable` with the names of these processes.
+ * Waits at the start of a process until all live processes speak this version. The function `nameOf` returns the name of a process
+ * by its key; undefined for other keys. Throws `unavailable` with the names of other processes when the time for a start has passed.
  */
 export async function untilOneVersion(
   bucket: Bucket,

@@ -1,6 +1,6 @@
 /**
- * The bytes between coordinator and shard: msgpack. One message carries one or more calls and is answered by one
- * message with as many outcomes, in the same order.
+ * The bytes between coordinator and shard: msgpack. One message has one or more calls. Its answer is one message with as many
+ * outcomes, in that order.
  */
 import { Packr } from 'msgpackr';
 import { isErrorCode, VouchError } from '../errors/errors.js';
@@ -16,7 +16,7 @@ export interface Sent<C> extends Envelope {
 
 export type Outcome =
   | { readonly ok: unknown }
-  /** Not done: another shard serves the collection now. */
+  /** The call had no effect: another shard serves the collection now. */
   | { readonly moved: true }
   | { readonly code: string; readonly message: string; readonly retryAfterSecs?: number };
 
@@ -38,7 +38,7 @@ export function unpack(bytes: Uint8Array): unknown {
 export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
   pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
 
-/** `shiftMs`: see `Message`. Throws Malformed where `areCalls` refuses the message. */
+/** `shiftMs`: see `Message`. Throws Malformed if `areCalls` refuses the message. */
 export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
   const calls = unpack(bytes);
   if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
@@ -48,7 +48,7 @@ export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs
 export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);
 export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as Outcome[];
 
-/** The outcome of a failed call. An error that is no VouchError is a defect, of which a caller sees nothing. */
+/** The outcome of a failed call. Any error except a VouchError is a defect, whose text the caller does not get. */
 export function failure(error: unknown): Outcome {
   if (error instanceof NobodyServes) return { moved: true };
   if (!(error instanceof VouchError))
@@ -57,7 +57,7 @@ export function failure(error: unknown): Outcome {
   return retryAfterSecs === undefined ? { code, message } : { code, message, retryAfterSecs };
 }
 
-/** The result of a call. Throws what the other side has thrown, and NobodyServes where it has done nothing. */
+/** The result of a call. Throws the other side's error, and NobodyServes if the call had no effect there. */
 export function unwrap<R>(outcome: Outcome): R {
   if ('ok' in outcome) return outcome.ok as R;
   if ('moved' in outcome) throw new NobodyServes();
@@ -69,7 +69,7 @@ export function unwrap<R>(outcome: Outcome): R {
   );
 }
 
-/** Sends one call and returns its result. Throws what the other side and the transport throw. */
+/** Sends one call and returns its result. Throws the errors of the other side and of the transport. */
 export async function ask<R>(
   transport: Pick<Transport, 'request'>,
   subject: string,

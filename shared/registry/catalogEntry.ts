@@ -13,7 +13,7 @@ export interface ImportEnd {
   readonly stateHash: string;
 }
 
-/** The state of an import, which cannot be used before it is finished. */
+/** The state of an import; its collection cannot be used before it is finished. */
 export interface ImportState extends ImportEnd {
   readonly finished: boolean;
 }
@@ -21,11 +21,11 @@ export interface ImportState extends ImportEnd {
 export interface CatalogEntry {
   readonly config: CollectionConfig;
   readonly spec: IndexSpec;
-  /** Absent where the collection was created here. */
+  /** Absent for a collection that was created here. */
   readonly imported?: ImportState;
 }
 
-/** Index parameters with their stored names, which callers use too; null is absent. */
+/** Index parameters with their stored names, which callers use too; null counts as absent. */
 interface NamedParameters {
   readonly m?: IndexParameters['m'] | null;
   readonly ef_construction?: IndexParameters['efConstruction'] | null;
@@ -49,7 +49,7 @@ export interface StoredCatalogEntry {
   readonly dimension: number;
   readonly metric: 'squared_l2';
   readonly index: DesiredKind;
-  /** Absent where only the kind was given. */
+  /** Absent if only the kind was given. */
   readonly index_parameters?: NamedParameters;
   readonly created_at_ms: number;
   /** Present in an imported collection. */

@@ -1,7 +1,7 @@
 /**
- * The shapes of the entries of each bucket. Anyone who reaches the NATS server can write to a bucket; an entry of another
- * shape is damaged. Unknown fields are allowed, and values that another process tells of itself are checked by type only:
- * it may be of a later version.
+ * The shapes of the entries of each bucket. Any program with access to the NATS server can write to a bucket; an entry of another
+ * shape is damaged. Unknown fields are allowed, since the writer may have a later version. So values that describe the writer
+ * are checked by type only.
  */
 import typia, { type tags } from 'typia';
 import type { BucketValue } from '../bucket/bucket.js';
@@ -42,7 +42,7 @@ interface HeartbeatEntry extends Omit<Heartbeat, 'damages' | 'full'> {
   }[];
 }
 
-/** Earlier versions left out the optional fields. */
+/** A key's entry; earlier versions wrote it without the optional fields. */
 interface KeyEntry extends Omit<StoredKey, 'created_at_ms' | 'expires_at_ms' | 'expired_at_ms' | 'label'> {
   readonly created_at_ms?: UnixMs;
   readonly expires_at_ms?: UnixMs | null;

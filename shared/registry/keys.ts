@@ -1,4 +1,4 @@
-/** API keys: their form, and how they are stored, made, listed and revoked. The store holds the BLAKE3 of a key alone. */
+/** API keys: their form, and how they are stored, made, listed and revoked. The store has only the BLAKE3 of a key. */
 import { type Bucket, type BucketValue, type Entry, entriesOf } from '../bucket/bucket.js';
 import { type Clock, type Entropy, systemClock } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
@@ -24,7 +24,7 @@ export interface KeyRecord {
   readonly scope: Scope;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
-  /** When a coordinator first found it expired; null before that. It stays expired, whatever a clock says later. */
+  /** When a coordinator first found it expired; null before that. It stays expired even if a clock is set back. */
   readonly expiredAtMs: number | null;
   readonly label: string | null;
 }
@@ -38,7 +38,7 @@ export interface WantedKey {
 
 /** Characters of a label. */
 export const KEY_LABEL_MAX = 100;
-/** Keys of a project, expired ones included, beyond which the API makes no further one: every coordinator holds all keys. */
+/** Most keys of a project, with expired ones: every coordinator has all keys in memory. */
 export const KEYS_PER_PROJECT_MAX = 1_000;
 /** The longest validity of a key that expires: some 136 years. */
 export const KEY_VALID_SECS_MAX = 4_294_967_295;
@@ -50,17 +50,17 @@ const PROJECT = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const isProjectName = (name: string): boolean => PROJECT.test(name);
 
-/** Whether a key of scope `held` may be used where `required` is asked for. */
-export const allows = (held: Scope, required: Scope): boolean => IMPLIED[held].includes(required);
+/** Whether a key of scope `given` may be used where `required` is needed. */
+export const allows = (given: Scope, required: Scope): boolean => IMPLIED[given].includes(required);
 
-/** The key's name in the store: its BLAKE3 as hex. Undefined where the text is not a key. */
+/** The key's name in the store: its BLAKE3 as hex. Undefined if the text is not a key. */
 export const keyHash = (key: string): string | undefined =>
   KEY.test(key) ? toHex(hash(Buffer.from(key, 'latin1'))) : undefined;
 
 export const isExpired = (record: KeyRecord, nowMs: number): boolean =>
   record.expiresAtMs !== null && (record.expiredAtMs !== null || record.expiresAtMs <= nowMs);
 
-/** Makes a key, which cannot be shown again later. Throws `validation_error` for an ill-formed project or a long label. */
+/** Makes a key, which cannot be shown again later. Throws `validation_error` for a malformed project or a long label. */
 export async function createKey(
   bucket: Bucket,
   wanted: WantedKey,
@@ -93,7 +93,7 @@ interface StoredRecord {
 
 const reads = new WeakMap<Bucket, SharedRun<ReadonlyMap<string, readonly StoredRecord[]>>>();
 
-/** Reads all keys, by project. Calls that are made before a read begins share it, since there may be many keys. */
+/** Reads all keys, by project. Calls made before a read begins share it, since there may be many keys. */
 function keysByProject(bucket: Bucket): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
   let read = reads.get(bucket);
   if (read === undefined) {
@@ -134,15 +134,15 @@ export async function listKeys(bucket: Bucket, project?: string): Promise<readon
 }
 
 /**
- * Deletes a key, which is refused everywhere within a second. Returns its hash; undefined where there is no such key, or
- * it is not of `project`.
+ * Deletes a key; all coordinators refuse it within a second. Returns its hash; undefined if no such key exists, or if it is not
+ * of `project`.
  */
 export async function revokeKey(bucket: Bucket, id: string, project?: string): Promise<string | undefined> {
   const found = (await storedKeys(bucket, project)).find(({ record }) => record.id === id);
   return found !== undefined && (await bucket.delete(found.hashHex)) ? found.hashHex : undefined;
 }
 
-/** Marks the stored key as expired, for coordinators that restart or whose clock is behind. A revoked key stays revoked. */
+/** Notes in the stored key that it is expired, for coordinators that restart or whose clock is behind. A revoked key stays revoked. */
 export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number): Promise<void> {
   for (;;) {
     const entry = await bucket.get(hashHex);
@@ -152,7 +152,7 @@ export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number)
   }
 }
 
-/** Decodes a stored key; undefined where the entry is not a key. */
+/** Decodes a stored key; undefined if the entry is not a key. */
 export function keyRecord(entry: Entry): KeyRecord | undefined {
   const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label } = entry.value as Partial<StoredKey>;
   if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;

@@ -1,4 +1,4 @@
-/** The key of a coordinator's presence begins with it. */
+/** Prefix of the key of a coordinator's presence. */
 export const PRESENCE_PREFIX = 'coordinator.';
 
 /** The coordinator of a presence, in words; undefined for the key of a lease. */

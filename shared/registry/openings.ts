@@ -1,5 +1,5 @@
 /**
- * Notes of openings, in BUCKETS.openings. Before a shard reads a collection, it notes that it opens it. A note that a dead or
+ * Notes of openings, in BUCKETS.openings. A shard writes a note before it reads a collection to open it. A note that a dead or
  * silent process leaves behind means a failed opening of each collection in it.
  *
  * The end of a process proves nothing against a collection: operators and the system end processes too. It counts where the opening
@@ -18,7 +18,7 @@ import type { UnixMs, Whole } from '../model/whole.js';
 
 /** The openings in progress of one process. */
 export interface StoredOpenings {
-  /** The process, as in the heartbeat of its shard. */
+  /** The process, by the session in its shard's heartbeat. */
   readonly session: string;
   /** Collection id → the number of the opening, unique in the process. */
   readonly openings: { readonly [collectionId: string]: Whole };
@@ -31,11 +31,11 @@ export interface OpeningFailure {
   readonly opening: string;
   readonly shard: string;
   /**
-   * The fate of the process. `stalled`: The process reports that this collection blocked its event loop and cost it the lease.
-   * `blocked`: It has lost its lease and does not answer. `ended`: It does not run any more.
+   * The fate of the process: `stalled` (it reports that this collection blocked its event loop and cost it the lease), `blocked`
+   * (without a lease, and without an answer) or `ended`.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
-  /** The step of the opening in which the process has ended; absent if it was between two steps, or that is not known. */
+  /** The step of the opening in which the process ended; absent if it was between two steps, or if that is unknown. */
   readonly step?: string;
   /** Whether no other collection was opened at the same time. */
   readonly alone: boolean;
@@ -86,8 +86,8 @@ export const noteInBucket = (bucket: Bucket, shard: string): OpeningsNote => {
 };
 
 /**
- * Keeps the note in a file, for the next process of a standalone node. `onFailure`: a disk that takes no note, such as a full
- * one, must not keep collections closed.
+ * Keeps the note in a file, for the next process of a standalone node. A failed write, such as to a full disk, calls `onFailure`
+ * instead of throwing: it must not keep collections closed.
  */
 export const noteInFile = (
   file: Pick<NoteFile, 'read' | 'write'>,
@@ -106,16 +106,16 @@ export const noteInFile = (
   },
 });
 
-/** So many failures quarantine a collection if each process was alive. */
+/** Failures of live processes that quarantine a collection. */
 const BLOCKED_MAX = 2;
-/** So many failures of any kind do: one more, since an operator may have ended a process in any step. */
+/** Failures of any kind that quarantine a collection: one more, since an operator may have ended a process in any step. */
 const FAILED_MAX = 3;
 /** The newest failures of a collection that are kept. */
 const KEPT = 8;
 
 /**
- * Whether the collection must not be opened any more. A failure during the opening of several collections does not show which
- * one caused it: all such failures together count as one. A failure of a collection that was opened alone counts fully.
+ * Whether the collection must not be opened any more. If several collections were being opened, a failure does not show which one
+ * caused it: all such failures together count as one. A failure of a collection that was opened alone counts fully.
  */
 export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
   const counted = evidenceIn(failures);
@@ -128,8 +128,8 @@ export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
 }
 
 /**
- * The newest failures that count, after the last process that ended in another step: later openings had passed that step. An end
- * without a step does not count.
+ * The failures that count: those after the last process that ended in another step, since later openings passed that step. An
+ * end without a step does not count.
  */
 function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailure[] {
   const evidence = failures.filter(({ how, step }) => how !== 'ended' || step !== undefined);
@@ -139,13 +139,13 @@ function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailur
 }
 
 /**
- * Returns the failures with one more; `failures` itself where it adds nothing. A process's report about its own opening replaces the
- * report of another shard. The step in which a process ended is added to the known failure of that opening.
+ * Returns the failures with the new one; `failures` itself if it adds nothing. A process's report about its own opening replaces
+ * another shard's report. The step in which a process ended is added to the known failure of that opening.
  */
 export function withFailure(failures: readonly OpeningFailure[], failure: OpeningFailure): readonly OpeningFailure[] {
   const known = failures.find(({ opening }) => opening === failure.opening);
   if (failure.how === 'ended') {
-    // It only makes the collection suspect.
+    // An end without a step only makes the collection suspect.
     if (failure.step === undefined && failures.length > 0) return failures;
     if (known?.step !== undefined) return failures;
   } else if (known !== undefined && failure.how !== 'stalled') return failures;

@@ -1,9 +1,9 @@
-/** The entries of the owners bucket and the heartbeats of the shards, as they are stored. */
+/** Stored entries of the owners bucket, and heartbeats of shards. */
 import type { BucketValue, Entry } from '../bucket/bucket.js';
 import type { CollectionConfig } from '../model/collectionConfig.js';
 import type { Damage } from '../model/damage.js';
 
-/** All that a shard needs to serve a collection. Key: the collection's id. */
+/** Everything that a shard needs to serve a collection. Key: the collection's id. */
 export interface Ownership {
   readonly shard: string;
   /** The number of owners that the collection has had. */
@@ -14,29 +14,29 @@ export interface Ownership {
    */
   readonly followers: readonly string[];
   /**
-   * Shards that owned it before and were taken for lost. One may have come back before this entry was stored, and serves until it
-   * sees it: the owner begins when each has given it up. Absent: it was handed over, or is new.
+   * Earlier owners that were considered lost. One may have come back before this entry was stored, and serves until it sees the
+   * entry. So the owner begins when each has released the collection. Absent if the collection is new or was handed over.
    */
   readonly takenFrom?: readonly string[] | undefined;
-  /** Whether an append of an owner before may be on its way to the log. Absent: none is. */
+  /** Present if an append of an earlier owner may still be in flight. */
   readonly mayGetAppends?: true | undefined;
 }
 
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
 export const storedOwnership = (ownership: Ownership): BucketValue => ownership as unknown as BucketValue;
 
-/** A shard's heartbeat, which expires if the shard does not renew it. Key: the shard's name. */
+/** A shard's heartbeat, which expires unless the shard renews it. Key: the shard's name. */
 export interface Heartbeat {
-  /** The id of the process: by it a process notices that another one of its name has taken over. */
+  /** The id of the process, by which it detects that another process has taken over its name. */
   readonly session: string;
   readonly collections: number;
   readonly records: number;
   readonly damages: readonly Damage[];
-  /** The resources that are nearly full, so that the shard refuses writes; missing in heartbeats of earlier versions. */
+  /** Nearly full resources, for which the shard refuses writes; absent in heartbeats of earlier versions. */
   readonly full?: readonly ('memory' | 'store')[];
-  /** Whether it transfers its collections and then ends: it is given none. */
+  /** Whether it transfers its collections and then ends: it gets no others. */
   readonly leaving: boolean;
-  /** The shard's `PROTOCOL_VERSION`; missing in those of earlier versions. */
+  /** The shard's `PROTOCOL_VERSION`; absent in heartbeats of earlier versions. */
   readonly protocol?: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Divides the quotas of a project among its collections, which may be on different shards. The project has an entry for
- * records and one for bytes, each with the part of each collection; the sum of the parts never exceeds the quota, and a
- * collection commits nothing beyond its part. Unused reservations can be returned (`trim`).
+ * Divides the quotas of a project among its collections, which may be on different shards. The project has an entry for records
+ * and one for bytes, with the part of each collection. The sum of the parts never exceeds the quota, and a collection commits
+ * nothing beyond its part. Unused reservations can be returned (`trim`).
  */
 import type { Bucket, BucketValue, Entry } from '../bucket/bucket.js';
 import { type Amount, limitsOf, type QuotaLimits } from '../model/quotas.js';
@@ -16,7 +16,7 @@ interface Kind {
   readonly keyOf: (project: string) => string;
 }
 
-/** Follows the project in the key of its entry for bytes; no project has a dot in its name. */
+/** Suffix of the project in the key of its entry for bytes; no project's name has a dot. */
 const BYTES = '.bytes';
 
 const KINDS: Readonly<Record<keyof Amount, Kind>> = {
@@ -36,7 +36,7 @@ export class Reservations {
     return limitsOf(this.limits, project);
   }
 
-  /** Raises the collection's part to `wanted` or more, or as far as the quota allows. Returns the part. */
+  /** Raises the collection's part to at least `wanted`, or as far as the quota allows. Returns the part. */
   async raise(kind: keyof Amount, project: string, collectionId: number, wanted: number): Promise<number> {
     assertWhole(wanted);
     const { slackMin, slackMax } = KINDS[kind];
@@ -52,7 +52,7 @@ export class Reservations {
     });
   }
 
-  /** Lowers the collection's parts to what is used. */
+  /** Lowers the collection's parts to the used amounts. */
   async lower(project: string, collectionId: number, used: Amount): Promise<void> {
     for (const kind of ['records', 'bytes'] as const) {
       assertWhole(used[kind]);
@@ -91,6 +91,6 @@ export class Reservations {
 const ledgerOf = (entry: Entry | undefined): Ledger => (entry?.value ?? {}) as Ledger;
 const sumOf = (ledger: Ledger): number => Object.values(ledger).reduce((sum, part) => sum + part, 0);
 
-/** The bytes reserved by a project, of an entry of BUCKETS.quota; undefined for an entry of records. */
+/** The bytes reserved by a project, from an entry of BUCKETS.quota; undefined for an entry of records. */
 export const reservedBytes = (key: string, entry: Entry | undefined): { project: string; bytes: number } | undefined =>
   key.endsWith(BYTES) ? { project: key.slice(0, -BYTES.length), bytes: sumOf(ledgerOf(entry)) } : undefined;

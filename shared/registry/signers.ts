@@ -25,8 +25,8 @@ const SIGN = 1n << 255n;
 const CURVE_D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
 /**
- * Whether this is a valid public key of a signer: an Ed25519 key in its canonical encoding (RFC 8032, section 5.1.3), and
- * not one of the eight of small order, for which anybody can sign: for them y⁴ = y², or d y⁴ + 2 y² = 1.
+ * Whether this is a valid public key of a signer: an Ed25519 key in its canonical encoding (RFC 8032, section 5.1.3). The eight
+ * keys of small order are invalid, since signatures under them can be forged: for them y⁴ = y², or d y⁴ + 2 y² = 1.
  */
 export function isSignersKey(publicKey: string): boolean {
   if (!/^[0-9a-f]{64}$/.test(publicKey)) return false;
@@ -35,7 +35,7 @@ export function isSignersKey(publicKey: string): boolean {
   return y < FIELD && fourth !== square && (CURVE_D * fourth + 2n * square) % FIELD !== 1n;
 }
 
-/** Registers that the shard signs with this key, which it may share with others. Returns whether that is new. */
+/** Registers that the shard signs with this key, which several shards may share. Returns whether that is new. */
 export async function registerSigner(bucket: Bucket, publicKey: string, shard: string, clock: Clock): Promise<boolean> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const entry = await bucket.get(publicKey);

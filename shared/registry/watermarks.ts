@@ -1,18 +1,18 @@
 /**
- * The high-water mark of a collection's log, stored outside of the log as snake_case JSON. A log that ends before it, or has
- * another event there, is not the one that was written.
+ * The watermark of a collection's log, stored outside of the log as snake_case JSON. A log that ends before it, or has another
+ * event there, has lost or changed events.
  */
 import type { BucketValue, Entry } from '../bucket/bucket.js';
 import type { HeldBytes } from '../model/quotas.js';
 
 export interface StoredWatermark {
-  /** Committed events, 1 at least. */
+  /** Number of committed events, at least 1. */
   readonly sequence: number;
   /** The chain head after the last of them, 64 lowercase hex. */
   readonly chainHead: string;
   /**
-   * What the collection held after that event, so that it is counted without being opened. Undefined: not known, as a note made
-   * in the middle of a commit or by an earlier version leaves it out.
+   * The content bytes of the collection after that event, so that it can be counted without being opened. Undefined in a watermark
+   * from the middle of a commit or from an earlier version.
    */
   readonly held?: HeldBytes | undefined;
 }

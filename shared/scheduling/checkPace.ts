@@ -1,6 +1,6 @@
 /**
- * The pace of the background check of a log: at full speed while nobody calls the shard, and else so slow that callers do
- * not notice. Both threads see the count of calls, so the first call after a quiet time waits for one piece at most.
+ * The pace of the background check of a log: full speed while the shard gets no calls, otherwise too slow for callers to notice.
+ * Both threads see the count of calls, so the first call after a quiet time waits for at most one piece.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
@@ -13,8 +13,8 @@ export const newCallCount = (): CallCount => new Int32Array(new SharedArrayBuffe
 
 /** The bytes read between two looks at the count of calls. */
 export const PIECE_BYTES = 256 << 10;
-// With calls about 2 MiB or 250 small frames a second: a hundredth of the owner's thread. Measured: a frame of 590 KB takes
-// 4 ms of it in pieces of 1 ms, one of a single record 40 µs.
+// Rest after a piece while there are calls: about 2 MiB or 250 small frames a second, a hundredth of the owner's thread.
+// Measured: a frame of 590 KB takes 4 ms of it in pieces of 1 ms, a frame of a single record 40 µs.
 const REST_MS = 120;
 /** After this time without a call, the check runs at full speed. */
 const QUIET_MS = 250;

@@ -1,7 +1,7 @@
 /**
- * Records which work the event loop of this thread runs. Work notes itself where it begins and where it resumes. After a stall,
- * the note before the longest gap between two notes names the work that blocked the loop. A note allocates nothing, and costs
- * some 45 ns, of which 40 are the clock.
+ * Records which work the event loop of this thread runs. Work is noted when it begins and when it resumes. After a stall, the
+ * note before the longest gap between two notes names the work that blocked the loop. A note allocates nothing, and costs some
+ * 45 ns, of which 40 are the clock.
  */
 import { systemClock } from '../clock.js';
 

@@ -1,15 +1,15 @@
 /**
- * A queue that is fair between groups (projects), and between the keys of a group (collections); the items of a key keep
- * their order. The wait of each key is bounded by itself, see `waitBound.ts`: a flood delays its own key alone.
+ * A queue that is fair between groups (projects), and between the keys of a group (collections); the items of a key keep their
+ * order. Each key's wait has its own bound, see `waitBound.ts`: a flood delays only its own key.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
 import { assertWhole } from '../model/whole.js';
 import { WaitBound } from './waitBound.js';
 
-/** The most items of one key. */
+/** Most items of one key. */
 const WAITING_MAX = 4_096;
-/** The keys whose costs are remembered for their next items. */
+/** Most keys whose costs are remembered for their next items. */
 const BOUNDS_MAX = 10_000;
 
 interface Entry<T> {
@@ -20,11 +20,11 @@ interface Entry<T> {
 }
 
 interface Line<T> {
-  /** Oldest first; those before `next` have left the queue. */
+  /** Oldest first; entries before `next` have left the queue. */
   entries: Entry<T>[];
   next: number;
   units: number;
-  /** Since when the line has not been empty. */
+  /** When the line was last empty. */
   readonly sinceMs: number;
 }
 
@@ -59,7 +59,7 @@ export class FairQueue<K extends string | number, T> {
     return this.#boundOf(key).admits(line.units + atWork, this.clock.monotonicMs() - line.sinceMs);
   }
 
-  /** Adds an item that `admits` allows. `units`: its cost. `group`: the same for all items of the key. */
+  /** Adds an item that `admits` allows. `units`: its cost. `group`: one value for all items of the key. */
   push(key: K, item: T, units: number, atWork: number, group: string | K = key): void {
     assertWhole(units);
     assertWhole(atWork);
@@ -77,7 +77,7 @@ export class FairQueue<K extends string | number, T> {
     this.#length++;
   }
 
-  /** Takes the next item of a key that `mayBegin`, by default of any. Calls `onLate` for items that have waited too long. */
+  /** Takes the next item of a key for which `mayBegin` is true. Calls `onLate` for items that have waited too long. */
   take(
     mayBegin: (key: K, group: string | K) => boolean = () => true,
     onLate: (item: T) => void = () => undefined,
@@ -92,7 +92,7 @@ export class FairQueue<K extends string | number, T> {
     return undefined;
   }
 
-  /** Removes an item that is not wanted any more. Returns false where it is not in the queue. */
+  /** Removes a cancelled item. Returns false if it is not in the queue. */
   remove(key: K, item: T): boolean {
     const line = this.#lines.get(key);
     const at = line?.entries.findIndex((entry, index) => index >= line.next && entry.item === item) ?? -1;
@@ -115,7 +115,7 @@ export class FairQueue<K extends string | number, T> {
     return items;
   }
 
-  /** Moves the key and its group to the end, or removes them where nothing more waits. */
+  /** Moves the key and its group to the end, or removes empty ones. */
   #turned(group: string | K, lines: Map<K, Line<T>>, key: K, line: Line<T>): void {
     lines.delete(key);
     this.#groups.delete(group);

@@ -9,18 +9,18 @@ export interface WorkOf {
 }
 
 interface Bounds {
-  /** The most work that runs at once: in all, and of one project. */
+  /** Most work that runs at once: in all, and of one project. */
   readonly atOnce: number;
   readonly ofProject?: number;
-  /** The most work of one project that waits. */
+  /** Most waiting work of one project. */
   readonly waiting?: number;
   /** Makes the error for work beyond `waiting`. */
   readonly refusal?: () => Error;
 }
 
-/** Bounds the work that runs at once. Projects take turns at what is free, and so do the collections of a project. */
+/** Bounds the work that runs at once. Projects take turns for free places, and so do the collections of a project. */
 export class FairSemaphore {
-  /** Each item starts a piece of work that waits. */
+  /** Each item starts a piece of waiting work. */
   readonly #queue: FairQueue<number, () => void>;
   readonly #running = new Counts<string>();
   readonly #waiting = new Counts<string>();

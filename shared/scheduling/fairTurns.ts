@@ -1,9 +1,9 @@
 /**
- * Turns of the event loop for work in slices: one slice a turn, of the projects in turn. Slices of work that is not bounded in
- * number would add up to one long turn otherwise, and the work of one project would be most of it.
+ * Turns of the event loop for work in slices: one slice a turn, projects in turn. Otherwise the slices of many pieces of work
+ * would add up to one long turn, most of it for one project.
  */
 export class FairTurns {
-  /** By project; the first one is next. */
+  /** Project → its waiting slices; the first project is next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isDue = false;
 

@@ -1,5 +1,5 @@
 /**
- * Runs `work` for each item, a few at once, and returns the results in the order of `items`. Where some fail, the rest is
+ * Runs `work` for each item, a few at once, and returns the results in the order of `items`. After a failure the other items are
  * done all the same, and then the first error is thrown.
  */
 export async function mapConcurrent<T, R>(

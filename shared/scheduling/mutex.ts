@@ -8,7 +8,7 @@ export class Mutex {
     return this.#unfinished > 0;
   }
 
-  /** Resolves or rejects as `work` does, which starts when all earlier work has ended. */
+  /** Runs `work` when all earlier work has ended; settles like it. */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.#unfinished++;
     const turn = this.#last.then(work).finally(() => {
@@ -24,11 +24,11 @@ export class Mutex {
   }
 }
 
-/** Runs the work of each key one piece at a time, and that of different keys at once. */
+/** Runs the work of each key one piece at a time, and the work of different keys concurrently. */
 export class KeyedMutex<K> {
   readonly #last = new Map<K, Promise<unknown>>();
 
-  /** Resolves or rejects as `work` does, which starts when all earlier work of the key has ended. */
+  /** Runs `work` when all earlier work of the key has ended; settles like it. */
   async run<T>(key: K, work: () => Promise<T>): Promise<T> {
     const turn = this.idle(key).then(work);
     const last = turn.catch(() => undefined);

@@ -1,11 +1,11 @@
-/** Divides long work by its bytes, so that the process can answer others in between. */
+/** Divides long work by its bytes, so that the process answers other requests in between. */
 
 /** Lets the event loop turn, and resolves when it has. */
 export type Pause = () => Promise<void>;
 
-/** About 0.7 ms of hashing. */
+/** Bytes of a slice: about 0.7 ms of hashing. */
 const SLICE_BYTES = 512 * 1024;
-/** The cost of an event besides its bytes, in bytes hashed in the same time. */
+/** The cost of an event beyond its bytes, as bytes hashed in that time. */
 export const EVENT_COST_BYTES = 1024;
 
 export class Pacer {

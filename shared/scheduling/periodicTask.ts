@@ -13,7 +13,7 @@ export class PeriodicTask {
     this.#rounds = new SharedRun(work);
   }
 
-  /** The first round comes after `everyMs`. The timer keeps no process alive. */
+  /** Starts; the first round runs after `everyMs`. The timer does not keep the process alive. */
   start(): void {
     this.#timer = setInterval(() => void this.now(), this.everyMs).unref();
   }

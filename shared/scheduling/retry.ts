@@ -1,4 +1,4 @@
-/** When the product tries again: the delay between the attempts of everything that is repeated until it succeeds. */
+/** The delays between attempts of all work that is repeated until it succeeds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 
@@ -18,17 +18,17 @@ export const RETRY_MS = {
   ownerEntry: 100,
   /** Opening, serving or closing a collection. */
   replica: 200,
-  /** A collection whose writes are held, before it is transferred. */
+  /** The transfer of a collection with a hold on its writes. */
   heldCollection: 10,
-  /** Telling a shard which collections it owns. */
+  /** The call `adopt`, which makes a shard serve new collections. */
   adopt: 20,
-  /** Telling a shard that a collection is deleted. */
+  /** The call `silence`, which makes a shard stop serving a deleted collection. */
   silence: 100,
   /** Asking a follower whether it has caught up. */
   warmUp: 50,
   /** Counting the bytes of a collection that has no owner at the moment. */
   heldBytes: 100,
-  /** A log that ends too early: the server that answers may lag. */
+  /** A log that ends too early: a stale replica may have answered. */
   shortLog: 500,
   /** Asking the writer of the service log, while no coordinator leads. */
   serviceLog: 100,
@@ -57,7 +57,7 @@ export const BACKOFF = {
   process: { firstMs: 100, longestMs: 10_000 },
 } as const satisfies Readonly<Record<string, Backoff>>;
 
-/** The delay that follows one of `previousMs`; the first one where it is undefined. */
+/** The delay after one of `previousMs`; without a previous one, the first. */
 export const nextDelayMs = ({ firstMs, longestMs }: Backoff, previousMs?: number): number =>
   previousMs === undefined ? firstMs : Math.min(2 * previousMs, longestMs);
 

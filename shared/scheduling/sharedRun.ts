@@ -1,4 +1,4 @@
-/** Does the same work for all who ask before it begins, one run at a time. */
+/** Repeatable work, one run at a time; callers that ask before a run begins share it. */
 export class SharedRun<T> {
   #last: Promise<unknown> = Promise.resolve();
   /** The next run, until it begins. */
@@ -6,7 +6,7 @@ export class SharedRun<T> {
 
   constructor(private readonly work: () => Promise<T>) {}
 
-  /** Resolves or rejects as the first run does that begins after this call. */
+  /** Settles like the first run that begins after this call. */
   next(): Promise<T> {
     this.#next ??= this.#begin();
     return this.#next;

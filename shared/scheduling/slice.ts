@@ -9,8 +9,7 @@ import type { Pause } from './pacer.js';
 export const nextTurn: Pause = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * The longest time that one piece of work holds the event loop. The message, the call and the answer of another request may each
- * wait so long.
+ * The longest turn of one piece of work. The message, the call and the answer of another request may each wait so long.
  */
 const SLICE_MS = 1;
 /** The steps between two looks at the clock, which cost as much as a small step. */
@@ -48,7 +47,7 @@ export class Slice {
     this.#pause = sliceTurns(work);
   }
 
-  /** Whether the slice is used up, and `next` is to be called. */
+  /** Whether the slice is used up, so that `next` must be called. */
   get due(): boolean {
     return this.clock.monotonicMs() - this.#startedMs >= SLICE_MS;
   }
@@ -80,7 +79,7 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Runs the steps in slices. `afterRest` may end it by throwing; the steps then release what they hold. */
+/** Runs the steps in slices. `afterRest` may cancel them by throwing; the steps then release their resources. */
 export async function inSlices<Result>(steps: Steps<Result>, slice: Slice, afterRest?: () => void): Promise<Result> {
   try {
     for (;;) {

@@ -1,13 +1,14 @@
 /**
- * Bounds a queue by its waiting time. An item that would have to wait longer than `maxQueueWaitMs` is refused when it comes;
- * the wait is estimated from that of earlier items. In a queue that has not been empty for that time a fifth of the wait is
- * allowed, which keeps the throughput and restores the latency.
+ * Bounds a queue by its waiting time. An item whose expected wait exceeds `maxQueueWaitMs` is refused on arrival; the wait of
+ * earlier items is the estimate. A queue that has not been empty for that time allows only a fifth of the wait. This keeps the
+ * throughput and restores the latency.
  *
  * After K. Nichols, V. Jacobson: Controlling Queue Delay (ACM Queue, 2012), and B. Maurer: Fail at Scale (ACM Queue, 2015).
  */
 
-const STANDING_SHARE = 1 / 5;
-/** The number of last items that count whole; those before them count half, and so on. */
+/** Share of the wait that is allowed in a queue without an empty moment. */
+const BUSY_SHARE = 1 / 5;
+/** Number of last items that count whole; the same number of earlier ones counts half, and so on. */
 const REMEMBERED = 32;
 
 export class WaitBound {
@@ -18,22 +19,22 @@ export class WaitBound {
 
   constructor(readonly maxQueueWaitMs: number) {}
 
-  /** Whether an item with `ahead` units before it may wait, in a queue that has not been empty for `standingMs`. */
-  admits(ahead: number, standingMs: number): boolean {
-    const allowedMs = standingMs > this.maxQueueWaitMs ? this.maxQueueWaitMs * STANDING_SHARE : this.maxQueueWaitMs;
+  /** Whether an item with `ahead` units before it may wait, in a queue that has not been empty for `busyMs`. */
+  admits(ahead: number, busyMs: number): boolean {
+    const allowedMs = busyMs > this.maxQueueWaitMs ? this.maxQueueWaitMs * BUSY_SHARE : this.maxQueueWaitMs;
     return this.#units === 0 || ahead * this.#waitedMs <= allowedMs * this.#units;
   }
 
-  /** Learns from an item that leaves the queue. Returns false where it has waited too long, and is refused. */
+  /** Learns from an item that leaves the queue. Returns false if it has waited too long and is refused. */
   through(ahead: number, waitedMs: number): boolean {
     const isInTime = waitedMs <= this.maxQueueWaitMs;
-    // Items ahead of a late one were not all served, so they left faster than service is.
+    // Some items ahead of a late one were refused, so the queue moved faster than items are served.
     const isSlower = this.#units === 0 || waitedMs * this.#units > this.#waitedMs * ahead;
     if (ahead > 0 && (isInTime || isSlower)) this.#learn(ahead, waitedMs);
     return isInTime;
   }
 
-  /** Sums the units and waits: in a pause of the process an item behind one waits as long as one behind a hundred. */
+  /** Adds to the sums of units and waits. Sums are robust: in a pause of the process all items wait equally long. */
   #learn(ahead: number, waitedMs: number): void {
     this.#waitedMs += waitedMs;
     this.#units += ahead;

@@ -1,12 +1,12 @@
 /**
- * An Ed25519 signing key, of a node or of the service log, in a file that only its owner may read. The first process that
- * needs it makes it.
+ * An Ed25519 signing key of a node or of the service log, in a file that only its owner may read. The first process that needs
+ * the key makes it.
  *
  *   Vouch signing key <the public key, 64 hex>
  *   -----BEGIN PRIVATE KEY-----               PKCS#8, PEM
  *
- * Any 32 bytes are a key, so the first line, which readers of PEM ignore (RFC 7468, section 2), shows damage. A PEM file
- * from elsewhere without that line is accepted.
+ * Any 32 bytes are a key. So damage would go unnoticed without the first line, which readers of PEM ignore (RFC 7468, section 2).
+ * A PEM file from elsewhere without that line is accepted.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -25,8 +25,8 @@ export interface Signer {
 }
 
 /**
- * Returns the signer of the key in the file, and makes the file if there is none; processes that start at once get the same
- * key. Throws an Error of one line if others may read the file, or it holds no such key or another than its first line says.
+ * Returns the signer of the key in the file, and makes a missing file; processes that start together get one key. Throws an Error
+ * of one line if others may read the file, if it has no such key, or if its first line names another key.
  */
 export async function openSigner(file: string): Promise<Signer> {
   const content = (await readKey(file)) ?? (await makeKey(file));
@@ -46,7 +46,7 @@ export function signerOf(privateKey: KeyObject): Signer {
 /** The public key of the file's key, as hex. */
 export const publicSigningKey = async (file: string): Promise<string> => toHex((await openSigner(file)).publicKey);
 
-/** Undefined if there is no such file. */
+/** The content of the key file; undefined if it does not exist. */
 async function readKey(file: string): Promise<string | undefined> {
   try {
     const { mode } = await stat(file);
@@ -75,7 +75,8 @@ const contentOf = (key: KeyObject): string =>
   `Vouch signing key ${toHex(signerOf(key).publicKey)}\n${key.export({ type: 'pkcs8', format: 'pem' })}`;
 
 function parse(content: string, file: string): KeyObject {
-  const refusal = (why: string): Error => new Error(`the signing key ${file} is no Ed25519 key in PKCS#8 PEM: ${why}`);
+  const refusal = (why: string): Error =>
+    new Error(`the signing key ${file} is not an Ed25519 key in PKCS#8 PEM: ${why}`);
   let key: KeyObject;
   try {
     key = createPrivateKey(content);

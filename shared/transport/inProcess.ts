@@ -1,6 +1,6 @@
 /**
- * A transport between the parts of one process. Bodies are passed without a copy, so a sender must not change them. As over
- * a network, delivery comes later than the call, to the server of that moment.
+ * A transport between the parts of one process. Bodies are passed without a copy, so a sender must not change them. Like over a
+ * network, a message is delivered after the call, to the server at that moment.
  */
 import { type Clock, systemClock } from '../clock.js';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
@@ -9,7 +9,7 @@ import type { Logger } from '../logger.js';
 import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
 import { NobodyServes } from './transportErrors.js';
 
-/** The largest message of our NATS servers, less room for headers. */
+/** Largest message: that of our NATS servers, less room for headers. */
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
 
 /** Bounds of the unanswered requests. */
@@ -38,7 +38,7 @@ export class InProcessTransport implements Transport {
   readonly maxPayloadBytes = PAYLOAD_BYTES_MAX;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** By subject, which may end with a `*`: there may be thousands. */
+  /** Servers by exact subject: there may be thousands. */
   readonly #exact = new Map<string, Server[]>();
   readonly #wildcards: Server[] = [];
   readonly #listeners = new Map<Listener, readonly string[]>();

@@ -1,4 +1,4 @@
-/** A transport over NATS, whose server routes by subject and says at once where no process serves one. */
+/** A transport over NATS, whose server routes by subject and reports at once if no process serves it. */
 import type { Subscription } from 'nats';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
@@ -10,7 +10,7 @@ import { NotSent } from './transportErrors.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
-/** The most published bytes that may wait in the socket. */
+/** Most published bytes that may wait in the socket. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class NatsTransport implements Transport {
@@ -24,7 +24,7 @@ export class NatsTransport implements Transport {
   private readonly otherVersions = new Set<string>();
   private closed = false;
 
-  /** `protocol`: the version of the messages; those of another are refused. */
+  /** `protocol`: the version of the messages; other versions are refused. */
   constructor(
     private readonly connection: ClusterConnection,
     private readonly protocol: number,
@@ -49,8 +49,8 @@ export class NatsTransport implements Transport {
   }
 
   /**
-   * The flush makes the subscription known to our server. Other servers learn of it before any message sent afterwards, so
-   * a process that we tell of the subject reaches it; another one may get `NobodyServes` until the news has travelled.
+   * Flushes, which makes the subscription known to our server. Other servers learn of it before any later message of ours. So a
+   * process that learns of the subject from us reaches it. Another process may get `NobodyServes` a little longer.
    */
   async serve(subject: string, handler: Handler): Promise<Serving> {
     this.assertOpen();
@@ -72,7 +72,7 @@ export class NatsTransport implements Transport {
 
   publish(subject: string, body: Uint8Array): void {
     if (this.closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
-    // Listeners that miss it have another way to learn of it; a slow server must not make it pile up here.
+    // A slow server must not make messages pile up here; listeners can get missed ones in another way.
     if (this.connection.unsentBytes > UNSENT_BYTES_MAX) return;
     this.connection.nc.publish(subject, body);
   }
@@ -95,7 +95,7 @@ export class NatsTransport implements Transport {
     });
   }
 
-  /** Rejects our unanswered requests, and completes those of others. */
+  /** Rejects our unanswered requests, and answers the received ones. */
   async close(): Promise<void> {
     this.closed = true;
     this.requests.failAll(unavailable('the transport is closed'));
@@ -110,7 +110,7 @@ export class NatsTransport implements Transport {
     if (!this.connection.connected) throw this.connection.down();
   }
 
-  /** Resolves when the server knows of the subscription; calls `stop` where that fails. */
+  /** Resolves when the server knows of the subscription; calls `stop` if that fails. */
   private async known(stop: () => Promise<void>): Promise<Serving> {
     try {
       await this.connection.call(() => this.connection.nc.flush());

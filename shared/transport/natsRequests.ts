@@ -18,14 +18,14 @@ interface Asked {
   readonly reject: (error: VouchError) => void;
 }
 
-/** How much later than its deadline a request may be rejected. */
+/** Interval of checks of deadlines: a request may be rejected so much later. */
 const SWEEP_MS = 10;
 /** Requests that are unanswered at two looks in a row are asked after. */
 const LOOK_EVERY_MS = 500;
-/** The most subjects that are asked in one look, those of the oldest requests first. */
+/** Most subjects that are asked in one look, those of the oldest requests first. */
 const SUBJECTS_PER_LOOK = 1_024;
 const STATUS_NO_RESPONDERS = 503;
-/** Bounds of the unanswered requests, and so of what waits in the socket for a slow server. */
+/** Bounds of the unanswered requests, and so of the bytes that wait in the socket for a slow server. */
 const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 256 * 1024 * 1024;
 
@@ -116,10 +116,10 @@ export class NatsRequests {
     this.sweeping = this.asked.size > 0 ? setTimeout(() => this.sweep(), SWEEP_MS) : undefined;
   }
 
-  /** Asks after the requests that were unanswered at the last look too. */
+  /** Asks about requests that were unanswered at the last look too. */
   private look(): void {
     const tokensOf = new Map<string, string[]>();
-    // In the order in which they were asked.
+    // In the order of their sending.
     for (const [token, { subject }] of this.asked) {
       if (Number.parseInt(token, 36) > this.lookedToken) break;
       const tokens = tokensOf.get(subject);

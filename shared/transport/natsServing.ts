@@ -25,16 +25,16 @@ const PROTOCOL_HEADER = 'Vouch-Protocol';
 /** Processes before 0.2 state no version. */
 const UNSTATED = '0';
 
-/** While several processes serve a subject, one of them gets each message. */
+/** Queue group: if several processes serve a subject, one of them gets each message. */
 const GROUP = 'vouch';
 
-/** Messages of an endpoint, as `nats micro stats` shows them. */
+/** Counts of an endpoint's messages, for `nats micro stats`. */
 export interface Served {
-  /** Messages that came; each carries one or more calls. */
+  /** Received messages; each has one or more calls. */
   requests: number;
   failed: number;
   lastFailure: string;
-  /** Messages that came after their deadline and were dropped. */
+  /** Messages that arrived after their deadline and were dropped. */
   late: number;
   inFlight: number;
   /** Time from arrival to answer, of all messages together. */
@@ -85,7 +85,7 @@ export class NatsServing implements Serving {
   }
 
   private async finish(): Promise<void> {
-    // A drain waits for the server's word that nothing more will come; a broken connection cannot bring anything.
+    // A drain waits until the server confirms the end, which a broken connection cannot.
     if (this.context.connection.connected) await this.subscription.drain().catch(() => undefined);
     else this.subscription.unsubscribe();
     if (this.inFlight > 0)
@@ -100,7 +100,7 @@ export class NatsServing implements Serving {
     const { clock } = connection;
     const sent = sentOf(msg);
     if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.tellLost(msg);
-    // Anyone may send to another subject under a served wildcard, which is no endpoint and is counted nowhere.
+    // Another subject under a served wildcard is not an endpoint, and has no counts.
     const served = this.context.counts.get(endpointOf(msg.subject)) ?? newServed();
     served.requests++;
     if (!sent)
@@ -140,7 +140,7 @@ export class NatsServing implements Serving {
     const { connection } = this.context;
     if (body.length > this.context.maxPayloadBytes())
       throw new Error(`an answer of ${body.length} bytes is larger than a message can be`);
-    // The sender may be connected to another server of the cluster, and waits until we are back.
+    // The sender may be connected to another server of the cluster, and waits for our reconnection.
     if (!connection.connected) await connection.untilConnected(deadlineMs - connection.clock.nowMs());
     if (connection.connected) msg.respond(body);
   }
@@ -167,7 +167,7 @@ export class NatsServing implements Serving {
     this.respond(msg, undefined, serviceError(reason));
   }
 
-  /** Where that fails, the sender asks after its request, or hears nothing. */
+  /** Sends an answer. If that fails, the sender asks about its request, or waits until its deadline. */
   private respond(msg: Msg, body: Uint8Array | undefined, headers?: MsgHdrs): void {
     const { connection } = this.context;
     if (!connection.connected) return;
@@ -179,7 +179,7 @@ export class NatsServing implements Serving {
   }
 }
 
-/** The headers of an error, as NATS' service framework sends them, so that its tools show it. */
+/** The headers of an error in the form of NATS' service framework, so that its tools show it. */
 export const serviceError = (reason: string): MsgHdrs =>
   MsgHdrsImpl.fromRecord({ [ServiceErrorCodeHeader]: ['503'], [ServiceErrorHeader]: [reason] });
 

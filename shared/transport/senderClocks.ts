@@ -1,14 +1,14 @@
 /**
- * Corrects deadlines, which are times of the sender's clock. The least time that messages of a sender seem to travel is the
- * difference of the clocks plus the shortest way; a message that takes longer has waited. So a message that waited long
- * is late, and one from a clock that is half a minute behind is not.
+ * Corrects deadlines, which are times of the sender's clock. The shortest apparent travel time of a sender's messages is the
+ * difference of the clocks plus the shortest way. A message that takes longer has waited. So a message that waited long counts
+ * as late, but a message from a clock that is half a minute behind does not.
  *
- * The least is of the last 30 to 60 seconds: after that a clock that was set back is trusted again.
+ * The minimum covers the last 30 to 60 seconds: after that a clock that was set back is trusted again.
  */
 import type { Clock } from '../clock.js';
 
 const WINDOW_MS = 30_000;
-/** More senders than any cluster has; the oldest is forgotten first. */
+/** Most senders in memory, more than any cluster has; the oldest is forgotten first. */
 const SENDERS_MAX = 4_096;
 
 interface Seen {

@@ -1,23 +1,23 @@
-/** Every NATS subject. A collection is a subject, which its owner serves: nobody needs an address. */
+/** Every NATS subject. A collection is a subject, which its owner serves, so no process needs an address. */
 
 /** `control`: calls that may take long, and must not delay writes. */
 export type Verb = 'read' | 'write' | 'control';
 
 /**
- * `epoch`: the epoch of the ownership. A former owner that hangs keeps its subscription, and must not get calls of the new
- * owner.
+ * The subject of calls to an owner. It contains the epoch, since a former owner that hangs keeps its subscription and must not get
+ * calls to the new owner.
  */
 export const collectionSubject = (collectionId: number, epoch: number, verb: Verb): string =>
   `vouch.c.${collectionId}.${epoch}.${verb}`;
 
-/** One subscription for all verbs: with thousands of collections a shard starts in half the time. */
+/** The subject of one subscription for all verbs: with thousands of collections a shard starts in half the time. */
 export const everyVerb = (collectionId: number, epoch: number): string => `vouch.c.${collectionId}.${epoch}.*`;
 export const verbOf = (subject: string): Verb => subject.slice(subject.lastIndexOf('.') + 1) as Verb;
 
 /** The subject of eventual searches, which any follower of the collection may answer. */
 export const followersSubject = (collectionId: number): string => `vouch.f.${collectionId}`;
 
-/** The subject of strong searches that one follower is to answer. */
+/** The subject of strong searches for one follower. */
 export const followerSubject = (collectionId: number, shard: string): string => `vouch.f.${collectionId}.${shard}`;
 
 /** The committed frames for the followers, one a message; a follower that misses one reads the log. */
@@ -26,7 +26,7 @@ export const feedSubject = (collectionId: number): string => `vouch.feed.${colle
 /** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;
 
-/** The stream of a log. Its number stands in the subject, since subjects of streams may not overlap. */
+/** The stream of a log. The log's subject contains the stream's number, since subjects of streams may not overlap. */
 export const logPart = (collectionId: number, streams: number): number => collectionId % streams;
 export const logStream = (part: number): string => `VOUCH_LOG_${part}`;
 export const logStreamSubjects = (part: number): string => `vouch.log.${part}.*`;
@@ -36,7 +36,7 @@ export const logSubject = (collectionId: number, streams: number): string =>
 /** The log of the service, which the placing coordinator writes. */
 export const SERVICE_LOG_STREAM = 'VOUCH_SERVICE_LOG';
 export const SERVICE_LOG_SUBJECT = 'vouch.servicelog.frames';
-/** A wildcard, as a stream of one plain subject can be made the reply and the delivery of what others ask for. */
+/** A wildcard: a plain subject of a stream could be named as the reply subject of other requests, whose answers it would store. */
 export const SERVICE_LOG_SUBJECTS = 'vouch.servicelog.*';
 /** Asks the coordinator that writes the service log to write now. */
 export const LOG_NOW_SUBJECT = 'vouch.lognow';
@@ -66,7 +66,7 @@ export function endpointOf(subject: string): Endpoint {
   return subject === LIMITS_SUBJECT ? 'limits' : 'named';
 }
 
-/** The requests that each coordinator has lately granted, for all others; and what one knows, for one that joins. */
+/** Requests that each coordinator has granted, published to the others; and all known ones, for a coordinator that joins. */
 export const GRANTS_SUBJECT = 'vouch.limits.grants';
 export const GRANTS_KNOWN_SUBJECT = 'vouch.limits.known';
 
@@ -77,7 +77,7 @@ export const vaultSubject = (projectHex: string, keyId: string): string => `vouc
 /** A subject of the stream without a key: its answer shows that the leader has applied all earlier messages. */
 export const VAULT_BARRIER = 'vouch.vault.barrier.0';
 
-/** The seals of the vault's entries, where several servers hold the vault: one stream a server, see `vault/seals.ts`. */
+/** Seals of the vault's entries, if several servers have the vault: one stream a server, see `vault/seals.ts`. */
 export const sealStream = (place: number): string => `VOUCH_SEALS_${place}`;
 export const ALL_SEALS = 'vouch.seals.*.*.*';
 export const sealSubjects = (place: number): string => `vouch.seals.${place}.*.*`;

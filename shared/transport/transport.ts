@@ -1,7 +1,7 @@
-/** Requests and answers between processes. A subject is an address, whose server may change at any time. */
+/** Interface for requests and answers between processes. A subject is an address, whose server may change at any time. */
 
 export interface Envelope {
-  /** Stands in every log line that the message causes. */
+  /** Appears in every log line that the message causes. */
   readonly requestId: string;
   /** Unix milliseconds. A request that is not started by then is dropped. */
   readonly deadlineMs: number;
@@ -10,14 +10,14 @@ export interface Envelope {
 export interface Message extends Envelope {
   readonly subject: string;
   readonly body: Uint8Array;
-  /** The correction of times in the body, which are by the sender's clock; `deadlineMs` is corrected already. */
+  /** Correction for times in the body, which are by the sender's clock; `deadlineMs` is already corrected. */
   readonly shiftMs: number;
 }
 
-/** Takes what was published. There is no answer. */
+/** Receives a published message, without an answer. */
 export type Listener = (subject: string, body: Uint8Array) => void;
 
-/** Returns the body of the answer, its own errors included; a throw is answered as `unavailable`. */
+/** Returns the body of the answer, which includes errors of the call; a throw is answered as `unavailable`. */
 export type Handler = (message: Message) => Promise<Uint8Array>;
 
 export interface Serving {
@@ -37,15 +37,15 @@ export interface Transport {
   readonly maxPayloadBytes: number;
   readonly load: TransportLoad;
   /**
-   * Throws Overloaded where too much is unanswered, and VouchError `unavailable` where nobody serves the subject, the
-   * deadline passes, or the connection is lost. The outcome is then unknown, except for `NobodyServes` and `NotSent`;
-   * `AnswerLost` says, long before the deadline, that no answer can come.
+   * Throws Overloaded if too much is unanswered. Throws VouchError `unavailable` if no process serves the subject, the deadline
+   * passes, or the connection is lost. The outcome is then unknown, except after `NobodyServes` and `NotSent`. `AnswerLost` says,
+   * long before the deadline, that no answer can arrive.
    */
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
-  /** Resolves when every other process reaches the subject. `*` stands for one token. */
+  /** Resolves when every other process reaches the subject. `*` matches one token. */
   serve(subject: string, handler: Handler): Promise<Serving>;
   /** Sends to all listeners, at most once each, in order. Never throws. */
   publish(subject: string, body: Uint8Array): void;
-  /** Resolves when the listener gets what is published from now on. Its errors are logged. */
+  /** Resolves when the listener receives every message published from now on. Its errors are logged. */
   listen(subject: string, listener: Listener): Promise<Serving>;
 }

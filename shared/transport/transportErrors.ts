@@ -1,14 +1,14 @@
-/** The fate of a request without an answer, which says whether it may be sent again. */
+/** Errors of a request without an answer, which say whether it may be sent again. */
 import { unavailable, VouchError } from '../errors/errors.js';
 
 /** Why a process of another version is refused: `who` speaks version `theirs`. */
 export const speaksAnother = (who: string, theirs: number | string, ours: number): string =>
   `${who} speaks version ${theirs} of the messages between processes, and this process version ${ours}; run one version everywhere`;
 
-/** The answer can no longer come: the request may have had its effect or not. */
+/** The answer can no longer arrive: the request may have had its effect or not. */
 export class AnswerLost extends VouchError {
-  constructor(reason = 'the question or its answer was lost on the way') {
-    super('unavailable', `${reason}, and it is not known what became of it; look before you repeat it`);
+  constructor(reason = 'the request or its answer was lost on the way') {
+    super('unavailable', `${reason}, so its outcome is unknown; check it before you repeat the request`);
     this.name = 'AnswerLost';
   }
 }
@@ -29,9 +29,9 @@ export class NotSent extends VouchError {
   }
 }
 
-/** The collection is not served here any more, and the call has certainly had no effect: it is sent to the next owner. */
+/** Error of a call to a former owner that certainly had no effect: it is sent to the next owner. */
 export const moved = (): VouchError => new NobodyServes();
 
-/** The collection is not served here any more, and the call may have had an effect: only the caller can decide to repeat it. */
+/** Error of a call to a former owner that may have had an effect: only the caller can decide to repeat it. */
 export const cutShort = (): VouchError =>
-  unavailable('the collection is moving to another shard, and it is not known what was done; retry shortly');
+  unavailable('the collection is moving to another shard, and the outcome of the call is unknown; retry shortly');

@@ -19,7 +19,7 @@ export function gcmEncrypt(plaintext: Uint8Array, key: Uint8Array, aad: Uint8Arr
   return sealed;
 }
 
-/** `ciphertext`: with its tag. Throws an Error where key, nonce, ciphertext and `aad` do not belong together. */
+/** `ciphertext`: with its tag. Throws an Error if key, nonce, ciphertext and `aad` do not belong together. */
 export function gcmDecrypt(nonce: Uint8Array, ciphertext: Uint8Array, key: Uint8Array, aad: Uint8Array): Buffer {
   const end = ciphertext.length - GCM_TAG_BYTES;
   if (nonce.length !== NONCE_BYTES || end < 0) throw new Error('a nonce or a tag is missing');

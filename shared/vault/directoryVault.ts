@@ -1,5 +1,5 @@
 /**
- * The vault of a standalone node: a file for each key, readable by its owner alone.
+ * The vault of a standalone node: a file for each key, readable only by its owner.
  *
  *   lock                          the process that is replacing an entry; absent most of the time
  *   <hex project>/<key id>        an entry, see `entryCodec.ts`
@@ -40,7 +40,7 @@ export class DirectoryVault implements VaultStore {
   readonly #clock: Clock;
   readonly #lock: VaultLock;
   readonly #calls = new Set<Promise<unknown>>();
-  /** Folders in which a write has failed: what is seen of it may not be durable. */
+  /** Folders in which a write has failed: its visible effect may not be durable. */
   readonly #doubtful = new Map<string, object>();
   #closed = false;
 
@@ -51,8 +51,8 @@ export class DirectoryVault implements VaultStore {
   }
 
   /**
-   * Finishes replacements that a crash has interrupted. Throws VouchError `unavailable` where the folder cannot be written,
-   * and an Error of one line where a process of another machine has locked it.
+   * Finishes replacements that a crash has interrupted. Throws VouchError `unavailable` if the folder cannot be written, and an
+   * Error of one line if a process of another machine has locked it.
    */
   static async open(options: DirectoryVaultOptions): Promise<DirectoryVault> {
     const vault = new DirectoryVault(options);
@@ -81,8 +81,8 @@ export class DirectoryVault implements VaultStore {
       const found = await readEntry(path, project, keyId).catch(orDamaged);
       if (found !== 'damaged' && !(await isSuperseding(path))) return found;
       if (found !== 'damaged') forget(found);
-      // Another process is replacing it, and the content read was being erased, or gave up halfway. After this no part of
-      // an old entry is left.
+      // Another process is replacing the entry or has failed halfway, and the read content was being erased. Completing the
+      // replacement leaves no part of an old entry.
       return this.#lock.run(path, async () => {
         await finishSuperseding(path);
         return readEntry(path, project, keyId);
@@ -113,12 +113,12 @@ export class DirectoryVault implements VaultStore {
   replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
     return this.#locked(project, keyId, async (path) => {
       if ((await readEntry(path, project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
-      // The old revision is unknown. Revisions are counted from 1, so none has come near this one.
+      // The old revision is unknown. Revisions are counted from 1, so all are far below this one.
       return supersede(path, { project, keyId, entry, revision: this.#clock.nowMs() });
     });
   }
 
-  /** Everything is on this machine, and `get` leaves no part of an old entry. */
+  /** Needs only a `get`, which leaves no part of an old entry on this machine. */
   async settle(project: string, keyId: string): Promise<void> {
     forget(await this.get(project, keyId));
   }

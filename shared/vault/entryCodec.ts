@@ -1,12 +1,12 @@
 /**
- * A vault entry as bytes, the same in a folder and in JetStream. All integers are little-endian.
+ * The bytes of a vault entry, in a folder and in JetStream. All integers are little-endian.
  *
  *   0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) |
  *   5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero | 8 u64 revision | 16 u32 collections |
  *   20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key | u64 × collections | u64 × pending |
  *   checksum (16): the first bytes of BLAKE3 over everything before
  *
- * Project and key id are part of it, so that no entry can pass for another's.
+ * Project and key id are included, so that an entry does not verify in another's place.
  */
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
@@ -24,7 +24,7 @@ const CHECKSUM_BYTES = 16;
 /** The lengths of a project's name and of a wrapped key take one byte. */
 const SHORT_MAX_BYTES = 255;
 
-/** Throws RangeError where the entry cannot be encoded. */
+/** Throws RangeError if the entry cannot be encoded. */
 export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaultEntry, isSealed = false): Buffer {
   const name = Buffer.from(project);
   const wrapped = entry.wrapped ?? new Uint8Array(0);
@@ -51,7 +51,7 @@ export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaul
 /** Whether the wrapped key of an entry that verifies is sealed. */
 export const isSealedEntry = (bytes: Uint8Array): boolean => SEALED.equals(bytes.subarray(0, MAGIC_BYTES));
 
-/** Throws Malformed where the bytes are not the whole entry of this key. The wrapped key is a copy. */
+/** Throws Malformed if the bytes are not the whole entry of this key. The wrapped key is a copy. */
 export function decodeVaultEntry(bytes: Uint8Array, project: string, keyId: string): StoredVaultEntry {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const checksumAt = bytes.length - CHECKSUM_BYTES;

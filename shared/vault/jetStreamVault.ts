@@ -1,11 +1,11 @@
 /**
  * The vault in JetStream: a subject is a key, and its last message the key's entry.
  *
- * Where one server holds the stream, a replaced entry is erased, its bytes overwritten in the server's files; a reader of
- * an entry erases older ones first.
+ * With one server, a replaced entry is erased: its bytes are overwritten in the server's files. A reader of an entry erases
+ * older ones first.
  *
- * Where several hold it, their Raft logs keep published messages for minutes more, so the wrapped key is sealed, and the
- * seal lies beside the stream (see `seal.ts`). The key is gone when its seal is, and the sealed entry stays in the stream.
+ * With several servers, their Raft logs keep published messages for some minutes. So the wrapped key is sealed, and the seal is
+ * outside of the stream (see `seal.ts`). The key is gone when its seal is; the sealed entry stays in the stream.
  *
  *   seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  */
@@ -27,18 +27,18 @@ import type { StoredVaultEntry, VaultEntry, VaultStore } from './vaultStore.js';
 
 const READS_AT_ONCE = 32;
 const EVENED_AT_ONCE = 8;
-/** How often a reader starts again because the entry was replaced, as by a rotation of the master key. */
+/** Most restarts of a read because the entry was replaced, for example by a rotation of the master key. */
 const REPLACED_MAX = 3;
 
 interface JetStreamVaultOptions {
   readonly connection: ClusterConnection;
   readonly replicas: number;
   readonly entropy?: Entropy;
-  /** A seal is on a majority of servers and not on all: the caller calls `settle` until it succeeds. */
+  /** Called when a seal is on a majority of servers but not on all; the caller then repeats `settle` until it succeeds. */
   readonly onPartly?: (project: string, keyId: string) => Promise<void>;
 }
 
-/** The entry was replaced between the reading of it and of its seal. */
+/** Error of an entry that was replaced before its seal was read. */
 class Replaced extends VouchError {
   constructor() {
     super('unavailable', 'the vault entry was replaced a moment ago; retry shortly');
@@ -60,7 +60,7 @@ export class JetStreamVault implements VaultStore {
 
   private constructor(
     private readonly connection: ClusterConnection,
-    /** Undefined where one server always held the vault, and where the servers have no tags. */
+    /** Undefined if the vault was always on one server, or if the servers have no tags. */
     private readonly seals: Seals | undefined,
     private readonly isReplicated: boolean,
     private readonly entropy: Entropy,
@@ -69,15 +69,15 @@ export class JetStreamVault implements VaultStore {
     this.messages = new VaultMessages(connection, isReplicated);
   }
 
-  /** Makes the streams where there are none, and erases replaced entries that a crash has left. */
+  /** Makes missing streams, and erases replaced entries that a crash has left. */
   static async open(options: JetStreamVaultOptions): Promise<JetStreamVault> {
     const { connection, entropy = systemEntropy, onPartly = async () => undefined } = options;
-    // The number of the existing stream, whatever this process was configured with.
+    // The replicas of an existing stream, which may differ from the configured number.
     const replicas = await prepareVaultStream(connection, options.replicas);
     const seals = await openSeals(connection, replicas);
     const vault = new JetStreamVault(connection, seals, replicas > 1, entropy, onPartly);
     const names = await vault.messages.names();
-    // Where several servers hold the vault, replaced entries are sealed and stay.
+    // With several servers, replaced entries are sealed and stay.
     const replaced = replicas > 1 ? [] : names.filter(({ messages }) => messages > 1);
     await mapConcurrent(replaced, READS_AT_ONCE, (name) => vault.listed(name).catch(orDamaged));
     if (seals !== undefined) void vault.evenOut(seals);
@@ -97,7 +97,7 @@ export class JetStreamVault implements VaultStore {
     this.assertUsable();
     const [message, first] = await Promise.all([this.current(name), this.messages.first(name)]);
     if (message === undefined) return undefined;
-    // Verified before anything is erased: a damaged entry replaces nothing.
+    // Verified before an erasure: a damaged entry replaces no other.
     const stored = entryIn(message, name);
     await this.eraseBefore(message.position, name, first);
     const isSealed = isSealedEntry(message.bytes);
@@ -165,14 +165,14 @@ export class JetStreamVault implements VaultStore {
     this.closed = true;
   }
 
-  /** The entry, which exists: entries are never removed. */
+  /** The entry, which must exist: entries are never removed. */
   private async listed({ project, keyId }: EntryName): Promise<StoredVaultEntry> {
     const found = await this.get(project, keyId);
     if (found === undefined) throw vaultDamaged(keyId, new Error('the stream lists it and does not return it'));
     return found;
   }
 
-  /** Undefined where there never was an entry: its seal comes first. Throws `internal_error` where the entry is lost. */
+  /** Undefined if the key never had an entry. Its seal is stored first, so a seal shows a lost entry: throws `internal_error`. */
   private async current(name: EntryName): Promise<StoredMessage | undefined> {
     const found = await this.messages.last(name);
     if (found !== undefined || this.seals === undefined) return found;
@@ -203,7 +203,7 @@ export class JetStreamVault implements VaultStore {
     return { project, keyId, entry: { ...entry, wrapped: openedWith(seal, entry.wrapped, sealed) }, revision };
   }
 
-  /** Throws `internal_error` where no server has it, `unavailable` where that is unknown, or the entry was replaced. */
+  /** Throws `internal_error` if no server has the seal, `unavailable` if that is unknown or the entry was replaced. */
   private async sealOf(name: EntryName, sealed: Uint8Array): Promise<Uint8Array> {
     const seal = await this.seals?.find(name, sealIdIn(sealed));
     if (seal === 'erased') throw unavailable('the key was shredded a moment ago; retry shortly');
@@ -214,7 +214,7 @@ export class JetStreamVault implements VaultStore {
     throw vaultDamaged(name.keyId, new Error('no server has its seal'));
   }
 
-  /** Publishes the entry after revision `after`; undefined, without effect, where another one is current. */
+  /** Publishes the entry after revision `after`; undefined, without effect, if another revision is current. */
   private async write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
     this.assertUsable();
     // A seal must not be made for an entry that is refused. Without seals, the stream compares the revision.
@@ -226,8 +226,8 @@ export class JetStreamVault implements VaultStore {
   }
 
   /**
-   * The entry as it is published. Its versions share a seal until the wrapped key changes, so that a key under an old master
-   * key is gone with the old seal. Undefined where the key is shredded.
+   * The entry in its published form. Its versions share a seal until the wrapped key changes, so that a key under an old master
+   * key is gone with the old seal. Undefined if the key is shredded.
    */
   private async prepared(stored: StoredVaultEntry, before: StoredMessage | undefined): Promise<Prepared | undefined> {
     const { entry, project, keyId } = stored;
@@ -244,7 +244,7 @@ export class JetStreamVault implements VaultStore {
     return { bytes, freshSeal: sealIdIn(wrapped) };
   }
 
-  /** The seal of the current entry; undefined where that is not sealed, or holds another wrapped key. */
+  /** The seal of the current entry; undefined if that is not sealed, or has another wrapped key. */
   private async sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
     const { wrapped: sealed } = entryIn(before, name).entry;
     if (!isSealedEntry(before.bytes) || sealed === null) return undefined;
@@ -252,7 +252,7 @@ export class JetStreamVault implements VaultStore {
     return Buffer.compare(openedWith(seal, sealed, name), wrapped) === 0 ? seal : undefined;
   }
 
-  /** Brings the seal to every server, and erases older ones. A server that is away gets it when it is back. */
+  /** Copies the seal to every server, and erases older ones. A server that is away gets it later. */
   private async completeSeal(name: EntryName, id: string): Promise<void> {
     try {
       await this.seals?.complete(name, id);
@@ -267,7 +267,7 @@ export class JetStreamVault implements VaultStore {
     if (wrapped === null) await this.seals?.erase(name).catch(unlessUnavailable);
   }
 
-  /** Brings every server the seals that it lacks, as after one was replaced by an empty one; tries until that is done. */
+  /** Copies missing seals to every server, as after the loss of a disk; repeats until that is done. */
   private async evenOut(seals: Seals): Promise<void> {
     const { logger } = this.connection;
     for (let waitMs = nextDelayMs(BACKOFF.seals); !this.closed; waitMs = nextDelayMs(BACKOFF.seals, waitMs)) {
@@ -279,7 +279,7 @@ export class JetStreamVault implements VaultStore {
         if (this.closed) return;
         logger.warn(
           { error: messageOf(error) },
-          'not every NATS server has every seal of the vault; it is tried again',
+          'not every NATS server has every seal of the vault; copying is tried again',
         );
       }
       await delay(waitMs, undefined, { ref: false });
@@ -289,10 +289,10 @@ export class JetStreamVault implements VaultStore {
   private async settleAll(): Promise<void> {
     const { logger } = this.connection;
     const names = await this.messages.names();
-    logger.info({ entries: names.length }, 'a NATS server lacks seals of the vault; they are brought to it');
+    logger.info({ entries: names.length }, 'a NATS server lacks seals of the vault; they are copied to it');
     const settle = ({ project, keyId }: EntryName): Promise<unknown> => this.settle(project, keyId).catch(orDamaged);
     await mapConcurrent(names, EVENED_AT_ONCE, settle);
-    logger.info('the NATS servers have the same seals of the vault');
+    logger.info('all NATS servers have all seals of the vault');
   }
 
   private assertUsable(): void {
@@ -301,7 +301,7 @@ export class JetStreamVault implements VaultStore {
   }
 }
 
-/** The entry, of which the position is the revision. Throws `internal_error` where it does not verify. */
+/** The entry of a message, with the position as revision. Throws `internal_error` if it does not verify. */
 function entryIn({ bytes, position }: StoredMessage, { project, keyId }: EntryName): StoredVaultEntry {
   try {
     return { ...decodeVaultEntry(bytes, project, keyId), revision: position };
@@ -310,7 +310,7 @@ function entryIn({ bytes, position }: StoredMessage, { project, keyId }: EntryNa
   }
 }
 
-/** Throws `internal_error` where it does not open. */
+/** Opens the sealed key. Throws `internal_error` if the seal does not fit. */
 function openedWith(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint8Array {
   try {
     return openSealed(seal, sealed, name);

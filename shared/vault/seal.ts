@@ -1,9 +1,9 @@
 /**
  * The seal of a vault entry: a separate key over the wrapped key, kept where it can be erased at once.
  *
- * Several servers agree on an entry through a Raft log, and each keeps what was proposed there for minutes, whatever is
- * deleted from the stream. So entries are sealed, and the seal does not pass through that log: once the seal is erased, no
- * copy of the entry opens any more, in whatever log, and under whatever master key.
+ * Several servers agree on an entry through a Raft log. Each keeps its proposals for some minutes, even after a deletion from the
+ * stream. So entries are sealed, and the seal does not go through that log. Once the seal is erased, no copy of the entry in any
+ * log can be opened, under any master key.
  *
  *   wrapped key, sealed:  0 seal id (8) | 8 nonce (12) | 20 the wrapped key encrypted | GCM tag (16)
  *   seal, as stored:      0 "VSK1" | 4 the key (32)         its id: the first bytes of BLAKE3 over a domain and the key
@@ -23,16 +23,16 @@ const ID_BYTES = 8;
 const CIPHERTEXT_AT = ID_BYTES + NONCE_BYTES;
 const ID_DOMAIN = Buffer.from('vouch vault seal id');
 const MAGIC = Buffer.from('VSK1');
-/** Stands in a seal's place once it is erased. */
+/** The bytes in place of an erased seal. */
 export const ERASED = Buffer.from('VSK0');
 
-/** 16 hex that identify a seal and say nothing about it. */
+/** 16 hex that identify a seal without revealing it. */
 export const sealIdOf = (seal: Uint8Array): string =>
   toHex(hash(Buffer.concat([ID_DOMAIN, seal])).subarray(0, ID_BYTES));
 
 export const encodeSeal = (seal: Uint8Array): Buffer => Buffer.concat([MAGIC, seal]);
 
-/** Undefined where the bytes are no seal. The caller compares its id. */
+/** Undefined if the bytes are not a seal. The caller compares its id. */
 export function decodeSeal(bytes: Uint8Array): Uint8Array | undefined {
   const isSeal = bytes.length === MAGIC.length + SEAL_BYTES && MAGIC.equals(bytes.subarray(0, MAGIC.length));
   return isSeal ? bytes.subarray(MAGIC.length) : undefined;
@@ -43,13 +43,13 @@ export const isErased = (bytes: Uint8Array): boolean => ERASED.equals(bytes);
 export const sealWrapped = (seal: Uint8Array, wrapped: Uint8Array, name: EntryName, entropy: Entropy): Uint8Array =>
   Buffer.concat([Buffer.from(sealIdOf(seal), 'hex'), gcmEncrypt(wrapped, seal, nameBytes(name), entropy)]);
 
-/** The id of the seal that a sealed wrapped key is under. Throws Malformed where it is none. */
+/** The id of the seal of a sealed wrapped key. Throws Malformed if the bytes are not a sealed key. */
 export function sealIdIn(sealed: Uint8Array): string {
   if (sealed.length < CIPHERTEXT_AT + GCM_TAG_BYTES) throw new Malformed('its sealed key is too short', sealed.length);
   return toHex(sealed.subarray(0, ID_BYTES));
 }
 
-/** Throws Malformed where it does not verify. */
+/** Opens a sealed key. Throws Malformed if it does not verify. */
 export function openSealed(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint8Array {
   if (sealIdIn(sealed) !== sealIdOf(seal)) throw new Malformed('its key is under another seal', 0);
   const nonce = sealed.subarray(ID_BYTES, CIPHERTEXT_AT);

@@ -1,11 +1,10 @@
 /**
- * The seals on one NATS server, in a stream that no other server has a copy of: a deleted message is overwritten at once,
- * since there is no Raft log behind it.
+ * The seals on one NATS server, in a stream without replicas. Without a Raft log, a deleted message is overwritten at once.
  *
  *   nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
  *
- * A subject is an entry of the vault. Every message names the one before it, so a late seal meets the mark of the erasure
- * and is refused. The seal of a late writer stays until the erasure, over a key that is not in use.
+ * A subject is an entry of the vault. Every message names its predecessor, so a late seal is refused after the erasure. The seal of
+ * a late writer stays until the erasure, over a key that is not in use.
  */
 import type { StreamInfo } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';
@@ -17,9 +16,9 @@ import { checkKeyId, type EntryName, projectToHex } from './entryName.js';
 import { decodeSeal, ERASED, encodeSeal, isErased, sealIdOf } from './seal.js';
 
 const NOTHING = 0;
-/** A server that is up answers in a millisecond; one that hangs must not delay the others. */
+/** A short limit: a live server answers in a millisecond, and one that hangs must not delay the others. */
 const PATIENCE = { tryMs: 1_000, tries: 1 };
-/** A server that did not answer is not asked for this long. */
+/** Pause after a server did not answer. */
 const AWAY_MS = 1_000;
 
 /** Asks for the state of a stream of seals, which only its own server answers. */
@@ -31,7 +30,7 @@ export async function sealStreamInfo({ nc, api }: ClusterConnection, number: num
 export class SealReplica {
   #awayUntilMs = 0;
 
-  /** `number`: from 1. `server`: its name; undefined where it was away when the vault was opened. */
+  /** `number`: from 1. `server`: its name; undefined if it was away when the vault was opened. */
   constructor(
     private readonly connection: ClusterConnection,
     private readonly number: number,
@@ -39,7 +38,7 @@ export class SealReplica {
   ) {}
 
   get name(): string {
-    return this.server ?? `the one that holds ${sealStream(this.number)}`;
+    return this.server ?? `the one with stream ${sealStream(this.number)}`;
   }
 
   /** Number of messages; undefined while the server is away. */
@@ -58,7 +57,7 @@ export class SealReplica {
     }
   }
 
-  /** Undefined where the seal of that id is not here. */
+  /** Undefined if this server lacks the seal of that id. */
   async find(name: EntryName, id: string): Promise<Uint8Array | 'erased' | undefined> {
     const last = await this.#last(name);
     if (last === undefined) return undefined;
@@ -75,7 +74,7 @@ export class SealReplica {
     return isErased(last.bytes) ? 'erased' : 'sealed';
   }
 
-  /** Overwrites the seals before the one of that id. Those after it may belong to a concurrent writer. */
+  /** Overwrites the seals before the one of that id. Later ones may belong to a concurrent writer. */
   async eraseBefore(name: EntryName, id: string): Promise<void> {
     const older: number[] = [];
     for await (const message of this.#messages(name)) {
@@ -87,7 +86,7 @@ export class SealReplica {
     }
   }
 
-  /** Resolves when no byte of a seal of this entry is left here, and none can come. */
+  /** Resolves when no byte of a seal of this entry is left on this server, and no seal can be added. */
   async erase(name: EntryName): Promise<void> {
     let last = await this.#last(name);
     while (last === undefined || !isErased(last.bytes)) {
@@ -100,7 +99,7 @@ export class SealReplica {
     }
   }
 
-  /** Undefined where the last message is not the one at `after`. */
+  /** Returns the position; undefined if the last message is not the one at `after`. */
   async #publish(name: EntryName, bytes: Uint8Array, after: number): Promise<number | undefined> {
     const options = { expect: { lastSubjectSequence: after }, timeout: PATIENCE.tryMs };
     try {

@@ -1,6 +1,6 @@
 /**
- * The streams that hold the seals, each on one server alone. JetStream places a stream by tags, so every NATS server that
- * holds the vault has its own name among its tags (`server_tags` in its configuration).
+ * The streams of the seals, each on exactly one server. JetStream places a stream by tags, so every NATS server with the vault
+ * needs its own name among its tags (`server_tags` in its configuration).
  */
 import type { Placement, StreamInfo } from 'nats';
 import { unavailable } from '../errors/errors.js';
@@ -12,12 +12,12 @@ import { ALL_SEALS, sealStream, sealSubjects, VAULT_STREAM } from '../transport/
 import { SealReplica, sealStreamInfo } from './sealReplica.js';
 import { Seals } from './seals.js';
 
-/** An erasure deletes; a purge drops messages and leaves their bytes. */
+/** Deletions are allowed, since they erase; purges are denied, since they leave the bytes of messages. */
 const DENIALS = { deny_delete: false, deny_purge: true };
 
 /**
- * `replicas`: how many servers hold the vault. Undefined where one server always did, and where the servers have no tags:
- * then nothing is sealed. Throws `unavailable` where the streams cannot be made yet.
+ * Opens the streams. `replicas`: the number of servers with the vault. Undefined if the vault was always on one server, or if the
+ * servers have no tags: then keys are not sealed. Throws `unavailable` if the streams cannot be made yet.
  */
 export async function openSeals(connection: ClusterConnection, replicas: number): Promise<Seals | undefined> {
   const there = await namesOfStreams(connection);
@@ -44,7 +44,7 @@ export async function openSeals(connection: ClusterConnection, replicas: number)
     : new Seals(numbers.map((number, index) => new SealReplica(connection, number, servers[index])));
 }
 
-/** Any server knows them all, including those whose own server is away. */
+/** Names from any server: each knows all streams, including those of servers that are away. */
 function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<string>> {
   return connection.call(async () => {
     const names = new Set<string>();
@@ -53,7 +53,7 @@ function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<stri
   });
 }
 
-/** The server that has the stream; undefined where it is away. A stream of an earlier run gets the denials it lacks. */
+/** The server of the stream; undefined while it is away. A stream of an earlier run gets missing denials. */
 async function holderOf(connection: ClusterConnection, number: number): Promise<string | undefined> {
   let info: Partial<StreamInfo>;
   try {
@@ -66,7 +66,7 @@ async function holderOf(connection: ClusterConnection, number: number): Promise<
   return info.cluster?.leader;
 }
 
-/** A server that holds the vault, is up and has no seals yet. Every process chooses the same. */
+/** A live server with the vault and without seals. Every process makes an equal choice. */
 async function freeServer(connection: ClusterConnection, taken: readonly (string | undefined)[]): Promise<string> {
   const { cluster } = await connection.call(() => connection.jsm.streams.info(VAULT_STREAM));
   const followers = (cluster?.replicas ?? []).filter(({ offline }) => !offline).map(({ name }) => name);
@@ -75,7 +75,7 @@ async function freeServer(connection: ClusterConnection, taken: readonly (string
   return free;
 }
 
-/** False where the server does not have its name among its tags. */
+/** False if the server lacks its name among its tags. */
 async function makeStream(connection: ClusterConnection, number: number, server: string): Promise<boolean> {
   const wanted = {
     name: sealStream(number),
@@ -83,7 +83,7 @@ async function makeStream(connection: ClusterConnection, number: number, server:
     subjects: [sealSubjects(number)],
     ...LASTING,
     num_replicas: 1,
-    // The type wants the name of a cluster, which the server does not need.
+    // The type demands a cluster's name, which the server does not need.
     placement: { tags: [server] } as Placement,
     allow_direct: false,
     ...DENIALS,

@@ -1,6 +1,6 @@
 /**
- * The seals of a vault that several NATS servers hold: each server keeps all of them. A seal is stored when a majority has
- * it, as a message of the Raft log is, and erased when no server has it.
+ * The seals of a vault on several NATS servers: each server keeps all of them. Like a message of the Raft log, a seal is stored when
+ * a majority has it. It is erased when no server has it.
  */
 import { unavailable } from '../errors/errors.js';
 import type { EntryName } from './entryName.js';
@@ -9,7 +9,7 @@ import type { SealReplica } from './sealReplica.js';
 export class Seals {
   constructor(private readonly replicas: readonly SealReplica[]) {}
 
-  /** `partly`: a majority has it; `complete` brings it to the rest. Throws `unavailable` without a majority. */
+  /** `partly`: a majority has it; `complete` copies it to the rest. Throws `unavailable` without a majority. */
   async put(name: EntryName, seal: Uint8Array): Promise<'everywhere' | 'partly' | 'erased'> {
     const outcomes = await Promise.allSettled(this.replicas.map((replica) => replica.put(name, seal)));
     const answers = answersIn(outcomes);
@@ -18,7 +18,7 @@ export class Seals {
     return answers.length === outcomes.length ? 'everywhere' : 'partly';
   }
 
-  /** Undefined where no server has it. Throws `unavailable` where a server that is away may have it. */
+  /** Undefined if no server has it. Throws `unavailable` if a server that is away may have it. */
   async find(name: EntryName, id: string): Promise<Uint8Array | 'erased' | undefined> {
     const asked = this.replicas.map((replica) => replica.find(name, id));
     const seals = asked.map(async (found) => sealIn(await found));
@@ -31,7 +31,7 @@ export class Seals {
     return undefined;
   }
 
-  /** What the servers know of the entry; `none` where a majority knows nothing. Throws `unavailable` without a majority. */
+  /** The trace of the entry on the servers; `none` if a majority has none. Throws `unavailable` without a majority. */
   async traceOf(name: EntryName): Promise<'none' | 'sealed' | 'erased'> {
     const outcomes = await Promise.allSettled(this.replicas.map((replica) => replica.traceOf(name)));
     const answers = answersIn(outcomes);
@@ -41,29 +41,29 @@ export class Seals {
     return 'none';
   }
 
-  /** Brings the seal of that id, the entry's, to every server that lacks it, and erases the older ones. */
+  /** Copies the entry's seal, of that id, to every server that lacks it, and erases older ones. */
   async complete(name: EntryName, id: string): Promise<void> {
     const seal = await this.find(name, id);
     if (!(seal instanceof Uint8Array)) return;
-    await this.#onEach('cannot be given the seal of a vault entry', async (replica) => {
+    await this.#onEach('cannot get the seal of a vault entry', async (replica) => {
       await replica.put(name, seal);
       await replica.eraseBefore(name, id);
     });
   }
 
-  /** Resolves when no byte of a seal of this entry is left on any server, and none can come. */
+  /** Resolves when no byte of a seal of this entry is left on any server, and no seal can be added. */
   erase(name: EntryName): Promise<void> {
-    return this.#onEach('may still hold what is being erased', (replica) => replica.erase(name));
+    return this.#onEach('may still have the seal that is being erased', (replica) => replica.erase(name));
   }
 
-  /** Whether a server has fewer seals than another, as one whose disk was lost; undefined where that shows only when all are up. */
+  /** Whether a server has fewer seals than another, as after the loss of its disk; undefined while that cannot be known. */
   async areUneven(): Promise<boolean | undefined> {
     const counts = await Promise.all(this.replicas.map((replica) => replica.count()));
     if (new Set(counts.filter((count) => count !== undefined)).size > 1) return true;
     return counts.includes(undefined) ? undefined : false;
   }
 
-  /** Works on every server, and then throws `unavailable` that names those where it failed. */
+  /** Runs `work` on every server. Throws `unavailable` that names the servers where it failed. */
   async #onEach(problem: string, work: (place: SealReplica) => Promise<unknown>): Promise<void> {
     const outcomes = await Promise.allSettled(this.replicas.map(work));
     const away = this.replicas.filter((_, index) => outcomes[index]!.status === 'rejected');

@@ -1,14 +1,14 @@
 /**
- * Marks of the keys that are being shredded or not yet complete on every server of the vault, so that a shard need not
- * search the vault for interrupted shreds. A mark is set before the key is destroyed and cleared when nothing is pending
- * and the entry is settled; the vault alone holds the progress.
+ * Notes of keys that are being shredded, or are not yet complete on every server of the vault. By them a shard finds interrupted
+ * shreds without searching the vault. A note is written before the key is destroyed, and removed when no collection is pending and
+ * the entry is settled. The progress itself is only in the vault.
  */
 import type { Bucket, Watch } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';
 import { type EntryName, isKeyId } from './entryName.js';
 
 export interface ShredMark extends EntryName {
-  /** When this process saw it, by its monotonic clock: the wall clock of the stored time may have been set since. */
+  /** When this process first saw it, by its monotonic clock: the wall clock of the stored time may have changed. */
   readonly seenMs: number;
 }
 
@@ -17,12 +17,12 @@ export interface StoredShredMark {
   readonly since_ms: number;
 }
 
-/** Stands for the dot that the master mark's project begins with, as no bucket key may. No project name contains it. */
+/** Replaces the first dot in the project of the master key's note, which no bucket key may have. No project name contains it. */
 const DOT = '=';
 
 const markKey = (project: string, keyId: string): string => `${project.replaceAll('.', DOT)}.${keyId}`;
 
-/** The vault entry that a key of the bucket names; undefined where it names none. */
+/** The vault entry that a key of the bucket names; undefined for other keys. */
 export function markedBy(key: string): EntryName | undefined {
   const dot = key.lastIndexOf('.');
   const keyId = key.slice(dot + 1);
@@ -43,7 +43,7 @@ export class ShredMarks {
     await this.bucket.delete(markKey(project, keyId));
   }
 
-  /** Keeps `marks` up to date, from when this resolves on. */
+  /** Keeps `marks` up to date, once this has resolved. */
   watch(marks: Map<string, ShredMark>): Promise<Watch> {
     return this.bucket.watch(({ key, entry }) => {
       const name = markedBy(key);

@@ -1,8 +1,8 @@
 /**
- * The lock for replacing entries of a vault in a folder: one process at a time holds it, for as many keys as it needs, and
- * does one piece of work at a time for each key.
+ * The lock for replacing entries of a vault in a folder. One process at a time has it, for as many keys as it needs, and does one
+ * piece of work at a time for each key.
  *
- *   free ──first work──▶ held ──last work ends, or held long enough──▶ free
+ *   free ──first work──▶ locked ──last work ends, or HOLD_MS──▶ free
  */
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -28,9 +28,9 @@ interface Hold {
   end(): void;
 }
 
-/** Locked by a process of another machine, which may or may not be running. */
+/** Error of a lock of another machine's process, which may or may not be running. */
 export class LockedElsewhere extends VouchError {
-  /** One line for the operator; callers are not told where files are. */
+  /** One line for the operator, with the path, which callers do not get. */
   readonly advice: string;
 
   constructor(path: string, { host, pid }: LockHolder) {
@@ -48,7 +48,7 @@ export class VaultLock {
     private readonly clock: Clock,
   ) {}
 
-  /** Runs `work` for the key under the lock. Throws VouchError `unavailable` where another process holds it for long. */
+  /** Runs `work` for the key under the lock. Throws VouchError `unavailable` if another process keeps the lock too long. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.#turns.run(key, () => this.#held(work));
   }
@@ -97,7 +97,7 @@ export class VaultLock {
     const giveUpMs = this.clock.monotonicMs() + WITHIN_MS;
     for (;;) {
       const taken = await takeLock(this.path).catch((error: unknown) => {
-        // So contended that it could not even be read.
+        // The lock is so contended that it could not be read.
         if (codeOf(error) === undefined) return undefined;
         throw error;
       });

@@ -20,15 +20,15 @@ import { checkKeyId, type EntryName, isKeyId, projectOfHex, projectToHex } from 
 const TRY_MS = 2_000;
 const WRITE_WITHIN_MS = 8_000;
 const MARK_TRIES = 20;
-/** The header that names another subject for the expected sequence than the message's own. */
+/** Header with the subject of the expected sequence, if it is not the message's own. */
 const EXPECTED_SUBJECT = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const NOTHING = new Uint8Array(0);
 /** The position of the last message of a subject without messages. */
 export const NO_MESSAGE = 0;
 
 /**
- * Makes the stream that holds the vault where there is none. Resolves to how many servers hold it. Throws an Error that
- * names the setting where an existing stream could lose an entry or keep a shredded one.
+ * Makes a missing stream of the vault. Resolves to the number of servers that have it. Throws an Error that names the setting
+ * through which an existing stream could lose an entry or keep a shredded one.
  */
 export function prepareVaultStream(connection: ClusterConnection, replicas: number): Promise<number> {
   const wanted = {
@@ -38,7 +38,7 @@ export function prepareVaultStream(connection: ClusterConnection, replicas: numb
     // A server that drops an old message of a subject leaves its bytes on the disk; ours are overwritten one by one.
     ...LASTING,
     num_replicas: replicas,
-    // The leader has the newest entry; a replica that lags could answer with a key that is shredded.
+    // Only the leader answers: a stale replica could answer with a shredded key.
     allow_direct: false,
     deny_delete: false,
     // A purge drops messages and leaves their bytes.
@@ -50,7 +50,7 @@ export function prepareVaultStream(connection: ClusterConnection, replicas: numb
 export class VaultMessages {
   constructor(
     private readonly connection: ClusterConnection,
-    /** Whether several servers hold the stream. */
+    /** Whether several servers have the stream. */
     private readonly isReplicated: boolean,
   ) {}
 
@@ -63,7 +63,7 @@ export class VaultMessages {
     return readFromLeader(this.connection, VAULT_STREAM, { last: subjectOf(name) });
   }
 
-  /** The last message as of this call, whichever server answers: the leader stores a mark only if no message has followed it. */
+  /** The last message as of this call. The leader stores a barrier only if no message has followed it, so even a stale answer is found out. */
   async lastNow(name: EntryName): Promise<StoredMessage | undefined> {
     for (let left = MARK_TRIES; ; left--) {
       const last = await this.last(name);
@@ -78,8 +78,8 @@ export class VaultMessages {
   }
 
   /**
-   * Publishes an entry that replaces the message at `after`. Returns its position; undefined, without effect, where another message
-   * is last. A try whose outcome is unknown is repeated.
+   * Publishes an entry that replaces the message at `after`. Returns its position; undefined, without effect, if another message is
+   * last. A try whose outcome is unknown is repeated.
    */
   async write(name: EntryName, bytes: Uint8Array, after: number): Promise<number | undefined> {
     const { clock } = this.connection;
@@ -106,7 +106,7 @@ export class VaultMessages {
     return overwriteMessage(this.connection, VAULT_STREAM, sequence);
   }
 
-  /** All keys as of this call, and how many messages each has. Throws `unavailable` where a stale replica answers. */
+  /** All keys as of this call, with the number of messages of each. Throws `unavailable` if a stale replica answers. */
   async names(): Promise<readonly (EntryName & { readonly messages: number })[]> {
     const mark = this.isReplicated ? await this.mark() : NO_MESSAGE;
     const { state } = await this.connection.call(() =>
@@ -119,7 +119,7 @@ export class VaultMessages {
     });
   }
 
-  /** Stores a message that is not an entry, and returns its position. Refused where `last` is not the last message of its subject. */
+  /** Stores a barrier, a message without an entry, and returns its position. Refused if `last` is not the last message of its subject. */
   private async mark(last?: { readonly subject: string; readonly position: number }): Promise<number> {
     const own = headers();
     if (last !== undefined) own.set(EXPECTED_SUBJECT, last.subject);
@@ -128,7 +128,7 @@ export class VaultMessages {
     return (await this.connection.call(() => this.connection.js.publish(VAULT_BARRIER, NOTHING, options))).seq;
   }
 
-  /** The position of an entry that an earlier try has stored. Throws `unavailable` where another message follows `after`. */
+  /** The position of an entry that an earlier try has stored. Throws `unavailable` if another message follows `after`. */
   private async positionOf(name: EntryName, bytes: Uint8Array, after: number): Promise<number> {
     const next = await this.behind(name, after);
     if (next === undefined || Buffer.compare(next.bytes, bytes) !== 0) throw unconfirmed();
@@ -145,7 +145,7 @@ const unconfirmed = (cause?: unknown): Error =>
 
 const subjectOf = ({ project, keyId }: EntryName): string => vaultSubject(projectToHex(project), checkKeyId(keyId));
 
-/** Undefined where the subject is not one of an entry. */
+/** The name of the entry with this subject; undefined for other subjects. */
 function nameIn(subject: string): EntryName | undefined {
   const [, , hex = '', keyId = ''] = subject.split('.');
   const project = projectOfHex(hex);

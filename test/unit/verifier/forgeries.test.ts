@@ -118,8 +118,8 @@ describe('the verifier of logs, on forged logs', () => {
     const second = 64 + 4 + 80 + 4;
     expect(await patched(4, 1)).to.equal('the frame counts 1 events and holds 2');
     expect(await patched(4, 3)).to.equal('the frame counts 3 events and holds 2');
-    expect(await patched(8, NEXT + 1)).to.match(/the frame begins with event \d+ where \d+ comes next/);
-    expect(await patched(16, 0, 0)).to.match(/bytes of log before it where there are/);
+    expect(await patched(8, NEXT + 1)).to.match(/the frame begins with event \d+ instead of \d+/);
+    expect(await patched(16, 0, 0)).to.match(/bytes of log before it, and there are/);
     expect(await patched(32, 1, 2, 3)).to.equal('the frame continues another chain');
     expect(await patched(second + 8, NEXT)).to.match(/stands there with sequence/);
     expect(await patched(second + 18, 0)).to.match(/goes back in time/);

@@ -36,7 +36,7 @@ describe('a wait bound', () => {
   it('allows a fifth of the wait after the queue was not empty for that long', () => {
     const bound = new WaitBound(QUEUE_MS);
     for (let i = 0; i < 50; i++) bound.through(10, 100);
-    const admits = (ahead: number, standingMs: number): boolean => bound.admits(ahead, standingMs);
+    const admits = (ahead: number, busyMs: number): boolean => bound.admits(ahead, busyMs);
     expect([admits(40, 500), admits(40, 501), admits(10, 501)]).to.deep.equal([true, false, true]);
   });
 

@@ -134,13 +134,13 @@ describe('the frame codec', () => {
     [
       'a later sequence',
       forged(8, 1),
-      /has lost its beginning: the frame begins with event 1 where 0 comes next \(at byte 8\)/,
+      /has lost its beginning: the frame begins with event 1 instead of 0 \(at byte 8\)/,
     ],
-    ['other bytes before it', forged(16, 1), /1 bytes of log before it where there are 0 \(at byte 16\)/],
+    ['other bytes before it', forged(16, 1), /1 bytes of log before it, and there are 0 \(at byte 16\)/],
     ['another chain before it', forged(32, 1), /continues another chain \(at byte 32\)/],
     ['an event with another length', forged(64, 41), /an event of 41 bytes whose fields take 42 \(at byte 68\)/],
     ['an event that is too long', forged(66, 1), /reaches beyond the frame \(at byte 64\)/],
-    ['an event out of sequence', forged(114 + 8, 2), /event 2 stands where 1 comes next \(at byte 114\)/],
+    ['an event out of sequence', forged(114 + 8, 2), /event 2 is in the place of event 1 \(at byte 114\)/],
     ['an event that goes back in time', forged(114 + 21, 0), /event 1 is older than the one before it/],
     ['another event', forged(114 + 72, 9), /do not lead to the chain head that the frame ends with/],
     ['another chain head after it', forged(FRAME_HEX.length / 2 - 48, 0, 0), /do not lead to the chain head/],
@@ -161,7 +161,7 @@ describe('the frame codec', () => {
       return 'built';
     };
     expect(await broken()).to.match(/at least one event/);
-    expect(await broken(insert(1))).to.match(/event 1 stands where 0 comes next/);
+    expect(await broken(insert(1))).to.match(/event 1 is in the place of event 0/);
     expect(await broken(GENESIS, { ...insert(1), timeMs: 1 })).to.match(/event 1 is older/);
   });
 

@@ -51,7 +51,7 @@ describe('the signing key', () => {
     await chmod(file, 0o600);
     for (const text of ['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', OTHER_KIND]) {
       await writeFile(file, text);
-      expect((await rejection(openSigner(file))).message, text).to.match(/signing\.key is no Ed25519 key/);
+      expect((await rejection(openSigner(file))).message, text).to.match(/signing\.key is not an Ed25519 key/);
     }
   });
 
