@@ -1,4 +1,4 @@
-/** What chain, log tree and state tree take of batch ingest, measured with them and without, in turns. */
+/** Cost of chain, log tree and state tree in batch ingest: measured with and without them, in turns. */
 import { fileURLToPath } from 'node:url';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { withCluster } from './cluster.js';
@@ -13,7 +13,7 @@ import { takeAuditOut } from './withoutAudit.js';
 const PROJECT = 'bench';
 const DIMENSION = 128;
 const IN_FLIGHT = 4;
-/** As many as one batch may hold; what a frame holds of this dimension is less. */
+/** Most records of one batch; a frame has room for fewer of this dimension. */
 const LARGE_BATCH = 16_384;
 const PERCENT = 100;
 
@@ -45,7 +45,7 @@ export async function benchAuditCost({ ingestRecords, auditRounds }: Sizes, prog
   return rows;
 }
 
-/** Returns seconds. */
+/** Ingests the set, and returns the seconds that took. */
 function ingestInEngine(set: VectorSet, isAudited: boolean): Promise<number> {
   return inEngine(async (engine) => {
     const wanted = { name: 'audited', dimension: DIMENSION, index: 'brute' } as const;
@@ -68,7 +68,7 @@ const ingestOverHttp = (set: VectorSet, isAudited: boolean): Promise<number> =>
     isAudited ? {} : { NODE_OPTIONS: `--import=${WITHOUT}` },
   );
 
-/** How long the event loop of a shard is held up while it takes batches as large as they may be. */
+/** Delay of a shard's event loop during batches of the largest size. */
 function benchDelay(set: VectorSet, row: ReturnType<typeof rowAbout>): Promise<Row[]> {
   return inEngine(async (engine) => {
     const { backend } = engine;

@@ -1,7 +1,7 @@
 /**
- * The same way with nothing in it: uWebSockets.js, NATS and msgpack in two processes that check, log and search nothing.
- * What a round trip of it takes is what this machine asks for six wake-ups and six socket writes; the service is
- * measured against it in the same run.
+ * The service's stack without its work: uWebSockets.js, NATS and msgpack in two processes that check, log and search nothing.
+ * A round trip through it costs what this machine takes for six wake-ups and six socket writes. The service is measured
+ * against it in one run.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

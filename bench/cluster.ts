@@ -1,4 +1,4 @@
-/** The cluster that is measured: what `npm start` runs, over a folder of its own that is deleted in the end. */
+/** The measured cluster: the processes of `npm start`, over a folder of its own that is deleted in the end. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { Client } from './httpClient.js';
 const SHARD = fileURLToPath(new URL('../shard/main.js', import.meta.url));
 const EXIT_INTERRUPTED = 130;
 
-/** Nothing that is there to hold clients back. */
+/** Settings without limits on clients. */
 export const SETTINGS = {
   VOUCH_MODE: 'cluster',
   VOUCH_HOST: '127.0.0.1',
@@ -45,7 +45,7 @@ export class BenchCluster {
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
   }
 
-  /** `environment`: for its processes, beside what this one has. */
+  /** `environment`: variables for its processes, besides those of this process. */
   static async start(
     environment: NodeJS.ProcessEnv = {},
   ): Promise<{ cluster: BenchCluster; url: string; key: string }> {
@@ -60,7 +60,7 @@ export class BenchCluster {
     }
   }
 
-  /** Stops every process and starts it again, over what is there. Returns where it is now, and how long the start took. */
+  /** Restarts every process over the existing folder. Returns the new URL, and the duration of the start. */
   async restart(): Promise<{ url: string; seconds: number }> {
     await this.#service.stop();
     this.#service = new ClusterService(loadConfig(this.environment), this.environment);
@@ -69,19 +69,19 @@ export class BenchCluster {
     return { url, seconds: (systemClock.monotonicMs() - startedMs) / 1000 };
   }
 
-  /** One more shard, which joins the others; it ends with the cluster. */
+  /** Starts one more shard, which ends with the cluster. */
   async join(name: string): Promise<void> {
     const { url, nkey } = this.natsAs('shard');
     const env = { ...this.environment, VOUCH_NATS_URL: url!, VOUCH_NATS_NKEY: nkey };
     this.#joined.push(guarded(spawn(process.execPath, [SHARD, '--name', name], { env, stdio: 'ignore' })));
   }
 
-  /** Process ids, by what the processes are called. */
+  /** Process ids by the names of the processes. */
   async processIds(): Promise<Readonly<Record<string, number>>> {
     return (await readRuntime(this.dataDir))?.processes ?? {};
   }
 
-  /** How its NATS server is reached. */
+  /** Address and login of its NATS server. */
   natsAs(role: NatsRole): NatsAccess {
     return this.#service.natsAs(role);
   }
@@ -97,12 +97,12 @@ export class BenchCluster {
     await Promise.all(ended);
     await this.#service.stop();
     await deleteTree(this.dataDir);
-    // Last: Ctrl-C under npm comes twice, and the second one must not end what the first one began.
+    // Last: Ctrl-C under npm arrives twice, and the second signal must not interrupt this cleanup.
     process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
   }
 }
 
-/** Runs a cluster during `work`. `environment`: for its processes, beside what this one has. */
+/** Runs a cluster during `work`. `environment`: variables for its processes, besides those of this process. */
 export async function withCluster<T>(
   work: (client: Client, cluster: BenchCluster) => Promise<T>,
   environment: NodeJS.ProcessEnv = {},

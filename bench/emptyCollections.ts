@@ -1,4 +1,4 @@
-/** What a collection costs that nobody has written to: while it is made, and at the next start. */
+/** Cost of a collection without a write: while it is made, and at the next start. */
 import type { BenchCluster } from './cluster.js';
 import type { Client } from './httpClient.js';
 import { runLoad } from './httpLoad.js';
@@ -13,7 +13,7 @@ const DIMENSION = 128;
 export const benchEmptyCollections = (client: Client, cluster: BenchCluster, { emptyCollections: count }: Sizes) =>
   measured('collections', 2, async (progress) => {
     const row = rowAbout('http');
-    // The first ones also make room for whatever a process needs to make collections at all.
+    // The first collections also allocate memory that a process needs once.
     await create(client, 'warm-up', count);
     progress.advance(1);
     const before = await memoryByKind(cluster);
@@ -27,7 +27,7 @@ export const benchEmptyCollections = (client: Client, cluster: BenchCluster, { e
     return [row(`create collection, ${IN_FLIGHT} in flight`, count / seconds, 'requests/s'), ...memory];
   });
 
-/** Returns seconds. */
+/** Creates collections, and returns the seconds that took. */
 async function create(client: Client, prefix: string, collections: number): Promise<number> {
   const request = (i: number): Buffer =>
     client.request('/v1/namespaces', { name: `${prefix}-${i}`, dimension: DIMENSION, metric: 'squared_l2' });

@@ -11,7 +11,7 @@ import { randomVectors, realVectors, setText, type VectorSet } from './vectors.j
 
 const PROJECT = 'bench';
 const COLLECTION = 'measured';
-/** Whose ingest makes room for whatever the process needs to ingest at all. */
+/** A first collection, whose ingest allocates memory that the process needs once. */
 const FIRST = 'warm-up';
 const FIRST_RECORDS = 3_000;
 
@@ -54,7 +54,7 @@ async function benchFresh(engine: Engine, set: VectorSet, searches: number): Pro
   ];
 }
 
-/** A collection is opened by the first call that needs it. */
+/** Times the first call to a collection, which opens it. */
 async function benchReplay(engine: Engine, set: VectorSet): Promise<Row> {
   const startedMs = systemClock.monotonicMs();
   await engine.search(await engine.backend.find(PROJECT, COLLECTION), set, 1);

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What JavaScript holds in this process once all garbage is gone: objects, and the bytes of buffers. */
+/** Bytes of live objects and buffers in this process, after a garbage collection. */
 export function liveHeapBytes(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

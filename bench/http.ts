@@ -1,4 +1,4 @@
-/** The whole way: JSON over HTTP, coordinator, NATS, shard, log, and back. The load comes from this same machine. */
+/** The whole way: JSON over HTTP, coordinator, NATS, shard, log, and back. The load comes from this machine too. */
 import { withCluster } from './cluster.js';
 import { benchEmptyCollections } from './emptyCollections.js';
 import { benchIngest } from './ingest.js';
@@ -8,7 +8,7 @@ import { benchRoundTrips } from './roundTrips.js';
 import type { Row } from './row.js';
 import { randomVectors, realVectors, type VectorSet } from './vectors.js';
 
-/** Vectors are all sent as JSON: sets of one size in bytes are what can be compared. */
+/** Dimension with the full number of records. All vectors are sent as JSON, and sets of equal bytes can be compared. */
 const INGEST_DIMENSION = 128;
 
 export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {
@@ -24,7 +24,7 @@ export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): P
       return figures;
     }),
   );
-  // In a cluster of its own: what the one before gives back to the system would hide what a collection takes.
+  // In a cluster of its own: memory that a used one returns to the system would hide the cost of a collection.
   const empty = await withCluster((client, cluster) => benchEmptyCollections(client, cluster, sizes));
   return [...rows, ...empty];
 }

@@ -1,6 +1,6 @@
 import { requestBytes } from './httpLoad.js';
 
-/** A client of the service that is measured: the few calls that prepare a measurement, and requests as ready bytes. */
+/** A client of the measured service: calls that prepare a measurement, and requests as ready bytes. */
 export class Client {
   constructor(
     private readonly url: string,
@@ -12,7 +12,7 @@ export class Client {
     return { host: hostname, port: Number(port) };
   }
 
-  /** The same client, of a service that answers elsewhere by now. */
+  /** This client for a new URL of the service. */
   at(url: string): Client {
     return new Client(url, this.key);
   }
@@ -22,7 +22,7 @@ export class Client {
     return this.requestText(path, JSON.stringify(body));
   }
 
-  /** A POST of a body that is JSON already. */
+  /** A POST of a ready JSON text. */
   requestText(path: string, body: string): Buffer {
     return requestBytes(path, this.key, body);
   }
@@ -35,12 +35,12 @@ export class Client {
     await this.post('/v1/vectors/batch-insert', { collection, batch });
   }
 
-  /** Throws an Error with what was answered where it refuses. */
+  /** Throws an Error with the answer if it is not a success. */
   post(path: string, body: unknown): Promise<unknown> {
     return this.#fetch(path, { method: 'POST', body: JSON.stringify(body) });
   }
 
-  /** Throws as `post`. */
+  /** Throws like `post`. */
   get(path: string): Promise<unknown> {
     return this.#fetch(path, {});
   }

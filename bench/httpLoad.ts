@@ -1,5 +1,5 @@
 /**
- * A load generator that costs little beside what it measures: keep-alive sockets, requests written as ready bytes,
+ * A load generator that costs little compared to the measured service: keep-alive sockets, requests written as ready bytes,
  * answers read by their content-length.
  */
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ const OK = 200;
 
 export interface LoadResult {
   readonly seconds: number;
-  /** Ascending. */
+  /** In ascending order. */
   readonly latenciesMs: Float64Array;
   /** The body of each answer, by the number of its request. */
   readonly answers: readonly string[];
@@ -33,7 +33,7 @@ export function requestBytes(path: string, key: string, body: string): Buffer {
   );
 }
 
-/** Sends the requests over `inFlight` connections, one at a time on each. Throws where an answer is not 200. */
+/** Sends the requests over `inFlight` connections, one at a time on each. Throws if an answer is not 200. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const latenciesMs = new Float64Array(load.requests);
   const answers = new Array<string>(load.requests);
@@ -59,8 +59,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
 }
 
 /**
- * One request again and again over a connection of its own, each `pauseMs` after the one before is answered, until `isOver`.
- * Returns how long each answer took, in ms, in order. Throws where one has another status than `expected`.
+ * Repeats one request over a connection of its own, each `pauseMs` after the previous answer, until `isOver`. Returns the duration
+ * of each answer in ms, in order. Throws if one has another status than `expected`.
  */
 export async function runUntil(
   { host, port }: Pick<Load, 'host' | 'port'>,

@@ -1,4 +1,4 @@
-/** A shard over the local log and the coordinator's side of it, in this process: the service without HTTP and NATS. */
+/** A shard over the local log, and a coordinator's backend, in this process: the service without HTTP and NATS. */
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
@@ -18,7 +18,7 @@ import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
-/** Of every search. */
+/** Hits of every search. */
 export const K = 10;
 
 export const envelope = (): Envelope => ({ requestId: 'bench', deadlineMs: systemClock.nowMs() + 600_000 });
@@ -27,8 +27,8 @@ export class Engine {
   private constructor(readonly backend: ClusterBackend) {}
 
   /**
-   * Runs an engine during `work`. `clock`: the shard's, by which records have their times. `snapshots`: as configured, where
-   * they are not given.
+   * Runs an engine during `work`. `clock`: the shard's clock, which gives records their times. `snapshots`: by default from the
+   * settings.
    */
   static async run<T>(
     dataDir: string,
@@ -56,7 +56,7 @@ export class Engine {
     }
   }
 
-  /** Returns the seconds that the engine took; what a client prepares is not counted. */
+  /** Ingests the set. Returns the seconds that the engine took, without the client's preparation. */
   async ingest(collection: Collection, { base, dimension, count }: VectorSet): Promise<number> {
     let ms = 0;
     for (let from = 0; from < count; from += BATCH) {
@@ -70,7 +70,7 @@ export class Engine {
     return ms / 1000;
   }
 
-  /** What is kept for the collections: JavaScript's memory, and the vectors'. */
+  /** Memory of the collections: JavaScript's heap, and the vectors. */
   async memoryBytes(): Promise<number> {
     return liveHeapBytes() + (await this.#vectorBytes());
   }

@@ -1,4 +1,4 @@
-/** An index over rows in memory, searched as a collection searches it, without log, transport and coordinator. */
+/** An index over rows in memory, searched by the code of a collection, without log, transport and coordinator. */
 import { join } from 'node:path';
 import { FrozenRows, freeze } from '../shard/index/builds/frozenRows.js';
 import { Generation } from '../shard/index/generation.js';
@@ -17,7 +17,7 @@ import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 export class IndexAlone {
-  /** The payloads that were built. */
+  /** Built payloads. */
   readonly #paths = new Map<IndexKind, string>();
 
   private constructor(
@@ -36,7 +36,7 @@ export class IndexAlone {
     return new IndexAlone(vectors, folder);
   }
 
-  /** What `search` is called on; `retire` it in the end. The index is built the first time that its kind is asked for. */
+  /** The generation to search; the caller must `retire` it. The first call for a kind builds its index. */
   async open(kind: IndexKind, parameters: IndexParameters): Promise<Generation> {
     const { vectors } = this;
     const rows = new Rows(new SlotSet(vectors.shape));
@@ -71,7 +71,7 @@ export class IndexAlone {
   }
 }
 
-/** Searches the rows alone with the queries of the set. */
+/** Searches the generation with the queries of the set. */
 export const searchAlone = (generation: Generation, set: VectorSet, searches: number): Promise<TimedSearches> =>
   timedSearches(set, searches, async ({ buffer }) => {
     const { ids } = await generation.search(new Int32Array(buffer), K, undefined);

@@ -1,4 +1,4 @@
-/** hnswlib as anybody would use it: what the index is measured against. */
+/** hnswlib in plain use, with which the index is compared. */
 import type hnswlib from 'hnswlib-node';
 import { hnswlibNode } from '../scripts/hnswlib/library.js';
 import { systemClock } from '../shared/clock.js';
@@ -12,7 +12,7 @@ const SEED = 1;
 export class BareGraph {
   private constructor(private readonly native: hnswlib.HierarchicalNSW) {}
 
-  /** In this thread. What the library takes is made before the clock runs, a part at a time. */
+  /** Builds in this thread. The library's input is prepared outside of the measured time, a part at a time. */
   static build(set: VectorSet): { graph: BareGraph; buildMs: number } {
     const native = new (hnswlibNode().HierarchicalNSW)('l2', set.dimension);
     native.initIndex(set.count, NEIGHBOURS, CONSTRUCTION_WIDTH, SEED);
@@ -26,7 +26,7 @@ export class BareGraph {
     return { graph: new BareGraph(native), buildMs };
   }
 
-  /** As `Engine.search`. */
+  /** See `Engine.search`. */
   search(set: VectorSet, searches: number, ef: number): { ids: Float64Array[]; latenciesMs: Float64Array } {
     this.native.setEf(ef);
     const latenciesMs = new Float64Array(searches);

@@ -1,4 +1,4 @@
-/** How long a shard's event loop is held up while an index is built and taken over, with writes and searches going on. */
+/** Delay of a shard's event loop while an index is built and takes over, during writes and searches. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import type { Progress } from '../scripts/terminal/progress.js';
@@ -15,13 +15,13 @@ const PROJECT = 'bench';
 const COLLECTION = 'busy';
 const WRITERS = 4;
 const PACE_MS = 2;
-/** Of every so many writes, one is a deletion. */
+/** One of so many writes is a deletion. */
 const DELETE_EVERY = 4;
 const MS = 1e3;
 
 export const benchBuildDelay = (set: VectorSet, { indexDelaySeconds }: Sizes, progress: Progress): Promise<Row[]> =>
   inEngine(async (engine) => {
-    // After an index has taken over, it absorbs what was written meanwhile.
+    // After an index has taken over, it absorbs the records written meanwhile.
     const afterwards = (): Promise<void> => delay(MS * indexDelaySeconds);
     const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
     const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
@@ -40,7 +40,7 @@ async function build({ backend }: Engine, collection: Collection, kind: IndexKin
   await settled(() => backend.call(collection, { op: 'indexState' }, envelope()));
 }
 
-/** Measures the event loop and the searches while `work` goes on under the load. */
+/** Measures the event loop and the searches while `work` runs under the load. */
 async function under(load: BackgroundLoad, set: VectorSet, what: string, work: () => Promise<void>): Promise<Row[]> {
   const stop = load.start();
   const { p99Ms, maxMs } = await withDelays(work).finally(stop);
@@ -52,7 +52,7 @@ async function under(load: BackgroundLoad, set: VectorSet, what: string, work: (
   ];
 }
 
-/** Inserts, deletions and searches at a steady pace, by clients in this same thread. */
+/** Inserts, deletions and searches at a steady pace, by clients in this thread. */
 class BackgroundLoad {
   readonly #written: number[] = [];
   #latenciesMs: number[] = [];
@@ -64,7 +64,7 @@ class BackgroundLoad {
     private readonly set: VectorSet,
   ) {}
 
-  /** The returned function ends it. */
+  /** Starts the load; the returned function ends it. */
   start(): () => Promise<void> {
     let isOn = true;
     const until = async (work: () => Promise<void>): Promise<void> => {

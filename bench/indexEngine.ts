@@ -1,4 +1,4 @@
-/** Recall against latency of each kind in the engine, beside an exact scan and the bare library of the graph. */
+/** Recall and latency of each index kind in the engine, compared with an exact scan and with hnswlib. */
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { systemClock } from '../shared/clock.js';
@@ -16,9 +16,9 @@ import { setText, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
 const COLLECTION = 'indexed';
-/** Of the comparison with the bare library, so that both meet the same machine. */
+/** Turns of the comparison with the bare library: alternating, so that the machine's load affects both alike. */
 const TURNS = 5;
-/** The width at which the bare library finds 0.95 of real words: what other kinds are compared with. */
+/** The width at which the bare library finds 0.95 of real words; other kinds are compared with it. */
 const RIVAL = 256;
 
 export const benchIndexesInEngine = (set: VectorSet, { indexSearches }: Sizes, progress: Progress): Promise<Row[]> =>
@@ -62,7 +62,7 @@ class IndexBench {
     this.#add(`${name}: search p50`, percentile(latenciesMs, 0.5), 'ms');
   }
 
-  /** The library and the indexes over rows alone take turns, so that both meet the same machine. */
+  /** Compares the library with indexes over rows in memory; they take turns, so that the machine's load affects both alike. */
   async #compareWithBare(exact: readonly Float64Array[]): Promise<void> {
     const { set, searches } = this;
     const { graph, buildMs } = BareGraph.build(set);

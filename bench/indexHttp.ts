@@ -1,4 +1,4 @@
-/** Recall against latency of each kind over HTTP, in a cluster: what a client of the service sees. */
+/** Recall and latency of each index kind over HTTP, in a cluster: the view of a client. */
 import type { Progress } from '../scripts/terminal/progress.js';
 import { withCluster } from './cluster.js';
 import type { Client } from './httpClient.js';
@@ -41,7 +41,7 @@ async function configure(client: Client, { kind, parameters }: Setting): Promise
   await settled(async () => (await client.get(path)) as Settling);
 }
 
-/** One at a time. */
+/** Searches one at a time. */
 async function search(client: Client, set: VectorSet, searches: number) {
   const requests = jsonRows(set, set.queries, 0, Math.min(searches, set.queryCount)).map((query) =>
     client.request('/v1/search', { collection: COLLECTION, query, k: K, rerank: false }),

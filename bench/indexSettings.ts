@@ -1,9 +1,9 @@
-/** The settings that are measured of each kind of index: from fast to thorough. */
+/** The measured settings of each kind of index, from fast to thorough. */
 import type { IndexKind, IndexParameters } from '../shared/model/indexSpec.js';
 
 export interface Setting {
   readonly kind: IndexKind;
-  /** What stands in the figure's name. */
+  /** Part of the figure's name. */
   readonly name: string;
   readonly parameters: IndexParameters;
 }
@@ -13,7 +13,7 @@ const LISTS = 512;
 const PROBES = [8, 16, 32, 64, 96, 128] as const;
 const CANDIDATES = [200, 500, 1_000, 2_000] as const;
 
-/** Those of a kind follow one another: all but the first then begin from what the first built. */
+/** Settings grouped by kind, since all settings of a kind search one build. */
 export const SETTINGS: readonly Setting[] = [
   ...WIDTHS.map((efSearch): Setting => ({ kind: 'hnsw', name: `hnsw ef ${efSearch}`, parameters: { efSearch } })),
   ...PROBES.map(

@@ -1,8 +1,8 @@
-/** Vectors for the benchmark of indexes. Random ones would not do: nothing is near to anything among them. */
+/** Vectors for the benchmark of indexes. Random vectors are unsuitable: all are equally far from each other. */
 import { DIMENSION, readDeal } from '../scripts/demo/digits.js';
 import type { VectorSet } from './vectors.js';
 
-/** Every so many digits, one is a query. */
+/** One of so many digits is a query. */
 const DIGITS_PER_QUERY = 50;
 
 /** Handwritten digits, 784 grey values each. */
@@ -24,7 +24,7 @@ export async function digitVectors(): Promise<VectorSet> {
   };
 }
 
-/** The first rows of the set alone; what is nearest is then not known. */
+/** The first rows of the set, without its ground truth. */
 export function firstRows(set: VectorSet, count: number): VectorSet {
   if (set.count <= count) return set;
   return { ...set, count, base: set.base.subarray(0, count * set.dimension), nearest: undefined };

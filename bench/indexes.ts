@@ -1,4 +1,4 @@
-/** Each kind of index on the same vectors: what it finds and how long it takes, in the engine and over HTTP. */
+/** Recall and latency of each kind of index on one set of vectors, in the engine and over HTTP. */
 import { benchBuildDelay } from './indexDelay.js';
 import { benchIndexesInEngine } from './indexEngine.js';
 import { benchIndexesOverHttp } from './indexHttp.js';
@@ -9,7 +9,7 @@ import type { Sizes } from './options.js';
 import type { Row } from './row.js';
 import { realVectors } from './vectors.js';
 
-/** Besides the settings in the engine and over HTTP: a delay of each kind. */
+/** Measurements of delays, one for each kind, besides those of the settings. */
 const DELAYS = 3;
 
 export async function benchIndexes(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {

@@ -9,7 +9,7 @@ import { jsonRows, setText, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
 const IN_FLIGHT = [1, 4] as const;
-/** A search of a large collection takes that much longer than one of a tiny one. */
+/** Share of the usual number of searches: a search of a large collection takes so much longer than one of a tiny one. */
 const SEARCHES_SHARE = 1 / 10;
 
 export async function benchIngest(client: Client, set: VectorSet, { httpRequests }: Sizes): Promise<Row[]> {
@@ -21,7 +21,7 @@ export async function benchIngest(client: Client, set: VectorSet, { httpRequests
     const seconds = await ingestBatches(client, name, set, inFlight);
     rows.push(row(`ingest, batches of 1,000, ${inFlight} in flight`, set.count / seconds, 'records/s'));
   }
-  // Batches that went side by side got their ids in no certain order.
+  // The collection of sequential batches: concurrent ones get their ids in an arbitrary order.
   const { latenciesMs, answers } = await search(client, nameOf(set, 1), set, Math.ceil(httpRequests * SEARCHES_SHARE));
   rows.push(row('search p50', percentile(latenciesMs, 0.5), 'ms'));
   rows.push(row('search p99', percentile(latenciesMs, 0.99), 'ms'));
@@ -32,7 +32,7 @@ export async function benchIngest(client: Client, set: VectorSet, { httpRequests
 
 const nameOf = (set: VectorSet, inFlight: number): string => `${set.name}-${set.dimension}-${inFlight}`;
 
-/** Returns seconds. All requests are there before the first is sent. */
+/** Returns the seconds of the ingest. All requests are prepared before the first is sent. */
 export async function ingestBatches(
   client: Client,
   collection: string,
@@ -56,6 +56,6 @@ function search(client: Client, collection: string, set: VectorSet, searches: nu
   return runLoad({ ...client.address, inFlight: 1, requests: searches, request });
 }
 
-/** Of the body of a search's answer. */
+/** The ids in the body of a search's answer. */
 export const idsIn = (answer: string): number[] =>
   (JSON.parse(answer) as { results: { id: number }[] }).results.map(({ id }) => id);

@@ -1,6 +1,6 @@
 /**
- * The kernel alone: exact scans against a plain read of the same memory, in one process, on random vectors and, where there is a folder
- * of them, on real ones.
+ * The kernel alone: exact scans compared with a plain read of their memory, in one process. The vectors are random and, if a folder
+ * is given, real ones.
  */
 import type hnswlib from 'hnswlib-node';
 import { hnswlibNode } from '../scripts/hnswlib/library.js';
@@ -17,13 +17,13 @@ import { fixedBytes, realVectors } from './vectors.js';
 
 const WIDE_DIMENSION = 128;
 const K = 10;
-/** Rows that are shared by threads, in those of the other scans. */
+/** Scans of rows shared by threads have so many times the rows of other scans. */
 const THREADED = 4;
 const K_LARGE = 5_000;
-/** Of a turn, each for another query: most of them find in the caches what the one before has left there. */
+/** Searches of a turn, each with another query; most find the caches filled by the previous one. */
 const SEARCHES = 8;
 
-/** What the kernel's `readAll` reads at once. */
+/** Bytes that the kernel's `readAll` reads at once. */
 const READ_STEP_BYTES = 512;
 
 /** Components in [-1, 1), or over the whole range of i32. */
@@ -34,7 +34,7 @@ function randomComponents(dimension: number, whole: boolean): Int32Array {
   return whole ? components : components.map((bits) => (bits & 0x1ffff) - 0x10000);
 }
 
-/** Rows to be searched, and what for. */
+/** Rows to search, and the queries. */
 interface Searched {
   readonly name: string;
   readonly vectors: VectorBlocks;
@@ -71,7 +71,7 @@ async function realRows(folder: string, most: number): Promise<Searched> {
   };
 }
 
-/** The same rows in hnswlib's search without an index, as f32. */
+/** The rows in hnswlib's search without an index, as f32. */
 function bareOf(vectors: VectorBlocks): hnswlib.BruteforceSearch {
   const bare = new (hnswlibNode().BruteforceSearch)('l2', vectors.dimension);
   bare.initIndex(vectors.liveCount);
@@ -106,8 +106,8 @@ function timeMs(search: (query: Int32Array) => void, queries: readonly Int32Arra
 }
 
 /**
- * Milliseconds of each, round by round; they take turns, so that what else the machine does meets all of them alike.
- * Before that they run until V8 has compiled the kernel with its optimising compiler, which it does on another thread.
+ * Milliseconds of each piece of work, by round. They take turns, so that other load of the machine affects all alike. Before that
+ * they run until V8's optimising compiler, which works on another thread, has compiled the kernel.
  */
 async function measure(
   works: readonly ((query: Int32Array) => void)[],

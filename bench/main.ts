@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP, its memory, its growth and its stalls, and prints the figures. */
+/** `npm run bench`: runs the benchmarks of the parts in `row.ts`, and prints the figures. */
 
 import { runCommand } from '../scripts/terminal/commandLine.js';
 import { unreachable } from '../shared/errors/errors.js';

@@ -1,7 +1,7 @@
 import { type Progress, withProgress } from '../scripts/terminal/progress.js';
 import type { Row } from './row.js';
 
-/** Takes measurements behind a line that shows how far along they are. */
+/** Takes measurements while a line shows their progress. */
 export const measured = (
   name: string,
   total: number,

@@ -1,4 +1,4 @@
-/** What the processes of a service hold in memory: with a collection and its graph, in each mode, as `npm start` runs it. */
+/** Memory of the processes of `npm start`, with a collection and its graph, in each mode. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { Client } from './httpClient.js';
@@ -14,7 +14,7 @@ import { type Mode, StartedService } from './startedService.js';
 import { jsonRows, randomVectors } from './vectors.js';
 
 const MODES: readonly Mode[] = ['standalone', 'cluster'];
-const COLLECTION = 'held';
+const COLLECTION = 'measured';
 const DIMENSION = 128;
 const INGEST_IN_FLIGHT = 4;
 const SEARCHES_IN_FLIGHT = 8;

@@ -1,11 +1,11 @@
-/** What a run of the benchmark measures, and how much of it. */
+/** The options of a run of the benchmark: the measured parts and their sizes. */
 import { parseFlags, UsageError } from '../scripts/terminal/commandLine.js';
 import { unknownWord } from '../scripts/terminal/unknownWord.js';
 import { PARTS, type Row } from './row.js';
 
 export type Part = Row['part'];
 
-/** How much work is measured, in full and with `--quick`: figures of small sizes show that everything runs, not how fast it is. */
+/** Sizes of the measurements, in full and with `--quick`, which shows that everything runs but not how fast it is. */
 const SIZES = {
   kernelRows: [100_000, 2_000],
   kernelRounds: [41, 3],
@@ -14,65 +14,65 @@ const SIZES = {
     [100, 128, 768],
     [100, 768],
   ],
-  /** Of each collection that the engine fills. */
+  /** Records of each collection that the engine fills. */
   engineRecords: [100_000, 1_000],
   engineSearches: [500, 20],
-  /** Of the collection that gets indexes, at most. */
+  /** Most records in the indexed collection. */
   indexRecords: [100_000, 300],
   indexSearches: [1_000, 10],
-  /** Under writes and searches: where nothing is built, and behind each index that is. */
+  /** Time under writes and searches: without a build, and after each built index. */
   indexDelaySeconds: [1, 0.1],
-  /** Of the collection that is searched with options. */
+  /** Records of the collection that is searched with options. */
   searchRecords: [100_000, 500],
-  /** Each with an option and without. */
+  /** Rounds, each with an option and without it. */
   searchRounds: [400, 10],
-  /** Texts among which a query is long under way; a tenth as many nodes go with one record. */
-  heldTexts: [1_000_000, 500],
-  /** Of the log that proofs are made of. */
+  /** Texts of the collection that is searched by long queries; a tenth as many nodes are deleted with one record. */
+  longQueryTexts: [1_000_000, 500],
+  /** Events of the log that proofs are made of. */
   proofEvents: [1_000_000, 500],
-  /** With a checkpoint each in the service log. */
+  /** Collections with a checkpoint in the service log. */
   loggedCollections: [100_000, 600],
-  /** Of ingest with chain and trees, and without. */
+  /** Rounds of ingest, each with chain and trees and without them. */
   auditRounds: [3, 1],
-  /** Of the collection that is opened again; `--restart-records` sets it. */
+  /** Records of the collection that is opened again; `--restart-records` sets it. */
   restartRecords: [100_000, 1_000],
-  /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
+  /** Records of 128 dimensions; of higher dimensions there are fewer, so that all collections have equal bytes. */
   ingestRecords: [100_000, 500],
   httpRequests: [4_000, 20],
-  /** Of the collection whose service tells its memory. */
+  /** Records of the collection whose memory is measured. */
   memoryRecords: [100_000, 300],
   memorySearches: [20_000, 20],
-  /** After the last work: threads and memory are given back meanwhile. */
+  /** Rest after the last work, in which threads end and memory is released. */
   memoryRestSeconds: [25, 0.1],
-  /** Of the collection whose searches overload the service. */
+  /** Records of the collection whose searches overload the service. */
   overloadRecords: [200_000, 300],
-  /** Of each load: before it is counted, and while it is. */
+  /** Durations of each load: before counting, and while counting. */
   overloadWarmUpSeconds: [4, 0.02],
   overloadSeconds: [5, 0.15],
   overloadConnections: [2_000, 20],
-  /** As multiples of the best throughput. */
+  /** Loads, as multiples of the best throughput. */
   overloadLoads: [[0.5, 1, 1.5, 2, 3], [3]],
   emptyCollections: [2_000, 5],
-  /** Of one cluster: fewest first. */
+  /** Collections of one cluster, fewest first. */
   scaleCollections: [[1_250, 2_500, 5_000], [5]],
-  /** For which processes that have nothing to do are watched. */
+  /** Time for which idle processes are watched. */
   idleSeconds: [10, 0.2],
-  /** Of each of the collections that are searched in turn. */
+  /** Records of each of the collections that are searched in turn. */
   spreadRecords: [20_000, 100],
   spreadSearches: [4_000, 100],
-  /** Of the collection that followers share with its owner. */
+  /** Searches of a collection with followers. */
   strongSearches: [4_000, 100],
-  /** Of a collection that moves while it is in use: one after the other. */
+  /** Records of the collections that move while they are in use, one after the other. */
   moveRecords: [[10_000, 100_000], [100]],
-  /** Under load before anything moves; half as long after it has. */
+  /** Time under load before the move; half as long after it. */
   moveSeconds: [2, 0.2],
-  /** Of each client of that load, between an answer and its next request. */
+  /** Pause of each client of that load between an answer and its next request. */
   movePauseMs: [0, 10],
-  /** For which another project searches, alone and beside each of the worst inputs. */
+  /** Time for which another project searches, alone and beside each of the worst inputs. */
   stallSeconds: [2, 0.5],
   /** Comparisons of each input; their median is reported. */
   stallRounds: [3, 1],
-  /** Inputs from the table of worst inputs, at most. */
+  /** Most inputs from the table of worst inputs. */
   stallInputs: [Number.POSITIVE_INFINITY, 4],
   /** Text in the names of these inputs; `--inputs` sets it. */
   stallNames: ['', ''],
@@ -88,7 +88,7 @@ export interface BenchOptions {
   readonly sizes: Sizes;
   /** A folder with real vectors. */
   readonly dataFolder: string | undefined;
-  /** Where the figures are written to as JSON. */
+  /** File for the figures as JSON. */
   readonly jsonFile: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What becomes of a service that is asked more than it can do: for each workload the best throughput, found with requests
- * that wait for one another, and then loads of a constant rate below and above it.
+ * Behaviour of an overloaded service. For each workload it finds the best throughput, with requests that wait for one another, and
+ * then applies loads of a constant rate below and above it.
  */
 
 import { type BenchCluster, withCluster } from './cluster.js';
@@ -28,7 +28,7 @@ const ONE_SHARD = {
   VOUCH_SHARDS: '1',
   VOUCH_LOG_LEVEL: 'error',
   VOUCH_MAX_QUEUE_WAIT_MS: '',
-  // One takes its share of the one core for seconds, at some of the loads and not at others.
+  // No snapshots: one would take its share of the core for seconds, in some loads but not in others.
   VOUCH_SNAPSHOT_EVERY_BYTES: '1000000000000',
 };
 
@@ -45,14 +45,14 @@ const benchLoads = (sizes: Sizes): Promise<Row[]> =>
     return rows;
   }, ONE_SHARD);
 
-/** What the system counts CPU time in: a short load may take less. */
+/** The system's step of CPU time: a short load may take less. */
 const TICK_SECONDS = 0.01;
-/** A busy machine may answer nothing in a short time: it is then measured for twice as long, up to this. */
+/** Longest measurement: it is repeated for twice as long if a busy machine answers nothing. */
 const ANSWERED_WITHIN_SECONDS = 60;
 
 class Overload {
   readonly #rows: Row[] = [];
-  /** Tells more than the throughput where the machine is not the service's alone. */
+  /** More informative than the throughput on a machine that others use too. */
   #bestPerCpuSecond = Number.NaN;
 
   constructor(
@@ -73,7 +73,7 @@ class Overload {
     return this.#rows;
   }
 
-  /** Throws where nothing is answered within a minute. */
+  /** The best throughput. Throws without an answer within a minute. */
   async #best(seconds = this.sizes.overloadSeconds): Promise<number> {
     let best = 0;
     for (const connections of this.workload.atOnce) {

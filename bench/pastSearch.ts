@@ -1,4 +1,4 @@
-/** What a look into the past costs in the engine: of a state that is still in memory, and of one that is rebuilt. */
+/** Cost of searches of the past in the engine: of a state still in memory, and of a rebuilt one. */
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../shared/clock.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
@@ -11,7 +11,7 @@ const PROJECT = 'bench';
 const COLLECTION = 'remembered';
 const DIMENSION = 128;
 const WARM_UP = 20;
-/** Of the records, one in so many is tombstoned after the state that is asked for. */
+/** One of so many records is tombstoned after the searched state. */
 const TOMBSTONED_SINCE = 100;
 const HALF_LIFE_SECS = 86_400;
 
@@ -34,7 +34,7 @@ async function compare(engine: Engine, collection: Collection, set: VectorSet, r
   const inMemory = await inTurns(engine, collection, set, rounds, { asOf });
   const decay = { halfLifeSecs: HALF_LIFE_SECS, nowMs: systemClock.nowMs() };
   const decayed = await inTurns(engine, collection, set, rounds, { asOf, decay });
-  // Of a record that lived then: its vector is gone.
+  // Deletes a record of the searched state, whose vector is then no longer in memory.
   await backend.call(collection, { op: 'delete', id: 2 }, envelope());
   const lost = { logIndex: set.count - 1 };
   const rebuilt = await withDelays(() => timed(engine, collection, set, 0, { asOf: lost }));
@@ -67,7 +67,7 @@ async function timed(
   return systemClock.monotonicMs() - startedMs;
 }
 
-/** The search of the past and the same of the present take turns, so that both meet the same machine. */
+/** Searches of the past and of the present take turns, so that the machine's load affects both alike. */
 async function inTurns(
   engine: Engine,
   collection: Collection,

@@ -1,16 +1,16 @@
-/** What other processes take of the machine's processors. */
+/** Processor time of other processes. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Of `/proc/<pid>/stat`, the same on every Linux. */
+/** Unit of the times in `/proc/<pid>/stat`, equal on every Linux. */
 const TICKS_PER_SECOND = 100;
-/** After the name in brackets: the fields `utime` and `stime`, 14 and 15 of them all. */
+/** Index, after the name in brackets, of the field `utime`; `stime` follows. They are fields 14 and 15. */
 const USER_FIELD = 11;
 
-/** Seconds of processor time that each process has had since it began, by what it is called. */
+/** Seconds of processor time of each process since its start, by name. */
 export async function cpuSeconds(processIds: Readonly<Record<string, number>>): Promise<Map<string, number>> {
   const spent = async ([name, pid]: [string, number]): Promise<[string, number]> => [name, await secondsOf(pid)];
   return new Map(await Promise.all(Object.entries(processIds).map(spent)));

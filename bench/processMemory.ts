@@ -1,10 +1,10 @@
-/** What other processes take of the machine's memory. */
+/** Memory of other processes. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Resident bytes of each process, by what it is called. `ps` knows them on every system that has one. */
+/** Resident bytes of each process by name, from `ps`, which works on every system that has it. */
 export async function residentBytes(processIds: Readonly<Record<string, number>>): Promise<Map<string, number>> {
   const resident = async ([name, pid]: [string, number]): Promise<[string, number]> => {
     const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(pid)]);

@@ -1,4 +1,4 @@
-/** Proofs of a long log: what they cost to make and to send, and what it costs to be able to make them. */
+/** Proofs of a long log: the cost of making and sending them, and of the data that they need. */
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { inclusionOf } from '../coordinator/handlers/proofs.js';
 import { systemClock } from '../shared/clock.js';
@@ -13,11 +13,11 @@ import { benchServiceLog } from './serviceLog.js';
 import { fixedBytes, generator, randomVectors } from './vectors.js';
 
 const PROJECT = 'bench';
-/** The log is what counts here: short vectors make a long one soon. */
+/** A small dimension, since only the length of the log matters. */
 const DIMENSION = 4;
 const BATCH = 10_000;
 const PROOFS = 2_000;
-/** One in so many records is deleted, and a receipt of before all that is asked for. */
+/** Share of the records that are deleted before the receipt of an earlier write is requested. */
 const DELETED_SHARE = 1 / 10;
 const DELETES_AT_ONCE = 4_000;
 
@@ -54,7 +54,7 @@ async function fill({ backend }: Engine, collection: Collection, records: number
 
 const rowOf = (events: number) => rowAbout('proof', `log of ${events} events`);
 
-/** The whole call, as a coordinator makes it, NATS and HTTP left out. */
+/** The whole call of a coordinator, without NATS and HTTP. */
 async function benchInclusion({ backend }: Engine, collection: Collection, events: number): Promise<Row[]> {
   const random = generator(events);
   const latenciesMs = new Float64Array(PROOFS);

@@ -1,4 +1,4 @@
-/** Answers out of the bytes of a connection that asks one thing at a time. */
+/** Answers from the bytes of a connection with one request at a time. */
 export interface RawAnswer {
   readonly status: number;
   readonly body: string;
@@ -6,7 +6,7 @@ export interface RawAnswer {
   readonly whole: string;
 }
 
-/** Undefined while it has not all been received. Of answers in ASCII with a length, as the service's are. */
+/** Undefined until the whole answer is received. Needs ASCII and a Content-Length, like the service's answers. */
 export function rawAnswer(received: string): RawAnswer | undefined {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

@@ -1,11 +1,11 @@
 import type { VectorSet } from './vectors.js';
 
-/** How many nearest rows the ground truth names for each query. */
+/** Nearest rows of each query in the ground truth. */
 const KNOWN = 100;
 
 /**
- * The share of the results that are the known exact ones, each at its place: 1, or something is broken. `found` holds the
- * ids of each query in turn, where row r of the set was the record r + 1; undefined where the truth is not known.
+ * The share of results that equal the exact ones, each at its place: anything below 1 is a fault. `found`: ids for each query in
+ * turn; row r of the set must be record r + 1. Undefined without a ground truth.
  */
 export function recall({ nearest, queryCount }: VectorSet, found: readonly ArrayLike<number>[]): number | undefined {
   if (nearest === undefined) return undefined;
@@ -19,7 +19,7 @@ export function recall({ nearest, queryCount }: VectorSet, found: readonly Array
   return right / all;
 }
 
-/** The mean share of `exact` results that were found, at whatever place; both hold the ids of each query in turn. */
+/** The mean share of `exact` results that were found, at any place; both have the ids of each query in turn. */
 export function recallAmong(exact: readonly ArrayLike<number>[], found: readonly ArrayLike<number>[]): number {
   const shares = exact.map((wanted, query) => {
     const ids = new Set(Array.from(found[query] as ArrayLike<number>));

@@ -1,16 +1,16 @@
-/** The figures as a person reads them, and as a program does. */
+/** The figures, for people and for programs. */
 import { cpus, loadavg } from 'node:os';
 import { type Cell, type Column, tableLines } from '../scripts/terminal/table.js';
 import type { Row } from './row.js';
 
 const COLUMNS: readonly Column[] = [{ title: 'part' }, { title: 'what' }, { title: 'figure' }, { title: 'unit' }];
 
-/** Fewer digits than measured, as many as mean something. */
+/** Significant digits, fewer than measured. */
 const SIGNIFICANT_DIGITS = 4;
 
 export interface Report {
   readonly machine: { readonly node: string; readonly cpu: string; readonly cores: number };
-  /** Of the last minute, at the end. Well above what the benchmark itself keeps busy, it was not alone. */
+  /** Load of the last minute, at the end. If it is well above the benchmark's own, the machine had other work. */
   readonly loadAverage: number;
   readonly rows: readonly Row[];
 }
@@ -30,7 +30,7 @@ export function reportLines({ machine, loadAverage, rows }: Report): string[] {
   return [...tableLines(COLUMNS, cells), '', about];
 }
 
-/** Numbers of very different sizes stand in one column. */
+/** The text of a value; one column has values of very different sizes. */
 const shown = (value: number): string =>
   value.toLocaleString('en-US', {
     maximumSignificantDigits: SIGNIFICANT_DIGITS,

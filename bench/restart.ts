@@ -1,4 +1,4 @@
-/** A restart: a collection opened from its log, and from its snapshot, against reading the snapshot's file and no more. */
+/** A restart: a collection opened from its log, and from its snapshot, compared with only reading the snapshot's file. */
 
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { randomVectors, setText, type VectorSet } from './vectors.js';
 const PROJECT = 'bench';
 const COLLECTION = 'restarted';
 const DIMENSION = 128;
-/** So large that none is made, and so small that one is made of whatever is there. */
+/** Snapshot settings: so large that no snapshot is made, and so small that one is made at once. */
 const NEVER = { everyBytes: 2 ** 31, keep: 1 };
 const AT_ONCE = { everyBytes: 1, keep: 1 };
 const PIECE_BYTES = 1 << 20;
@@ -51,7 +51,7 @@ const fill = (dataDir: string, set: VectorSet): Promise<number> =>
     NEVER,
   );
 
-/** A collection is opened by the first call that needs it. */
+/** Measures the first call to the collection, which opens it. */
 const opened = (dataDir: string, set: VectorSet, how: string): Promise<Row[]> =>
   Engine.run(
     dataDir,
@@ -69,7 +69,7 @@ const opened = (dataDir: string, set: VectorSet, how: string): Promise<Row[]> =>
     NEVER,
   );
 
-/** Returns its path; adds what it cost to `rows`. */
+/** Makes a snapshot; returns its path, and adds the cost to `rows`. */
 const snapshot = (dataDir: string, set: VectorSet, rows: Row[]): Promise<string> =>
   Engine.run(
     dataDir,

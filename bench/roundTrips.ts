@@ -1,4 +1,4 @@
-/** What a request costs where the work in it is next to nothing. */
+/** Cost of a request with hardly any work in it. */
 import type { Config } from '../config/config.js';
 import { BareStack } from './bareStack.js';
 import type { Client } from './httpClient.js';
@@ -8,14 +8,14 @@ import { median, type Row } from './row.js';
 import { jsonRows, randomVectors } from './vectors.js';
 
 const COLLECTION = 'tiny';
-/** Inserts go elsewhere, so that the searches keep comparing the same few records. */
+/** Another collection for inserts, so that the searched one keeps its few records. */
 const GROWING = 'growing';
 const DIMENSION = 4;
 const RECORDS = 10;
 
 const SEARCHES_IN_FLIGHT = [1, 8, 32] as const;
 const INSERTS_IN_FLIGHT = [1, 32] as const;
-/** One client takes as long for its requests as eight do for eight times as many. */
+/** Most clients whose number of requests grows with them: eight need about the time of one. */
 const LANES_MAX = 8;
 const BARE_ROUNDS = 5;
 
@@ -37,7 +37,7 @@ export async function benchRoundTrips(client: Client, nats: Config['nats'], { ht
 
   const search = client.request('/v1/search', { collection: COLLECTION, query: [0, 0, 0, 0], k: 1 });
   const insert = client.request('/v1/records', { collection: GROWING, values: [0, 0, 0, 0] });
-  // Until every process on the way runs compiled code.
+  // A warm-up, so that every process runs compiled code.
   await runLoad({ ...client.address, inFlight: 1, requests: httpRequests, request: () => search });
   const rows: Row[] = [];
   for (const inFlight of SEARCHES_IN_FLIGHT)
@@ -46,7 +46,7 @@ export async function benchRoundTrips(client: Client, nats: Config['nats'], { ht
   return [...rows, ...(await againstBareStack(client, nats, search, httpRequests))];
 }
 
-/** In turns, so that both meet the same machine. */
+/** Compares with the bare stack, in turns, so that the machine's load affects both alike. */
 async function againstBareStack(
   client: Client,
   nats: Config['nats'],

@@ -1,4 +1,4 @@
-/** What is measured, in this order. */
+/** The measured parts, in order. */
 export const PARTS = [
   'kernel',
   'engine',
@@ -21,7 +21,7 @@ export interface Row {
   readonly unit: string;
 }
 
-/** Makes the rows of a part. The end of each name says what was measured. */
+/** Makes the rows of a part. Each name ends with `about`, the measured subject. */
 export const rowAbout =
   (part: Row['part'], about = '') =>
   (name: string, value: number, unit: string): Row => ({

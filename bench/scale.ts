@@ -1,4 +1,4 @@
-/** How the service grows: many small collections, more shards, followers, and a collection that moves while it is in use. */
+/** Growth of the service: many small collections, more shards, followers, and a collection that moves while it is in use. */
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import type { Row } from './row.js';

@@ -1,4 +1,4 @@
-/** Exact searches with and without search threads, in turns, over the same rows: a lone one, and several at once. */
+/** Exact searches with and without search threads, in turns, over equal rows: a single search, and several at once. */
 import { ScanThreads } from '../shard/kernel/scanThreads.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
@@ -11,7 +11,7 @@ import { median, type Row } from './row.js';
 const K = 10;
 const THREADS = [0, 1, 2];
 const IN_FLIGHT = 8;
-/** A search in so many rows is done in the event loop. */
+/** Rows of a search that runs in the event loop. */
 const SMALL_ROWS = 1_000;
 const SMALL_SEARCHES = 200;
 const WARM_UP_ROUNDS = 20;
@@ -43,7 +43,7 @@ async function smallOnes(vectors: VectorBlocks, query: Int32Array): Promise<void
   for (let i = 0; i < SMALL_SEARCHES; i++) await vectors.search(query, K, nextTurn);
 }
 
-/** `vector`: makes another one at each call. */
+/** `vector`: makes a new vector at each call. */
 export async function benchThreads(rows: number, vector: Vector, { kernelRounds }: Sizes): Promise<Row[]> {
   const large = THREADS.map((count) => filled(rows, count, vector));
   const small = THREADS.map((count) => filled(SMALL_ROWS, count, vector));

@@ -1,4 +1,4 @@
-/** What each option of a search adds to an exact one, in the engine; and what options cost that nobody asked for. */
+/** Cost of each option of an exact search, in the engine, and of unused options. */
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../shared/clock.js';
 import type { Filter } from '../shared/model/filter.js';
@@ -67,7 +67,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
     }, clock);
     rows.push(...(await benchReusedSlots(set, searchRounds)));
     progress.advance(1);
-    rows.push(...(await benchHolds(sizes.heldTexts)));
+    rows.push(...(await benchHolds(sizes.longQueryTexts)));
     progress.advance(1);
     rows.push(...(await benchUnnamedOptions(searchRounds)));
     progress.advance(1);
@@ -77,7 +77,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
   });
 }
 
-/** A plain search and one with the option take turns, so that both meet the same machine. */
+/** A plain search and one with the option take turns, so that the machine's load affects both alike. */
 async function inTurns(
   { backend }: Engine,
   collection: Collection,

@@ -1,4 +1,4 @@
-/** How long what a request may ask for holds the event loop at a stretch: common words, very many words, a heavy deletion. */
+/** Longest turn of the event loop during costly requests: common words, very many words, a heavy deletion. */
 import { Graph } from '../shard/graph/graph.js';
 import { TextIndex } from '../shard/text/textIndex.js';
 import { type Clock, systemClock } from '../shared/clock.js';
@@ -14,7 +14,7 @@ const POOL = 200;
 const LINKED_NODES_SHARE = 1 / 10;
 const ROUNDS = 5;
 
-/** Keeps the longest stretch between two rests. */
+/** Measures the longest stretch between two rests. */
 class Stretches {
   longestMs = 0;
   #startedMs = systemClock.monotonicMs();
@@ -60,18 +60,18 @@ export async function benchHolds(records: number): Promise<Row[]> {
   return [
     row(
       `best matches of the ${COMMON_WORDS} commonest words, ${records} texts`,
-      await held(texts, queryOf(COMMON_WORDS)),
+      await longestTurn(texts, queryOf(COMMON_WORDS)),
     ),
-    row(`best matches of ${MANY_WORDS} words, ${records} texts`, await held(texts, queryOf(MANY_WORDS))),
+    row(`best matches of ${MANY_WORDS} words, ${records} texts`, await longestTurn(texts, queryOf(MANY_WORDS))),
     row(
       `a record with ${records * LINKED_NODES_SHARE} nodes is deleted`,
-      await heldByDeletion(records * LINKED_NODES_SHARE),
+      await longestTurnOfDeletion(records * LINKED_NODES_SHARE),
     ),
   ];
 }
 
 /** The median of several queries' longest stretches. */
-async function held(texts: TextIndex, query: string): Promise<number> {
+async function longestTurn(texts: TextIndex, query: string): Promise<number> {
   const slots = Uint32Array.from({ length: Math.min(POOL, texts.documents) }, (_, slot) => slot);
   const longest: number[] = [];
   while (longest.length < ROUNDS) {
@@ -88,8 +88,8 @@ async function held(texts: TextIndex, query: string): Promise<number> {
   return median(longest);
 }
 
-/** As a commit applies it. */
-async function heldByDeletion(nodes: number): Promise<number> {
+/** The longest turn of a deletion, applied like in a commit. */
+async function longestTurnOfDeletion(nodes: number): Promise<number> {
   const longest: number[] = [];
   while (longest.length < ROUNDS) {
     const graph = new Graph();

@@ -1,11 +1,11 @@
-/** A collection of vectors with metadata and short texts, written over many hours by its own clock. */
+/** A collection of vectors with metadata and short texts, written over many hours of a simulated clock. */
 import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { type Engine, envelope } from './inProcess.js';
 import { fixedBytes, generator, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
-/** Between one batch and the next, as the records' ages tell it. */
+/** Time between two batches, by the records' ages. */
 const BATCH_EVERY_MS = 600_000;
 
 const WORDS = 5_000;
@@ -14,7 +14,7 @@ const WORDS_A_QUERY = 3;
 const GROUPS = 10;
 const PRICES = 1_000;
 
-/** Behind the time, until all is written: records have ages without anybody waiting for them. */
+/** A clock that is behind until everything is written, so that records have ages without a wait. */
 export class PastClock implements Clock {
   #behindMs: number;
 
@@ -35,11 +35,11 @@ export class PastClock implements Clock {
   }
 }
 
-/** The first words of the vocabulary are in many texts, most are in few. */
+/** A text of random words: the first words of the vocabulary are in many texts, most words in few. */
 const textOf = (random: () => number, words: number): string =>
   Array.from({ length: words }, () => `w${Math.floor(WORDS * random() ** 3)}`).join(' ');
 
-/** A tenth of the records are in each group, and a tenth have a price below `PRICES` / 10. */
+/** Random metadata: each group has a tenth of the records, and a tenth have a price below `PRICES` / 10. */
 const metadataOf = (random: () => number, row: number): Uint8Array => {
   const group = Math.floor(GROUPS * random());
   const price = Math.floor(PRICES * random());

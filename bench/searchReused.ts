@@ -1,4 +1,4 @@
-/** Decay where slots were reused, so that young rows lie among old ones, beside a plain search of the same rows. */
+/** Decay with reused slots, so that young rows are among old ones, compared with a plain search of these rows. */
 import { Graph } from '../shard/graph/graph.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
@@ -14,7 +14,7 @@ import { stateOf } from './stateOf.js';
 import { fixedBytes, generator, setText, type VectorSet } from './vectors.js';
 
 const HOUR_MS = 3_600_000;
-/** Rows were inserted over so long, at moments drawn at random. */
+/** Rows were inserted over this time, at random moments. */
 const SPAN_MS = 700 * HOUR_MS;
 const KS = [10, 200] as const;
 const HALF_LIVES_SECS = { '1 h': 3_600, '7 days': 7 * 86_400 } as const;
@@ -50,7 +50,7 @@ export async function benchReusedSlots(set: VectorSet, rounds: number): Promise<
   }
 }
 
-/** Both take turns, so that they meet the same machine. */
+/** Both searches take turns, so that the machine's load affects both alike. */
 async function added(
   searched: Searched,
   set: VectorSet,

@@ -1,4 +1,4 @@
-/** A search that names no option against the index alone: what the options cost where nobody asks for them. */
+/** A search without options, compared with the index alone: the cost of unused options. */
 
 import { Graph } from '../shard/graph/graph.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
@@ -17,9 +17,9 @@ import { stateOf } from './stateOf.js';
 import { fixedBytes, randomVectors } from './vectors.js';
 
 const DIMENSION = 100;
-/** So few that what stands around the scan would show. */
+/** Few records, so that the cost around the scan shows. */
 const RECORDS = 200;
-/** Short of what makes the collector run. */
+/** Searches of a count, too few for a garbage collection. */
 const SEARCHES_A_COUNT = 200;
 const COUNTS = 9;
 const WARM_UP = 2_000;
@@ -67,9 +67,9 @@ async function compare(vectors: VectorBlocks, query: Int32Array, rounds: number)
   const row = rowAbout('search', `random ${RECORDS} × ${DIMENSION}`);
   return [
     row('the index alone p50', percentile(aloneUs.sort(), 0.5), 'µs'),
-    row('a search that names no option p50', percentile(wholeUs.sort(), 0.5), 'µs'),
+    row('a search without options p50', percentile(wholeUs.sort(), 0.5), 'µs'),
     row('the index alone: allocated', await bytesOf(alone), 'bytes'),
-    row('a search that names no option: allocated', await bytesOf(whole), 'bytes'),
+    row('a search without options: allocated', await bytesOf(whole), 'bytes'),
   ];
 }
 
@@ -79,7 +79,7 @@ async function microsecondsOf(run: () => Promise<unknown>): Promise<number> {
   return 100 * (systemClock.monotonicMs() - startedMs);
 }
 
-/** Of one run: the median of several counts. */
+/** Allocated bytes per run, median of several counts. */
 async function bytesOf(run: () => Promise<unknown>): Promise<number> {
   const counts: number[] = [];
   while (counts.length < COUNTS) {

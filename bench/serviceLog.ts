@@ -1,4 +1,4 @@
-/** The service log with the checkpoints of many collections: what an append, a proof and a start cost. */
+/** The service log with the checkpoints of many collections: the cost of an append, a proof and a start. */
 import { checkpointEntry } from '../coordinator/serviceLog/entry.js';
 import { LogStore } from '../coordinator/serviceLog/logStore.js';
 import { systemClock, systemEntropy } from '../shared/clock.js';
@@ -54,7 +54,7 @@ async function benchIn(folder: string, collections: number): Promise<Row[]> {
   ];
 }
 
-/** Sorted. */
+/** Durations of inclusion proofs, sorted. */
 function proofTimes({ tree }: LogStore, collections: number): Float64Array {
   const random = generator(collections);
   const timesMs = new Float64Array(PROOFS);

@@ -7,7 +7,7 @@ export interface Settling {
   readonly error?: string | null;
 }
 
-/** Resolves when the index serves. Throws an Error where its build failed. */
+/** Resolves when the index serves. Throws an Error if its build failed. */
 export async function settled(state: () => Promise<Settling>): Promise<void> {
   for (;;) {
     const { status, error } = await state();

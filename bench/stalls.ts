@@ -101,7 +101,7 @@ async function prepareSearches(client: Client): Promise<Buffer[]> {
   return vectors.slice(0, RATE).map((query) => client.request('/v1/search', { collection: COLLECTION, query, k: 10 }));
 }
 
-/** Milliseconds from when each search was due. Throws an Error where one was not answered. */
+/** Milliseconds from when each search was due, 99th percentile. Throws an Error if one was not answered. */
 function p99Of({ kinds, failures }: LoadCounts): number {
   const search = kinds.search!;
   if (search.failed + search.refused > 0) throw new Error(`searches of another project failed: ${failures[0]}`);

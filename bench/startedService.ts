@@ -1,4 +1,4 @@
-/** A service in processes of its own, as `npm start` runs it, over a folder that is deleted in the end. */
+/** A service in the processes of `npm start`, over a folder that is deleted in the end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export class StartedService {
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
   }
 
-  /** A cluster has one shard. Throws an Error where it ends before it answers. */
+  /** Starts a service; a cluster gets one shard. Throws an Error if it ends before it answers. */
   static async start(mode: Mode): Promise<StartedService> {
     const dataDir = await newFolder();
     const own = { VOUCH_MODE: mode, VOUCH_SHARDS: '1', VOUCH_DATA_DIR: dataDir };
@@ -48,7 +48,7 @@ export class StartedService {
     }
   }
 
-  /** Process ids, by what the processes are called. */
+  /** Process ids by the names of the processes. */
   async processIds(): Promise<Readonly<Record<string, number>>> {
     const runtime = (await readRuntime(this.dataDir))!;
     return { service: runtime.pid, ...runtime.processes };

@@ -2,9 +2,9 @@ import { systemClock } from '../shared/clock.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 export interface TimedSearches {
-  /** Found for each query. */
+  /** The ids found for each query. */
   readonly ids: Float64Array[];
-  /** Ascending. */
+  /** In ascending order. */
   readonly latenciesMs: Float64Array;
 }
 

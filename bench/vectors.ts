@@ -1,4 +1,4 @@
-/** What the benchmarks store and ask for: random vectors, or real ones from a folder. */
+/** Vectors and queries of the benchmarks: random ones, or real ones from a folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quantiseInto } from '../shared/fixedPoint.js';
@@ -7,19 +7,19 @@ export interface VectorSet {
   readonly name: string;
   readonly dimension: number;
   readonly count: number;
-  /** Row-major components. Clients send them with so many decimals; undefined: with all they have. */
+  /** Decimals of the components in JSON; undefined: all. The components are row-major. */
   readonly decimals: number | undefined;
   readonly base: Float32Array;
   readonly queries: Float32Array;
   readonly queryCount: number;
-  /** 100 exact nearest row numbers a query, where they are known. */
+  /** 100 exact nearest row numbers a query, if they are known. */
   readonly nearest: Int32Array | undefined;
 }
 
 /** `random 100000 × 128` */
 export const setText = ({ name, count, dimension }: VectorSet): string => `${name} ${count} × ${dimension}`;
 
-/** mulberry32: the same vectors in every run. */
+/** mulberry32 with a seed, so that every run has equal vectors. */
 export function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,7 +30,7 @@ export function generator(seed: number): () => number {
   };
 }
 
-/** Of random components: as fine as f32 is around 1. */
+/** Decimals of random components: as fine as f32 is around 1. */
 const DECIMALS = 6;
 const QUERIES = 200;
 
@@ -75,14 +75,14 @@ export async function realVectors(folder: string): Promise<VectorSet> {
   };
 }
 
-/** Rows `from` to `to` of `values` as the bytes that calls carry. */
+/** Rows `from` to `to` of `values` as the bytes of calls. */
 export function fixedBytes(values: Float32Array, dimension: number, from: number, to: number): Uint8Array {
   const fixed = new Int32Array((to - from) * dimension);
   quantiseInto([...values.subarray(from * dimension, to * dimension)], fixed, 0);
   return new Uint8Array(fixed.buffer);
 }
 
-/** Rows `from` to `to` of the set's `values` as a client puts them into JSON. */
+/** Rows `from` to `to` of the set's `values` as a client's JSON. */
 export function jsonRows(
   { dimension, decimals }: VectorSet,
   values: Float32Array,

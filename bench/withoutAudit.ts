@@ -1,6 +1,6 @@
 /**
- * Takes chain, log tree and state tree out of a process, to measure what they cost: nothing is hashed, no tree grows, and
- * what is written proves nothing. As `--import` of a shard (and of nothing else: keys are hashes too), or called.
+ * Disables chain, log tree and state tree in a process, to measure their cost: no event is hashed, no tree grows, and writes have
+ * no proofs. Use it with `--import` of a shard, or call it. No other process can use it, since keys are hashes too.
  */
 import { LogTree } from '../shard/audit/logTree.js';
 import { StateTree, type TreeWrite } from '../shard/audit/stateTree.js';
@@ -9,12 +9,12 @@ import { HASH_BYTES } from '../shared/limits.js';
 
 const SHARD = /shard[/\\]main\.js$/;
 
-/** Not empty, which would stand for what is not there. */
+/** A hash that is not zero, since zeros mean absence. */
 const ANY_HASH = new Uint8Array(HASH_BYTES).fill(1);
-/** What a receipt is made of. */
+/** Input of a receipt. */
 const ANY_WRITE: TreeWrite = { kind: 'insert', leaves: 1, oldLeaf: ANY_HASH, newLeaf: ANY_HASH, path: ANY_HASH };
 
-/** The checksum of a large frame stays: it guards the disk, whether or not there is anything to prove. Returns what undoes it. */
+/** Returns the function that undoes this. The checksum of a large frame stays, since it protects the disk's content. */
 export function takeAuditOut(): () => void {
   const { hash, hashInto } = Blake3.prototype;
   const kept = {
@@ -26,7 +26,7 @@ export function takeAuditOut(): () => void {
   Blake3.prototype.hashInto = () => undefined;
   LogTree.prototype.append = () => undefined;
   StateTree.prototype.append = () => undefined;
-  // biome-ignore lint/correctness/useYield: of a walk that is over at once
+  // biome-ignore lint/correctness/useYield: a walk that ends at once
   StateTree.prototype.pastWrite = function* () {
     return ANY_WRITE;
   };

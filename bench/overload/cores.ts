@@ -1,4 +1,4 @@
-/** Cores of their own for what is measured and for what measures, where the system lets them be chosen. */
+/** Separate cores for the service and for the load, on systems that let them be chosen. */
 import { execFile } from 'node:child_process';
 import { cpus } from 'node:os';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ const run = promisify(execFile);
 export const SERVICE_CORES = '0';
 export const LOAD_CORES = `1-${cpus().length - 1}`;
 
-/** Moves all threads of the processes. False where that cannot be done. */
+/** Moves all threads of the processes. False if the system does not allow it. */
 export async function moveTo(cores: string, processIds: readonly number[]): Promise<boolean> {
   if (cpus().length < 2) return false;
   try {

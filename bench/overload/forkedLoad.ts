@@ -1,4 +1,4 @@
-/** Load from a process of its own, so that what is measured does not wait for what measures. */
+/** Load from a process of its own, so that the service does not wait for the load. */
 import { fork } from 'node:child_process';
 import { guarded } from '../../scripts/local/supervisor/guarded.js';
 import type { LoadCounts, LoadPlan, LoadReport } from './load.js';
@@ -10,7 +10,7 @@ interface Hooks {
   readonly onCounting?: () => void;
 }
 
-/** Throws an Error where the process ends early. */
+/** Throws an Error if the process ends early. */
 export async function makeForkedLoad(plan: LoadPlan, { onStarted, onCounting }: Hooks = {}): Promise<LoadCounts> {
   const child = guarded(fork(new URL('./loadProcess.js', import.meta.url), { serialization: 'advanced' }));
   const counted = new Promise<LoadCounts>((resolve, reject) => {

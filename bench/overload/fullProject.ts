@@ -1,7 +1,7 @@
 /**
- * What a project that has used up its bytes costs others: it goes on sending batches, all of which are refused, while another
- * project searches. Beside it, what the same batches cost of a project that has room for them. Searches alone and beside either
- * take turns, so that all meet the same machine.
+ * Cost to other projects of a project without bytes left. It keeps sending batches, which are all refused, while another project
+ * searches. For comparison, a project with room sends these batches. Searches alone and beside either project take turns, so that
+ * the machine's load affects all alike.
  */
 import type { Progress } from '../../scripts/terminal/progress.js';
 import { BenchCluster } from '../cluster.js';
@@ -20,7 +20,7 @@ const BYTES_MIN = 1 << 20;
 const FULL_PROJECT = 'project-0';
 const BATCHES_IN_FLIGHT = 2;
 const ROUNDS = 5;
-/** Between an answer and the next batch. */
+/** Pause between an answer and the next batch. */
 const PAUSE_MS = 1;
 const INSERT = '/v1/vectors/batch-insert';
 const TAKEN = 200;
@@ -62,7 +62,7 @@ export async function benchFullProject(sizes: Sizes, progress: Progress): Promis
   }
 }
 
-/** Returns the batch that is refused for want of bytes; undefined where none is. */
+/** Returns the batch that is refused for lack of bytes; undefined if all are accepted. */
 async function insert(client: Client, bodies: readonly string[]): Promise<string | undefined> {
   for (const body of bodies) {
     try {

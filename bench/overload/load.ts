@@ -1,7 +1,7 @@
 /**
- * Load on an HTTP service: open (requests come at a constant rate, whatever becomes of those before) or closed (so many
- * at a time). In an open load the time of an answer counts from the moment its request was due, whether it could be sent
- * then or not: a service that stalls does not hide it by keeping the load from being made.
+ * Load on an HTTP service: open (requests at a constant rate, independent of answers) or closed (so many at a time). In an open
+ * load the time of an answer counts from the moment when its request was due, even if it was sent later. So a service that stalls
+ * cannot hide it by delaying the load.
  */
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../shared/clock.js';
@@ -10,16 +10,16 @@ import { rawAnswer } from '../rawAnswer.js';
 export interface LoadPlan {
   readonly host: string;
   readonly port: number;
-  /** Before what is counted: queues that have only just filled are longer than those that stay full. */
+  /** Time before the counting: queues that have just filled are longer than queues that stay full. */
   readonly warmUpSeconds: number;
   readonly seconds: number;
-  /** Of all requests a second; undefined: closed. */
+  /** Requests a second; undefined: a closed load. */
   readonly rate: number | undefined;
-  /** Opened before the first request; a request that finds none of them idle waits for one. */
+  /** Number of connections, opened before the first request; a request without an idle one waits. */
   readonly connections: number;
   /** Sent in turn. */
   readonly requests: readonly Uint8Array[];
-  /** Of each request, by what it is called. */
+  /** The name of each request's kind. */
   readonly kinds: readonly string[];
 }
 
@@ -36,14 +36,14 @@ export interface KindCounts {
 
 export interface LoadCounts {
   readonly seconds: number;
-  /** How much later than due the latest request was sent for want of time or connections. */
+  /** Longest delay of a request after it was due, for lack of time or connections. */
   readonly lateMs: number;
-  /** What the first failures were. */
+  /** Descriptions of the first failures. */
   readonly failures: readonly string[];
   readonly kinds: Readonly<Record<string, KindCounts>>;
 }
 
-/** What a process that makes load tells: that its warm-up is over, and in the end what it has counted. */
+/** Message of a process that makes load: `counting` after its warm-up, and in the end its counts. */
 export type LoadReport = 'counting' | LoadCounts;
 
 interface Counting {
@@ -55,13 +55,13 @@ interface Counting {
 }
 
 const TICK_MS = 1;
-/** A listening socket has room for 512 that wait. */
+/** Connections opened at once: a listening socket has room for 512 waiting ones. */
 const OPENED_AT_ONCE = 200;
-/** For what is under way when the time is over. */
+/** Wait for requests in flight when the time has passed. */
 const DRAIN_MS = 12_000;
 const FAILURES_MAX = 5;
 
-/** `onCounting`: the warm-up is over. */
+/** `onCounting` is called after the warm-up. */
 export function makeLoad(plan: LoadPlan, onCounting: () => void): Promise<LoadCounts> {
   return new Load(plan, onCounting).run();
 }
@@ -94,7 +94,7 @@ class Load {
     return { seconds, lateMs: this.#lateMs, failures: this.#failures, kinds: Object.fromEntries(this.#counts()) };
   }
 
-  /** All at first: what is measured is not how many clients can connect in a second. */
+  /** Opens all connections before the load: their rate is not measured. */
   async #connect(): Promise<void> {
     while (this.#idle.length < this.plan.connections) {
       const count = Math.min(OPENED_AT_ONCE, this.plan.connections - this.#idle.length);
@@ -151,7 +151,7 @@ class Load {
     this.#underWay--;
     const counting = this.#of(connection.kind);
     const ms = nowMs - connection.dueMs;
-    // What is answered after the end of an open load was not done within its time.
+    // An answer after the end of an open load does not count.
     const isInTime = nowMs >= this.#countedFromMs && nowMs <= this.#endMs;
     const isTimed = connection.dueMs >= this.#countedFromMs;
     if (status === 200) {
@@ -202,7 +202,7 @@ class Load {
 class Connection {
   kind = '';
   dueMs = 0;
-  /** Resolves when it is, or has failed. */
+  /** Resolves when it is connected, or has failed. */
   readonly connected: Promise<unknown>;
   readonly #socket: Socket;
   #received = '';

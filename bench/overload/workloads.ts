@@ -1,4 +1,4 @@
-/** What a service is overloaded with. */
+/** The workloads that overload a service. */
 import type { Client } from '../httpClient.js';
 import { ingestBatches } from '../ingest.js';
 import type { Sizes } from '../options.js';
@@ -8,7 +8,7 @@ export interface Workload {
   readonly name: string;
   readonly requests: readonly Uint8Array[];
   readonly kinds: readonly string[];
-  /** With so many requests at a time the best throughput is looked for. */
+  /** Numbers of requests at a time that are tried for the best throughput. */
   readonly atOnce: readonly number[];
 }
 
@@ -70,7 +70,7 @@ interface Part {
   readonly share: number;
 }
 
-/** Each kind as evenly among the others as its share allows. */
+/** Mixes the kinds of requests as evenly as their shares allow. */
 function mixed(parts: readonly Part[]): Workload {
   const total = parts.reduce((sum, { share }) => sum + share, 0);
   const owed = parts.map(() => 0);

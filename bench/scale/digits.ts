@@ -1,9 +1,9 @@
-/** Vectors of digits: as JSON they are short, so that much can be searched that little was sent for. */
+/** Vectors of digits, which are short as JSON: few bytes are sent for a large collection. */
 import { generator } from '../vectors.js';
 
 const BATCH = 1_000;
 
-/** The same for the same `seed`. */
+/** A vector of digits, determined by `seed`. */
 export function digits(dimension: number, seed: number): number[] {
   const random = generator(seed);
   return Array.from({ length: dimension }, () => Math.floor(10 * random()));

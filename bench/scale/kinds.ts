@@ -1,8 +1,8 @@
-/** The processes of a cluster, by what they are: its shards are counted together. */
+/** Kinds of processes of a cluster; all shards count together. */
 export const KINDS = ['coordinator', 'shards', 'nats-server'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** The sums of figures that processes have, by what they are called. */
+/** Sums figures of processes, by name, to figures of kinds. */
 export function byKind(figures: ReadonlyMap<string, number>): ReadonlyMap<Kind, number> {
   const sums = new Map<Kind, number>(KINDS.map((kind) => [kind, 0]));
   for (const [name, figure] of figures) {
@@ -12,6 +12,6 @@ export function byKind(figures: ReadonlyMap<string, number>): ReadonlyMap<Kind, 
   return sums;
 }
 
-/** What has come since, kind by kind. */
+/** The growth of each kind's figure. */
 export const grown = (before: ReadonlyMap<Kind, number>, after: ReadonlyMap<Kind, number>): Map<Kind, number> =>
   new Map(KINDS.map((kind) => [kind, after.get(kind)! - before.get(kind)!]));

@@ -1,8 +1,7 @@
 /**
- * Many small collections in one cluster: what each step takes with so many of them, and with twice and four times as
- * many. A step that is worse than linear shows in the last figures: what it takes with the most of them over what it takes
- * with the fewest, divided by how many times as many there are. On a machine that others use too, processor time says it
- * and time does not.
+ * Many small collections in one cluster: the cost of each step with so many, twice as many and four times as many. The last
+ * figures show a step that is worse than linear: its cost with the most collections, divided by the cost with the fewest and by
+ * the ratio of the numbers. On a machine that others use too, processor time is reliable and elapsed time is not.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../../scripts/terminal/progress.js';
@@ -17,25 +16,25 @@ import { type Row, rowAbout } from '../row.js';
 import { byKind, grown, KINDS, type Kind } from './kinds.js';
 import { clientsOfProjects } from './projects.js';
 
-/** A project holds 1,024 collections unless it is told otherwise. */
+/** Several projects, since one has at most 1,024 collections by default. */
 const PROJECTS = 5;
 const DIMENSION = 4;
 const VECTOR = [1, 2, 3, 4];
 const IN_FLIGHT = 8;
-/** So often that the processor time of it can be told. */
+/** Repetitions of a listing, enough to measure its processor time. */
 const LISTINGS = 10;
 const MIB = 2 ** 20;
 const MS = 1e3;
-/** Processor time is told in steps of this. */
+/** The system's step of processor time. */
 const LEAST_SECONDS = 0.01;
 
-/** What a step took: by the clock, and of all processors by all processes. */
+/** Cost of a step: elapsed time, and processor time of all processes. */
 interface Taken {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
-/** Figures of one size, by their names. */
+/** Figures of one size, by name. */
 interface Measured {
   readonly collections: number;
   readonly steps: ReadonlyMap<string, Taken>;
@@ -104,7 +103,7 @@ async function cpuOfAll(cluster: BenchCluster): Promise<number> {
   return sum;
 }
 
-/** A POST for each collection, in turn of the projects. Returns seconds. */
+/** Sends a POST for each collection, projects in turn. Returns the seconds that took. */
 async function forEach(
   clients: readonly Client[],
   collections: number,
@@ -122,7 +121,7 @@ async function forEach(
   return (await runLoad(load)).seconds;
 }
 
-/** One project after the other. Returns seconds. */
+/** Lists one project after the other. Returns the seconds that took. */
 async function list(clients: readonly Client[]): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (const client of clients) await client.get('/v1/namespaces');

@@ -1,4 +1,4 @@
-/** The cluster that is measured, as its processes see it. */
+/** The platform of the measured cluster, like that of its processes. */
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/platform/natsPlatform.js';
 import type { Platform } from '../../shared/platform/platform.js';

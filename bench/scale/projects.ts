@@ -1,4 +1,4 @@
-/** Keys of several projects of a cluster that is measured: a project holds so many collections and no more. */
+/** Keys of several projects of the measured cluster, since a project has a bounded number of collections. */
 
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';

@@ -1,6 +1,6 @@
 /**
- * Searches spread over many collections, of one shard and of two. Both clusters run at the same time and are measured in
- * turns, so that they meet the same machine; the one that has nothing to do takes next to nothing of it.
+ * Searches spread over many collections, of one shard and of two. Both clusters run all the time and are measured in turns, so
+ * that the machine's load affects both alike. The idle cluster takes hardly any processor time.
  */
 import type { Progress } from '../../scripts/terminal/progress.js';
 import { BenchCluster } from '../cluster.js';
@@ -29,7 +29,7 @@ const PARTS: readonly Part[] = [...KINDS, 'load generator'];
 
 interface Round {
   readonly perSecond: number;
-  /** Of one processor, by what it went to. */
+  /** Busy share of one processor, by part. */
   readonly busy: ReadonlyMap<Part, number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Strong searches of one collection that followers share with its owner: what each costs the owner, and how many are answered.
- * The clusters run at the same time and are measured in turns; those that have nothing to do take next to nothing.
+ * Strong searches of one collection with followers: the cost of each to the owner, and the number of answers. The clusters run all
+ * the time and are measured in turns; idle ones take hardly any processor time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { samplesOf } from '../../scripts/local/clusterView/watch/figures.js';
@@ -26,7 +26,7 @@ const COLLECTION = 'hot';
 const DIMENSION = 128;
 const IN_FLIGHT = 32;
 const INSERTS_IN_FLIGHT = 4;
-/** Searches of one message, as a busy coordinator sends them. */
+/** Searches of one message of a busy coordinator. */
 const PER_MESSAGE = 16;
 const MESSAGES_AT_ONCE = 2;
 const ROUNDS = 5;
@@ -100,7 +100,7 @@ async function untilFollowed(platform: Platform, count: number): Promise<void> {
   }
 }
 
-/** Sends so many searches in one message; returns how many were not answered. */
+/** Sends so many searches in one message; returns the number of unanswered ones. */
 async function send(platform: Platform, subject: string, searches: number): Promise<number> {
   const calls = Array.from({ length: searches }, (_, i) => {
     const query = new Uint8Array(quantise(digits(DIMENSION, i)).buffer);
@@ -130,7 +130,7 @@ async function measureRound({ cluster, client }: Followed, searches: number): Pr
   });
 }
 
-/** What a search costs the owner that it serves, and one that a follower serves; microseconds, of each round. */
+/** Cost to the owner, in microseconds by round, of a search that it serves, and of one that a follower serves. */
 interface Asked {
   readonly served: readonly number[];
   readonly followed: readonly number[];

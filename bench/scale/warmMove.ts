@@ -1,7 +1,6 @@
 /**
- * A collection that moves to a shard that has joined, while it is searched and written to: each client asks again as soon
- * as it has its answer, so the longest that one waited is the longest time without an answer. A request that fails fails
- * the measurement.
+ * A collection that moves to a new shard while it is searched and written to. Each client sends its next request right after an
+ * answer, so the longest wait is the longest time without an answer. A failed request fails the measurement.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../../scripts/terminal/progress.js';
@@ -16,7 +15,7 @@ import { type Row, rowAbout } from '../row.js';
 import { digitRows, digits } from './digits.js';
 import { withPlatform } from './platform.js';
 
-/** Two: with one alone a shard that joins has nothing to take. */
+/** Two collections: with a single one a new shard would get none. */
 const COLLECTIONS = ['stays', 'moves'] as const;
 const DIMENSION = 128;
 const INSERTS_IN_FLIGHT = 4;
@@ -24,7 +23,7 @@ const MS = 1e3;
 const MOVED_WITHIN_MS = 120_000;
 const NEW_SHARD = 's2';
 
-/** How long each answer took, of the clients that search and of those that insert. */
+/** Durations of answers to searches and inserts. */
 interface Waits {
   readonly search: Float64Array;
   readonly insert: Float64Array;
@@ -58,7 +57,7 @@ async function fill(client: Client, collection: string, records: number): Promis
   await runLoad({ ...client.address, inFlight: INSERTS_IN_FLIGHT, requests: requests.length, request });
 }
 
-/** One client searches and one inserts, into each collection, for as long as the work takes. */
+/** Runs one searching and one inserting client for each collection during `work`. */
 async function underLoad(client: Client, pauseMs: number, work: () => Promise<void>): Promise<Waits> {
   let isOver = false;
   const lane = (path: string, body: (collection: string) => unknown): Promise<Float64Array[]> =>

@@ -1,11 +1,11 @@
-/** Requests of one key, whatever they are answered. */
+/** Requests with one key; any answer is returned. */
 
 export interface Answered {
   readonly status: number;
   readonly bytes: Buffer;
 }
 
-/** A body: an object is sent as JSON, a text as JSON that is ready, bytes as `type` says. */
+/** A body: an object is sent as JSON, a text is ready JSON, bytes have the given `type`. */
 export type Body = object | string | Uint8Array;
 
 export class Asker {
@@ -37,7 +37,7 @@ export class Asker {
   }
 }
 
-/** The JSON of an answer. Throws where it is not 200. */
+/** The JSON of an answer. Throws if it is not 200. */
 export function taken<T>({ status, bytes }: Answered): T {
   if (status !== 200) throw new Error(`answered ${status}: ${bytes.toString('utf8').slice(0, 300)}`);
   return JSON.parse(bytes.toString('utf8')) as T;

@@ -15,7 +15,7 @@ const GENESIS: NewEvent = {
   ...{ type: 'genesis', collectionId: ORIGIN.id, dimension: 1, metric: 'squared_l2' },
   ...{ project: ORIGIN.project, name: ORIGIN.name },
 };
-/** Events of a frame, at most. */
+/** Most events of a frame. */
 const FRAME_EVENTS = 8_192;
 
 export interface CraftedLog {
@@ -24,7 +24,7 @@ export interface CraftedLog {
   readonly frames: readonly Uint8Array[];
 }
 
-/** The log of these events, which insert records and make the graph. `frameEvents`: of each frame. */
+/** The log of these events, which insert records and make the graph. `frameEvents`: events of each frame. */
 export async function craftLog(events: readonly NewEvent[], frameEvents = FRAME_EVENTS): Promise<CraftedLog> {
   const dated = [GENESIS, ...events].map(
     (event, sequence) => ({ ...event, sequence, timeMs: CREATED_MS + sequence }) as Event,

@@ -5,7 +5,7 @@ import { type CraftedLog, craftLog, newEdge, newNode, newRecord } from './crafte
 import { collidingIntegers, combiningMarks, differentWords, FIELD_BYTES, keyed, manyKeys, names } from './hostile.js';
 import type { Stage } from './stage.js';
 
-/** `VOUCH_STALLS_DEPTH`: prepared collections are so many times as large. */
+/** `VOUCH_STALLS_DEPTH`: factor of the sizes of prepared collections. */
 const DEPTH = Number(process.env.VOUCH_STALLS_DEPTH ?? 1);
 
 /** Records that one deletion by a filter may match. */
@@ -50,7 +50,7 @@ export const colliding = (stage: Stage): Promise<string> =>
     return stage.filled({ count: COLLIDING_RECORDS, metadata });
   });
 
-/** More paths than are indexed, in metadata as large as it may be; a text as large. */
+/** Metadata of the largest size, with more paths than are indexed, and a text of the largest size. */
 export const heavyLog = (): Promise<CraftedLog> =>
   crafted('heavy', () => {
     const metadata = range(2).map((i) => utf8(manyKeys(String(i))));
@@ -63,7 +63,7 @@ export const heavyLog = (): Promise<CraftedLog> =>
 export const heavy = (stage: Stage): Promise<string> =>
   stage.shared('heavy', async () => stage.imported(await heavyLog()));
 
-/** Texts with as many words as they can hold, in every text the same ones. */
+/** Texts with the most words that fit, all with equal words. */
 export const wordy = (stage: Stage): Promise<string> =>
   stage.shared('wordy', () =>
     stage.filled({ count: WORDY, texts: range(WORDY).map((i) => differentWords(500 * (i % 10))) }),
@@ -87,7 +87,7 @@ export const hubLog = (): Promise<CraftedLog> =>
   });
 export const hub = (stage: Stage): Promise<string> => stage.shared('hub', async () => stage.imported(await hubLog()));
 
-/** Records behind an index whose parameters are as large as they may be. */
+/** Records of a collection with an index of the largest parameters. */
 export const INDEXED_RECORDS = 2_000 * DEPTH;
 export const LARGEST_GRAPH = { m: 128, ef_construction: 4_096, ef_search: 4_096 };
 export const indexed = (stage: Stage): Promise<string> =>
@@ -103,7 +103,7 @@ export const indexed = (stage: Stage): Promise<string> =>
     return collection;
   });
 
-/** Two plain texts, which are searched with whatever is asked. */
+/** Two plain texts, for searches with any query text. */
 export const plainTexts = (stage: Stage): Promise<string> =>
   stage.shared('plain texts', () => stage.filled({ count: 2, texts: ['red', 'blue'] }));
 

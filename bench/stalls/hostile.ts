@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 export const BODY_BYTES = 32 << 20;
 /** UTF-8 of metadata, of a text, of a payload. */
 export const FIELD_BYTES = 65_536;
-/** A longer string has a hash of its length alone in V8. */
+/** Longest string whose characters V8 hashes; a longer one is hashed by its length only. */
 export const HASHED_CHARS = 16_383;
 /** Characters of the longest key in JSON. */
 export const KEY_CHARS = 1_024;
@@ -20,7 +20,7 @@ export const names = (count: number, chars = 4, prefix = ''): string[] =>
 export const keyed = (keys: readonly string[], value: unknown = 1): Json =>
   Object.fromEntries(keys.map((key) => [key, value]));
 
-/** Objects in objects, each below a key of `chars`. */
+/** Nested objects, each below a key of `chars`. */
 export function nested(levels: number, chars: number, innermost: unknown): object {
   let value = innermost;
   for (let level = 0; level < levels; level++) value = { ['n'.repeat(chars)]: value };
@@ -33,7 +33,7 @@ export const longPaths = (): object => nested(17, 1_000, keyed(names(4_000)));
 /** Metadata of 65,000 bytes with as many keys as fit. `prefix`: of all keys. */
 export const manyKeys = (prefix = ''): object => keyed(names(Math.floor(65_000 / (9 + prefix.length)), 4, prefix));
 
-/** A letter, and combining marks in the wrong order: to bring them into their order takes quadratic time. */
+/** A letter, and combining marks in the wrong order: sorting them takes quadratic time. */
 export function combiningMarks(bytes = FIELD_BYTES): string {
   const each = Math.floor((bytes - 1) / 4);
   return `a${'\u0301'.repeat(each)}${'\u0316'.repeat(each)}`;
@@ -51,13 +51,13 @@ export function differentWords(first = 0): string {
   }
 }
 
-/** Whole numbers that a `Map` of so many keeps in one bucket: V8's hash of numbers, inverted. */
+/** Whole numbers that share one bucket of a `Map` of so many: V8's hash of numbers, inverted. */
 export function collidingIntegers(count: number): number[] {
   const buckets = 2 ** (Math.ceil(Math.log2(count)) - 1);
   const found: number[] = [];
   for (let hash = 0; hash < HASHES && found.length < count; hash += buckets) {
     const whole = wholeOfHash(hash);
-    // Larger ones are doubles, which have another hash.
+    // Larger numbers are doubles, with another hash.
     if (whole < INTEGERS) found.push(whole);
   }
   return found;
@@ -84,7 +84,7 @@ function unshifted(mixed: number, bits: number): number {
   return found >>> 0;
 }
 
-/** A filter with as many conditions and values as one may have. `path`: of a condition. */
+/** A filter with the most conditions and values. `path`: the path of a condition. */
 export function largestFilter(path: (i: number) => string, value: (i: number) => unknown): object {
   const conditions = Array.from({ length: 128 }, (_, i) => ({
     [path(i)]: { nin: Array.from({ length: 32 }, (_, j) => value(32 * i + j)) },

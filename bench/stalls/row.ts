@@ -6,11 +6,11 @@ export interface WorstInput {
   readonly input: string;
   /** Why it costs more than others. */
   readonly because: string;
-  /** The expected statuses; 200 alone where they are left out. */
+  /** The expected statuses; by default only 200. */
   readonly statuses?: readonly number[];
   /** Set if the coordinator refuses it: both modes then run the same code. */
   readonly reaches?: 'coordinator';
-  /** Prepares what is asked about, which is not measured. */
+  /** Prepares the attacked data, which is not measured. */
   readonly prepare: (stage: Stage) => Promise<Attack>;
 }
 

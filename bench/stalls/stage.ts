@@ -1,4 +1,4 @@
-/** A service that is attacked, as one client of it: collections of its own, and prepared ones that attacks only read. */
+/** An attacked service, for one client: its own collections, and prepared ones that attacks only read. */
 import { type Answered, type Asker, type Body, taken } from './asker.js';
 import { type CraftedLog, framesBody } from './craftedLog.js';
 
@@ -12,10 +12,10 @@ export interface Records {
 }
 
 export type Query = Readonly<Record<string, string | number>>;
-/** Asks what is measured. */
+/** Sends the measured requests. */
 export type Attack = () => Promise<readonly Answered[]>;
 
-/** Bytes of one insert, less than a body and a commit may have. */
+/** Bytes of one insert, below the bounds of a body and a commit. */
 const INSERT_BYTES = 8 << 20;
 /** Bytes of one insert that only prepares: a busy machine answers it within its deadline. */
 const PREPARED_BYTES = 1 << 20;
@@ -27,7 +27,7 @@ export class Stage {
   readonly #own: string[] = [];
   #names = 0;
 
-  /** `client`: its key is an admin's. `searched`: more fields of each search. */
+  /** `client`: with an admin's key. `searched`: more fields of each search. */
   constructor(
     readonly client: Asker,
     private readonly searched: object = {},
@@ -105,7 +105,7 @@ export class Stage {
 export const insertPath = ({ externalIds }: Records): string =>
   externalIds === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
 
-/** The bodies of as few inserts as hold the records. */
+/** The bodies of inserts of the records, as few as possible. */
 export function* insertsOf(collection: string, records: Records, bytesMax = INSERT_BYTES): Generator<string> {
   const { count, metadata, texts, externalIds } = records;
   const fields = [metadata, texts, externalIds].map((list) => list?.map((value) => JSON.stringify(value)));

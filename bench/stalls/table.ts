@@ -19,7 +19,7 @@ export const FOLLOWER_INPUTS: Rows = {
   'POST /v1/search/batch': ofPresent(SEARCHES['POST /v1/search/batch']!),
 };
 
-/** Leaves out searches of the past, which only owners answer. */
+/** The row without searches of the past, which only owners answer. */
 function ofPresent(row: Rows[string]): Rows[string] {
   return 'small' in row ? row : row.filter(({ input }) => !/as_of|of the past/.test(input));
 }

@@ -9,7 +9,7 @@ import { WRITES } from './writes.js';
 
 const AT_ONCE = 64;
 
-/** The most expensive input of each kind of work. Bodies of 32 MiB are left out: few of them fit the memory for bodies. */
+/** The most expensive input of each kind of work, except bodies of 32 MiB: few of them fit the memory for bodies. */
 const DEAREST: readonly (readonly [endpoint: string, input: string])[] = [
   ['POST /v1/search', 'a filter on a path that is not indexed, over 64 KB of metadata a record'],
   ['POST /v1/search', 'a comparison with an object 60 levels deep'],

@@ -27,7 +27,7 @@ const LARGE = 120;
 /** Members, or arrays, in metadata of 64 KB. */
 const MEMBERS = 6_500;
 const ARRAYS = 21_000;
-/** How many objects with `each` there may be. */
+/** The number of objects with `each` members that stay within `most`. */
 const objectsOf = (each: number, most: number): number => Math.floor((most - 100) / (each + 2));
 
 const repeat = <T>(count: number, value: T): T[] => new Array(count).fill(value);
