@@ -1,4 +1,4 @@
-/** `npm run export` and `npm run import` between services, through kills, tampering and limits. */
+/** `npm run export` and `npm run import` between services, with kills, tampering and limits. */
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,9 +16,9 @@ import { answered, fill, portrait } from '../support/rigs/backups.js';
 
 type Place = Project & At;
 
-/** Of a command: the second meets what a command that went on has left. */
+/** Kills of a command: the second meets the remains of a continued command. */
 const KILLS = 2;
-/** Records of a collection that takes more than one request to move, which carries 8 MiB. Wide ones: its size is in few of them. */
+/** Records of a collection that exceeds one request of 8 MiB. Their dimension is large, so that few suffice. */
 const MANY = 1_200;
 const WIDE = 2_048;
 const BATCH = 100;
@@ -33,11 +33,11 @@ const isThere = (path: string): Promise<boolean> =>
 interface Killed {
   readonly start: () => Launched;
   readonly onKill: () => Promise<void>;
-  /** Whether all was done when it was killed. */
+  /** Whether everything was done when it was killed. */
   readonly isDone: () => Promise<boolean>;
 }
 
-/** Starts the command again and again, and kills it after a while, but for the last time. */
+/** Starts the command again and again, and kills it after a while, except the last time. */
 async function throughKills(random: SeededRandom, { start, onKill, isDone }: Killed): Promise<void> {
   for (let kills = 0; kills < KILLS; kills++) {
     const command = start();
@@ -56,7 +56,7 @@ async function throughKills(random: SeededRandom, { start, onKill, isDone }: Kil
   await succeeded(start());
 }
 
-/** Passes everything on, but says something else of what an export will end with. */
+/** A proxy that changes the service's answer about the end of an export. */
 async function lyingService(
   url: string,
   lie: (facts: ExportResponse) => object,
@@ -103,7 +103,7 @@ describe('npm run export, npm run import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('takes a collection from standalone to a cluster and back, the same to the last hash', async () => {
+  it('take a collection from standalone to a cluster and back, with equal hashes', async () => {
     const home = await placeAt(services.standalone);
     const away = await placeAt(services.cluster);
     await fill(home.rw, 'lived');
@@ -122,7 +122,7 @@ describe('npm run export, npm run import', () => {
     expect(await isThere(`${first}.part`)).to.equal(false);
   });
 
-  it('takes an empty collection along too', async () => {
+  it('take an empty collection too', async () => {
     const home = await placeAt(services.standalone);
     await home.rw.post('/v1/namespaces', { name: 'empty', dimension: 2, metric: 'squared_l2' });
     const file = newFile();
@@ -131,7 +131,7 @@ describe('npm run export, npm run import', () => {
     expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(2);
   });
 
-  it('ends with one moment of a collection that is written to meanwhile', async () => {
+  it('export one moment of a collection that is being written to', async () => {
     const home = await placeAt(services.standalone);
     await fillMany(seededRandom(1), home, 'busy');
     let running = true;
@@ -152,7 +152,7 @@ describe('npm run export, npm run import', () => {
   });
 
   for (const mode of ['cluster', 'standalone'] as Mode[])
-    it(`goes on after kill -9 of the command and of the service (${mode})`, async () => {
+    it(`continue after kill -9 of the command and of the service (${mode})`, async () => {
       const seed = testSeed();
       const random = seededRandom(seed);
       const service = services[mode];
@@ -173,10 +173,10 @@ describe('npm run export, npm run import', () => {
       await throughKills(random, {
         start: () => runImport(place, file, 'again'),
         onKill: killOne,
-        // A command that finds it there says so, and ends well.
+        // A command that finds everything done reports it, and succeeds.
         isDone: async () => false,
       });
-      // The command itself waits for a service that is gone for a moment.
+      // The command itself waits for a service that is briefly gone.
       const waiting = runImport(place, file, 'patient');
       await killOne();
       await succeeded(waiting);
@@ -190,7 +190,7 @@ describe('npm run export, npm run import', () => {
       expect(found.body).to.deep.equal((await place.ro.post('/v1/search', { collection: 'many', query, k: 5 })).body);
     });
 
-  it('goes on with an unfinished file after its last whole frame, however it was torn', async () => {
+  it('continue an unfinished file after its last whole frame, however it was torn', async () => {
     const random = seededRandom(testSeed());
     const home = await placeAt(services.standalone);
     await fill(home.rw, 'lived');
@@ -200,7 +200,7 @@ describe('npm run export, npm run import', () => {
     const cuts = [0, 5, 12, 100, ...Array.from({ length: 2 }, () => random.int(bytes.length))];
     for (const cut of cuts) {
       const file = newFile();
-      // Behind a cut there may be anything.
+      // Anything may follow a cut.
       await writeFile(
         `${file}.part`,
         Buffer.concat([bytes.subarray(0, cut), cut > 400 ? Buffer.alloc(99, 7) : Buffer.alloc(0)]),
@@ -212,7 +212,7 @@ describe('npm run export, npm run import', () => {
     }
   });
 
-  it('refuses a file with any byte altered, cut or added, and makes nothing of it', async () => {
+  it('refuse a file with any byte altered, cut or added, and make nothing of it', async () => {
     const random = seededRandom(testSeed());
     const home = await placeAt(services.standalone);
     await fill(home.rw, 'lived');
@@ -233,7 +233,7 @@ describe('npm run export, npm run import', () => {
       }
     };
     expect(await refusal(bytes)).to.equal(undefined);
-    // Every byte of header and trailer, and of the log one in twenty, others in each run.
+    // Every byte of header and trailer, and one in twenty of the log, different ones in each run.
     const log = { from: bytes.indexOf('VFR1'), to: bytes.lastIndexOf('{"frames"') };
     for (let at = 0; at < bytes.length; at += at > log.from && at < log.to ? 1 + random.int(39) : 1) {
       const flipped = Buffer.from(bytes);
@@ -249,7 +249,7 @@ describe('npm run export, npm run import', () => {
     expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(1);
   });
 
-  it('an export of which the service does not tell the truth does not come to be', async () => {
+  it('finish no export of a service that misstates its end', async () => {
     const home = await placeAt(services.standalone);
     await fill(home.rw, 'lived');
     const flipped = (hex: string): string => (hex.startsWith('0') ? '1' : '0') + hex.slice(1);
@@ -274,13 +274,13 @@ describe('npm run export, npm run import', () => {
         await liar.close();
       }
     }
-    // What was fetched so far is gone on with, by a service that tells it.
+    // A service that states the truth continues the fetched part.
     expect(await isThere(`${file}.part`)).to.equal(true);
     await succeeded(runExport(home, 'lived', file));
     expect(await isThere(`${file}.part`)).to.equal(false);
   });
 
-  it('says in one line what cannot be: a name or file that is taken, a false key, a command that is not whole', async () => {
+  it('report impossible requests in one line: taken names and files, wrong keys, incomplete commands', async () => {
     const home = await placeAt(services.standalone);
     const other = await placeAt(services.standalone);
     await fill(home.rw, 'lived');
@@ -305,7 +305,7 @@ describe('npm run export, npm run import', () => {
     expect(mixed.output).to.match(/unfinished export of another collection/);
   });
 
-  it('keeps to the rate limits', async () => {
+  it('respect the rate limits', async () => {
     const rate = { perMinute: 60, burst: 1 };
     const limits = { default: { total: rate, read: rate, write: rate } };
     const limited = await Service.start('standalone', { VOUCH_RATE_LIMITS: JSON.stringify(limits) });

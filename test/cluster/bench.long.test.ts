@@ -1,4 +1,4 @@
-/** `npm run bench`, small: that every figure is measured, not what it is. */
+/** `npm run bench`, small: checks that every figure is measured, not its value. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { drawnOneIn, seededRandom } from '../support/model/random.js';
 
 const BENCH = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 const BENCH_WITHIN_MS = 420_000;
-/** On a machine that is kept this busy no shard must pass for dead. One shard is what a part starts that does not name more. */
+/** Long times, so that no shard of a busy machine counts as dead. One shard unless a part names another number. */
 const SETTINGS = { VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000', VOUCH_SHARDS: '1' };
 
 const DIMENSION = 100;
@@ -40,7 +40,7 @@ describe('npm run bench', function () {
   };
   const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
 
-  it('measures every part that there is, of which half are drawn, and finds all that is nearest', async () => {
+  it('measures every part, of which half are drawn, and finds all nearest records', async () => {
     const parts = drawnOneIn(2, PARTS);
     writeVectors(folder);
     const json = join(folder, 'figures.json');
@@ -55,13 +55,13 @@ describe('npm run bench', function () {
     for (const { name } of rows) expect(run.output).to.include(name);
   });
 
-  it('measures the parts it is asked for alone', async () => {
+  it('measures only the requested parts', async () => {
     const json = join(folder, 'figures.json');
     await bench(0, '--quick', '--only', 'kernel', '--json', json);
     expect([...new Set(rowsIn(json).map(({ part }) => part))]).to.deep.equal(['kernel']);
   });
 
-  it('says what it does not know', async () => {
+  it('refuses an unknown part, and lists the known ones', async () => {
     const run = await bench(2, '--only', 'disk');
     expect(run.output).to.include(
       'there is no part "disk": there are kernel, engine, index, search, proof, restart, http, memory, scale, overload, stalls',
@@ -69,7 +69,7 @@ describe('npm run bench', function () {
   });
 });
 
-/** A folder such as `--data` names, with its ground truth found the slow way. */
+/** A folder for `--data`, with its ground truth found the slow way. */
 function writeVectors(folder: string): void {
   const random = seededRandom(1);
   const rowsOf = (count: number): Float32Array[] =>

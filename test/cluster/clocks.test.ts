@@ -1,11 +1,11 @@
-/** Machines of one cluster whose clocks differ by a minute serve, move and give up collections as any others. */
+/** Machines of one cluster whose clocks differ by a minute serve, move and release collections like any others. */
 import { expect } from 'chai';
 import { Service } from '../support/launch/service.js';
 
 const COLLECTIONS = 6;
 const HALF_MINUTE_MS = 30_000;
 
-/** The environment of a process whose clock is so far ahead. */
+/** Environment of a process whose clock is that far ahead. */
 const ahead = (ms: number): { NODE_OPTIONS: string } => {
   const program = `const now = Date.now; Date.now = () => now() + ${ms};`;
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` };
@@ -23,7 +23,7 @@ describe('clocks that differ', () => {
   });
   after(() => service?.stop());
 
-  it('keep no call from being answered, on any shard, whoever else dies', async () => {
+  it('prevent no answer, on any shard, even if another shard dies', async () => {
     const { rw } = await service.newProject();
     const names = Array.from({ length: COLLECTIONS }, (_, i) => `c${i}`);
     const ids: number[] = [];

@@ -1,4 +1,4 @@
-/** `npm run cluster` as a person runs it, without a terminal: three NATS servers, two coordinators, three shards. */
+/** `npm run cluster` as users run it, without a terminal: three NATS servers, two coordinators, three shards. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ describe('npm run cluster', () => {
     return command.lines[0]!;
   };
 
-  it('says in one line what is wrong with its arguments, and with --help what they are', async () => {
+  it('reports wrong arguments in one line, and lists them with --help', async () => {
     expect(await refusal('--nats', '2')).to.equal('✘ cluster       --nats is 2; allowed is 1, 3 or 5');
     expect(await refusal('--colour')).to.match(/^✘ cluster +Unknown option '--colour'; .* --help/);
     const own = run([], { VOUCH_NATS_URL: 'nats://127.0.0.1:1' });
@@ -51,7 +51,7 @@ describe('npm run cluster', () => {
     expect(help.output).to.include('--coordinators N').and.include('(default 2)');
   });
 
-  it('runs it all, tells what happens to it, and ends without leaving anything', async () => {
+  it('runs everything, reports its events, and leaves nothing behind', async () => {
     const port = await freePort();
     const size = ['--nats', '3', '--coordinators', '2', '--shards', '3', '--port', String(port)];
     const cluster = run([...size, '--restart-after', '1']);
@@ -99,7 +99,7 @@ describe('npm run cluster', () => {
     expect(others.output).to.match(/holds the data of 3 NATS servers, not of 1; start as many/);
   });
 
-  it('leaves dead what was killed where that is wanted', async () => {
+  it('restarts no killed process if asked not to', async () => {
     const size = ['--nats', '1', '--coordinators', '1', '--shards', '2', '--port', '0'];
     const cluster = run([...size, '--no-restart', '--data-dir', join(folder, 'other')]);
     await cluster.waitForLine(SHOWN);

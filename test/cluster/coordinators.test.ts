@@ -1,4 +1,6 @@
-/** Several coordinators of one cluster, as real processes: what one is told the others know, and what one counts counts for all. */
+/**
+ * Several coordinators of one cluster, as real processes: each knows what another has learned, and they count together.
+ */
 import { expect } from 'chai';
 import { LEASE_MS } from '../../coordinator/cluster/members/leadership.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
@@ -22,7 +24,7 @@ import {
 const FIRST = 'coordinator';
 const SECOND = 'coordinator2';
 const BOTH = [FIRST, SECOND] as const;
-/** Requests that a limited project may make at once, and then hardly one more while the test lasts. */
+/** Requests that a limited project may make at once; during the test it earns hardly one more. */
 const BURST = 40;
 const bucket = { perMinute: 0.001, burst: BURST };
 const LIMITED = { total: { perMinute: 0.001, burst: 10 * BURST }, read: bucket, write: bucket };
@@ -32,7 +34,7 @@ const SETTINGS = {
     projects: { apart: LIMITED, together: LIMITED, bereaved: LIMITED },
   }),
 };
-/** What coordinators tell each other at once has arrived, on a machine that is busy with other things too. */
+/** Time for messages between coordinators to arrive, on a machine that is busy with other things too. */
 const RECEIVED_WITHIN_MS = 1_000;
 
 describe('several coordinators', () => {
@@ -47,7 +49,7 @@ describe('several coordinators', () => {
     project = await service.newProject();
   });
 
-  /** The same key at the first and at the second. */
+  /** A client with this key at each of two coordinators. */
   const atBoth = (key: string | undefined): [Client, Client] => [
     service.client(key, FIRST),
     service.client(key, SECOND),
@@ -58,7 +60,7 @@ describe('several coordinators', () => {
     client.post('/v1/records', { collection, values });
   const search = (client: Client, collection: string): Promise<Answer> =>
     client.post('/v1/search', { collection, query: [0], k: 100 });
-  /** The coordinator that holds a lease. */
+  /** Coordinator with that lease. */
   const holderOf = async (lease: string): Promise<string | undefined> => {
     const leases = await (await service.platform()).bucket(BUCKETS.leases, { ttlMs: LEASE_MS });
     const { holder } = ((await leases.get(lease))?.value ?? {}) as { readonly holder?: string };
@@ -68,12 +70,12 @@ describe('several coordinators', () => {
     const keys = await (await service.platform()).bucket(BUCKETS.keys);
     return (await createKey(keys, { project: name, scope: 'read_write' }, systemClock, systemEntropy)).key;
   };
-  /** Asks by a connection of its own. */
+  /** Reads over a connection of its own. */
   const read = async (client: Client): Promise<number> =>
     (await client.get('/v1/namespaces', { connection: 'close' })).status;
   const allowed = (statuses: readonly number[]): number => statuses.filter((status) => status === 200).length;
 
-  it('a key made at one works at the other at once; revoked at one it is dead at the other soon', async () => {
+  it('accept each other’s new keys at once, and soon refuse keys revoked elsewhere', async () => {
     const latenessMs: number[] = [];
     for (let round = 0; round < 6; round++) {
       const [here, there] = round % 2 === 0 ? BOTH : [SECOND, FIRST];
@@ -81,7 +83,7 @@ describe('several coordinators', () => {
       const made = await admin.post('/v1/keys', { scope: 'read_only' });
       expect(made.status, made.text).to.equal(200);
       const elsewhere = service.client(made.body.key, there);
-      expect(await read(elsewhere), 'the first time it is used').to.equal(200);
+      expect(await read(elsewhere), 'at its first use').to.equal(200);
       expect((await admin.delete(`/v1/keys/${made.body.id}`)).status).to.equal(204);
       const revokedMs = systemClock.monotonicMs();
       expect(await read(service.client(made.body.key, here)), 'where it was revoked').to.equal(401);
@@ -91,7 +93,7 @@ describe('several coordinators', () => {
     console.log(`      dead elsewhere after ${latenessMs.map((ms) => ms.toFixed(1)).join(', ')} ms`);
   });
 
-  it('a collection made at one is there at the other at once, and gone at once', async () => {
+  it('show each other’s new collections at once, and deleted ones no longer', async () => {
     for (let round = 0; round < 6; round++) {
       const [here, there] = round % 2 === 0 ? atBoth(project.rw.key) : atBoth(project.rw.key).reverse();
       const name = `c${round}`;
@@ -108,7 +110,7 @@ describe('several coordinators', () => {
     }
   });
 
-  it('a project’s limit holds exactly over two ports', async () => {
+  it('hold a project’s limit exactly over two ports', async () => {
     const clients = atBoth(await keyFor('apart'));
     const statuses = await Promise.all(Array.from({ length: 3 * BURST }, (_, i) => read(clients[i % 2]!)));
     expect(allowed(statuses)).to.equal(BURST);
@@ -132,7 +134,7 @@ describe('several coordinators', () => {
       for (const name of SHARING) await service.process(name).stop();
     });
 
-    /** Requests each of them has answered, by its own metrics. */
+    /** Requests that each has answered, by its own metrics. */
     const answeredBy = (): Promise<number[]> =>
       Promise.all(
         SHARING.map(async (name) => {
@@ -142,7 +144,7 @@ describe('several coordinators', () => {
         }),
       );
 
-    it('each gets a part of the connections, and a project’s limit holds exactly', async () => {
+    it('share the connections, and hold a project’s limit exactly', async () => {
       const client = service.client(await keyFor('together'), SHARING[0]);
       const statuses = await Promise.all(Array.from({ length: 3 * BURST }, () => read(client)));
       expect(allowed(statuses)).to.equal(BURST);
@@ -151,14 +153,14 @@ describe('several coordinators', () => {
       expect(Math.min(...parts), `${parts}`).to.be.above(0);
     });
 
-    it('when one is killed the other takes every connection that comes', async () => {
+    it('leave all new connections to the survivor when one is killed', async () => {
       const client = service.client(project.ro.key, SHARING[0]);
       await service.kill(SHARING[1]);
       for (let i = 0; i < 50; i++) expect(await read(client)).to.equal(200);
       await service.run(SHARING[1]);
     });
 
-    it('who does not share is told that the port is in use', async () => {
+    it('report the used port if one does not share it', async () => {
       const port = new URL(service.urlOf(SHARING[0])).port;
       const script = new URL('../../coordinator/main.js', import.meta.url).pathname;
       const alone = launchNode(script, [], { env: { ...service.environment, VOUCH_PORT: port } });
@@ -167,13 +169,13 @@ describe('several coordinators', () => {
     });
   });
 
-  it('when the one that counts is killed, what it has let through still counts', async () => {
+  it('keep the count of allowed requests when the one that counts is killed', async () => {
     const counter = (await holderOf('limits'))!;
     expect(counter, 'somebody counts').not.to.equal(undefined);
     const survivor = BOTH.find((name) => name !== counter)!;
     const key = await keyFor('bereaved');
     const [doomed, left] = [service.client(key, counter), service.client(key, survivor)];
-    /** When each was let through. */
+    /** Time of each allowed request. */
     const grantedMs: number[] = [];
     const ask = async (client: Client): Promise<void> => {
       if ((await read(client)) === 200) grantedMs.push(systemClock.monotonicMs());
@@ -186,8 +188,8 @@ describe('several coordinators', () => {
     const unreported = grantedMs.filter((ms) => ms > killedMs - RECEIVED_WITHIN_MS).length;
     for (let i = 0; i < 2 * BURST; i++) await ask(left);
     const after = grantedMs.length - before;
-    expect(after, 'nobody is refused what is left').to.be.at.least(BURST - before);
-    expect(after, 'only what it could not tell is given again').to.be.at.most(BURST - before + unreported);
+    expect(after, 'the rest is allowed').to.be.at.least(BURST - before);
+    expect(after, 'only unreported requests are allowed again').to.be.at.most(BURST - before + unreported);
     console.log(`      let through: ${before} before the kill, ${after} after it, of ${BURST}`);
     await service.until(async () => (await holderOf('limits')) !== undefined);
     expect(await read(left), 'the next counter knows').to.equal(429);
@@ -195,8 +197,8 @@ describe('several coordinators', () => {
     expect(await read(doomed), 'and so does one that joins').to.equal(429);
   });
 
-  it('when the one that leads placement is killed, another leads and the service goes on', async () => {
-    // The one that led may have been killed a moment ago.
+  it('continue under another leader when the leader of placement is killed', async () => {
+    // The leader may have been killed a moment ago.
     await service.until(async () => (await holderOf('placement')) !== undefined);
     const leader = (await holderOf('placement'))!;
     const others = BOTH.filter((name) => name !== leader);
@@ -213,7 +215,7 @@ describe('several coordinators', () => {
     expect(answered(await search(service.client(project.rw.key, leader), 'kept')).results).to.have.length(40);
   });
 
-  it('a rebuild at both at once: one of them at least is done, the other is done or refused, and writes go on', async () => {
+  it('complete at least one of two concurrent rebuilds, refuse the other or complete it too, and continue writes', async () => {
     const [first, second] = atBoth(project.rw.key);
     for (const name of ['a', 'b', 'c']) {
       answered(await first.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2', index: 'hnsw' }));
@@ -232,7 +234,7 @@ describe('several coordinators', () => {
     for (const client of [first, second]) answered(await insert(client, 'a', 7, 7));
   });
 
-  it('a key shredded at both at once is shredded once, and what races with it cannot be read', async () => {
+  it('shred a key once for two concurrent requests, and lose every concurrent insert under it', async () => {
     const [first, second] = atBoth(project.rw.key);
     answered(await create(first, 'sealed'));
     const keyId = 'c0'.repeat(16);
@@ -260,7 +262,7 @@ describe('several coordinators', () => {
     }
   });
 
-  it('an import begun at both and sent through both is one collection, equal to what was exported', async () => {
+  it('build one collection from an import begun and sent through both, equal to the export', async () => {
     const [first, second] = atBoth(project.rw.key);
     await fill(first, 'source');
     const taken: Exported = await exported(second, 'source');
@@ -269,7 +271,7 @@ describe('several coordinators', () => {
     );
     expect(answered(begun[0]!).id).to.equal(answered(begun[1]!).id);
     for (let at = 0; at < taken.frames.length; at += 4) {
-      // The same part through both: whichever comes second has nothing to add, or is told to look again.
+      // Both get the same part: the later one has nothing to add, or is refused and reads its progress again.
       const part = taken.frames.slice(at, at + 4);
       const sent = await Promise.all([first, second].map((client) => send(client, 'copy', part)));
       expect(

@@ -1,4 +1,4 @@
-/** `npm run demo` as a newcomer runs it, without a terminal. */
+/** `npm run demo` as newcomers run it, without a terminal. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ describe('npm run demo', () => {
 
   const expectNothingLeft = (): void => {
     expect(readdirSync(folder), 'temporary files').to.deep.equal([]);
-    // Whatever it started has inherited its folder for temporary files, which is this test's own.
+    // Everything it started has inherited its temporary folder, which is this test's own.
     if (process.platform === 'linux') expect(processesWith(`TMPDIR=${folder}`)).to.deep.equal([]);
   };
 
   it('shows loading, search, a receipt, a dead shard and its recovery, and leaves nothing behind', async () => {
-    // What is set for a service of one's own does not reach the demo's.
+    // Settings of another service do not reach the demo's.
     const demo = run({
       VOUCH_PORT: '1',
       VOUCH_NATS_URL: 'nats://203.0.113.1',
@@ -47,7 +47,7 @@ describe('npm run demo', () => {
       /^✘ refused +one bit of the proof changed: the proof does not lead to/,
       /^✘ refused +one grey value changed by 1\/65536: the receipt is not about/,
       /^! shard s[12] +ended by SIGKILL/,
-      // Whole where the shard is back in time; else it says what is missing.
+      // Complete if the shard is back in time; else the answer names what is missing.
       /^✔ answered +\d.* after the kill, and whole$|^! partial +partial_failures:/,
       /^✔ even +is served by shard s[12], which (came back|took over)$/,
       /^✔ recovered +\d.* after the kill: the same results as before it$/,
@@ -63,7 +63,7 @@ describe('npm run demo', () => {
     expectNothingLeft();
   });
 
-  it('goes at Ctrl-C, whatever it is at', async () => {
+  it('ends at Ctrl-C at any step', async () => {
     for (const at of [/^✔ nats-server/, /^ +loading/, /refused/]) {
       const demo = run();
       await demo.waitForLine(at);
@@ -73,7 +73,7 @@ describe('npm run demo', () => {
     }
   });
 
-  it('says in a line why it cannot go on', async () => {
+  it('reports in one line why it cannot continue', async () => {
     const demo = run({ VOUCH_NATS_SERVER: join(folder, 'missing') });
     expect(await demo.waitForEnd(), demo.output).to.deep.equal({ code: 1, signal: null });
     expect(demo.output).to.match(/^✘ demo +.*VOUCH_NATS_SERVER/m);
@@ -82,13 +82,13 @@ describe('npm run demo', () => {
   });
 });
 
-/** Ids of the processes that have this line in their environment, without the zombies. */
+/** Ids of the processes with this line in their environment, without zombies. */
 function processesWith(line: string): string[] {
   const environmentOf = (pid: string): string[] => {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
     } catch {
-      // Somebody else's, or gone this moment.
+      // Another user's process, or gone by now.
       return [];
     }
   };

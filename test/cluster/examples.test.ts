@@ -1,4 +1,4 @@
-/** The examples, run as a user would: with the package of the client, against a service. */
+/** The examples, run as users would: with the client's package, against a service. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ describe('the examples', () => {
     return (await exec(process.execPath, args, { cwd: folder, env })).stdout;
   };
 
-  it('finds near words, also when it is run again, and adds no records to those of the tour', async () => {
+  it('find near words, even when run again, and add no records to those of the tour', async () => {
     const glove = ['docs/examples/glove/words.npy', '--beside', 'docs/examples/glove/words.csv'];
     const load = [
       'dist/scripts/load.js',
@@ -61,7 +61,7 @@ describe('the examples', () => {
       expect((await rw.get(`/v1/records/count?collection=${collection}`)).body.count, collection).to.equal(1_000);
   });
 
-  it('of the page about the client print what it shows', async () => {
+  it("on the client's page print what the page shows", async () => {
     const { text } = pageAt('docs/client.md');
     const blocks = [...text.matchAll(/^```ts\n(.*?)^```\n\n```text\n(.*?)^```/gms)];
     const program = blocks
@@ -72,7 +72,7 @@ describe('the examples', () => {
     expect(await run('page.mjs')).to.equal(blocks.map(([, , output]) => output).join(''));
   });
 
-  it('gives a language model the passages that a question is about', async () => {
+  it('give a language model the passages that answer a question', async () => {
     const first = async (question: string): Promise<string | undefined> =>
       /context alone:\n\[(\w+)\]/.exec(await run('rag.mjs', question))?.[1];
     expect(await first('Which trials do judges hear in a court?')).to.equal('courts');
@@ -80,7 +80,7 @@ describe('the examples', () => {
     expect(await first('What did the coach of the club say?')).to.equal('football');
   });
 
-  it('audits an exported log with nothing else, and refuses one that was altered', async () => {
+  it('audit an exported log with nothing else, and refuse an altered one', async () => {
     const inserted = await rw.post('/v1/records', { collection: 'ledger', values: [1, 2], text: 'first' });
     await rw.post('/v1/records', { collection: 'ledger', values: [3, 4] });
     const [log, answer] = [join(folder, 'ledger.vouchlog'), join(folder, 'answer.json')];

@@ -11,7 +11,7 @@ import { VouchVectorStore as LlamaStore } from '../../client/llamaindex.js';
 import { rejection } from '../support/expectations.js';
 import { Service } from '../support/launch/service.js';
 
-/** How often each word is in the text. */
+/** Number of times that each word is in the text. */
 const WORDS = ['cat', 'dog', 'boat', 'sea'];
 const embedded = (text: string): number[] => WORDS.map((word) => text.split(word).length - 1);
 
@@ -71,7 +71,7 @@ describe('the stores of the frameworks', () => {
       expect(await store.asRetriever({ k: 1, filter: { legs: { gt: 4 } } }).invoke('cat')).to.have.length(1);
     });
 
-    it('makes missing ids, replaces stored documents, and deletes by id and by filter', async () => {
+    it('creates missing ids, replaces stored documents, and deletes by id and by filter', async () => {
       const store = await storeOf('written');
       const ids = await store.addDocuments([new LangDocument({ pageContent: 'sea sea' })]);
       expect(ids[0]).to.match(/^[0-9a-f-]{36}$/);
@@ -87,14 +87,14 @@ describe('the stores of the frameworks', () => {
       expect(await store.addDocuments([])).to.deep.equal([]);
     });
 
-    it('finds nothing before the first document, and creates nothing by a search', async () => {
+    it('finds nothing before the first document, and no search creates a collection', async () => {
       const store = new LangStore(embeddings, { vouch, collection: 'unborn' });
       expect(await store.similaritySearch('cat', 4)).to.deep.equal([]);
       expect(await store.maxMarginalRelevanceSearch('cat', { k: 4 })).to.deep.equal([]);
       expect((await vouch.collections()).map(({ name }) => name)).to.not.include('unborn');
     });
 
-    it('deletes repeated ids, and more than one request deletes', async () => {
+    it('deletes repeated ids, and more ids than one request deletes', async () => {
       const store = await storeOf('many');
       const texts = Array.from({ length: 16_400 }, (_, i) => new LangDocument({ id: `d${i}`, pageContent: 'cat' }));
       const ids = await store.addDocuments(texts);
@@ -104,7 +104,7 @@ describe('the stores of the frameworks', () => {
       expect(await store.collection.count()).to.equal(3);
     });
 
-    it('adds documents whose vectors together are larger than a request may be', async () => {
+    it('adds documents whose vectors exceed one request', async () => {
       const store = new LangStore(embeddings, { vouch, collection: 'wide' });
       const vector = Array.from({ length: 4_096 }, (_, i) => (i + 0.123_456_789) / 5_000);
       const wide = Array.from({ length: 600 }, () => new LangDocument({ pageContent: '', metadata: {} }));
@@ -112,7 +112,7 @@ describe('the stores of the frameworks', () => {
       expect(await store.collection.count()).to.equal(600);
     });
 
-    it('creates no collection for vectors that are empty, of two lengths, or more than the documents', async () => {
+    it('creates no collection for vectors that are empty, of different lengths, or too many', async () => {
       const store = new LangStore(embeddings, { vouch, collection: 'odd' });
       const two = documents.slice(0, 2);
       for (const vectors of [[[], [1, 0]], [[1, 0], [1]], [[], []], [[1, 0]]])
@@ -151,7 +151,7 @@ describe('the stores of the frameworks', () => {
       return store;
     }
 
-    it('finds nodes with what they are, their ids and similarities', async () => {
+    it('finds nodes with their content, ids and similarities', async () => {
       const store = await filled('nodes');
       const { nodes, ids, similarities } = await store.query(query());
       expect(ids).to.deep.equal(['a', 'b', 'c']);
@@ -177,7 +177,7 @@ describe('the stores of the frameworks', () => {
       expect(await rejection(store.query(query({ filters: [vanishing] })))).to.be.instanceOf(TypeError);
     });
 
-    it('filters by every operator that the service has a word for', async () => {
+    it('filters by every operator that the service has', async () => {
       const store = await filled('filtered');
       const cases: [MetadataFilters['filters'][number], string[]][] = [
         [{ key: 'kind', value: 'ship', operator: FilterOperator.EQ }, ['c']],
@@ -204,7 +204,7 @@ describe('the stores of the frameworks', () => {
       expect(await rejection(store.query({ ...query(), queryEmbedding: [] }))).to.be.instanceOf(Error);
     });
 
-    it('replaces a node that is there, and deletes those of a document', async () => {
+    it('replaces an existing node, and deletes those of a document', async () => {
       const store = await filled('replaced');
       await store.add([nodeOf('c', 'cat cat', { kind: 'cat' })]);
       expect((await store.query(query())).ids).to.deep.equal(['a', 'c', 'b']);

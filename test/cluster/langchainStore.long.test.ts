@@ -1,4 +1,7 @@
-/** Stores of LangChain.js, written and loaded by its own `HNSWLib`, which is installed for it: it is too large for the checkout. */
+/**
+ * Stores of LangChain.js, written and loaded by its own `HNSWLib`. The test installs it, because it is too large for
+ * the checkout.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -78,7 +81,7 @@ describe('a store of LangChain.js', () => {
   };
   const load = (folder: string, collection: string, ...args: string[]): Promise<string> =>
     succeeded(runLoad(at, folder, collection, ['--from', 'hnswlib', '--create', ...args]));
-  /** The nearest documents of the collection, with their distances. */
+  /** Nearest documents of the collection, with their distances. */
   const nearest = async (collection: string, query: number[], k: number): Promise<[Document, number][]> => {
     const body = { collection, query, k, with: ['metadata', 'text'] };
     const { results } = (await at.rw.post('/v1/search', body)).body as {
@@ -95,7 +98,7 @@ describe('a store of LangChain.js', () => {
     ['cosine', /^ {2}order +cosine: these vectors have length 1, so squared_l2 gives the same order$/m],
     ['ip', /^ {2}order +ip: squared_l2 gives the same order only among vectors of one length; --normalise gives /m],
   ] as const)
-    it(`in the space ${space} is loaded with its texts, its metadata and a line on the order`, async () => {
+    it(`in the space ${space} is loaded with its texts and metadata, and a line about the order`, async () => {
       const { store, folder } = await storeOf(space, 40);
       const output = await load(folder, 'loaded', '--metadata', 'n,loc,tags');
       if (says === undefined) expect(output).not.to.match(/ order /);
@@ -122,7 +125,7 @@ describe('a store of LangChain.js', () => {
     expect(contentsOf(found)).to.deep.equal(contentsOf(await store.similaritySearchVectorWithScore(query, 10)));
   });
 
-  it('saved again by LangChain.js after a load is loaded', async () => {
+  it('loaded and saved again by LangChain.js is loaded', async () => {
     const { folder } = await storeOf('cosine', 5);
     const again = newFolder();
     await (await HNSWLib.load(folder, EMBEDDINGS)).save(again);
@@ -178,7 +181,7 @@ describe('a store of LangChain.js', () => {
     ]);
   });
 
-  it('is written of a collection without content, and LangChain.js adds documents to it', async () => {
+  it('is written for an empty collection, and LangChain.js adds documents to it', async () => {
     await at.rw.post('/v1/namespaces', { name: 'empty', dimension: 2, metric: 'squared_l2' });
     await succeeded(runStoreExport(at, 'empty', newFolder()));
     await at.rw.post('/v1/records', { collection: 'empty', values: [0, 0], tag: 7 });
@@ -192,7 +195,7 @@ describe('a store of LangChain.js', () => {
     ]);
   });
 
-  it('is not written over anything, and leaves nothing behind where the collection is missing', async () => {
+  it('never overwrites anything, and leaves nothing behind if the collection is missing', async () => {
     const failed = async (collection: string, folder: string, says: RegExp): Promise<void> => {
       const run = runStoreExport(at, collection, folder);
       expect((await run.waitForEnd()).code).to.equal(1);

@@ -1,4 +1,4 @@
-/** `npm run load` at a service: files, broken loads, rows that do not fit, and other services. */
+/** `npm run load` to a service: files, interrupted loads, rows that do not fit, and other services. */
 import { access, appendFile, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +36,7 @@ describe('npm run load', () => {
     return command.output;
   };
 
-  it('makes a collection of a .npy file and the texts beside it', async () => {
+  it('creates a collection from a .npy file and the texts beside it', async () => {
     const rows = Array.from({ length: 2_500 }, (_, i) => [i, -i / 4, 0.5]);
     const vectors = await file('npy', npyOf(rows));
     const texts = await file('jsonl', rows.map((_, i) => `{"text":"row ${i}","n":${i}}`).join('\n'));
@@ -49,7 +49,7 @@ describe('npm run load', () => {
     expect([vector, metadata]).to.deep.equal([[1_234, -308.5, 0.5], { n: 1_234 }]);
   });
 
-  it('gives records the tags and external ids of their rows, and replaces those that have them', async () => {
+  it('gives records the tags and external ids of their rows, and replaces existing ones', async () => {
     const fileOf = (numbers: readonly number[], text: string, y: number): Promise<string> => {
       const row = (n: number): object => ({ vector: [n, y], key: `page ${n}`, rank: n + 10 * y, text: `${text} ${n}` });
       return file('jsonl', numbers.map((n) => `${JSON.stringify(row(n))}\n`).join(''));
@@ -66,7 +66,7 @@ describe('npm run load', () => {
     ]);
   });
 
-  it('reads - from its standard input, in pieces that end anywhere, and inserts nothing twice', async () => {
+  it('reads - from standard input, in pieces that end anywhere, and inserts nothing twice', async () => {
     const lines = Array.from({ length: 1_500 }, (_, i) => `{"vector":[${i},1],"text":"naïve ${i}"}\n`).join('');
     const bytes = Buffer.from(lines);
     // One of them ends within a character.
@@ -77,7 +77,7 @@ describe('npm run load', () => {
       expect(output).to.match(/^✔ collection +piped: 1,500 records are in it$/m);
       expect(await counts()).to.deep.equal({ piped: 1_500 });
     }
-    // Batches that are under way together come in any order, so the id of a row is not known.
+    // Concurrent batches arrive in any order, so a row's id is unknown.
     const search = { collection: 'piped', query: [0, 1], k: 1, with: ['text', 'vector'] };
     expect((await at.rw.post('/v1/search', search)).body.results[0])
       .to.include({ text: 'naïve 0' })
@@ -92,7 +92,7 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ piped: 1_500, binary: 40 });
   });
 
-  it('takes no number for another one, and makes numbers of the texts that are said to be', async () => {
+  it('never rounds a number, and turns numbers into texts where asked', async () => {
     const lines = [
       '{"vector":[4],"key":8}',
       '{"vector":[1],"key":9007199254740993}',
@@ -117,7 +117,7 @@ describe('npm run load', () => {
     ]);
   });
 
-  it('goes on where it was killed, and inserts nothing twice; what is appended later is all that a further load inserts', async () => {
+  it('continues after a kill without repeats; a further load inserts only appended rows', async () => {
     const line = (i: number): string => `${JSON.stringify({ vector: [i, i % 7], i, pad: 'x'.repeat(200) })}\n`;
     const rows = 30_000;
     const path = await file('jsonl', Array.from({ length: rows }, (_, i) => line(i)).join(''));
@@ -135,13 +135,13 @@ describe('npm run load', () => {
     const more = await succeeded(runLoad(at, path, 'long'));
     expect(more).to.match(/^ +load +goes on after row 30,000/m);
     expect(await counts()).to.deep.equal({ long: rows + 1 });
-    // A collection that is made anew has nothing of it.
+    // A new collection of the name starts from the first row.
     expect((await at.rw.delete('/v1/namespaces/long')).status).to.equal(204);
     await succeeded(runLoad(at, path, 'long', ['--create']));
     expect(await counts()).to.deep.equal({ long: rows + 1 });
   });
 
-  it('without its progress file, the service itself takes no row twice that it remembers', async () => {
+  it('inserts no remembered row twice, even without its progress file', async () => {
     const path = await file('csv', 'embedding,kind\n"[1, 2]",a\n"[3, 4]",b\n');
     for (let i = 0; i < 2; i++) {
       await succeeded(runLoad(at, path, 'twice', ['--create']));
@@ -151,7 +151,7 @@ describe('npm run load', () => {
     expect(((await nearest('twice', [3, 4])) as Record<string, unknown>).metadata).to.deep.equal({ kind: 'b' });
   });
 
-  it('ends at the first row that does not fit, or writes such rows to a file and goes on', async () => {
+  it('ends at the first row that does not fit, or writes such rows to a file and continues', async () => {
     const deep = JSON.stringify({ vector: [7, 8], big: 2 ** 60 }).replace('1152921504606847000', '1152921504606846977');
     const lines = [
       '{"vector":[1,2]}',
@@ -178,7 +178,7 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ fit: fitting });
   });
 
-  it('a row that the service alone refuses is found among its batch', async () => {
+  it('finds a row in its batch that only the service refuses', async () => {
     const lines = Array.from({ length: 40 }, (_, i) =>
       JSON.stringify({ vector: [i, 0], text: i === 17 ? 'x'.repeat(2_000_000) : 'a' }),
     );
@@ -191,7 +191,7 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ refused: 39 });
   });
 
-  it('says what is wrong with its arguments, its file or its collection', async () => {
+  it('reports wrong arguments, files and collections', async () => {
     const path = await file('jsonl', '{"vector":[1]}');
     expect(await refusalOf(at, path, 'missing')).to.match(/there is no collection missing: --create makes it$/m);
     expect(await refusalOf(at, join(rig.folder, 'no.npy'), 'missing')).to.match(/there is no file .*no\.npy$/m);
@@ -213,7 +213,7 @@ describe('npm run load', () => {
     await expectNone(join(rig.folder, 'no.npy.missing.progress'));
   });
 
-  it('reads a collection of Qdrant page by page, from a stand-in written by hand after its API', async () => {
+  it('reads a collection of Qdrant page by page, from a hand-written mock of its API', async () => {
     const points = Array.from({ length: 600 }, (_, id) => ({ id, payload: { colour: `c${id}` }, vector: [id, 1] }));
     const qdrant = await listening((path, body) => {
       if (path === '/collections/old/points/count') return { result: { count: points.length } };
@@ -234,7 +234,7 @@ describe('npm run load', () => {
     qdrant.server.close();
   });
 
-  it('reads a collection of Chroma page by page, from a stand-in written by hand after its API', async () => {
+  it('reads a collection of Chroma page by page, from a hand-written mock of its API', async () => {
     const ids = Array.from({ length: 300 }, (_, i) => `id-${i}`);
     const base = '/api/v2/tenants/default_tenant/databases/default_database/collections';
     const chroma = await listening((path, body) => {
@@ -267,8 +267,8 @@ const expectNone = async (path: string): Promise<void> => {
 };
 
 /**
- * A server of a few lines in place of another service: it shows that pages are asked for and rows are read as that service
- * documents them, not that it answers so. Answers requests of JSON; undefined: 404.
+ * A small mock of another service. It shows that pages are requested and rows are read as that service documents them,
+ * not that it answers so. `answer` returns undefined for 404.
  */
 async function listening(answer: (path: string, body: unknown) => unknown): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** How `npm run load` ends: what it refuses, what it says last, and with which exit code. */
+/** How `npm run load` ends: its refusals, its last line, and its exit code. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
@@ -34,14 +34,14 @@ describe('the end of npm run load', () => {
     return command.output;
   };
 
-  it('a file in Latin-1 is refused with the row and the byte, and no record is made', async () => {
+  it('names the row and the byte of a file in Latin-1, and adds no record', async () => {
     const table = await file('csv', Buffer.from('id,vector,text\nCaf\xe9,1 0,a\nCaf\xe8,0 1,b\n', 'latin1'));
     const output = await refusalOf(runLoad(at, table, 'cafes', ['--create', '--id', 'id']));
     expect(output).to.match(/^✘ load +row 1: byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8; --rejects FILE/m);
     expect(await collections()).to.deep.equal([]);
   });
 
-  it('a first row that does not fit is rejected, and the next one makes the collection', async () => {
+  it('rejects a first row that does not fit, and creates the collection from the next one', async () => {
     const lines = '{"embedding":null,"text":"a"}\n{"embedding":[1,0],"text":"b"}\n';
     const path = await file('jsonl', lines);
     expect(await refusalOf(runLoad(at, path, 'first', ['--create']))).to.match(
@@ -62,7 +62,7 @@ describe('the end of npm run load', () => {
     expect(await collections()).to.deep.equal(['first']);
   });
 
-  it('the last line names the records of the collection, of which rows with one external id are one', async () => {
+  it('names the number of records, where rows with one external id count once', async () => {
     const rows = ['d0', 'd0', 'd1', 'd1'].map((doc, i) => JSON.stringify({ vector: [i, 1], doc, text: `c${i}` }));
     const output = await succeeded(
       runLoad(at, await file('jsonl', rows.join('\n')), 'docs', ['--create', '--id', 'doc']),
@@ -75,7 +75,7 @@ describe('the end of npm run load', () => {
     ]);
   });
 
-  it('a command whose standard input stays open ends where a row is refused, and where it is interrupted', async () => {
+  it('comes at a refused row or an interruption, even if standard input stays open', async () => {
     const isOpen = { isInputOpen: true };
     const args = ['--create', '--format', 'jsonl'];
     const refused = runLoadOf(at, ['{"vector":[1]}\n', 'nothing\n'], 'open', args, isOpen);
@@ -88,7 +88,7 @@ describe('the end of npm run load', () => {
     expect(interrupted.output).to.not.include('✔ load');
   });
 
-  it('a load from PostgreSQL ends, and closes its connection, where its first row or its target is refused', async () => {
+  it('closes the connection to PostgreSQL if its first row or its target is refused', async () => {
     const db = await PGlite.create({ extensions: { vector } });
     const server = new PGLiteSocketServer({ db, host: '127.0.0.1', port: await freePort() });
     try {

@@ -1,4 +1,6 @@
-/** `npm run load --from` at the services themselves: PostgreSQL with pgvector, in WebAssembly, and a server of Chroma. */
+/**
+ * `npm run load --from` with the services themselves: PostgreSQL with pgvector, in WebAssembly, and a server of Chroma.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +32,7 @@ describe('npm run load --from a service', () => {
   const load = (url: string, kind: string, source: string) =>
     runLoad(at, url, 'moved', ['--from', kind, '--source', source, '--create']);
   const counted = async (): Promise<unknown> => (await at.rw.get('/v1/records/count?collection=moved')).body;
-  /** The record nearest to the vector. */
+  /** Record nearest to the vector. */
   const nearest = async (query: number[]): Promise<unknown> => {
     const asked = { collection: 'moved', query, k: 1, with: ['metadata', 'text', 'vector'] };
     const { id: _, ...hit } = (await at.rw.post('/v1/search', asked)).body.results[0];
@@ -74,7 +76,7 @@ describe('npm run load --from a service', () => {
 
   it('reads a collection of a Chroma server page by page', async function () {
     const program = findTool('chroma');
-    // It is no part of the project; load.test.ts has a stand-in.
+    // The project does not include it; load.test.ts has a mock.
     if (program === undefined) skip(this, 'chroma, the server of the Python package chromadb, is not installed');
     const folder = await mkdtemp(join(tmpdir(), 'vouch-chroma-'));
     const port = await freePort();

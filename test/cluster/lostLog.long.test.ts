@@ -1,4 +1,4 @@
-/** Logs that somebody removed from JetStream: nothing answers as if they had never been. */
+/** Logs removed from JetStream: no answer pretends that they never existed. */
 import { truncate } from 'node:fs/promises';
 import { expect } from 'chai';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
@@ -8,9 +8,9 @@ import { Service } from '../support/launch/service.js';
 import { blockFile, storedMessages } from '../support/nats/natsBlocks.js';
 
 const STREAMS = 4;
-/** It takes seconds until a loss is told that nothing has met. */
+/** It takes seconds until a loss is reported that no request has met. */
 const LOOK_EVERY_MS = 250;
-/** Which event, is a matter of how long ago it was. */
+/** The number of the event depends on how long ago it was written. */
 const NOTED = 'it is empty, but event ';
 
 describe('a log that is gone from JetStream', () => {
@@ -35,7 +35,7 @@ describe('a log that is gone from JetStream', () => {
     for (const name of ['lost', 'whole'])
       for (let n = 1; n <= 3; n++) expect((await insert(name)).status).to.equal(200);
   });
-  /** Where whole streams are gone, or the server's own files were written to, no other test can follow. */
+  /** Stops the service: after deleted streams or changed server files, no other test can follow. */
   const stop = async (): Promise<void> => {
     if (!isRunning) return;
     isRunning = false;
@@ -68,7 +68,7 @@ describe('a log that is gone from JetStream', () => {
     expect((await insert('never')).status).to.equal(200);
   };
 
-  /** Without a write that would meet it. */
+  /** Waits without a write that would meet the loss. */
   const untilReported = async (name: string): Promise<void> => {
     const id = await idOf(name);
     await service.until(
@@ -84,13 +84,13 @@ describe('a log that is gone from JetStream', () => {
   };
 
   describe('purged', () => {
-    // Of a collection that was deleted nothing is told: the next test begins without damage.
+    // A deleted collection is no longer reported, so the next test starts without damage.
     afterEach(async () => {
       for (const name of ['lost', 'begun', 'whole']) await rw.delete(`/v1/namespaces/${name}`);
       await service.until(async () => ((await rw.get('/health')).body.damaged ?? []).length === 0);
     });
 
-    it('by its subject', async () => {
+    it('completely is reported after a restart', async () => {
       const id = await idOf('lost');
       const { purged } = await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
       expect(purged).to.equal(3);
@@ -98,7 +98,7 @@ describe('a log that is gone from JetStream', () => {
       await expectLost(NOTED);
     });
 
-    it('by its subject, whole or its beginning, while nobody writes: it is told all the same', async () => {
+    it('completely, or in its beginning, is reported although no client writes', async () => {
       for (const keep of [undefined, 1]) {
         const name = keep === undefined ? 'lost' : 'begun';
         if (keep !== undefined) {
@@ -117,7 +117,7 @@ describe('a log that is gone from JetStream', () => {
       expect((await insert('never')).status).to.equal(200);
     });
 
-    it('by its subject while the collection is not open, and nobody asks for it', async () => {
+    it('completely is reported although the collection is closed and unused', async () => {
       await restart();
       const id = await idOf('lost');
       await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
@@ -125,10 +125,10 @@ describe('a log that is gone from JetStream', () => {
       await expectLost(NOTED);
     });
 
-    it('of its beginning while the collection is not open', async () => {
+    it('in its beginning is reported although the collection is closed', async () => {
       await restart();
       for (const [name, kept] of [
-        // Once this is told, the other has been looked at while it was whole.
+        // Once this loss is reported, the other collection has been examined while it was whole.
         ['whole', {}],
         ['lost', { keep: 1 }],
       ] as const) {
@@ -136,15 +136,15 @@ describe('a log that is gone from JetStream', () => {
         await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS), ...kept });
         await untilReported(name);
       }
-      // Found by a look at its ends, or by the opening that counts what it holds: its note is behind it after a kill.
+      // Found by a check of its ends, or by the opening, which counts its events: after a kill, its note lags behind.
       const { error } = (await get('lost')).body;
       expect(error, error).to.contain('has lost its beginning');
     });
 
-    it('is not what a deletion leaves behind', async () => {
+    it('in the course of a deletion is not reported', async () => {
       expect((await rw.delete('/v1/namespaces/lost')).status).to.equal(204);
       const id = await idOf('whole');
-      // What is told of this one comes after what would be told of the other.
+      // This loss is reported after any loss of the other collection would be.
       await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
       await untilReported('whole');
       expect((await rw.get('/health')).body.damaged).to.have.length(1);
@@ -154,7 +154,7 @@ describe('a log that is gone from JetStream', () => {
   describe('removed', () => {
     afterEach(stop);
 
-    it('with its stream, while nobody writes: it is told all the same, and others are served', async () => {
+    it('with its stream is reported although no client writes, and others are served', async () => {
       const id = await idOf('lost');
       const stream = logStream(logPart(id, STREAMS));
       await jsm.streams.delete(stream);
@@ -165,7 +165,7 @@ describe('a log that is gone from JetStream', () => {
       expect((await get('whole')).status).to.equal(200);
     });
 
-    it('and other streams too: /health names those that somebody removed', async () => {
+    it('is named by /health, like any other removed stream', async () => {
       for (const stream of ['VOUCH_VAULT', 'KV_vouch-keys', 'KV_vouch-catalog']) {
         expect((await rw.get('/health')).body.reason ?? '').not.to.contain(stream);
         await jsm.streams.delete(stream);
@@ -175,7 +175,7 @@ describe('a log that is gone from JetStream', () => {
       }
     });
 
-    it('with its stream, while the collection is open: the next that would have stood behind it is refused', async () => {
+    it('with its stream under an open collection refuses the next write', async () => {
       const id = await idOf('lost');
       const stream = logStream(logPart(id, STREAMS));
       const { config } = await jsm.streams.info(stream);
@@ -191,7 +191,7 @@ describe('a log that is gone from JetStream', () => {
       await expectLost(NOTED);
     });
 
-    it('with its end, which nats-server cuts off where a message does not verify', async () => {
+    it('at its end, which nats-server cuts off at a message that does not verify, is reported', async () => {
       const processes = service.processNames;
       for (const name of processes) await service.end(name);
       const id = await idOf('lost');

@@ -1,4 +1,4 @@
-/** `npm run mcp` as a client of the Model Context Protocol meets it, at a service of real processes. */
+/** `npm run mcp`, tested with a client of the Model Context Protocol and real processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -27,7 +27,7 @@ const READS = [
 ];
 const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'delete_record'];
 
-/** Passes requests on and alters answers. */
+/** A proxy that changes answers. */
 async function startProxy(url: string, alter: (path: string, body: string) => string): Promise<Server> {
   const server = createServer(async (request, response) => {
     const { authorization = '' } = request.headers;
@@ -85,12 +85,12 @@ describe('npm run mcp', () => {
     });
     return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   };
-  /** What the API answers. */
+  /** Answer of the API. */
   const api = async (path: string): Promise<unknown> => (await project.rw.get(path)).body;
   const signer = async (): Promise<string> =>
     ((await api('/v1/proof/checkpoint?collection=birds')) as { public_key: string }).public_key;
 
-  it('is started by npm, says what it is, and lists tools that a model can use by their schemas alone', async () => {
+  it('is started by npm, introduces itself, and lists tools that need only their schemas', async () => {
     const args = ['run', 'mcp', '--silent', '--', '--url', service.url];
     const mcp = await Mcp.start('npm', args, project.ro.key!);
     open.push(() => mcp.client.close());
@@ -113,7 +113,7 @@ describe('npm run mcp', () => {
     expect(await mcp.call('count_records', { collection: 'birds' })).to.deep.include({ json: { count: 3 } });
   });
 
-  it('answers what the API answers, without fields that are null', async () => {
+  it('answers like the API, without null fields', async () => {
     const mcp = await start();
     const answers = async (name: string, given: Record<string, unknown>, path: string): Promise<void> => {
       expect((await mcp.call(name, given)).json, name).to.deep.equal(withoutNull(await api(path)));
@@ -156,7 +156,7 @@ describe('npm run mcp', () => {
     expect(past.json).to.deep.include({ as_of_log_index: 2, results: [{ id: 2, score: 1, vector: [1, 0] }] });
   });
 
-  it('adds to the history the receipts and proofs that the service gives', async () => {
+  it('adds receipts and proofs to the history', async () => {
     const mcp = await start();
     const { json } = await mcp.call('history', { collection: 'birds', limit: 2, proofs: true });
     expect(json.total).to.equal(3);
@@ -168,7 +168,7 @@ describe('npm run mcp', () => {
     }
   });
 
-  it('verifies an event up to the signature, under the key that the person gave', async () => {
+  it("verifies an event up to the signature, under the user's key", async () => {
     const mcp = await start(['--signer', await signer()]);
     const verified = await mcp.call('verify', {
       collection: 'birds',
@@ -194,7 +194,7 @@ describe('npm run mcp', () => {
     expect(stranger.json.checks[0].says).to.match(/^it is signed with another key, [0-9a-f]{64}$/);
   });
 
-  it('finds an altered receipt, proof, checkpoint and a log of another collection', async () => {
+  it('detects an altered receipt, proof or checkpoint, and a log of another collection', async () => {
     const flip = (body: string, field: string): string =>
       body.replace(new RegExp(`("${field}":")(.)`), (_, before, letter) => `${before}${letter === 'a' ? 'b' : 'a'}`);
     const alterations: readonly [endpoint: string, alter: (body: string) => string, fails: string, says: RegExp][] = [
@@ -233,7 +233,7 @@ describe('npm run mcp', () => {
     ]);
   });
 
-  it('has tools that write only if an option asks for them', async () => {
+  it('has writing tools only with an option', async () => {
     const mcp = await start();
     expect(await mcp.tools()).to.deep.equal(READS);
     const refusal = await mcp
@@ -243,7 +243,7 @@ describe('npm run mcp', () => {
     expect((await api('/v1/records/count?collection=birds')) as object).to.deep.equal({ count: 3 });
   });
 
-  it('with --write inserts, with a receipt that verifies, and deletes', async () => {
+  it('inserts with a verified receipt, and deletes, with --write', async () => {
     const mcp = await start(['--write', '--signer', await signer()]);
     expect(await mcp.tools()).to.deep.equal([...READS, ...WRITES]);
     const collection = 'birds';
@@ -305,7 +305,7 @@ describe('npm run mcp', () => {
     expect((await mcp.call('delete_record', { ...byName, id: 7 })).json.code).to.equal('validation_error');
   });
 
-  it('answers errors of the service, and arguments that no tool takes, as errors of the tool', async () => {
+  it('answers errors of the service, and wrong arguments, as errors of the tool', async () => {
     const mcp = await start();
     const missing = await mcp.call('search', { collection: 'fish', query: [1, 2] });
     expect(missing.isError).to.equal(true);
@@ -352,7 +352,7 @@ describe('npm run mcp', () => {
     expect(refused).to.equal(2);
   });
 
-  it('reports a wrong key and a service that is away at the first call, and shows no key', async () => {
+  it('reports a wrong key and an unreachable service at the first call, and shows no key', async () => {
     const wrong = await start([], { key: 'vouch_nobody_has_this_key' });
     const refused = await wrong.call('list_collections');
     expect([refused.isError, refused.json.code]).to.deep.equal([true, 'unauthorized']);
@@ -365,7 +365,7 @@ describe('npm run mcp', () => {
       expect(shown).to.not.include('nobody_has').and.not.include(project.rw.key!);
   });
 
-  it('ends with a line where there is no service or no key that it could use', async () => {
+  it('ends with one line without a service or a usable key', async () => {
     const env = { VOUCH_KEY: undefined, INIT_CWD: undefined, VOUCH_DATA_DIR: join(service.dataDir, 'none') };
     const cases: readonly [args: string[], line: RegExp][] = [
       [['--url', service.url], /^✘ mcp +http:\S+ needs an API key: give it as --key, or in VOUCH_KEY$/m],
@@ -380,7 +380,7 @@ describe('npm run mcp', () => {
     }
   });
 
-  it('writes nothing but the protocol to standard output, and ends when its client goes', async () => {
+  it('writes only the protocol to standard output, and ends with its client', async () => {
     const child = guarded(spawn(process.execPath, [COMMAND, '--url', service.url, '--key', project.ro.key!]));
     const output = text(child.stdout);
     const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };

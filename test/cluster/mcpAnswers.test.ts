@@ -1,4 +1,4 @@
-/** Schemas and sizes of the answers of `npm run mcp`, at a service of real processes. */
+/** Schemas and sizes of the answers of `npm run mcp`, with real processes. */
 
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -11,15 +11,16 @@ import { ROOT } from '../support/sourceTree.js';
 type Node = Readonly<Record<string, unknown>>;
 
 /**
- * Words of JSON Schema in the tool interfaces of OpenAI (strict), Gemini (`FunctionDeclaration.parameters`) and Anthropic. All
- * others, such as `anyOf`, `const`, `$ref`, `format`, `default` and `propertyNames`, are refused by at least one of them.
+ * Words of JSON Schema accepted in the tool interfaces of OpenAI (strict), Gemini (`FunctionDeclaration.parameters`)
+ * and Anthropic. At least one of them refuses all other words, such as `anyOf`, `const`, `$ref`, `format`, `default`
+ * and `propertyNames`.
  */
 const ACCEPTED = new Set([
   ...['type', 'description', 'enum', 'properties', 'required', 'items'],
   ...['minimum', 'maximum', 'minItems', 'maxItems', 'pattern'],
 ]);
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'];
-/** The least of the bounds on a description, that of OpenAI. */
+/** The smallest limit of a description, which is OpenAI's. */
 const DESCRIPTION_CHARS_MAX = 1_024;
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -57,7 +58,7 @@ describe('answers of npm run mcp', () => {
     await service.stop();
   });
 
-  /** The structured answer, which is that of the text, has at most the stated size, and fits the schema of the tool. */
+  /** The structured answer equals the text, has at most the stated size, and fits the schema of the tool. */
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it
   const ask = async (name: string, given: Record<string, unknown>): Promise<any> => {
     const { structuredContent, content, isError } = await mcp.client.callTool({ name, arguments: given });
@@ -75,7 +76,7 @@ describe('answers of npm run mcp', () => {
     expect(inserted.status, JSON.stringify(inserted.body)).to.equal(200);
   };
 
-  it('have schemas, like the arguments, of the words that OpenAI, Gemini and Anthropic accept', async () => {
+  it('have schemas, like the arguments, that use only words which OpenAI, Gemini and Anthropic accept', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools).to.have.length(13);
     for (const { name, description, inputSchema, outputSchema } of tools) {
@@ -86,7 +87,7 @@ describe('answers of npm run mcp', () => {
     }
   });
 
-  it('fit the output schema of each tool, and are the same as arguments that are null or absent', async () => {
+  it('fit the output schema of each tool; null arguments equal absent ones', async () => {
     const collection = 'each';
     await collectionOf(collection, 2, { batch: [[0, 0]], metadata: [{ kind: null, n: 1 }], texts: ['a'] });
     const nulls = async (name: string, given: Record<string, unknown>): Promise<void> => {
@@ -120,7 +121,7 @@ describe('answers of npm run mcp', () => {
     expect(await ask('delete_record', { collection, external_id: 'owl' })).to.deep.include({ missing: ['owl'] });
   });
 
-  it('fit at a default search of long texts and metadata, and read_field reads the rest', async () => {
+  it('fit a default search of long texts and metadata, whose rest read_field reads', async () => {
     const text = 'Ünïcode and "quotes" — 漢字 🎈. '.repeat(1_500);
     const metadata = { title: 'x'.repeat(30_000), tags: Array.from({ length: 2_000 }, (_, i) => `tag ${i}`) };
     const ten = Array.from({ length: 10 }, (_, i) => i);
@@ -152,7 +153,7 @@ describe('answers of npm run mcp', () => {
     expect(JSON.parse(await whole('metadata'))).to.deep.equal(metadata);
   });
 
-  it('name what was left out where records, events, values or collections do not fit', async () => {
+  it('name what was left out if records, events, values or collections do not fit', async () => {
     const hundred = Array.from({ length: 100 }, (_, i) => i);
     const metadata = hundred.map((i) => ({ key: `${i} `.repeat(500) }));
     await collectionOf('wide', 512, { batch: hundred.map((i) => Array(512).fill(i + 0.123)), metadata });
@@ -179,7 +180,7 @@ describe('answers of npm run mcp', () => {
     expect(got.missing.at(-1)).to.match(/^…\[\d+ more items\]$/);
   });
 
-  it('leave out a vector that fits no answer, and read_field reads it in pieces', async () => {
+  it('leave out a vector that fits no answer, which read_field reads in pieces', async () => {
     const vector = Array.from({ length: 32_768 }, (_, i) => Math.min(i, 32_000) + 0.5);
     await collectionOf('large', 32_768, { batch: [vector, vector] });
     const got = await ask('get_records', { collection: 'large', ids: [1, 2], with: ['vector'] });
@@ -224,7 +225,7 @@ describe('answers of npm run mcp', () => {
     );
   });
 
-  it('are all given where many calls arrive at once', async () => {
+  it('all arrive if many calls come at once', async () => {
     await collectionOf('many', 2, { batch: [[0, 0]] });
     const counts = await Promise.all(Array.from({ length: 30 }, () => ask('count_records', { collection: 'many' })));
     expect(counts).to.deep.equal(Array(30).fill({ count: 1 }));

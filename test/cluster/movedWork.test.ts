@@ -1,4 +1,7 @@
-/** What takes more than one call goes on while its collection moves: rebuilds, imports, deletions, past and old searches. */
+/**
+ * Work of several calls continues while its collection moves: rebuilds, imports, deletions, searches of the past and of
+ * a bounded age.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
@@ -7,14 +10,14 @@ import { begin, type Exported, exported, fill, finish, send } from '../support/r
 
 const INDEXED = ['i0', 'i1', 'i2', 'i3'];
 const RECORDS = 500;
-/** Between the turns of each work. */
+/** Pause between the turns of each work. */
 const PAUSE_MS = 20;
 
 describe('work in progress while collections move', function () {
   this.timeout(300_000);
   let service: Service;
   let project: Project;
-  /** Of another project: a rebuild keeps all writes of its own waiting for as long as it takes. */
+  /** Another project, because a rebuild delays all writes of its own project while it runs. */
   let others: Project;
   let source: Exported;
   let isOver = false;
@@ -57,7 +60,7 @@ describe('work in progress while collections move', function () {
     done.imports++;
   }
 
-  /** Made, written to, searched and deleted. */
+  /** Creates, fills, searches and deletes a collection. */
   async function liveAgain(turn: number): Promise<void> {
     const name = `short${turn % 3}`;
     ok('create', await others.rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' }));
@@ -83,7 +86,7 @@ describe('work in progress while collections move', function () {
     done.searches++;
   }
 
-  it('nothing of it fails', async () => {
+  it('never fails', async () => {
     const again = async (work: (turn: number) => Promise<void>): Promise<void> => {
       for (let turn = 0; !isOver; turn++) {
         await work(turn).catch((error) => unexpected.push(String(error)));

@@ -1,4 +1,4 @@
-/** Shards that join, leave and die under clients that write and search: what the clients see of it. */
+/** Shards that join, leave and die while clients write and search: the effects for clients. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
@@ -10,14 +10,14 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 
 const COLLECTIONS = Array.from({ length: 9 }, (_, i) => `c${i}`);
 const CLIENTS = 6;
-/** Milliseconds; of clients that ask one thing after another. */
+/** Longest waits in milliseconds, of clients that send one request after another. */
 interface Pauses {
   readonly search: number;
   readonly write: number;
   readonly failed: number;
 }
 
-/** What the service has by default, where the times of a failover are what is tried. */
+/** The defaults, for tests of failover times. */
 const PROMPT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_FAILOVER_MS: '3000' };
 
 async function createAll(project: Project, names = COLLECTIONS): Promise<void> {
@@ -44,7 +44,7 @@ const busy = (service: Service, load: ClusterLoad): Promise<void> => {
   return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50);
 };
 
-/** Every answered write is there, once. */
+/** Every answered write is there exactly once. */
 async function expectAllThere(project: Project, { written }: ClusterLoad): Promise<void> {
   const { body } = await project.rw.get('/v1/namespaces');
   for (const { name, record_count } of body.collections) {
@@ -73,13 +73,13 @@ describe('shards that join and leave under load', () => {
     await load?.stop();
     await service?.stop();
   });
-  /** Not one request has failed, and none has missed a write. */
+  /** No request has failed, and none has missed a write. */
   const expectUnnoticed = (): void => {
     expect(load.failed).to.deep.equal([]);
     expect(load.wrong).to.deep.equal([]);
   };
 
-  it('a third shard takes its share; no request fails', async () => {
+  it('share the collections with a third shard without a failed request', async () => {
     await busy(service, load);
     load.forgetPauses();
     await service.run('s3');
@@ -92,7 +92,7 @@ describe('shards that join and leave under load', () => {
     for (const { followers } of (await service.ownerships()).values()) expect(followers).to.deep.equal([]);
   });
 
-  it('a shard that is told to end hands everything over and ends by itself; no request fails', async () => {
+  it('hand everything over at SIGTERM and end, without a failed request', async () => {
     load.forgetPauses();
     expect(await service.end('s1')).to.deep.equal({ code: 0, signal: null });
     await service.untilSpread(['s2', 's3']);
@@ -101,7 +101,7 @@ describe('shards that join and leave under load', () => {
     expectUnnoticed();
   });
 
-  it('shards are replaced one after another; no request fails', async () => {
+  it('are replaced one after another without a failed request', async () => {
     await service.run('s1');
     for (const name of ['s2', 's3']) {
       expect(await service.end(name)).to.deep.equal({ code: 0, signal: null });
@@ -120,7 +120,7 @@ for (const followers of ['0', '1'])
     let service: Service;
     after(() => service?.stop());
 
-    it('its collections are served elsewhere, with every answered write', async () => {
+    it('leaves its collections to other shards, with every answered write', async () => {
       const settings = { ...PROMPT, VOUCH_FOLLOWERS: followers };
       service = await Service.start('cluster', settings, { shards: 3, coordinators: 2 });
       const project = await service.newProject();
@@ -135,7 +135,7 @@ for (const followers of ['0', '1'])
       const before = await service.ownerships();
       const lost = [...before].filter(([, { shard }]) => shard === 's2');
       expect(lost).not.to.have.length(0);
-      // The coordinator that leads may be the first one: it dies with the shard.
+      // The leading coordinator may be the first one, which dies with the shard.
       await Promise.all([service.kill('s2'), service.kill('coordinator')]);
       const killedMs = systemClock.monotonicMs();
       const there = service.client(project.rw.key, 'coordinator2');
@@ -153,7 +153,7 @@ for (const followers of ['0', '1'])
       for (const [id, { epoch, followers: heirs }] of lost) {
         const { shard, epoch: now } = after.get(id)!;
         expect(shard).not.to.equal('s2');
-        // Where the heir had more than the others, it may have moved on.
+        // If the heir had more than the others, the collection may have moved on.
         if (followers === '1' && now === epoch + 1) expect(heirs).to.include(shard);
       }
       await service.run('coordinator');
@@ -171,13 +171,13 @@ describe('a shard that is killed and comes back at once', () => {
   let service: Service;
   after(() => service?.stop());
 
-  it('finds its collections served by their followers, with every answered write', async () => {
-    // However busy the machine is, nobody misses it before it is back.
+  it('has its collections served by their followers, with every answered write', async () => {
+    // Times so long that no coordinator misses it before it is back, however busy the machine is.
     service = await Service.start('cluster', { VOUCH_FOLLOWERS: '1' }, { shards: 2 });
     const project = await service.newProject();
     await createAll(project, names);
     for (let from = 0; from < records; from += 500) {
-      // Unlike those of the load, whose clients look for their own by value.
+      // Values unlike those of the load, whose clients find their own by value.
       const batch = Array.from({ length: 500 }, (_, i) => [-1 - from - i, 0, 0]);
       await Promise.all(names.map((collection) => project.rw.post('/v1/vectors/batch-insert', { collection, batch })));
     }
@@ -209,7 +209,7 @@ describe('a shard that is killed and comes back at once', () => {
       `      ${records} records each; back after ${seconds[0]} s; the longest time without an answer ${seconds[1]} s`,
     );
     await load.stop();
-    // Back at the shard that came back it may be only by a move.
+    // Only a later move may bring one back to the restarted shard.
     for (const [id, { shard, epoch }] of await service.ownerships())
       if (before.get(id)!.shard === 's2') expect(epoch, shard).to.be.above(before.get(id)!.epoch);
     expect(load.wrong).to.deep.equal([]);
@@ -224,7 +224,7 @@ describe('the pause that clients see at a move', () => {
   let service: Service;
   after(() => service?.stop());
 
-  /** The longest time without a good answer, of clients that write or search time and again. */
+  /** Longest time without a good answer, for clients that write or search continually. */
   async function pauseDuring(client: Client, change: () => Promise<void>): Promise<Pauses> {
     let failed = 0;
     const pausesMs = { search: 0, write: 0 };
@@ -254,7 +254,7 @@ describe('the pause that clients see at a move', () => {
   const shown = ({ search, write, failed }: Pauses): string =>
     `${search.toFixed(0)} ms for a search, ${write.toFixed(0)} ms for a write; ${failed} requests failed`;
 
-  it('is short where the new owner is warm', async () => {
+  it('is short if the new owner is warm', async () => {
     service = await Service.start('cluster', {}, { shards: 2 });
     const { rw } = await service.newProject();
     const { body } = await rw.post('/v1/namespaces', { name: 'large', dimension, metric: 'squared_l2' });
@@ -277,14 +277,14 @@ describe('the pause that clients see at a move', () => {
       const owners = await (await service.platform()).bucket(BUCKETS.owners);
       const entry = (await owners.get(String(body.id)))!;
       const ownership = ownershipOf(entry);
-      // As if the owner had been lost: nobody hands over, and nobody is warm.
+      // This equals the loss of the owner: no hand-over, and no warm shard.
       await owners.put(entry.key, storedOwnership({ ...ownership, shard: first, epoch: ownership.epoch + 1 }));
       await service.until(async () => (await service.metric('vouch_collections_open', `shard="${first}"`)) === 1);
     });
     console.log(`      a cold one: ${shown(cold)}`);
   });
 
-  it('the only shard of a cluster ends at once when it is told to: there is nobody to hand over to', async () => {
+  it("does not delay the end of a cluster's only shard, which has no other to hand over to", async () => {
     const project = await service.newProject();
     await createAll(project);
     expect(await service.end('s2')).to.deep.equal({ code: 0, signal: null });

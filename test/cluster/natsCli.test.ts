@@ -1,6 +1,6 @@
 /**
- * The `nats` command with the login `operator`, as docs/operations/inspect.md uses it: it shows the cluster, and changes
- * nothing. Where Go is: `go install github.com/nats-io/natscli/nats@v0.1.5`.
+ * The `nats` command with the login `operator`, as in docs/operations/inspect.md: it shows the cluster, and changes
+ * nothing. To install it with Go: `go install github.com/nats-io/natscli/nats@v0.1.5`.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,9 +17,9 @@ import { ROOT } from '../support/sourceTree.js';
 
 const START = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 const UP = /^ +stop +Ctrl-C/;
-/** For each exchange of a command with the server; a refused one is never answered. */
+/** Limit of each exchange with the server; a refused request is never answered. */
 const ANSWER_WITHIN = '2s';
-/** The lines by which the page makes its logins: each saves a context, and names the command that uses it. */
+/** Lines of the page that create its logins: each saves a context, and names the command that uses it. */
 const LOGINS = [
   ...readFileSync(join(ROOT, 'docs/operations/inspect.md'), 'utf8').matchAll(
     /^```sh[^\n]*\n(nats context save [^`]*)```/gm,
@@ -27,7 +27,7 @@ const LOGINS = [
 ].map(([, lines]) => lines!);
 const REFUSED = /Permissions Violation for Publish to "([^"]+)"/;
 
-/** A command, and what its output has. */
+/** A command, and patterns of its output. */
 const SHOWN: readonly (readonly [string, readonly RegExp[]])[] = [
   ['micro ls', [/vouch-coordinator .* c1-\w{6} /, /vouch-shard .* s1-\w{6} /]],
   ['micro info vouch-shard', [/Service: vouch-shard \(s1-\w{6}\)/, /Subject: vouch\.c\.\*\.\*\.write/]],
@@ -39,7 +39,7 @@ const SHOWN: readonly (readonly [string, readonly RegExp[]])[] = [
   ['kv get vouch-owners 1 --raw', [/"shard":"s1".*"name":"words"/]],
   ['kv info vouch-owners', [/Bucket Name: vouch-owners/]],
 ];
-/** A command, and the subject that it may not send to. */
+/** A command, and the subject to which it may not send. */
 const CHANGES: readonly (readonly [string, string])[] = [
   ['stream purge VOUCH_LOG_1 -f', 'vouch.api.STREAM.PURGE.VOUCH_LOG_1'],
   ['stream rmm VOUCH_LOG_1 1 -f', 'vouch.api.STREAM.MSG.DELETE.VOUCH_LOG_1'],
@@ -92,7 +92,7 @@ describe('the nats command with the login of an operator', () => {
   });
 
   const shell = (script: string) => runTool('/bin/sh', ['-c', script], '', { cwd: folder, env });
-  /** The function of the first login's lines, without saving the context again. */
+  /** Function of the first login's lines, without saving the context again. */
   const functionOf = (lines: string): string => lines.split('\n').slice(1).join('\n');
   const run = (command: string) => shell(`${functionOf(LOGINS[0]!)}nats ${command} --timeout ${ANSWER_WITHIN}`);
   const messagesOfLog = async (): Promise<string | undefined> =>
@@ -105,7 +105,7 @@ describe('the nats command with the login of an operator', () => {
       for (const pattern of expected) expect(output).to.match(pattern);
     });
 
-  it('shows: nats kv watch, each change as it happens', async () => {
+  it('shows each change as it happens: nats kv watch', async () => {
     const watch = launch('/bin/sh', ['-c', `exec nats --js-api-prefix vouch.api kv watch vouch-shards`], {
       cwd: folder,
       env,
@@ -136,7 +136,7 @@ describe('the nats command with the login of an operator', () => {
     expect(removed.code, removed.output).to.equal(0);
   });
 
-  it('leaves all as it was', async () => {
+  it('leaves everything unchanged', async () => {
     expect(await messagesOfLog()).to.equal(messages);
     expect((await run('stream ls --names --all')).output).to.not.include('another');
     await eventually('a search is answered', async () => {

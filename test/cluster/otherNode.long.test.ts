@@ -1,4 +1,4 @@
-/** Other versions of Node than the one that runs the tests, from the same build and the same packages. */
+/** Other versions of Node than the one that runs the tests, with the same build and packages. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,31 +13,31 @@ import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const STANDALONE = fileURLToPath(new URL('../../scripts/standalone.js', import.meta.url));
-/** The one with the longest support, and the newest. */
+/** The version with the longest support, and the newest. */
 const OTHERS = [24, 26];
 const CONTRACT_FOLDER = fileURLToPath(new URL('../contract', import.meta.url));
-/** Without those that take long. */
+/** The contract tests without the long ones. */
 const CONTRACT = readdirSync(CONTRACT_FOLDER).filter((file) => /^\w+\.test\.js$/.test(file));
 const MODE = ['--grep', '\\(standalone\\)'];
 
 const SAME = `the tests run on Node ${process.versions.node} already`;
 const missing = (major: number): string => `npm reaches no registry, or has no Node ${major} for this machine`;
 
-describe('another Node', () => {
+describe('other versions of Node', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'vouch-node-'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** The path of a Node of this version, which npm has or fetches; undefined where there is none. */
+  /** Path of a Node of this version, installed or fetched by npm; undefined if it has none. */
   const nodeOf = async (major: number): Promise<string | undefined> => {
     const name = `node-${process.platform}-${process.arch}`;
     const isThere = await installFromRegistry(folder, `${name}@${major}`, ['--ignore-scripts']);
     return isThere ? join(folder, 'node_modules', name, 'bin', 'node') : undefined;
   };
 
-  it('Node 24 passes the contract tests, one file in six, drawn', async function () {
+  it('Node 24 passes the contract tests, one drawn file in six', async function () {
     this.timeout(1_500_000);
     if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
@@ -51,7 +51,7 @@ describe('another Node', () => {
   });
 
   for (const major of OTHERS)
-    it(`Node ${major} starts it, and it serves; where that is by node:http, a warning says so`, async function () {
+    it(`Node ${major} serves, and warns if it must use node:http`, async function () {
       if (process.versions.node.startsWith(`${major}.`)) skip(this, SAME);
       const node = await nodeOf(major);
       if (node === undefined) skip(this, missing(major));

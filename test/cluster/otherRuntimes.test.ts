@@ -1,4 +1,4 @@
-/** The package of the client where else it runs: one program, in each. */
+/** The client's package in other runtimes: one program, in each. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -54,7 +54,7 @@ const { VOUCH_URL, VOUCH_KEY, NAME } = process.env;
 console.log(await use(VOUCH_URL, VOUCH_KEY, NAME));
 `;
 
-/** The log begins with the making of the collection. */
+/** The log begins with the creation of the collection. */
 const EXPECTED = {
   ...{ id: 1, isForgeryTaken: false, inserted: 5_000, found: [1, 'grün'], events: 5_002, types: ['insert'] },
   ...{ isWhole: true, isNamed: true },
@@ -98,7 +98,7 @@ describe('the client', () => {
       expect(JSON.parse(/^\{.*\}$/m.exec(run.output)![0])).to.deep.equal(EXPECTED);
     });
 
-  it('runs in a browser, on a page from elsewhere', async function () {
+  it('runs in a browser, on a page of another origin', async function () {
     const path = findBrowser();
     if (path === undefined) return skip(this, NO_BROWSER);
     const pages = servePages(folder).listen(port, '127.0.0.1');
@@ -117,7 +117,7 @@ describe('the client', () => {
 
 const isRunnable = async (path: string): Promise<boolean> => (await runTool(path, ['--version'])).code === 0;
 
-/** A page that finds the package as a bundler or a content network would offer it. */
+/** A page that loads the package like from a bundler or a content network. */
 function servePages(folder: string): Server {
   const page = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">{"imports":{"@vouch/client":"/node_modules/@vouch/client/index.js"}}</script>`;
   return createServer(({ url = '/' }, response) => {

@@ -1,4 +1,4 @@
-/** Processes of a cluster that speak different versions of the messages between them, as real processes. */
+/** Real processes of a cluster with different versions of the messages between them. */
 import { expect } from 'chai';
 import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { speaksAnother } from '../../shared/transport/transportErrors.js';

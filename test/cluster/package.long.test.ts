@@ -1,4 +1,4 @@
-/** The package that `npm pack` makes, in an empty folder. */
+/** The package made by `npm pack`, in an empty folder. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,8 +23,8 @@ describe('the package of npm pack', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('serves in an empty folder with nothing to compile', async function () {
-    // A running cluster has its programs from dist/: they are not made again.
+  it('serves in an empty folder without compiling anything', async function () {
+    // A running cluster has its programs from dist/, so they are not built again.
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT });
     const file = stdout.trim();
@@ -45,7 +45,7 @@ describe('the package of npm pack', () => {
     expect(await readdir(join(folder, 'data', 'keys'))).to.deep.equal(['default.key']);
   });
 
-  it('says which commands it has, and refuses others', async () => {
+  it('lists its commands, and refuses others', async () => {
     const vouch = async (...args: string[]) => {
       const program = launchNode(join(ROOT, 'dist', 'scripts', 'vouch.js'), args);
       return { ...(await program.waitForEnd()), output: program.output };

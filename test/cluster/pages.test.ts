@@ -1,4 +1,6 @@
-/** Every command of the README and of the pages, run in order in one shell against a service that `npm start` has started. */
+/**
+ * Runs every command of the README and of the pages, in order in one shell, against a service started by `npm start`.
+ */
 
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,9 +12,9 @@ import { pageAt, README, readPages, type ShellBlock, shellBlocks } from '../supp
 import { ROOT } from '../support/sourceTree.js';
 
 const END = '__end_of_block__';
-/** What `npm start` prints when it serves. */
+/** Printed by `npm start` when it serves. */
 const WELCOME = /Ctrl-C/;
-/** Pages with commands, in reading order: each may use what those before it have made. The README stands alone. */
+/** Pages with commands, in reading order: each may use the results of those before it. The README needs none. */
 const READING_ORDER = [
   ...['tour', 'search', 'api', 'indexes', 'proofs', 'encryption', 'operations/backup', 'operations/security'],
   ...['operations/supply-chain', 'loading'],
@@ -29,7 +31,7 @@ const stepsOf = (pages: readonly string[]): Step[] =>
       .map((block) => ({ ...block, page })),
   );
 
-/** Leaves out what differs from run to run. */
+/** Removes what differs between runs. */
 const masked = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
@@ -40,7 +42,7 @@ const masked = (text: string): string =>
     .replace(/^1\d{12}$/gm, '<milliseconds>')
     .replace(/\(\d+\.\d s(?:, [\d,]+ a second)?\)/g, '(<speed>)')
     .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
-    // On a terminal it is a bar, and gone when the work is done.
+    // On a terminal it is a progress bar, which vanishes at the end.
     .replace(/^ {2}\w+ +[\d,]+ of [\d,]+ (events|bytes|rows)\n/gm, '')
     .replace(/"proof":"[\w-]+"/g, '"proof":"<proof>"')
     .replace(/"(timestamp|timestamp_unix|as_of_timestamp|build_started_at|since)":\d+/g, '"$1":<time>')
@@ -48,7 +50,7 @@ const masked = (text: string): string =>
     .replace(/("status":"ok".*"records":)\d+/g, '$1<count>')
     .trim();
 
-/** `npm run` itself for each name that comes for the first time; what it starts in the end for every other. */
+/** `npm run` itself for the first use of each name; for later ones, the program that it starts. */
 function runOnceByNpm(): (command: string, name: string) => string {
   const seen = new Set<string>();
   return (command, name) => {
@@ -72,7 +74,7 @@ for (const [title, pages] of [
       folder = await mkdtemp(join(tmpdir(), 'vouch-pages-'));
       await cp(join(ROOT, 'docs', 'examples'), join(folder, 'docs', 'examples'), { recursive: true });
       const port = await freePort();
-      // A reader takes longer over them than the rate limits ask for.
+      // Readers are slower than the rate limits.
       const limits = { VOUCH_RATE_LIMITS: 'off' };
       const env = {
         VOUCH_PORT: String(port),
@@ -83,7 +85,7 @@ for (const [title, pages] of [
       service = launchNode(join(ROOT, 'dist/scripts/start.js'), [], { cwd: ROOT, env });
       await service.waitForLine(WELCOME);
       const blocks = steps.map(({ commands }) => `${commands}\necho "${END} $?"`);
-      // Into one stream, or what a command says and what it answers are read in any order.
+      // One stream for both, because two could be read in any order.
       const script = ['exec 2>&1', ...blocks].join('\n');
       const here = script
         .replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`)
@@ -98,7 +100,7 @@ for (const [title, pages] of [
       await rm(folder, { recursive: true, force: true });
     });
 
-    it('all end well', () => {
+    it('all succeed', () => {
       expect(outputs).to.have.length(steps.length + 1);
       steps.forEach(({ page, commands }, i) => {
         expect(outputs[i + 1]?.split('\n')[0], `exit code in ${page} of\n${commands}`).to.equal('0');
@@ -115,12 +117,12 @@ for (const [title, pages] of [
   });
 
 describe('commands of pages', () => {
-  it('are all run, or say why not', () => {
+  it('are all run, or give a reason why not', () => {
     const running = readPages().filter(({ path }) => stepsOf([path]).length > 0);
     expect(running.map(({ path }) => path)).to.have.members([README, ...READING_ORDER]);
   });
 
-  it('that are not run are commands of a shell', async () => {
+  it('without a run are valid shell', async () => {
     for (const page of readPages())
       for (const { commands, notRun } of shellBlocks(page)) {
         if (notRun === undefined) continue;

@@ -1,4 +1,4 @@
-/** What a service keeps on the disk is for its owner alone: nothing below the data folder is open to the group or to others. */
+/** Files of a service are open to their owner only, not to the group or other users. */
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ type Mode = 'cluster' | 'standalone';
 const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
 /** The last line of the greeting. */
 const UP = /^ +stop +Ctrl-C/;
-/** One that is whole: until then its name begins with a dot. */
+/** A finished snapshot; the name of an unfinished one begins with a dot. */
 const SNAPSHOT = /^snapshots\/.*\/.*\/[^.]/;
 
-/** `path mode` of all below the folder, and of itself, that others than the owner may read, write or enter. */
+/** `path mode` of everything in the folder, and of itself, that other users may read, write or enter. */
 function openBelow(folder: string): string[] {
   const paths = ['.', ...(readdirSync(folder, { recursive: true }) as string[])];
-  // What a running service has just renamed is no more.
+  // A running service may have just renamed it.
   const modeOf = (path: string): number =>
     (lstatSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
   const modes = paths.map((path) => [path, modeOf(path)] as const);
@@ -36,7 +36,7 @@ describe('the files of a service', () => {
     folder = mkdtempSync(join(tmpdir(), 'vouch-private-'));
     dataDir = join(folder, 'data');
     port = await freePort();
-    // The widest there is: nothing may rely on the one that a person has set.
+    // The widest umask: the service must not rely on the caller's.
     umask = process.umask(0);
   };
   const cleanUp = (): void => {
@@ -89,7 +89,7 @@ describe('the files of a service', () => {
       before(prepare);
       after(cleanUp);
 
-      it('are closed at start where they were open, and one line says so', async () => {
+      it('are closed at start if they were open, and one line reports it', async () => {
         mkdirSync(join(dataDir, 'logs'), { recursive: true });
         chmodSync(dataDir, 0o755);
         service = await start(mode);
@@ -99,7 +99,7 @@ describe('the files of a service', () => {
         expect(openBelow(dataDir)).to.deep.equal([]);
       });
 
-      it('and exports are closed to others, while it runs and after', async () => {
+      it('and its exports are closed to other users, during the run and after', async () => {
         await writeOfEachKind();
         expect(openBelow(dataDir)).to.deep.equal([]);
         const file = join(folder, 'c.export');

@@ -1,4 +1,4 @@
-/** The service log of a cluster: whoever reads it at whichever coordinator, and whoever of them writes it. */
+/** The service log of a cluster: its readers at any coordinator, and its writers. */
 import { expect } from 'chai';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { catalogKey } from '../../shared/registry/catalogEntry.js';
@@ -45,7 +45,7 @@ describe('the service log of a cluster', () => {
   const logged = (collection: string, coordinator: string) =>
     service.client(project.ro.key, coordinator).get(`/v1/proof/checkpoint?collection=${collection}&logged=true`);
 
-  it('is the same, byte for byte, at every coordinator', async () => {
+  it('is equal, byte for byte, at every coordinator', async () => {
     for (let i = 0; i < 10; i++) await write(`same${i}`);
     const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     for (const coordinator of COORDINATORS) {
@@ -65,7 +65,7 @@ describe('the service log of a cluster', () => {
       }
   });
 
-  it('goes on when its writer is killed, under the same key, and does not fork', async () => {
+  it('continues when its writer is killed, under the same key, and does not fork', async () => {
     let before = await head();
     for (const [round, killed] of [...COORDINATORS, ...COORDINATORS].entries()) {
       const other = COORDINATORS.find((name) => name !== killed)!;
@@ -85,7 +85,7 @@ describe('the service log of a cluster', () => {
     }
   });
 
-  it('has what a killed shard had committed, once the collection is served again', async () => {
+  it('includes the commits of a killed shard once the collection is served again', async () => {
     await write('survivor');
     await logged('survivor', COORDINATORS[0]!);
     const { body } = await project.rw.get('/v1/namespaces');
@@ -102,7 +102,7 @@ describe('the service log of a cluster', () => {
     });
   });
 
-  it('says that a collection is gone whose catalog entry was taken away, and anybody who follows it hears the alarm', async () => {
+  it('reports a collection whose catalog entry was deleted, which alarms its readers', async () => {
     const follow = async () => visitLog(async (path) => Buffer.from(await text(path), 'hex'), policy, undefined);
     const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
     await write('stolen');

@@ -1,4 +1,4 @@
-/** Processes that stop, hang, die and come back under a service that is used meanwhile. */
+/** Processes that stop, hang, die and come back while the service is in use. */
 import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ const SETTINGS = {
 describe('shards and coordinators that fail', () => {
   let service: Service;
   let project: Project;
-  /** Collection name by the shard that owns it. */
+  /** Shard → name of a collection that it owns. */
   const on = new Map<string, string>();
 
   const search = (collection: string) => project.rw.post('/v1/search', { collection, query: [0], k: 10 });
@@ -37,12 +37,12 @@ describe('shards and coordinators that fail', () => {
   after(() => service?.stop());
   beforeEach(async () => {
     await service.until(async () => (await service.client(undefined).get('/health')).body.shard_count === 2);
-    // The test's own connection may still be coming back.
+    // The test's own connection may still be recovering.
     await service.until(async () => {
       project = await service.newProject();
       return true;
     });
-    // What a shard lost comes back to it after a while: not in the middle of a test.
+    // Collections return to a recovered shard later, which must not happen during a test.
     await service.untilSpread(['s1', 's2']);
     on.clear();
     for (let i = 0; on.size < 2 && i < 40; i++) {
@@ -53,7 +53,7 @@ describe('shards and coordinators that fail', () => {
     for (const [i, name] of [...on.values()].entries()) expect((await insert(name, i + 1)).status).to.equal(200);
   });
 
-  it('a shard that is gone is a partial failure of a multi search, and complete again after its restart', async () => {
+  it('cause a partial failure of a multi search, which ends with their restart', async () => {
     const before = await multi();
     expect(before.body).not.to.have.property('partial_failures');
     await service.kill('s2');
@@ -71,7 +71,7 @@ describe('shards and coordinators that fail', () => {
     expect((await multi()).body).to.deep.equal(before.body);
   });
 
-  it('with every shard gone all of a multi search fails, with 200, and health is 503', async () => {
+  it('fail all of a multi search with 200, and health with 503, if every shard is gone', async () => {
     await Promise.all([service.kill('s1'), service.kill('s2')]);
     const { status, body } = await multi();
     expect(status).to.equal(200);
@@ -88,7 +88,7 @@ describe('shards and coordinators that fail', () => {
     await whole();
   });
 
-  it('calls to a shard that hangs end as 503 by their deadline; it serves again when it goes on', async () => {
+  it('answer 503 by the deadline while they hang, and serve again afterwards', async () => {
     const hung = on.get('s2') as string;
     service.process('s2').signal('SIGSTOP');
     const answers = await Promise.all([search(hung), insert(hung, 7), search(on.get('s1') as string)]);
@@ -99,7 +99,7 @@ describe('shards and coordinators that fail', () => {
     await whole();
   });
 
-  it('the collections of a shard that stays dead are served by the other, with every answered write', async () => {
+  it('leave their collections to the others if they stay dead, with every answered write', async () => {
     const moved = on.get('s2') as string;
     for (let i = 2; i <= 6; i++) expect((await insert(moved, i)).status).to.equal(200);
     const found = (await search(moved)).body;
@@ -108,11 +108,11 @@ describe('shards and coordinators that fail', () => {
     expect((await search(moved)).body).to.deep.equal(found);
     expect((await insert(moved, 0)).body.id).to.equal(7);
     await service.run('s2');
-    // And wherever it goes from there.
+    // Also wherever it moves later.
     expect((await search(moved)).body.results[0]).to.deep.equal({ id: 7, score: 0 });
   });
 
-  it('a shard that hung until its collections had moved does not answer from what it knew', async () => {
+  it('do not answer from an old state after a hang during which their collections moved', async () => {
     const moved = on.get('s2') as string;
     service.process('s2').signal('SIGSTOP');
     await service.until(async () => (await search(moved)).status === 200);
@@ -126,7 +126,7 @@ describe('shards and coordinators that fail', () => {
     }
   });
 
-  it('two coordinators over one cluster are one service', async () => {
+  it('make one service of two coordinators', async () => {
     const second = await startCoordinator(service);
     const there = new Client(second.url, project.rw.key);
     const create = (client: Client, dimension: number) =>
@@ -150,7 +150,7 @@ describe('shards and coordinators that fail', () => {
     await second.process.stop();
   });
 
-  it('a coordinator told to stop answers what it has taken, and takes nothing it cannot answer', async () => {
+  it('answer every accepted request before a coordinator ends, and accept no others', async () => {
     const second = await startCoordinator(service);
     const client = new Client(second.url, project.rw.key);
     const name = on.get('s1') as string;
@@ -158,7 +158,8 @@ describe('shards and coordinators that fail', () => {
     let refused = 0;
     const writer = async (): Promise<void> => {
       for (;;) {
-        // A connection that is not accepted, or closed before an answer began, is no answer: only before the drain ends.
+        // A connection refused, or closed before an answer began, is not an answer: that may happen only until the
+        // drain ends.
         const answer = await client.post('/v1/records', { collection: name, values: [100] }).catch(() => undefined);
         if (answer === undefined) {
           refused++;
@@ -175,10 +176,10 @@ describe('shards and coordinators that fail', () => {
     expect(refused).to.equal(8);
     const { body } = await project.rw.get('/v1/namespaces');
     const count = body.collections.find((one: { name: string }) => one.name === name).record_count;
-    expect(count, 'every write that took place was answered').to.equal(answered + 1);
+    expect(count, 'every write was answered').to.equal(answered + 1);
   });
 
-  it('a request whose deadline passes is 503 unavailable, in both modes', async () => {
+  it('answer 503 unavailable if a deadline passes, in both modes', async () => {
     const hurried = await startCoordinator(service, 1);
     const standalone = await Service.start('standalone', { VOUCH_DEADLINE_MS: '1' });
     const batch = Array.from({ length: 4_000 }, () => new Array(64).fill(0.5));
@@ -192,7 +193,7 @@ describe('shards and coordinators that fail', () => {
     await Promise.all([hurried.process.stop(), standalone.stop()]);
   });
 
-  it('requests that their client abandons leave the service as it was', async () => {
+  it('are unchanged by requests that their client abandons', async () => {
     const name = on.get('s1') as string;
     const vectors = JSON.stringify({ collection: name, batch: Array.from({ length: 2_000 }, () => [1]) });
     const countIn = ({ collections }: { collections: { name: string; record_count: number }[] }): number =>
@@ -201,14 +202,14 @@ describe('shards and coordinators that fail', () => {
     for (let i = 0; i < 20; i++) await abandon(service.url, project.rw.key as string, vectors, i);
     await service.until(async () => (await gauge(service, 'vouch_http_in_flight')) === 0);
     expect((await insert(name, 1)).status).to.equal(200);
-    // All or nothing, for those too. A shard may still be at work on one that nobody waits for, and counts as it goes.
+    // All or nothing for those too. A shard may still work on an abandoned one, and counts meanwhile.
     await service.until(async () => {
       const now = countIn((await project.rw.get('/v1/namespaces')).body);
       return now > first && (now - first - 1) % 2_000 === 0;
     });
   });
 
-  it('without NATS everything is 503 with Retry-After, at once; with it, as before', async () => {
+  it('answer 503 with Retry-After at once without NATS, and recover with it', async () => {
     const before = await multi();
     await service.nats.kill();
     const name = on.get('s1') as string;
@@ -236,7 +237,7 @@ describe('shards and coordinators that fail', () => {
     expect((await insert(name, 1)).status).to.equal(200);
   });
 
-  it('collections and records survive the restart of everything', async () => {
+  it('keep collections and records through a restart of everything', async () => {
     const requestId = 'ab'.repeat(16);
     const name = on.get('s1') as string;
     const first = await insert(name, 9, { request_id: requestId });
@@ -270,7 +271,7 @@ async function startCoordinator(service: Service, deadlineMs = 10_000): Promise<
   return { url: `http://127.0.0.1:${port}`, process };
 }
 
-/** Sends a batch insert and hangs up: in the middle of the body, or right behind it. */
+/** Sends a batch insert and disconnects, in the middle of the body or right after it. */
 function abandon(url: string, key: string, body: string, turn: number): Promise<void> {
   return new Promise((resolve) => {
     const sent = request(`${url}/v1/vectors/batch-insert`, {

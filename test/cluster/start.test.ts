@@ -1,4 +1,4 @@
-/** What a person runs, `npm start` and its like, as real processes. */
+/** The commands of users, `npm start` and its like, as real processes. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ describe('npm start', () => {
     });
   const savedKey = (): string => readFileSync(join(dataDir, 'keys', 'default.key'), 'utf8').trim();
 
-  /** The line of a start that fails, and leaves no folder. */
+  /** Line of a start that fails and leaves no folder. */
   const refusal = async (mode: Mode, env = {}): Promise<string> => {
     const hadData = existsSync(dataDir);
     const process = run(mode, env);
@@ -77,7 +77,7 @@ describe('npm start', () => {
 
   for (const mode of ['cluster', 'standalone'] as const)
     describe(`in one folder (${mode})`, () => {
-      /** Each test begins with what those before it have left. */
+      /** Each test continues with the results of the earlier ones. */
       let running: Launched;
 
       before(makeFolder);
@@ -112,7 +112,7 @@ describe('npm start', () => {
       });
 
       if (mode === 'cluster')
-        it('lets nobody into its nats-server without the seed of one of its users', async () => {
+        it('admits only users with a seed to its nats-server', async () => {
           const { natsUrl } = JSON.parse(readFileSync(join(dataDir, 'runtime.json'), 'utf8'));
           expect(new URL(natsUrl).hostname).to.equal('127.0.0.1');
           const stranger = await connect({ servers: natsUrl, reconnect: false }).catch((error: Error) => error);
@@ -140,7 +140,7 @@ describe('npm start', () => {
           expect((await keys(mode, 'streams')).output).to.include('every stream and bucket of the cluster is there');
         });
 
-      it('makes, lists and revokes keys beside the running service', async () => {
+      it('creates, lists and revokes keys beside the running service', async () => {
         const made = await keys(mode, 'create', '--project', 'p', '--scope', 'read_write', '--label', 'for a test');
         const key = made.lines.find((line) => line.startsWith('vk_'))!;
         await eventually('the key works', async () => (await call(key, 'GET', '/v1/namespaces')).status === 200);
@@ -159,7 +159,7 @@ describe('npm start', () => {
         expect(again.output).to.include(`there is no key ${id}`);
       });
 
-      it('says in one line that its folder is in use, and that it is of the other mode', async () => {
+      it('reports in one line that its folder is in use, or belongs to the other mode', async () => {
         if (mode === 'standalone')
           for (const other of ['cluster', 'standalone'] as const)
             expect(await refusal(other)).to.match(/data folder .* is in use by process \d+/);
@@ -175,7 +175,7 @@ describe('npm start', () => {
       });
 
       if (mode === 'standalone')
-        it('tells of a variable that sets nothing, and keeps the key of another service', async () => {
+        it('warns of a variable without effect, and keeps the key of another service', async () => {
           const key = savedKey();
           rmSync(join(dataDir, 'registry'), { recursive: true });
           const other = run('standalone', { VOUCH_PROT: '9000' });
@@ -192,7 +192,7 @@ describe('npm start', () => {
     beforeEach(makeFolder);
     afterEach(deleteFolder);
 
-    it('starts whatever dies again, and reports it in a line', async () => {
+    it('restarts every process that dies, and reports it in a line', async () => {
       const service = await start('cluster');
       for (const name of ['coordinator', 'shard s1', 'nats-server']) {
         const from = service.lines.length;
@@ -210,7 +210,7 @@ describe('npm start', () => {
       expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
     });
 
-    it('takes its processes along when it is killed, starts again at once, and is killed by a second Ctrl-C when the first does not end it', async () => {
+    it('ends its processes when killed, restarts at once, and ends at a second Ctrl-C if necessary', async () => {
       const service = await start('cluster');
       const pids = Object.values(processes());
       expect(pids).to.have.length(3);
@@ -228,7 +228,7 @@ describe('npm start', () => {
       await eventually('nothing is left', () => !itsPids.some(isAlive));
     });
 
-    it('says in one line why it cannot start', async () => {
+    it('reports in one line why it cannot start', async () => {
       const taken = createServer().listen(0, '127.0.0.1');
       await eventually('the port is taken', () => taken.address() !== null);
       const { port: takenPort } = taken.address() as { port: number };
@@ -251,7 +251,7 @@ describe('npm start', () => {
       );
     });
 
-    it('tells the key tool’s user what is wrong', async () => {
+    it('explains to users of the key tool what is wrong', async () => {
       const outcome = async (...args: string[]): Promise<string> => {
         const tool = await keys('cluster', ...args);
         return `${(await tool.ended).code} ${tool.lines[0]}`;
