@@ -1,4 +1,6 @@
-/** Input from outside, bent out of shape: no crash, no unhandled rejection, no acceptance. `npm run fuzz` goes on for longer. */
+/**
+ * Mutated input from outside: no crash, no unhandled rejection, no false acceptance. `npm run fuzz` runs for longer.
+ */
 import { expect } from 'chai';
 import { testSeed } from '../support/model/random.js';
 import { fuzz } from './fuzz.js';

@@ -1,4 +1,4 @@
-/** Gives a target inputs that are bent out of shape, as many as asked for, and finds what it should not have done. */
+/** Gives a target mutated inputs, as many as asked for, and reports what it must not do. */
 import { seededRandom } from '../support/model/random.js';
 import { mutated } from './mutate.js';
 import type { FuzzTarget, Outcome } from './target.js';
@@ -9,7 +9,7 @@ export interface Tally {
   readonly taken: number;
 }
 
-/** What an input did that no input may do, and how to have it again. */
+/** A violation by an input, and how to repeat it. */
 export class Finding extends Error {
   constructor(target: string, seed: number, number: number, input: Uint8Array, cause: unknown) {
     const shown = Buffer.from(input.subarray(0, 512)).toString('base64');
@@ -23,11 +23,11 @@ export class Finding extends Error {
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** Whether to go on after so many cases. */
+  /** Whether to continue after that many cases. */
   readonly goOn: (cases: number) => boolean;
 }
 
-/** Throws Finding, also where a rejection was left unhandled or the target's end shows traces. */
+/** Throws a Finding, also for an unhandled rejection, or if the end of the target finds traces. */
 export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Promise<Tally> {
   const random = seededRandom(seed);
   const open = await target.open(random);
@@ -46,7 +46,7 @@ export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Pro
       tally[await open.tryOne(input)]++;
       cases++;
       if (unhandled !== undefined) throw unhandled;
-      // Rejections that nobody handles are told of between turns.
+      // Unhandled rejections are reported between turns.
       if (cases % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     input = new Uint8Array();

@@ -1,4 +1,7 @@
-/** `npm run fuzz -- [--minutes N] [--target NAME] [--seed N]`: every target for as long, until something is found. */
+/**
+ * `npm run fuzz -- [--minutes N] [--target NAME] [--seed N]`: runs all targets for equal times, until one finds
+ * something.
+ */
 import { durationMs, parseFlags, runCommand, UsageError } from '../../scripts/terminal/commandLine.js';
 import { grouped } from '../../scripts/terminal/line.js';
 import { showProgress } from '../../scripts/terminal/progress.js';
@@ -32,7 +35,7 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
         TARGETS.map(({ target }) => target.name),
       ),
     );
-  // The target that runs is closed, and its folder removed.
+  // Closes the running target, and removes its folder.
   onSignals(
     () => undefined,
     () => process.exit(EXIT_INTERRUPTED),
@@ -41,7 +44,7 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
   if (isEnding()) process.exitCode = EXIT_INTERRUPTED;
 });
 
-/** Each target for as long. Throws a Finding. */
+/** Runs each target for equal times. Throws a Finding. */
 async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Promise<void> {
   console.log(`seed ${seed}, ${runMs / 60_000} minutes in all`);
   const eachSecs = Math.ceil(runMs / 1_000 / chosen.length);

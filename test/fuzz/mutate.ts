@@ -1,9 +1,9 @@
-/** Bends fit inputs out of shape, from a single bit to another length. */
+/** Mutates valid inputs, from a single bit to another length. */
 import type { SeededRandom } from '../support/model/random.js';
 
-/** Where arithmetic and checks of length go wrong, if they do. */
+/** Values at which arithmetic and length checks tend to fail. */
 const EDGES = [0, 1, 2, 4, 16, 24, 32, 64, 127, 128, 255, 256, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
-/** For inputs that are text. */
+/** Fragments for text inputs. */
 const FRAGMENTS = [
   '{',
   '}',
@@ -40,7 +40,7 @@ type Mutation = (bytes: Uint8Array, random: SeededRandom, other: Uint8Array) => 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
 const put = (bytes: Uint8Array, at: number, piece: Uint8Array, over: number): Uint8Array =>
   joined(bytes.subarray(0, at), piece, bytes.subarray(at + over));
-/** A place in the bytes, the end included. */
+/** A position in the bytes, including the end. */
 const place = (bytes: Uint8Array, random: SeededRandom): number => random.int(bytes.length + 1);
 
 const MUTATIONS: readonly Mutation[] = [
@@ -78,7 +78,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** One sample with one to four mutations, or now and then nothing but noise. */
+/** One sample with one to four mutations, or sometimes only noise. */
 export function mutated(samples: readonly Uint8Array[], random: SeededRandom): Uint8Array {
   if (random.int(40) === 0) return Uint8Array.from({ length: random.int(300) }, () => random.int(256));
   let bytes = random.pick(samples);

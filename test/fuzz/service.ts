@@ -1,4 +1,4 @@
-/** The whole service in this process, without NATS: what fuzzed messages and requests meet. */
+/** The whole service in this process, without NATS, for fuzzed messages and requests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export class FuzzedService {
     return new FuzzedService(platform, coordinator.url, folder, shard, coordinator);
   }
 
-  /** Of a project of its own. */
+  /** A client of the project, which is created for it. */
   async client(project: string): Promise<Client> {
     const keys = await this.platform.bucket(BUCKETS.keys);
     const { key } = await createKey(keys, { project, scope: 'read_write' }, systemClock, systemEntropy);

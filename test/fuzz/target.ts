@@ -1,19 +1,19 @@
 import type { SeededRandom } from '../support/model/random.js';
 
-/** What comes of an input: `refused` with a proper error, or `taken` where it happens to be a proper one. */
+/** Outcome of an input: `refused` with a proper error, or `taken` if it happens to be valid. */
 export type Outcome = 'refused' | 'taken';
 
-/** Something that is given bytes from outside. */
+/** A function that receives bytes from outside. */
 export interface FuzzTarget {
   readonly name: string;
   open(random: SeededRandom): Promise<OpenTarget>;
 }
 
 export interface OpenTarget {
-  /** What is fit, and is bent out of shape. */
+  /** Valid inputs, which are mutated. */
   readonly samples: readonly Uint8Array[];
-  /** Throws where the input has done what no input may do: a crash, a wrong answer, an acceptance that is not its due. */
+  /** Throws an Error if the input has caused a crash, a wrong answer or a false acceptance. */
   tryOne(input: Uint8Array): Promise<Outcome> | Outcome;
-  /** Throws where what was tried has left traces. */
+  /** Throws an Error if the inputs have left traces. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What streams deny to everybody: streams that Vouch makes, and those of an earlier run that did not deny it yet. */
+/** Operations that streams deny to every login: streams made by Vouch, and earlier ones that did not deny them yet. */
 import { expect } from 'chai';
 import {
   connect,
@@ -20,7 +20,7 @@ import { startTestNatsCluster } from '../support/nats/natsCluster.js';
 import { RoleServer } from '../support/nats/roleServer.js';
 
 const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
-/** What `JetStreamLogs.remove` and the vault do to their streams is not denied. */
+/** `JetStreamLogs.remove` and the vault need some operations on their streams, which are not denied. */
 const DENIED: Readonly<Record<string, readonly string[]>> = {
   VOUCH_LOG_0: ['delete'],
   VOUCH_LOG_1: ['delete'],
@@ -30,7 +30,7 @@ const DENIED: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BUCKET_STREAMS.map((name) => [name, ['delete', 'purge']])),
 };
 
-/** As earlier versions of Vouch, or somebody by hand, have made them. */
+/** A stream as earlier versions of Vouch, or users, have made it. */
 const lasting = (name: string, subject: string, more: Partial<StreamConfig> = {}): Partial<StreamConfig> => ({
   ...{ name, subjects: [subject], ...LASTING, num_replicas: 1, ...more },
 });
@@ -40,7 +40,7 @@ const EARLIER: readonly Partial<StreamConfig>[] = [
   lasting('VOUCH_SERVICE_LOG', 'vouch.servicelog.*', { allow_direct: true }),
   lasting('VOUCH_VAULT', 'vouch.vault.*.*'),
 ];
-/** On the server of this name alone, where there are several. */
+/** Bound to the server of this name, if there are several. */
 const earlierSeals = (number: number, server: string | undefined): Partial<StreamConfig> => ({
   ...lasting(`VOUCH_SEALS_${number}`, `vouch.seals.${number}.*.*`),
   ...(server === undefined ? {} : { placement: { tags: [server] } as Placement }),
@@ -72,7 +72,7 @@ async function expectDenials(jsm: JetStreamManager, without: readonly string[] =
   for (const name of names) expect(await deniedBy(jsm, name), name).to.deep.equal(DENIED[name]);
 }
 
-describe('what streams deny', () => {
+describe('the operations that streams deny', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let nc: NatsConnection;
@@ -90,12 +90,12 @@ describe('what streams deny', () => {
   beforeEach(() => nats.erase());
   afterEach(() => platforms.close());
 
-  it('is what Vouch does not need, where Vouch makes them', async () => {
+  it('are all that Vouch does not need, in streams that Vouch makes', async () => {
     await openAll(await platforms.open(nats.url));
     await expectDenials(jsm, ['VOUCH_SEALS_1']); // A single server has no seals.
   });
 
-  it('is what Vouch does not need, where they are of an earlier run, which keeps what they hold', async () => {
+  it('are all that Vouch does not need, in earlier streams, whose content stays', async () => {
     await makeEarlier(nc);
     await nc.jetstream().publish('$KV.vouch-counters.collection-id', '7');
     await nc.jetstream().publish('vouch.log.1.1', 'a frame');
@@ -107,7 +107,7 @@ describe('what streams deny', () => {
     expect((await jsm.streams.info('VOUCH_LOG_1')).state.messages).to.equal(1);
   });
 
-  it('comes with a new time to live, in one change', async () => {
+  it('are changed together with a new time to live', async () => {
     await makeEarlier(nc);
     const platform = await platforms.open(nats.url);
     await platform.bucket(BUCKETS.leases, { ttlMs: 60_000 });
@@ -115,7 +115,7 @@ describe('what streams deny', () => {
     expect(await deniedBy(jsm, 'KV_vouch-leases')).to.deep.equal(['delete', 'purge']);
   });
 
-  it('is refused by the server: the purge and deletion of an entry, and a header that erases those before it', async () => {
+  it('are refused by the server: purging and deleting an entry, and a header that erases earlier ones', async () => {
     const platform = await platforms.open(nats.url);
     const bucket = await platform.bucket(BUCKETS.counters);
     await bucket.put('a', 1);
@@ -136,7 +136,7 @@ describe('what streams deny', () => {
     expect((await bucket.get('b'))?.value).to.equal(2);
   });
 
-  it('is the same on three servers, where they are of an earlier run', async () => {
+  it('are equal on three servers with earlier streams', async () => {
     const cluster = await startTestNatsCluster();
     const there = await connect({ servers: cluster.url.split(',') });
     try {
@@ -152,7 +152,7 @@ describe('what streams deny', () => {
     }
   });
 
-  it('is told where the login may not change it, in one line that says who may', async () => {
+  it('are reported in one line that names the admin, if the login may not change them', async () => {
     const server = await RoleServer.start();
     try {
       await makeEarlier((await server.raw('admin')).nc);

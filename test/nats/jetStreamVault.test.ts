@@ -1,4 +1,4 @@
-/** The vault in JetStream over a real nats-server, held to what every vault promises, and what is its own. */
+/** The vault in JetStream over a real nats-server: the promises of every vault, and its own. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
@@ -13,7 +13,7 @@ import { vaultSuite } from '../support/suites/vaultSuite.js';
 
 const subjectOf = (project: string, keyId: string): string => vaultSubject(Buffer.from(project).toString('hex'), keyId);
 
-/** What ends a process in the middle of a replacement, by where it ends. */
+/** Ways to end a process in the middle of a replacement, by their moment. */
 const ENDS: Readonly<Record<string, (platform: ClusterPlatform, nats: TestNats) => void>> = {
   'before the entry is sent': ({ connection }) => {
     connection.js.publish = async () => {
@@ -114,7 +114,7 @@ describe('vault in JetStream', () => {
   describe('its stream', () => {
     beforeEach(() => nats.erase());
 
-    it('is made by one of several that open it at once, with the settings that keep and erase', async () => {
+    it('is made by one of several concurrent openers, with settings that keep and erase', async () => {
       const vaults = await Promise.all(Array.from({ length: 6 }, open));
       expect(await vaults[0]!.create('p', '0'.repeat(32), shredded())).to.be.greaterThan(0);
       const { config } = await (await direct.jetstreamManager()).streams.info(VAULT_STREAM);
@@ -122,13 +122,13 @@ describe('vault in JetStream', () => {
       expect(config.deny_delete ?? false).to.equal(false);
     });
 
-    it('is refused where the server would drop old messages by itself, and leave their bytes', async () => {
+    it('is refused if the server would drop old messages itself, and leave their bytes', async () => {
       const jsm = await direct.jetstreamManager();
       await jsm.streams.add({ name: VAULT_STREAM, subjects: ['vouch.vault.*.*'], max_msgs_per_subject: 1 });
       expect((await rejection(open())).message).to.match(/VOUCH_VAULT exists with (?:discard|max_msgs_per_subject)/);
     });
 
-    it('holds one message a key, however often it is replaced', async () => {
+    it('has one message per key, however often it is replaced', async () => {
       const vault = await open();
       let stored = await made(vault, active(freshSecret(), 1));
       for (let change = 0; change < 10; change++)
@@ -138,7 +138,7 @@ describe('vault in JetStream', () => {
     });
   });
 
-  it('erases, when it is read, what a process that is gone has left', async () => {
+  it('loses the leftovers of an ended process when it is read', async () => {
     await nats.erase();
     const reader = await open();
     const writer = await platforms.open(nats.url);
@@ -151,7 +151,7 @@ describe('vault in JetStream', () => {
     expect(await findBytes(nats.dataDir, { old: stored.entry.wrapped! })).to.deep.equal([]);
   });
 
-  it('learns whether an entry was taken when the answer is lost', async () => {
+  it('reports whether an entry was stored although the answer is lost', async () => {
     await nats.erase();
     const platform = await platforms.open(nats.url);
     const vault = await platform.vault();

@@ -1,4 +1,4 @@
-/** What the cluster platform promises while connections break and nats-server is killed. */
+/** Promises of the cluster platform while connections break and nats-server is killed. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../shared/bucket/bucket.js';
 import { systemClock } from '../../shared/clock.js';
@@ -49,7 +49,7 @@ describe('nats faults', () => {
   const isLost = (): Promise<void> => eventually('the loss is noticed', () => !far.connected);
   const isRestored = (): Promise<void> => eventually('the connection is restored', () => far.connected);
 
-  it('fails every call while no server is reached, and goes on with everything afterwards', async () => {
+  it('fail every call while no server is reached, and none afterwards', async () => {
     await far.transport.serve('vouch.test.a', async ({ body }) => body);
     const bucket = await far.bucket(FREE_BUCKET);
     await bucket.put('a', 1);
@@ -81,7 +81,7 @@ describe('nats faults', () => {
     expect(await log.append(bytes('two'), position, inMs(LONG_MS))).to.be.greaterThan(position);
   });
 
-  it('fails a request under way with the connection it went over', async () => {
+  it('fail a running request together with its connection', async () => {
     let asked = false;
     const gated = gate();
     await near.transport.serve('vouch.test.a', async ({ body }) => {
@@ -99,7 +99,7 @@ describe('nats faults', () => {
     gated.open();
   });
 
-  it('brings an answer that was ready while its connection was lost, to whoever has not lost theirs', async () => {
+  it("do not lose an answer that was ready during the server's disconnection", async () => {
     const gated = gate();
     let asked = false;
     await far.transport.serve('vouch.test.a', async ({ body }) => {
@@ -116,11 +116,11 @@ describe('nats faults', () => {
     expect(text(await answer)).to.equal('x');
   });
 
-  describe('a question or an answer that is lost on the way', () => {
+  describe('a request or an answer that is lost on the way', () => {
     const ask = (): Promise<Uint8Array> =>
       near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(600_000) });
 
-    it('is missed soon after the connection is back, and not at the deadline', async () => {
+    it('is detected soon after the reconnection, before the deadline', async () => {
       const gated = gate();
       let asked = 0;
       await far.transport.serve('vouch.test.a', async ({ body }) => {
@@ -145,7 +145,7 @@ describe('nats faults', () => {
       expect(text(await ask())).to.equal('x');
     });
 
-    it('is not what is answered late', async () => {
+    it('is distinguished from a late answer', async () => {
       const gated = gate();
       await far.transport.serve('vouch.test.a', async ({ body }) => {
         await gated.opened;
@@ -174,7 +174,7 @@ describe('nats faults', () => {
       first = await log.append(bytes('one'), LOG_START, inMs(LONG_MS));
     });
 
-    it('whose answer was lost finds its own frame', async () => {
+    it('with a lost answer finds its own frame', async () => {
       proxy.lose('answers');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
       await eventually('the frame is there', async () => (await seen.head())!.position > first);
@@ -186,7 +186,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('whose answer was lost finds its own frame even where another has followed it', async () => {
+    it('with a lost answer finds its own frame even if another has followed it', async () => {
       proxy.lose('answers');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
       await eventually('the frame is there', async () => (await seen.head())!.position > first);
@@ -200,7 +200,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('that never arrived is made again', async () => {
+    it('repeats a frame that never arrived', async () => {
       proxy.lose('everything');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
       proxy.cut();
@@ -213,7 +213,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('that never arrived is fenced by one that did', async () => {
+    it('with a frame that never arrived is fenced by another that did', async () => {
       proxy.lose('everything');
       const fenced = rejection(log.append(bytes('two'), first, inMs(LONG_MS)));
       const other = await seen.append(bytes('other'), first, inMs(LONG_MS));
@@ -225,7 +225,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('whose outcome is not known at its deadline says so', async () => {
+    it('with an unknown outcome at its deadline reports that', async () => {
       proxy.lose('answers');
       const error = await expectCode(log.append(bytes('two'), first, inMs(300)), 'unavailable');
       expect(error).not.to.be.instanceOf(Fenced);
@@ -242,7 +242,7 @@ describe('nats faults', () => {
       changes.length = 0;
     });
 
-    it('that was blind tells each difference once, in order, and says when it has caught up', async () => {
+    it('delivers each difference once and in order after a disconnection, and reports when it has caught up', async () => {
       const bucket = await near.bucket(FREE_BUCKET);
       for (const key of ['a', 'b', 'c']) await bucket.put(key, 1);
       const watch = await (await far.bucket(FREE_BUCKET)).watch(listener);
@@ -279,7 +279,7 @@ describe('nats faults', () => {
       await expectCode(waiting, 'unavailable');
     });
 
-    it('tells of entries whose time ended while it was blind', async () => {
+    it('delivers the end of entries that expired while it was disconnected', async () => {
       const options = { ttlMs: 1_000 };
       const bucket = await near.bucket(FREE_BUCKET, options);
       const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
@@ -294,7 +294,7 @@ describe('nats faults', () => {
       watch.stop();
     });
 
-    it('does not take a lost connection for the end of entries', async () => {
+    it('does not mistake a lost connection for the expiry of entries', async () => {
       const options = { ttlMs: 1_500 };
       const bucket = await near.bucket(FREE_BUCKET, options);
       const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
@@ -315,7 +315,7 @@ describe('nats faults', () => {
     });
   });
 
-  it('loses nothing that was answered, and keeps nothing twice, through kills of nats-server', async () => {
+  it('lose no answered write and store none twice, through kills of nats-server', async () => {
     const random = seededRandom(testSeed());
     const writers = await Promise.all(
       [1, 2, 3].map(async (id) => ({ log: await near.logs.open(id), answered: [] as StoredFrame[] })),
@@ -335,7 +335,7 @@ describe('nats faults', () => {
       await nats.start();
     }
     const enough = writers[0]!.answered.length + 20;
-    await eventually('it goes on after the last kill', () => writers[0]!.answered.length >= enough);
+    await eventually('writes continue after the last kill', () => writers[0]!.answered.length >= enough);
     writing = false;
     await Promise.all(runs);
     const last = await putting;
@@ -348,7 +348,7 @@ describe('nats faults', () => {
   });
 });
 
-/** Appends one frame after another; where the outcome is unknown it reads what is there, as the contract has it. */
+/** Appends frames one after another; after an unknown outcome it reads the log, as the contract demands. */
 async function write(
   { log, answered }: { log: EventLog; answered: StoredFrame[] },
   label: string,
@@ -379,7 +379,7 @@ async function write(
   }
 }
 
-/** Puts growing numbers until the last one is answered; returns it. */
+/** Puts growing numbers until the last one is answered. Returns it. */
 async function count(platform: ClusterPlatform, goOn: () => boolean): Promise<number> {
   const bucket = await platform.bucket(FREE_BUCKET);
   for (let n = 1, answered = 0; ; n++) {

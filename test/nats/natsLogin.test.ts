@@ -1,4 +1,4 @@
-/** How a process shows nats-server who it is, and what it says where it is not let in. */
+/** How a process logs in to nats-server, and what it reports if it is refused. */
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -57,7 +57,7 @@ describe('the login at nats-server', () => {
     return file;
   }
 
-  /** Whether the platform does something with that login. */
+  /** Expects that the platform works with that login. */
   async function expectLetIn(login: Parameters<ClusterPlatforms['open']>[1], at = url): Promise<void> {
     const { connection } = await platforms.open(at, login);
     expect(connection.connected).to.equal(true);
@@ -66,7 +66,7 @@ describe('the login at nats-server', () => {
   const refused = async (login: Parameters<ClusterPlatforms['open']>[1], at = url): Promise<string> =>
     (await rejection(platforms.open(at, login))).message.replace(/127\.0\.0\.1:\d+/, 'HOST');
 
-  it('by the seed of an nkey: the users of a data folder are let in, nobody else', async () => {
+  it('accepts the users of a data folder by the seeds of their nkeys, and refuses others', async () => {
     const users = await natsUsers(usersFolder(folder));
     await serve(...usersBlock(users));
     for (const role of ['admin', 'shard', 'coordinator', 'operator'] as const)
@@ -84,7 +84,7 @@ describe('the login at nats-server', () => {
     );
   });
 
-  it('by the users that npm run keys makes for servers of several machines, which know each other', async () => {
+  it('accepts the users that npm run keys makes for servers of several machines, and these servers each other', async () => {
     const routePorts = [await freePort(), await freePort()];
     const routes = routePorts.map((port) => `127.0.0.1:${port}`);
     const keys = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
@@ -115,14 +115,14 @@ describe('the login at nats-server', () => {
     expect(await refused({})).to.match(/HOST asks for a login/);
   });
 
-  it('by name and password in the address', async () => {
+  it('accepts name and password in the address', async () => {
     await serve('authorization { users: [{ user: vouch, password: "a b" }] }');
     await expectLetIn({}, url.replace('//', '//vouch:a%20b@'));
     expect(await refused({}, url.replace('//', '//vouch:other@'))).to.match(/HOST refuses the login/);
     expect(await refused({})).to.match(/HOST asks for a login/);
   });
 
-  it('by a .creds file', async () => {
+  it('accepts a .creds file', async () => {
     const [operator, account, user] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createUser()];
     const system = nkeys.createAccount();
     const limits = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, conn: -1, leaf: -1 };
@@ -146,7 +146,7 @@ describe('the login at nats-server', () => {
     expect(await refused({ creds: await written('other.creds', other) })).to.match(/HOST refuses the login/);
   });
 
-  it('names the setting of a file that it cannot use', async () => {
+  it('names the setting of an unusable file', async () => {
     url = 'nats://127.0.0.1:1';
     const missing = join(folder, 'missing');
     for (const [field, variable] of [
@@ -165,7 +165,7 @@ describe('the login at nats-server', () => {
     );
   });
 
-  it('by TLS and certificates of an authority of its own', async function () {
+  it('accepts certificates of a private authority over TLS', async function () {
     if (!hasOpenSsl()) skip(this, 'openssl, which makes the certificates, is not installed');
     const { ca, certificate } = authority(folder);
     const [serverPair, client] = [certificate('server'), certificate('client')];
@@ -193,11 +193,11 @@ describe('the login at nats-server', () => {
   });
 });
 
-/** The configuration of a second server. */
+/** Configuration of a second server. */
 const otherConfig = (storeDir: string, lines: readonly string[]): string =>
   ['server_name: two', 'host: 127.0.0.1', 'port: -1', `jetstream { store_dir: ${storeDir} }`, ...lines].join('\n');
 
-/** Whether a stream with a copy on each of two servers can be made. */
+/** Whether a stream with a copy on each of two servers can be created. */
 async function isMade(url: string, nkey: string): Promise<boolean> {
   const nc = await connect({ servers: url, ...(await loginOptions({ ...NO_LOGIN, nkey })) });
   try {
@@ -211,7 +211,7 @@ async function isMade(url: string, nkey: string): Promise<boolean> {
   }
 }
 
-/** What a server says to one who comes as another server and has no password. */
+/** Answer of a server to a connection as another server, without the password. */
 async function answerToRoute(port: number): Promise<string> {
   const socket = createConnection({ host: '127.0.0.1', port });
   let answer = '';
@@ -225,7 +225,7 @@ async function answerToRoute(port: number): Promise<string> {
   return answer;
 }
 
-/** A claim of `subject` that `issuer` has signed, as NATS reads it. */
+/** A claim of `subject`, signed by `issuer` in NATS' form. */
 function jwt(issuer: KeyPair, subject: KeyPair, nats: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claim = { jti: 'x', iat: 1, iss: issuer.getPublicKey(), name: 'test', sub: subject.getPublicKey(), nats };

@@ -1,4 +1,4 @@
-/** The cluster platform over a real nats-server: the suites that every platform passes, and what is its own. */
+/** The cluster platform over a real nats-server: the suites of every platform, and its own promises. */
 import { expect } from 'chai';
 import { connect, headers } from 'nats';
 import { systemClock } from '../../shared/clock.js';
@@ -17,7 +17,7 @@ import { bucketSuite } from '../support/suites/bucketSuite.js';
 import { eventLogSuite } from '../support/suites/eventLogSuite.js';
 import { transportSuite } from '../support/suites/transportSuite.js';
 
-/** As far as it is looked at here. */
+/** The fields that the tests use. */
 interface Statistics {
   readonly id: string;
   readonly endpoints: readonly {
@@ -77,7 +77,7 @@ describe('nats platform', () => {
     };
   });
 
-  it('a message whose times are no numbers is refused, and leaves the sender’s clock as it was', async () => {
+  it('refuses a message whose times are not numbers, and keeps the sender’s clock', async () => {
     const { transport } = await platforms.open(nats.url);
     const seen: number[] = [];
     await transport.serve('vouch.c.1', async ({ deadlineMs, body }) => {
@@ -128,7 +128,7 @@ describe('nats platform', () => {
     expect(calls).to.equal(1);
   });
 
-  it('is asked after requests with any bytes, and answers with no more of them', async () => {
+  it('answers questions about requests with any bytes, and with no more of them', async () => {
     const { transport, connection } = await platforms.open(nats.url);
     await transport.serve('vouch.c.1', async ({ body }) => body);
     const stranger = await connect({ servers: nats.url });
@@ -143,7 +143,7 @@ describe('nats platform', () => {
     }
   });
 
-  it('tells how full the store is: more with each frame, less once a log is removed, and no limit where there is none', async () => {
+  it('reports the size of the store: larger with each frame, smaller without a log, unlimited without a limit', async () => {
     await nats.erase();
     const platform = await platforms.open(nats.url);
     const before = await platform.storeRoom();
@@ -160,14 +160,14 @@ describe('nats platform', () => {
   describe('opening', () => {
     beforeEach(() => nats.erase());
 
-    it('works for several processes at the same time', async () => {
+    it('works for several processes at once', async () => {
       const opened = await Promise.all(Array.from({ length: 8 }, () => platforms.open(nats.url)));
       const buckets = await Promise.all(opened.map((platform) => platform.bucket(FREE_BUCKET, { ttlMs: 60_000 })));
       const created = await Promise.all(buckets.map((bucket, i) => bucket.create('first', i)));
       expect(created.filter((revision) => revision !== undefined)).to.have.length(1);
     });
 
-    it('says where no server answers, and what to do', async () => {
+    it('reports an unreachable server, and what to do', async () => {
       const url = `nats://127.0.0.1:${await freePort()}`;
       const error = await rejection(platforms.open(url, { connectWithinMs: 300 }));
       expect(error.message).to.match(
@@ -175,12 +175,12 @@ describe('nats platform', () => {
       );
     });
 
-    it('says that one server cannot hold several replicas', async () => {
+    it('refuses several replicas on one server', async () => {
       const error = await rejection(platforms.open(nats.url, { replicas: 3 }));
       expect(error.message).to.equal('one NATS server cannot hold 3 replicas; set VOUCH_REPLICAS to 1');
     });
 
-    it('refuses a number of log streams other than the one the logs were written with', async () => {
+    it('refuses another number of log streams than the logs were written with', async () => {
       await platforms.open(nats.url, { logStreams: 2 });
       const error = await rejection(platforms.open(nats.url, { logStreams: 3 }));
       expect(error.message).to.contain('set VOUCH_LOG_STREAMS to 2');
@@ -195,7 +195,7 @@ describe('nats platform', () => {
       expect(error.message).to.match(/VOUCH_LOG_0 exists with (?:discard|max_msgs)/);
     });
 
-    it('gives a bucket of an earlier run the time to live it is configured with now', async () => {
+    it('gives an earlier bucket its newly configured time to live', async () => {
       const before = await platforms.open(nats.url);
       await (await before.bucket(FREE_BUCKET, { ttlMs: 600_000 })).put('s1', 1);
       const now = await (await platforms.open(nats.url)).bucket(FREE_BUCKET, { ttlMs: 300 });
@@ -204,7 +204,7 @@ describe('nats platform', () => {
     });
   });
 
-  it('shows in the service framework what a process serves', async () => {
+  it('shows the subjects of a process in the service framework', async () => {
     const platform = await platforms.open(nats.url);
     await platform.transport.serve('vouch.s.s1', async ({ body }) => body);
     const endpoint = { name: 'describe', subject: 'vouch.about.s1', answer: async () => ({ collections: 3 }) };

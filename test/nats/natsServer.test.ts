@@ -1,4 +1,4 @@
-/** How nats-server is found, configured and run. */
+/** Finding, configuring and running nats-server. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
@@ -43,7 +43,7 @@ describe('nats-server', () => {
     };
     const find = (options: FindOptions) => findNatsServer({ env: {}, cacheDir: folder, sources: [none], ...options });
 
-    /** A program that says it is nats-server of that version. */
+    /** A program that claims to be nats-server of that version. */
     async function pretend(path: string, version: string): Promise<void> {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, `#!/bin/sh\necho "nats-server: v${version}"\n`);
@@ -54,7 +54,7 @@ describe('nats-server', () => {
       expect(await find({ env: { VOUCH_NATS_SERVER: binary.path } })).to.deep.equal(binary);
     });
 
-    it('refuses what VOUCH_NATS_SERVER names where that is no server, or too old a one', async () => {
+    it('refuses the file in VOUCH_NATS_SERVER if it is not a server, or too old', async () => {
       const missing = await rejection(find({ env: { VOUCH_NATS_SERVER: '/nowhere/nats-server' } }));
       expect(missing.message).to.contain('VOUCH_NATS_SERVER is /nowhere/nats-server');
       await pretend(join(folder, 'old'), '2.11.11');
@@ -62,8 +62,8 @@ describe('nats-server', () => {
       expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.11.11; allowed is 2.12.0 or newer');
     });
 
-    it('takes one on PATH, then one fetched earlier', async function () {
-      // It would be found between the two.
+    it('takes a server on PATH, then one fetched earlier', async function () {
+      // An installed server would be found between the two.
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       await pretend(join(folder, 'nats-server'), '2.12.1');
       expect((await find({})).version).to.equal('2.12.1');
@@ -71,7 +71,7 @@ describe('nats-server', () => {
       expect((await find({ env: { PATH: join(folder, 'bin') } })).version).to.equal('2.12.2');
     });
 
-    it('fetches one where there is none, from the first source that has it', async function () {
+    it('fetches a server if it finds none, from the first source that has it', async function () {
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const fetched: string[] = [];
       const other: ServerSource = {
@@ -98,7 +98,7 @@ describe('nats-server', () => {
       expect(message).to.contain(`${join(folder, 'bin', 'nats-server')} is nats-server 2.9.10, which is too old`);
     });
 
-    it('says what was tried and what to do where there is none to be had', async function () {
+    it('lists the attempts and what to do if no server can be found', async function () {
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const { message } = await rejection(find({}));
       expect(message).to.contain('a source: it is closed');
@@ -147,13 +147,13 @@ describe('nats-server', () => {
       expect(message).to.contain('does not have the pinned checksum');
     });
 
-    it('says why it cannot be had', async () => {
+    it('reports why it cannot be fetched', async () => {
       const { message } = await rejection(source().fetch(folder, () => {}));
       expect(message).to.contain('404');
     });
   });
 
-  it('is fetched as the pinned version from each source that can be had here', async function () {
+  it('is fetched in the pinned version from each reachable source', async function () {
     this.timeout(600_000);
     const versions = new Map<string, string | undefined>();
     for (const source of SERVER_SOURCES.filter(({ name }) => name !== 'Homebrew' && name !== 'a Go toolchain')) {
@@ -186,7 +186,7 @@ describe('nats-server', () => {
       expect(usable).to.deep.equal(['2.12.0', '2.12.10', '2.100.0', '3.0.0']);
     });
 
-    it('is what the server reads', async () => {
+    it('is valid for the server', async () => {
       const storeDir = join(folder, 'a "store" with\\odd name');
       const cluster = { name: 'c', host: '127.0.0.1', port: 6222, routes: ['127.0.0.1:6223', '127.0.0.1:6224'] };
       const file = join(folder, 'test.conf');
@@ -195,7 +195,7 @@ describe('nats-server', () => {
     });
   });
 
-  it('may take what it has and three quarters of what the disk has free, shared with the servers beside it', async () => {
+  it('limits the store to its size and three quarters of the free disk, shared with servers beside it', async () => {
     const dataDir = join(folder, 'sized');
     await mkdir(join(dataDir, 'store', 'a'), { recursive: true });
     const has = 50_000_000;
@@ -226,7 +226,7 @@ describe('nats-server', () => {
     });
 
     for (const how of ['stop', 'kill'] as const)
-      it(`keeps what was answered through a ${how}, and serves it again`, async () => {
+      it(`keeps and serves answered writes through a ${how}`, async () => {
         const port = await freePort();
         const first = await start({ port });
         const log = await (await platforms.open(first.url)).logs.open(3);
@@ -240,12 +240,12 @@ describe('nats-server', () => {
         expect(Buffer.from(await again.readAt(position)).toString()).to.equal('frame');
       });
 
-    it('takes the largest messages that Vouch sends', async () => {
+    it('accepts the largest messages that Vouch sends', async () => {
       const { url } = await start({ port: await freePort() });
       expect((await platforms.open(url)).transport.maxPayloadBytes).to.be.greaterThan(16_000_000);
     });
 
-    it('says that its port is in use', async () => {
+    it('reports that its port is in use', async () => {
       const other = createTcpServer();
       const port = await new Promise<number>((resolve) => {
         other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port));
@@ -255,20 +255,20 @@ describe('nats-server', () => {
       expect(error.message).to.contain(`port ${port} of 127.0.0.1, for nats-server, is in use`);
     });
 
-    it('says that its folder is in use', async () => {
+    it('reports that its folder is in use', async () => {
       const first = await start({ port: await freePort() });
       const error = await rejection(start({ port: await freePort(), predecessorWithinMs: 100 }));
       expect(error.message).to.contain(`another nats-server (process ${first.pid})`);
     });
 
-    it('says why the server ended', async () => {
+    it('reports why the server ended', async () => {
       await mkdir(join(folder, 'nats'));
       await writeFile(join(folder, 'nats', 'store'), 'a file where a folder should be');
       const error = await rejection(start({ port: await freePort() }));
       expect(error.message).to.match(/^nats-server ended with code 1: .*JetStream/);
     });
 
-    it('tells when it ends by itself', async () => {
+    it('notices when the server ends by itself', async () => {
       const server = await start({ port: await freePort() });
       process.kill(server.pid!, 'SIGKILL');
       expect(await server.ended).to.equal('was ended by SIGKILL');

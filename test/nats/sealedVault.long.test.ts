@@ -1,6 +1,6 @@
 /**
- * The vault over three nats-servers: every byte of every server's folder is searched right after a key was erased. Servers
- * that are away: cut off from the vault, and killed.
+ * The vault over three nats-servers: every byte of every server's folder is searched right after a key was erased. Some
+ * servers are cut off from the vault, or killed.
  */
 import { expect } from 'chai';
 import { connect, type JetStreamManager, type NatsConnection, type NatsError, type StreamInfo } from 'nats';
@@ -23,7 +23,7 @@ import { SealReach } from '../support/nats/sealReach.js';
 import { findStored, secretsOf } from '../support/rigs/vaultSecrets.js';
 import { active, freshKeyId, freshSecret, listed, made, shredded } from '../support/suites/vaultStorage.js';
 
-/** As a service has it by default. */
+/** The defaults of a service. */
 const CLUSTER = { replicas: 3, logStreams: 4 };
 const WAYS = ['cut off', 'killed'] as const;
 
@@ -31,7 +31,7 @@ describe('vault over three NATS servers', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNatsCluster;
   let direct: NatsConnection;
-  /** Every seal that was made, whoever made it. */
+  /** Every seal that any process made. */
   let seals: Uint8Array[] = [];
 
   before(async () => {
@@ -47,7 +47,7 @@ describe('vault over three NATS servers', () => {
   });
   afterEach(async () => {
     await platforms.close();
-    // Left away by a test that failed.
+    // Restarts servers that a failed test has left killed.
     for (const server of killed) await nats.startServer(server);
     killed.clear();
   });
@@ -66,11 +66,11 @@ describe('vault over three NATS servers', () => {
     }));
     const marks = new ShredMarks(await bucket, connection.clock);
     const onPartly = (project: string, keyId: string): Promise<void> => marks.set(project, keyId);
-    // As a platform does: servers that have just started find their leaders in their own time.
+    // Opens like a platform: just started servers take their time to find leaders.
     const opening = (): Promise<JetStreamVault> => JetStreamVault.open({ connection, replicas: 3, entropy, onPartly });
     return { vault: await whenAvailable('the vault', opening, connection), reach: new SealReach(connection) };
   };
-  /** The servers in whose files the bytes stand. */
+  /** Servers whose files contain the bytes. */
   const serversWith = async (secret: Uint8Array): Promise<string[]> => {
     const found = await findBytes(nats.dataDir, { secret });
     return [...new Set(found.map(({ file }) => file.split('/')[0]!))].sort();
@@ -78,23 +78,23 @@ describe('vault over three NATS servers', () => {
   const expectNowhere = async (...secrets: Uint8Array[]): Promise<void> => {
     for (const secret of secrets) expect(await serversWith(secret)).to.deep.equal([]);
   };
-  /** JetStream answers a little before the bytes are in its files. */
+  /** JetStream answers slightly before the bytes are in its files. */
   const untilOn = (secret: Uint8Array, servers: readonly string[]): Promise<void> =>
     eventually('the bytes are in the files', async () => (await serversWith(secret)).join() === servers.join());
-  /** An entry whose record of what it was made with goes with it. */
+  /** An entry with its own seal. */
   const sealedEntry = async (vault: VaultStore): Promise<{ stored: StoredVaultEntry; seal: Uint8Array }> => {
     const before = seals.length;
     const stored = await made(vault, active(freshSecret(), 1));
     expect(seals.length).to.equal(before + 1);
     return { stored, seal: seals.at(-1)! };
   };
-  /** What has just started again answers when it has found its leaders. */
+  /** A restarted server answers once it has found its leaders. */
   const manager = (): Promise<JetStreamManager> => persistently(() => direct.jetstreamManager());
   const streamInfo = async (...asked: Parameters<JetStreamManager['streams']['info']>): Promise<StreamInfo> => {
     const { streams } = await manager();
     return persistently(() => streams.info(...asked));
   };
-  /** That it is gone is enough: an answer may be lost. */
+  /** Only the deletion counts: its answer may be lost. */
   const deleteStream = (stream: string): Promise<void> =>
     persistently(async () => {
       const { streams } = await manager();
@@ -102,7 +102,7 @@ describe('vault over three NATS servers', () => {
         if (error.api_error?.err_code !== JETSTREAM.streamNotFound) throw error;
       });
     });
-  /** In place of the seal that the server has, or of none. */
+  /** Replaces the seal on the server, or adds it. */
   const plantSeal = async (place: number, keyId: string, bytes: Uint8Array | undefined): Promise<void> => {
     const subject = sealSubject(place, Buffer.from('p').toString('hex'), keyId);
     const { streams } = await manager();
@@ -111,7 +111,7 @@ describe('vault over three NATS servers', () => {
     await persistently(() => streams.deleteMessage(sealStream(place), seq));
   };
   const serverOf = async (stream: string): Promise<string> => (await streamInfo(stream)).cluster!.leader!;
-  /** Servers that have lost their leader find another one first. */
+  /** Servers without a leader first find another one. */
   const untilReported = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
     persistently(async () => {
       const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
@@ -125,7 +125,7 @@ describe('vault over three NATS servers', () => {
     return [...marks.values()].some((mark) => mark.keyId === keyId);
   };
 
-  it('is opened by several at once, each seal stream on a server of its own', async () => {
+  it('is opened by several processes at once, with each seal stream on its own server', async () => {
     const vaults = await Promise.all(Array.from({ length: 4 }, open));
     const servers = await Promise.all([1, 2, 3].map((place) => serverOf(sealStream(place))));
     expect([...servers].sort()).to.deep.equal(nats.names);
@@ -133,7 +133,7 @@ describe('vault over three NATS servers', () => {
     for (const vault of [...vaults, await open()]) expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
   });
 
-  it('seals what a process writes that was told of one server alone', async () => {
+  it('seals entries of a process that knows only one server', async () => {
     await open();
     const { connection } = await platforms.open(nats.url, { ...CLUSTER, replicas: 1 });
     const { stored, seal } = await sealedEntry(await JetStreamVault.open({ connection, replicas: 1, entropy }));
@@ -141,7 +141,7 @@ describe('vault over three NATS servers', () => {
     expect(await (await open()).get('p', stored.keyId)).to.deep.equal(stored);
   });
 
-  it('leaves nothing of a key that was written a moment ago, on any server, once its replacement is answered', async () => {
+  it('erases a just written key on all servers before its replacement is answered', async () => {
     const vault = await open();
     const beside = await sealedEntry(vault);
     const { stored, seal } = await sealedEntry(vault);
@@ -159,7 +159,7 @@ describe('vault over three NATS servers', () => {
     expect(await vault.get('p', beside.stored.keyId)).to.deep.equal(beside.stored);
   });
 
-  it('erases with the last version of an entry all those before it', async () => {
+  it('erases all earlier versions of an entry with the last one', async () => {
     const vault = await open();
     let { stored, seal } = await sealedEntry(vault);
     const old = stored.entry.wrapped!;
@@ -167,7 +167,7 @@ describe('vault over three NATS servers', () => {
       [1, 2],
       [1, 2, 3],
     ]) {
-      // Another wrapped key, as a rotation of the master key makes it, is under another seal.
+      // Another wrapped key, like after a rotation of the master key, gets another seal.
       const entry = active(freshSecret(), ...ids);
       stored = { ...stored, entry, revision: (await vault.replace(stored, entry))! };
       expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
@@ -185,7 +185,7 @@ describe('vault over three NATS servers', () => {
     expect((await (await open()).get('p', stored.keyId))!.entry).to.deep.equal(shredded(1, 2, 3));
   });
 
-  it('erases the seals too of those that were too late to make the key', async () => {
+  it('erases also the seals of processes that were too late to create the key', async () => {
     const [one, two] = [await open(), await open()];
     const keyId = freshKeyId();
     const outcomes = await Promise.all(
@@ -199,7 +199,7 @@ describe('vault over three NATS servers', () => {
     await expectNowhere(...seals);
   });
 
-  it('lets no seal in that comes after its key is shredded', async () => {
+  it('accepts no seal after its key is shredded', async () => {
     const vault = await open();
     const { stored, seal } = await sealedEntry(vault);
     await vault.replace(stored, shredded());
@@ -209,7 +209,7 @@ describe('vault over three NATS servers', () => {
   });
 
   for (const how of WAYS) {
-    /** Ends the server's part; resolves to how it comes back. */
+    /** Takes the server away. Resolves to a function that brings it back. */
     const takeAway = async (
       reach: SealReach,
       place: number,
@@ -225,7 +225,7 @@ describe('vault over three NATS servers', () => {
       return { server, comeBack };
     };
 
-    it(`makes keys while a server is ${how}, and brings it their seals when it is back`, async () => {
+    it(`creates keys while a server is ${how}, and gives it their seals afterwards`, async () => {
       const { vault, reach } = await openCut();
       const { server, comeBack } = await takeAway(reach, 3);
       const { stored, seal } = await persistently(() => sealedEntry(vault));
@@ -241,7 +241,7 @@ describe('vault over three NATS servers', () => {
       await untilOn(seal, nats.names);
     });
 
-    it(`says of a shred that a server is ${how}, and erases it there before the shred is said to be done`, async () => {
+    it(`reports that a server is ${how} during a shred, and erases there before the shred is done`, async () => {
       const { vault, reach } = await openCut();
       const { stored, seal } = await persistently(() => sealedEntry(vault));
       await untilOn(seal, nats.names);
@@ -249,7 +249,7 @@ describe('vault over three NATS servers', () => {
       await persistently(async () => {
         const found = await vault.get('p', stored.keyId);
         if (found?.entry.status === 'shredded') return;
-        // Refused, it would say that the key is another than the one that was made.
+        // A refusal would mean that another process changed the key.
         expect(await vault.replace(stored, shredded(1))).to.be.greaterThan(stored.revision);
       });
       await untilReported(vault, stored.keyId, server);
@@ -260,7 +260,7 @@ describe('vault over three NATS servers', () => {
       await expectNowhere(seal, stored.entry.wrapped!);
     });
 
-    it(`opens and reads with a server ${how}`, async () => {
+    it(`opens and reads while a server is ${how}`, async () => {
       const one = await open();
       const { stored } = await persistently(() => sealedEntry(one));
       const { vault, reach } = await openCut();
@@ -270,7 +270,7 @@ describe('vault over three NATS servers', () => {
     });
   }
 
-  it('is whole again after a server has lost its disk', async () => {
+  it('is complete again after a server has lost its disk', async () => {
     const vault = await open();
     const { stored, seal } = await persistently(() => sealedEntry(vault));
     await untilOn(seal, nats.names);
@@ -284,7 +284,7 @@ describe('vault over three NATS servers', () => {
     expect((await listed(opened)).damaged).to.deep.equal([]);
   });
 
-  it('tells of a flip in any byte of a seal, and puts back what one server has lost', async () => {
+  it('reports a flip in any byte of a seal, and restores a seal that one server has lost', async () => {
     const vault = await open();
     const { stored, seal } = await persistently(() => sealedEntry(vault));
     const whole = encodeSeal(seal);
@@ -295,7 +295,7 @@ describe('vault over three NATS servers', () => {
       await plantSeal(1, stored.keyId, whole);
       expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
     }
-    // Of the others only what is bent is there; it is put beside it.
+    // The other servers have only the altered seal; the right one is stored beside it.
     await vault.settle('p', stored.keyId);
     await plantSeal(1, stored.keyId, undefined);
     expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
@@ -304,7 +304,7 @@ describe('vault over three NATS servers', () => {
     await expectNowhere(seal);
   });
 
-  it('has every key as it was when the servers are killed in turn, whatever was refused before', async () => {
+  it('keeps every key when the servers are killed in turn, whatever was refused before', async () => {
     const [one, two] = [await open(), await open()];
     const contested = freshKeyId();
     await Promise.all(Array.from({ length: 4 }, () => one.create('p', contested, active(freshSecret()))));
@@ -325,7 +325,7 @@ describe('vault over three NATS servers', () => {
     await expectNowhere(gone.seal, gone.stored.entry.wrapped!);
   });
 
-  it('tells of a key whose seal is on no server, and destroys it', async () => {
+  it('reports a key whose seal is on no server, and can destroy it', async () => {
     const vault = await open();
     const { stored } = await persistently(() => sealedEntry(vault));
     for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, undefined);
@@ -335,13 +335,13 @@ describe('vault over three NATS servers', () => {
     expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
   });
 
-  it('serves a service whose shreds leave nothing on any of them, nor anywhere else', async () => {
-    // What the other tests put there is under no master key.
+  it('leaves nothing of a shredded key on any server of a service, or elsewhere', async () => {
+    // Entries of the other tests are under no master key.
     for (const stream of [VAULT_STREAM, ...[1, 2, 3].map(sealStream)]) await deleteStream(stream);
     const service = await Service.start('cluster', { VOUCH_REPLICAS: '3' }, { nats, shards: 1 });
     try {
       const { rw, name: project } = await service.newProject();
-      // What has just started may say 503 for a while.
+      // Restarted processes may answer 503 for a while.
       const done = async (ask: () => ReturnType<typeof rw.post>): ReturnType<typeof rw.post> => {
         let answer = await ask();
         await service.until(async () => {

@@ -1,4 +1,4 @@
-/** Three real nats-servers keep what the product relies on, while each of them is killed in turn. */
+/** Three real nats-servers keep the promises on which the product relies, while each is killed in turn. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { connect, type JetStreamClient, type JetStreamManager, type NatsConnection } from 'nats';
@@ -35,7 +35,7 @@ describe('three nats-servers, each killed in turn', function () {
     await nats.stop();
   });
 
-  /** Asks until a leader answers; 0: there is no message. */
+  /** Asks until a leader answers. 0: no message. */
   const lastOf = async (subject: string): Promise<number> => {
     for (let left = 60; ; left--)
       try {
@@ -67,7 +67,7 @@ describe('three nats-servers, each killed in turn', function () {
       }
   };
 
-  it('store one of several messages that are to follow the same one, the first of a subject too', async () => {
+  it('store only one of several messages with the same expected predecessor, even for a new subject', async () => {
     let subjects = 0;
     let unknown = 0;
     await eachKilled(async (leader) => {
@@ -94,7 +94,7 @@ describe('three nats-servers, each killed in turn', function () {
     process.stdout.write(`      ${subjects} rounds, ${unknown} of unknown outcome\n`);
   });
 
-  it('answer by their leader alone, which has all that was acknowledged', async () => {
+  it('answer only through their leader, which has everything acknowledged', async () => {
     await eachKilled(async (leader) => {
       let last = 0;
       for (let sent = 0; sent < BURST; sent++) last = (await clients[1]!.publish('p.read', String(sent))).seq;
@@ -103,7 +103,7 @@ describe('three nats-servers, each killed in turn', function () {
     });
   });
 
-  it('have the same message under each number when all are up', async () => {
+  it('have equal messages under each number once all are up', async () => {
     const { last_seq: end } = (await manager.streams.info(STREAM)).state;
     const stored = async (url: string): Promise<string[]> => {
       const own = await connect({ servers: url });

@@ -1,4 +1,4 @@
-/** Frames beside the log's own, as servers before 2.12 have stored them. */
+/** Superseded frames in a log, which servers before 2.12 could store. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import { systemClock } from '../../shared/clock.js';
@@ -53,7 +53,7 @@ describe('a superseded frame', () => {
     await nats.stop();
   });
 
-  /** Past every check. */
+  /** Stores a frame past every check. */
   const letIn = async (frame: Uint8Array): Promise<Position> =>
     (await raw.jetstream().publish(logSubject(ID, STREAMS), frame)).seq;
 
@@ -87,10 +87,10 @@ describe('a superseded frame', () => {
     expect(await positions()).to.deep.equal(at);
     expect(await positions(at[1])).to.deep.equal([at[2]]);
     expect((await log.head())?.position).to.equal(at[2]);
-    expect((await verified()).positions, 'to the verifier').to.deep.equal(at);
+    expect((await verified()).positions, 'positions for the verifier').to.deep.equal(at);
   });
 
-  it('is skipped at any place that is taken: many that are stored again, or a beginning that arrives late', async () => {
+  it('is skipped at any taken place: after many repeated frames, or before a late beginning', async () => {
     const three = await frameOf([third], two.end);
     const at = [await log.append(one.bytes, LOG_START, soonMs())];
     for (const frame of [two, three]) at.push(await log.append(frame.bytes, at.at(-1)!, soonMs()));
@@ -103,10 +103,10 @@ describe('a superseded frame', () => {
     at.push(await log.append(four.bytes, at[2]!, soonMs()));
     expect(at[3]).to.be.above(behind);
     expect(await positions()).to.deep.equal(at);
-    expect((await verified()).positions, 'to the verifier').to.deep.equal(at);
+    expect((await verified()).positions, 'positions for the verifier').to.deep.equal(at);
   });
 
-  it('may be a barrier, which every reader skips too', async () => {
+  it('may be a barrier, which every reader also skips', async () => {
     await letIn(writeBarrier({ frame: LOG_START, message: LOG_START }));
     expect([await positions(), await log.head(), (await verified()).sizeBytes]).to.deep.equal([[], undefined, 0]);
     const at = [await log.append(one.bytes, LOG_START, soonMs())];
@@ -119,7 +119,7 @@ describe('a superseded frame', () => {
     expect(await verified()).to.deep.equal({ positions: at, sizeBytes: one.bytes.length + two.bytes.length });
   });
 
-  it('is not skipped where it is not a whole frame, or follows another frame', async () => {
+  it('is refused if it is not whole, or follows another frame', async () => {
     await log.append(one.bytes, LOG_START, soonMs());
     const bent = Uint8Array.from(one.bytes);
     bent[90]! ^= 1;

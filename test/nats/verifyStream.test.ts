@@ -1,4 +1,4 @@
-/** A log read straight from JetStream, while that changes or goes away. */
+/** A log read straight from JetStream while it changes or disappears. */
 import { expect } from 'chai';
 import { connect } from 'nats';
 import { systemClock } from '../../shared/clock.js';
@@ -38,7 +38,7 @@ describe('the verifier of a log in JetStream', () => {
     await nats.stop();
   });
 
-  it('refuses one whose end was taken away meanwhile', async () => {
+  it('refuses a log whose end disappears meanwhile', async () => {
     const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
     const raw = await connect({ servers: nats.url });
     const manager = await raw.jetstreamManager();
@@ -49,7 +49,7 @@ describe('the verifier of a log in JetStream', () => {
     expect(refusal?.place).to.deep.equal({ name: 'VOUCH_LOG_0', message: 2, byte: 0 });
   });
 
-  it('does not take a server that goes away for a log that was altered', async () => {
+  it('does not mistake a server that goes away for an altered log', async () => {
     const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
     await nats.kill();
     const error = await verifyLog(source).then(

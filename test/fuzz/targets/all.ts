@@ -11,7 +11,7 @@ import { segments } from './segments.js';
 import { vault } from './vault.js';
 import { vectors } from './vectors.js';
 
-/** Every target, with the cases that a run of all tests gives it. */
+/** Every target, with its number of cases in a run of all tests. */
 export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: number }[] = [
   { target: events, cases: 30_000 },
   { target: frames, cases: 10_000 },

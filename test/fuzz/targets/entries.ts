@@ -1,4 +1,4 @@
-/** Entries of the cluster's buckets: what is taken for one can be read as one, whatever it says. */
+/** Entries of the cluster's buckets: a reader can use every accepted entry, whatever its content. */
 import type { BucketValue, Entry } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { catalogEntryOf } from '../../../shared/registry/catalogEntry.js';
@@ -8,7 +8,7 @@ import { heartbeatOf, ownershipOf } from '../../../shared/registry/owners.js';
 import { BUCKET_ENTRIES } from '../../support/nats/bucketEntries.js';
 import type { FuzzTarget } from '../target.js';
 
-/** Whether it is read as what it says; throws as a reader would. */
+/** Whether a reader can use the entry; throws like a reader. */
 function isReadable(bucket: string, entry: Entry): boolean {
   switch (bucket) {
     case BUCKETS.catalog:
@@ -37,7 +37,7 @@ export const entries: FuzzTarget = {
       }
       const taken = BUCKET_ENTRIES.filter(([bucket, key]) => isEntryOf(bucket, key, value));
       for (const [bucket, key] of taken)
-        if (!isReadable(bucket, { key, value, revision: 1 })) throw new Error(`${bucket} takes what cannot be read`);
+        if (!isReadable(bucket, { key, value, revision: 1 })) throw new Error(`${bucket} accepts an unreadable entry`);
       return taken.length > 0 ? 'taken' : 'refused';
     },
     close: async () => undefined,

@@ -1,11 +1,11 @@
-/** Export files: the verifier takes none but the one that was written. */
+/** Export files: the verifier accepts only the written one. */
 import { checkExport } from '../../../verifier/exportClaims.js';
 import { ExportFile } from '../../../verifier/exportFile.js';
 import { verifyLog } from '../../../verifier/log.js';
 import { writeExport, writeLog } from '../../support/rigs/writtenLog.js';
 import type { FuzzTarget } from '../target.js';
 
-/** A file of these bytes that is in no folder. */
+/** A file with these bytes, not in any folder. */
 const fileOf = (bytes: Uint8Array): ExportFile =>
   new ExportFile(
     'fuzzed',
@@ -28,7 +28,7 @@ export const exports: FuzzTarget = {
         const file = fileOf(input);
         const report = await verifyLog(file);
         const isRefused = report.refusal !== undefined || checkExport(file, report).problems.length > 0;
-        if (!isRefused && Buffer.compare(input, bytes) !== 0) throw new Error('an export is taken that nobody wrote');
+        if (!isRefused && Buffer.compare(input, bytes) !== 0) throw new Error('an altered export is accepted');
         return isRefused ? 'refused' : 'taken';
       },
       close: async () => undefined,

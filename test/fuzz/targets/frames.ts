@@ -1,4 +1,4 @@
-/** Frames: none is taken but those that were written, after the frame that they were written after. */
+/** Frames: accepted only if written, and only after the frame that they were written after. */
 
 import { Malformed } from '../../../shared/errors/malformed.js';
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
@@ -33,10 +33,10 @@ export const frames: FuzzTarget = {
       tryOne: async (input) => {
         for (const { frame, before } of places) {
           if (!(await isTaken(input, before))) continue;
-          if (Buffer.compare(input, frame) !== 0) throw new Error('a frame was taken that nobody wrote');
+          if (Buffer.compare(input, frame) !== 0) throw new Error('an altered frame is accepted');
           return 'taken';
         }
-        // As a frame is read that is not read in its place: by what it says of itself. Its checksum must hold all the same.
+        // A frame read out of order is checked against its own claims. Its checksum must still match.
         let claimed: LogEnd;
         try {
           claimed = claimedStart(input);
@@ -44,7 +44,7 @@ export const frames: FuzzTarget = {
           if (error instanceof Malformed) return 'refused';
           throw error;
         }
-        if (await isTaken(input, claimed)) throw new Error('a frame was taken that nobody wrote');
+        if (await isTaken(input, claimed)) throw new Error('an altered frame is accepted');
         return 'refused';
       },
       close: async () => undefined,

@@ -1,4 +1,4 @@
-/** Frames on their way in: whatever is sent, the collection that comes of it is the one that was announced, or none. */
+/** Imported frames: whatever is sent, the result is the announced collection, or none. */
 import { joinFrames } from '../../../coordinator/body/frames.js';
 import { begin, exported, fill, finish, send } from '../../support/rigs/backups.js';
 import { FuzzedService } from '../service.js';
@@ -26,7 +26,8 @@ export const imports: FuzzTarget = {
         const proof = await client.get('/v1/proof/state?collection=copy');
         await service.stop();
         if (finished.status !== 200) throw new Error(`the import cannot be finished: ${finished.text}`);
-        if (proof.body.final_state_hash !== source.facts.state_hash) throw new Error('it is another collection');
+        if (proof.body.final_state_hash !== source.facts.state_hash)
+          throw new Error('the imported collection is another one');
       },
     };
   },

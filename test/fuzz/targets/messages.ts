@@ -1,6 +1,6 @@
 /**
- * Messages to a shard, as anybody can send them who reaches the NATS server: what is not a message of calls is refused;
- * whatever is taken, the collection stays whole, and its log leads to what it says it is.
+ * Messages to a shard, possible for any client of the NATS server. A message without calls is refused. Whatever is
+ * accepted, the collection stays whole, and its log replays to its state.
  */
 
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
@@ -72,11 +72,11 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
 
 const VERBS = ['read', 'write', 'control'] as const;
 
-/** The verb as a first byte, then the message. */
+/** The verb as the first byte, then the message. */
 const sampleOf = ([verb, call]: (typeof CALLS)[number]): Uint8Array =>
   Buffer.concat([Uint8Array.of(VERBS.indexOf(verb)), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
 
-/** What a shard is asked by its name. */
+/** Calls to a shard by its name. */
 const namedCalls = (id: number): readonly ShardCall[] => [
   { op: 'trim', project: 'p' },
   { op: 'count', collectionIds: [id, id] },
@@ -92,7 +92,7 @@ const namedCalls = (id: number): readonly ShardCall[] => [
 const namedSampleOf = (call: ShardCall): Uint8Array =>
   Buffer.concat([Uint8Array.of(VERBS.length), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
 
-/** Arrays of one array each, as many as would fill a stack. */
+/** Nested arrays, as many as would overflow a stack. */
 const DEEP = new Uint8Array(50_000).fill(0x91);
 
 export const messages: FuzzTarget = {
@@ -128,14 +128,14 @@ export const messages: FuzzTarget = {
         const inserted = await client.post('/v1/records', { collection: 'c', values: [5, 6] });
         const proof = await client.get('/v1/proof/state?collection=c');
         await service.stop();
-        if (inserted.status !== 200) throw new Error(`the collection takes no write any more: ${inserted.text}`);
+        if (inserted.status !== 200) throw new Error(`the collection no longer accepts writes: ${inserted.text}`);
         if (proof.body.final_state_hash !== inserted.body.receipt.state_hash)
-          throw new Error('the state is not the one that the receipt tells');
+          throw new Error('the state differs from the receipt');
       },
     };
   },
 };
 
-/** Calls that do what they say, and would end the shard's service: whoever may send them may do so. */
+/** Calls that do what they say, and would end the shard's service: their senders have that right. */
 const isHarmful = (input: Uint8Array): boolean =>
   ['yield', 'silence', 'drop', 'hold'].some((op) => Buffer.from(input).includes(op));

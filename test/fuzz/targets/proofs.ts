@@ -1,4 +1,4 @@
-/** Receipts, log proofs and checkpoints, as a verifier is given them: none holds but those that were made. */
+/** Receipts, log proofs and checkpoints from outside: only real ones verify. */
 import { verifyCheckpoint } from '../../../verifier/checkpoint.js';
 import { verifyConsistency, verifyInclusion } from '../../../verifier/logProofs.js';
 import { receiptIn, verifyReceipt } from '../../../verifier/receipt.js';
@@ -11,9 +11,9 @@ type Fields = Record<string, unknown>;
 const LOG_FIELDS = ['sequence', 'size', 'root'];
 
 interface Kind {
-  /** What stands in its place; all else in the JSON is nobody's. */
+  /** Fields whose change matters; no proof covers the other ones. */
   readonly fields: readonly string[];
-  /** Throws where it does not hold. */
+  /** Throws an Error if the proof is invalid. */
   readonly verify: (json: Fields) => unknown;
 }
 
@@ -33,9 +33,9 @@ const KINDS: readonly Kind[] = [
 ];
 
 const isOfKind = (json: Fields, { fields }: Kind): boolean => fields.every((field) => json[field] !== undefined);
-/** As text: −0 is 0. */
+/** Fields as text, so that −0 equals 0. */
 const picked = (json: Fields, { fields }: Kind): string => JSON.stringify(fields.map((field) => saidBy(json[field])));
-/** Of a log within a proof, what it says and is read; of all else, itself. */
+/** The fields of a log that a verifier reads; other values are kept. */
 const saidBy = (value: unknown): unknown =>
   value !== null && typeof value === 'object' ? LOG_FIELDS.map((field) => (value as Fields)[field]) : value;
 
@@ -65,7 +65,7 @@ export const proofs: FuzzTarget = {
         const accepted = KINDS.filter((kind) => isOfKind(json, kind)).filter(({ verify }) => holds(() => verify(json)));
         for (const kind of accepted)
           if (!made.some((one) => picked(one, kind) === picked(json, kind)))
-            throw new Error(`a ${kind.fields.join(', ')} holds that nobody made`);
+            throw new Error(`a forged ${kind.fields.join(', ')} verifies`);
         return accepted.length > 0 ? 'taken' : 'refused';
       },
       close: async () => undefined,

@@ -1,6 +1,6 @@
 /**
- * HTTP requests, bodies and query strings alike: each is answered with a status that its endpoint documents and, where
- * that is an error, with one of the registry's codes; never with 500, and never with less of what was there before.
+ * HTTP requests, bodies and query strings. Each gets a status that its endpoint documents and, for an error, a code of
+ * the registry. It never gets 500, and never destroys other data.
  */
 import { ERRORS } from '../../../shared/errors/errorTable.js';
 import type { Answer, Client } from '../../support/launch/client.js';
@@ -82,7 +82,7 @@ const READS: readonly string[] = [
 
 const KEPT = { values: [7, 7], tag: 1, text: 'kept' };
 
-/** As one line of text: a method, a path, and a body where there is one. */
+/** One line of text: a method, a path, and the body if there is one. */
 const bodyLine = ([method, path, body]: (typeof BODIES)[number]): string =>
   `${method} ${path}\n${JSON.stringify(body)}`;
 
@@ -116,7 +116,7 @@ export const requests: FuzzTarget = {
   },
 };
 
-/** Undefined where no client could send it. */
+/** Undefined if no client could send it. */
 async function send(client: Client, input: Uint8Array): Promise<Answer | undefined> {
   const text = Buffer.from(input).toString('latin1');
   const end = text.indexOf('\n');
@@ -129,7 +129,7 @@ async function send(client: Client, input: Uint8Array): Promise<Answer | undefin
   try {
     return await client.raw(method, path, body?.toString());
   } catch (error) {
-    // What `fetch` itself refuses to send.
+    // `fetch` itself refuses to send it.
     if (error instanceof TypeError && !(error.cause instanceof Error && 'code' in error.cause)) return undefined;
     throw error;
   }
@@ -140,6 +140,6 @@ function assertProper({ status, body, text, headers }: Answer): void {
   if (status >= 500 && status !== 503) throw new Error(`answered ${status}: ${text}`);
   const { code, error } = (body ?? {}) as { code?: keyof typeof ERRORS; error?: unknown };
   if (code === undefined || ERRORS[code]?.status !== status || typeof error !== 'string' || error === '')
-    throw new Error(`answered ${status} with a body that is no error of ours: ${text}`);
+    throw new Error(`answered ${status} with an unknown error body: ${text}`);
   if (headers.get('x-request-id') === null) throw new Error(`answered ${status} without a request id`);
 }

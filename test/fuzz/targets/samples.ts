@@ -5,7 +5,7 @@ import { configOf } from '../../support/rigs/engine.js';
 
 const bytes = (length: number, random: SeededRandom): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
 
-/** One of each kind, the genesis first; each could follow the one before it in a log. */
+/** One event of each kind, the genesis first; each could follow its predecessor in a log. */
 export function everyEvent(random: SeededRandom): Event[] {
   const config = configOf(7);
   let sequence = 1;
@@ -55,7 +55,7 @@ export function everyEvent(random: SeededRandom): Event[] {
     { type: 'shredKey', ...next(), keyId: bytes(16, random) },
     { type: 'delete', ...next(), recordId: 3 },
     { type: 'deleteMany', ...next(), requestId: bytes(16, random), deleted: 1 },
-    // The last there can be: what is bent out of it is mostly later.
+    // The latest possible time, so that most mutations are later.
     { type: 'delete', ...next(), timeMs: TIME_MAX_MS, recordId: 2 },
   ];
 }

@@ -1,4 +1,4 @@
-/** Files of a local log: what is read of them are frames that were written, in their order, or nothing. */
+/** Files of a local log: readers return written frames in order, or nothing. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ export const segments: FuzzTarget = {
           throw error;
         }
         if (frames.some((frame, i) => written[i] === undefined || Buffer.compare(frame, written[i]) !== 0))
-          throw new Error('a frame is read that was not written there');
+          throw new Error('the reader returns a frame that was not written there');
         return frames.length === written.length ? 'taken' : 'refused';
       },
       close: () => rm(folder, { recursive: true, force: true }),

@@ -1,6 +1,6 @@
 /**
- * What a vault holds: entries in a folder or a stream, sealed wrapped keys and the master key file. None is taken but those
- * that were written, under the name that they were written for, and none opens but with its own key.
+ * Contents of a vault: entries in a folder or a stream, sealed wrapped keys and the master key file. Only written ones
+ * are accepted, only under their own names, and each opens only with its own key.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const NAME = { project: 'p', keyId: 'ab'.repeat(16) };
 
 interface Kind {
   readonly sample: Uint8Array;
-  /** What it holds. Throws Malformed, VouchError or MasterKeyFileError where it is refused. */
+  /** The decoded content. Throws Malformed, VouchError or MasterKeyFileError for a refused input. */
   readonly read: (input: Uint8Array) => Promise<unknown>;
 }
 
@@ -63,9 +63,9 @@ export const vault: FuzzTarget = {
         let outcome: Outcome = 'refused';
         for (const { read } of kinds) {
           if (!(await isTaken(read(input)))) continue;
-          // The same reader reads entries of both states.
+          // One reader reads entries of both states.
           if (!kinds.some(({ sample }) => Buffer.compare(sample, input) === 0))
-            throw new Error('something is taken that nobody wrote');
+            throw new Error('an altered entry or key is accepted');
           outcome = 'taken';
         }
         return outcome;

@@ -1,4 +1,4 @@
-/** Vectors of any components: a search through their codes finds what measuring every one of them finds. */
+/** Vectors of any components: a search through their codes finds the same as measuring every vector. */
 
 import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import type { SeededRandom } from '../../support/model/random.js';
@@ -7,11 +7,11 @@ import type { FuzzTarget } from '../target.js';
 
 const HEADER_BYTES = 4;
 const DIMENSION_MIN = 16;
-/** Rows and a query; fewer have no codes. */
+/** Rows and a query; fewer rows have no codes. */
 const VECTORS_MIN = 24;
 const SAMPLES = 12;
 
-/** Dimension, k and a shift of all components, and then the vectors, of which the last is the query. */
+/** Dimension, k and a shift of all components; then the vectors, of which the last is the query. */
 function sample(random: SeededRandom, number: number): Uint8Array {
   const dimension = DIMENSION_MIN + random.int(20);
   const vectors = VECTORS_MIN + random.int(60);
