@@ -1,4 +1,6 @@
-/** The console for keys of each scope, and under the default limits, in a real browser, on a desk and on a phone. */
+/**
+ * The console with keys of each scope, and under the default limits, in a real browser, on a desktop and on a phone.
+ */
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { assertNoAlert, enterKey, newPage, openScreen, rowsOf, signIn, VIEWPORTS } from '../support/consolePage.js';
@@ -33,7 +35,7 @@ for (const viewport of VIEWPORTS) {
       await service?.stop();
     });
 
-    /** Runs `use` in a tab that is signed in, and expects that the service refused nothing. */
+    /** Runs `use` in a signed-in tab, and expects that the service refused nothing. */
     async function signedIn(key: string | undefined, use: (page: Page) => Promise<void>): Promise<void> {
       const page = await newPage(browser, viewport);
       const refused: string[] = [];
@@ -49,7 +51,7 @@ for (const viewport of VIEWPORTS) {
     const screensOf = (page: Page): Promise<string[]> =>
       page.getByRole('navigation').getByRole('link').allTextContents();
 
-    it('a read_write key is offered the screens that it may use, and the others say what they need', () =>
+    it('a read_write key shows its screens, and the others name the scope they need', () =>
       signedIn(project.rw.key, async (page) => {
         expect(await screensOf(page)).to.deep.equal(READ_SCREENS);
         for (const hash of ['cluster', 'keys']) {
@@ -62,12 +64,12 @@ for (const viewport of VIEWPORTS) {
         await page.getByRole('button', { name: 'New collection' }).waitFor();
       }));
 
-    it('an admin key is offered all screens', () =>
+    it('an admin key shows all screens', () =>
       signedIn(project.admin.key, async (page) => {
         expect(await screensOf(page)).to.deep.equal([...READ_SCREENS, 'Cluster', 'Keys']);
       }));
 
-    it('a read_only key is offered nothing that changes the project', () =>
+    it('a read_only key shows no button that changes the project', () =>
       signedIn(project.ro.key, async (page) => {
         await rowsOf(page, 'Collections').first().waitFor();
         const offered = async (): Promise<string[]> =>
@@ -78,7 +80,7 @@ for (const viewport of VIEWPORTS) {
         expect(await offered()).to.deep.equal([]);
       }));
 
-    it('a wrong key is refused with the reason, and the page says where the key file is', async () => {
+    it('a wrong key is refused with the reason, and the page names the place of the key file', async () => {
       const page = await newPage(browser, viewport);
       const metrics = (await project.admin.post('/v1/keys', { scope: 'metrics' })).body.key;
       const refusals = [
@@ -92,12 +94,12 @@ for (const viewport of VIEWPORTS) {
         await page.getByText('data/keys/default.key').waitFor();
         await page.reload();
       }
-      // A line as it is copied from a terminal.
+      // A line copied from a terminal.
       await signIn(page, service.url, `  API key       ${project.ro.key}  (shown this once)`);
       await page.context().close();
     });
 
-    it('a key is copied, over HTTPS or localhost and over HTTP in a LAN alike', async () => {
+    it('a key is copied over HTTPS, localhost, and HTTP in a LAN', async () => {
       for (const url of [service.url, service.url.replace('127.0.0.1', LAN_HOST)]) {
         const page = await newPage(browser, viewport);
         await signIn(page, url, project.admin.key!);
@@ -118,7 +120,7 @@ for (const viewport of VIEWPORTS) {
       }
     });
 
-    it('where the browser refuses to copy, the key is selected and the page says what to press', async () => {
+    it('the key is selected, and the page names the keys to press, if the browser refuses to copy', async () => {
       const page = await newPage(browser, viewport);
       await page.addInitScript('document.execCommand = () => false');
       const url = service.url.replace('127.0.0.1', LAN_HOST);
@@ -156,12 +158,12 @@ for (const viewport of VIEWPORTS) {
       await service?.stop();
     });
 
-    /** Takes the requests of the project, so that the console has to wait. */
+    /** Uses up the project's requests, so that the console must wait. */
     const exhaust = async (): Promise<void> => {
       await service.until(async () => (await project.ro.get('/v1/version')).status === 429);
     };
 
-    it('the map is filled with few requests', async () => {
+    it('the map needs few requests', async () => {
       const page = await newPage(browser, viewport);
       await signIn(page, service.url, project.ro.key!);
       const asked: string[] = [];
@@ -179,7 +181,7 @@ for (const viewport of VIEWPORTS) {
       ['Map', `${RECORDS} records, one point each.`],
       ['Audit', 'signature is valid'],
     ] as const)
-      it(`${screen} says that it waits while the project has no request left, and then is filled`, async () => {
+      it(`${screen} reports that it waits for requests of the project, and is then filled`, async () => {
         const page = await newPage(browser, viewport);
         await signIn(page, service.url, project.ro.key!);
         await rowsOf(page, 'Collections').first().waitFor();
@@ -192,7 +194,7 @@ for (const viewport of VIEWPORTS) {
         await page.context().close();
       });
 
-    it('more events than the project has requests are verified, and each takes one request', async () => {
+    it('more events are verified than the project has requests left, with one request each', async () => {
       const page = await newPage(browser, viewport);
       await signIn(page, service.url, project.ro.key!);
       await page.getByRole('link', { name: 'Audit' }).click();
@@ -214,7 +216,7 @@ for (const viewport of VIEWPORTS) {
   });
 }
 
-/** Creates a key on the open screen of keys. The result is the key, as the dialog shows it. */
+/** Creates a key on the open screen of keys. Returns the key from the dialog. */
 async function newKey(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByRole('button', { name: 'Create key' }).click();

@@ -1,4 +1,4 @@
-/** The console in a real browser: each screen, by what it shows and does. */
+/** The console in a real browser: what each screen shows and does. */
 import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ import { type Project, Service } from '../support/launch/service.js';
 import { seededRandom } from '../support/model/random.js';
 import { skip } from '../support/skip.js';
 
-/** Scripts for the page: what checks accessibility, and what it found, one text a rule. */
+/** Scripts for the page: one checks accessibility, one returns its findings, one text per rule. */
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FINDINGS = `axe.run().then(({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))`;
@@ -22,7 +22,7 @@ const DIMENSION = 16;
 const KINDS = ['sea', 'wood', 'rock'];
 const WIDE = { width: 1_200, height: 900 };
 const PHONE = { width: 390, height: 800 };
-/** A folder for pictures of the screens; most runs make none. */
+/** Folder for pictures of the screens; most runs make none. */
 const { VOUCH_PICTURES: PICTURES } = process.env;
 const PICTURED_MS = 15_000;
 
@@ -55,7 +55,7 @@ describe('the console', () => {
   function watch(opened: Page): void {
     opened.on('console', (message) => {
       const problem = `${message.text()} ${message.location().url}`;
-      // An index is asked for again until its collection's drop is listed.
+      // The page requests an index until the list shows that its collection is gone.
       if (message.type() === 'error' && !problem.endsWith('/namespaces/short/index')) problems.push(problem);
     });
     opened.on('pageerror', (error) => problems.push(error.message));
@@ -67,7 +67,7 @@ describe('the console', () => {
   const signIn = (opened: Page, { key }: Client, url = service.url) => consolePage.signIn(opened, url, key!);
   const open = (hash: string) => consolePage.openScreen(page, service.url, hash);
   const rowsOf = (table: string) => consolePage.rowsOf(page, table);
-  /** Opens each screen with what it is there for. */
+  /** Opens each screen, filled with its content. */
   const screens: Readonly<Record<string, () => Promise<void>>> = {
     collections: async () => {
       await open('collections');
@@ -105,7 +105,7 @@ describe('the console', () => {
   };
   const firstCells = (table: string): Promise<string[]> => rowsOf(table).locator('th').allInnerTexts();
 
-  it('takes a key for the tab alone, and refuses a wrong one', async () => {
+  it('keeps a key only in the tab, and refuses a wrong one', async () => {
     const other = await context.newPage();
     await consolePage.enterKey(other, service.url, 'vk_wrong');
     expect(await other.getByRole('alert').textContent()).to.match(/key/);
@@ -114,11 +114,11 @@ describe('the console', () => {
     expect(stored).not.to.include(project.admin.key);
     await page.reload();
     await page.getByRole('navigation').waitFor();
-    // The refusal of the wrong key is told by the browser too.
+    // The browser also reports the refusal of the wrong key.
     problems.length = 0;
   });
 
-  it('makes a collection, builds its index, and deletes it once its name is typed', async () => {
+  it('creates a collection, builds its index, and deletes it once its name is typed', async () => {
     await open('collections');
     await page.getByRole('button', { name: 'New collection' }).click();
     await page.getByLabel('Name').fill('short');
@@ -197,7 +197,7 @@ describe('the console', () => {
     );
   });
 
-  it('maps a sample, coloured by metadata, with the last hits, and opens a record by keyboard', async () => {
+  it('maps a sample, coloured by metadata, with the latest hits, and opens a record by keyboard', async () => {
     await page.getByRole('link', { name: 'Map' }).click();
     await page.getByLabel('Colour by').selectOption('kind');
     await page.getByText('Circles mark the hits of the last search').waitFor();
@@ -215,7 +215,7 @@ describe('the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('verifies each event here, and shows a shredded key for what it is', async () => {
+  it('verifies each event in the browser, and marks a shredded key', async () => {
     const { rw } = project;
     await rw.post('/v1/namespaces', { name: 'sealed', dimension: 2, metric: 'squared_l2' });
     await rw.post('/v1/records', { collection: 'sealed', values: [1, 2] });
@@ -241,7 +241,7 @@ describe('the console', () => {
     await page.getByText(/The history is unchanged since your last visit .*: 1 new event\./).waitFor();
   });
 
-  it('shows an encrypted record as shredded also where its key was destroyed on another page of events', async () => {
+  it('marks an encrypted record as shredded even if another page of events destroyed its key', async () => {
     const { rw } = project;
     await rw.post('/v1/namespaces', { name: 'apart', dimension: 1, metric: 'squared_l2' });
     const encrypt = () => rw.post('/v1/records/encrypted', { collection: 'apart', payload: 'AAAA' });
@@ -259,7 +259,7 @@ describe('the console', () => {
     await rw.delete('/v1/namespaces/apart');
   });
 
-  it('follows the log of the service under a policy, and raises the alarm where it is another', async () => {
+  it('follows the service log under a policy, and raises an alarm if it is another', async () => {
     const { rw } = project;
     await rw.get('/v1/proof/checkpoint?collection=sealed&logged=true');
     await open('audit/sealed');
@@ -286,7 +286,7 @@ describe('the console', () => {
     await page.reload();
   });
 
-  it('raises the alarm where a history was rewritten', async () => {
+  it('raises an alarm if a history was rewritten', async () => {
     const forked = await Service.start('standalone');
     const backup = await mkdtemp(join(tmpdir(), 'vouch-backup-'));
     const write = async (rw: Client, values: readonly number[]): Promise<void> => {
@@ -307,7 +307,7 @@ describe('the console', () => {
       await signIn(page, rw, forked.url);
       await visit();
       await page.getByText('This is the first visit with this browser').waitFor();
-      // The state of before, and another history from there on.
+      // The earlier state, with another history from there on.
       await page.goto('about:blank');
       await forked.end('standalone');
       await rm(forked.dataDir, { recursive: true });
@@ -328,7 +328,7 @@ describe('the console', () => {
     }
   });
 
-  it('shows an administrator the processes and the keys, and nobody else', async () => {
+  it('shows the processes and the keys only to an administrator', async () => {
     await open('cluster');
     await rowsOf('Shards').nth(1).waitFor();
     expect(await firstCells('Shards')).to.deep.equal(['s1', 's2']);
@@ -347,13 +347,13 @@ describe('the console', () => {
     expect((await service.client(key).get('/v1/namespaces')).status).to.equal(401);
   });
 
-  it('asks nobody else for anything, and breaks none of its own rules', () => {
+  it('sends requests only to its service, and breaks none of its own rules', () => {
     expect(strangers).to.deep.equal([]);
     expect(problems).to.deep.equal([]);
   });
 
   for (const scheme of ['light', 'dark'] as const)
-    it(`has no finding of accessibility on any screen, ${scheme}`, async () => {
+    it(`has no accessibility finding on any screen, ${scheme}`, async () => {
       await page.emulateMedia({ colorScheme: scheme });
       for (const [screen, show] of Object.entries(screens)) {
         await show();
@@ -365,7 +365,7 @@ describe('the console', () => {
       }
     });
 
-  it('fits a phone: nothing is wider than the screen', async () => {
+  it('fits a phone: no element is wider than the screen', async () => {
     await page.setViewportSize(PHONE);
     for (const [screen, show] of Object.entries(screens)) {
       await show();

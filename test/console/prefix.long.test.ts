@@ -1,4 +1,4 @@
-/** The console where a proxy serves the service under a path, in a real browser. */
+/** The console behind a proxy that serves it under a path, in a real browser. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ describe('the console under a path', () => {
   let project: Project;
   let proxy: Server;
   let origin: string;
-  /** Paths that were asked for outside of every prefix. */
+  /** Requested paths outside of every prefix. */
   const strays: string[] = [];
 
   before(async function () {
@@ -49,18 +49,18 @@ describe('the console under a path', () => {
     await service?.stop();
   });
 
-  it('asks for nothing outside of its path, and gives its key to no other service there', async () => {
+  it('requests nothing outside of its path, and sends its key to no other service there', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     for (const prefix of PREFIXES) {
-      // Without the slash at the end it is sent there.
+      // Without a final slash the browser is redirected.
       await page.goto(`${origin}${prefix.replace(/\/$/, '')}/console`);
       await page.getByLabel('API key').fill(project.admin.key!);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('region', { name: 'Collections', exact: true }).getByText('places').first().waitFor();
       expect(new URL(page.url()).pathname).to.equal(`${prefix.replace(/\/$/, '')}/console/`);
     }
-    // The browser asks for an icon of the origin by itself.
+    // The browser itself requests an icon of the origin.
     expect(strays.filter((path) => path !== '/favicon.ico')).to.deep.equal([]);
   });
 });

@@ -1,4 +1,4 @@
-/** The words and the shapes of the console's screens, in a real browser, on a desk and on a phone. */
+/** Words and shapes of the console's screens, in a real browser, on a desktop and on a phone. */
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { assertNoAlert, newPage, openScreen, rowsOf, signIn, VIEWPORTS } from '../support/consolePage.js';
@@ -9,20 +9,20 @@ import { skip } from '../support/skip.js';
 
 const PLACES = 60;
 const WORDS = 'harbour lighthouse fisherman seaweed driftwood shoreline '.repeat(8).trim();
-/** Labels that mean something only to those who know the code. */
+/** Labels that only make sense to developers of the code. */
 const VAGUE =
   /^(First|Second|Through|Moment.*|Order|Make it|Revoke it|Drop it|Delete it|Hide it|Near|k|Words|Half-life, seconds|What|Later|Earlier|Back|Made|Days|Up|Calls|Leases|Owners so far|Kind|Vectors, computed)$/;
-/** Every text that labels a control, a column or a group. */
+/** Every label of a control, a column or a group. */
 const LABELS = `[...document.querySelectorAll('button, legend, summary, th[scope=col], label > span, option, [aria-label]')]
   .flatMap((one) => [one.getAttribute('aria-label'), one.tagName === 'SECTION' ? null : one.innerText])
   .filter((text) => text)`;
-/** Times that are on more than one line. */
+/** Times that span several lines. */
 const BROKEN_TIMES = `[...document.querySelectorAll('time')]
   .filter((one) => new Set([...one.getClientRects()].map(({ top }) => top)).size > 1).map((one) => one.innerText)`;
-/** Tables of which a part is out of sight, by their names. */
+/** Names of tables that are partly out of sight. */
 const CUT_TABLES = `[...document.querySelectorAll('main .wide')]
   .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label'))`;
-/** Remembers every text that is drawn on a canvas. */
+/** Records every text drawn on a canvas. */
 const WATCH_CANVAS = `{
   const { fillText } = CanvasRenderingContext2D.prototype;
   window.drawn = [];
@@ -40,7 +40,7 @@ interface Screen {
   readonly hash: string;
   /** A table of the screen, if it has one. */
   readonly table?: string;
-  /** Brings the screen to its fullest. */
+  /** Fills the screen as far as possible. */
   readonly show?: (page: Page) => Promise<void>;
 }
 
@@ -106,7 +106,7 @@ for (const viewport of VIEWPORTS)
       if (screen.table !== undefined) await rowsOf(page, screen.table).first().waitFor();
     };
 
-    it('every kind of event verifies, also a graph node that has a record', async () => {
+    it('every kind of event verifies, even a graph node with a record', async () => {
       await open('audit/changed');
       const events = rowsOf(page, 'Events');
       await page.getByRole('button', { name: /^Verify these/ }).click();
@@ -195,13 +195,13 @@ for (const viewport of VIEWPORTS)
     });
 
     for (const hash of ['%E0%A4%A', 'records/%', '%', 'records/places/%FF', 'nothing/here', ''])
-      it(`the address #${hash} leads to the collections`, async () => {
+      it(`the address #${hash} redirects to the collections`, async () => {
         await open(hash);
         expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Collections');
         await rowsOf(page, 'Collections').first().waitFor();
       });
 
-    it('the address of a collection that is not there says so, in place of another collection', async () => {
+    it('the address of a missing collection reports it, and shows no other collection', async () => {
       await open('records/gone');
       await page.getByText('This project has no collection named gone.').waitFor();
       await page.getByRole('link', { name: 'Show all collections' }).click();
@@ -250,7 +250,7 @@ async function fillPlaces(rw: Client): Promise<void> {
   expect(answer.status, answer.text).to.equal(200);
 }
 
-/** Makes an event of each kind. The result is the id of the destroyed key. */
+/** Makes an event of each kind. Returns the id of the destroyed key. */
 async function makeChanges(rw: Client): Promise<string> {
   const collection = 'changed';
   await rw.post('/v1/namespaces', { name: collection, dimension: 1, metric: 'squared_l2' });

@@ -1,6 +1,7 @@
 /**
- * The programs of the image as OpenShift and `docker run --user 12345` start them: under an unknown user id in root's group.
- * There is no home and no folder for temporary files, and volumes belong to root. Needs root, to become that user, and `setpriv`.
+ * The programs of the image as OpenShift and `docker run --user 12345` start them: under an unknown user id in root's
+ * group. The user has no home and no temporary folder, and volumes belong to root. Needs root, to become that user, and
+ * `setpriv`.
  */
 import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,11 +44,11 @@ describe('the image under any user id', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** A folder as the Dockerfile makes it: root's, and open to root's group. */
+  /** A folder as the Dockerfile makes it: owned by root, and open to root's group. */
   function volume(name: string): string {
     const path = join(folder, name);
     mkdirSync(path);
-    // Capabilities are gone, so rights come from the group alone.
+    // Capabilities are removed, so rights come from the group alone.
     chownSync(path, 0, 0);
     chmodSync(path, 0o770);
     return path;
@@ -66,7 +67,7 @@ describe('the image under any user id', () => {
       return uid !== USER || (mode & 0o077) !== 0;
     });
 
-  it('the service in one process serves, starts again, and writes files for itself alone, without a warning', async () => {
+  it('serves in one process, restarts, and keeps its files private, without a warning', async () => {
     const data = volume('data');
     const port = await freePort();
     const settings = { VOUCH_MODE: 'standalone', VOUCH_DATA_DIR: data, VOUCH_PORT: String(port) };
@@ -85,7 +86,7 @@ describe('the image under any user id', () => {
     expect(openIn(data)).to.deep.equal([]);
   });
 
-  it('a coordinator and a shard serve, with keys that the key tool made', async () => {
+  it('serves with a coordinator and a shard, and keys from the key tool', async () => {
     const [users, keys, log, data] = ['users', 'keys', 'log', 'data'].map(volume) as [string, string, string, string];
     const nats = await NatsServer.start({
       ...{ binary: await findNatsServer(), dataDir: join(folder, 'nats'), port: await freePort() },

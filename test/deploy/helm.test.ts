@@ -1,6 +1,7 @@
 /**
- * The chart of Kubernetes, rendered by Helm and held against the schemas of Kubernetes. Needs `helm` and, for Python, the package
- * `kubernetes-validate`. Where `helm dependency update deploy/helm/vouch` has fetched the chart of NATS, that is rendered too.
+ * The Kubernetes chart, rendered by Helm and checked against Kubernetes' schemas. Needs `helm` and, for Python, the
+ * package `kubernetes-validate`. If `helm dependency update deploy/helm/vouch` has fetched the NATS chart, that is
+ * rendered too.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,10 +14,10 @@ import { ROOT } from '../support/sourceTree.js';
 
 const CHART = join(ROOT, 'deploy/helm/vouch');
 const OTHERS = 'natsUrl="nats://elsewhere:4222"';
-/** The oldest that the chart allows, and a new one. */
+/** The oldest supported version, and a new one. */
 const KUBERNETES = ['1.27', '1.36'];
 
-/** Reads documents of YAML, and prints them with what is wrong with them. Kinds of operators have no schema. */
+/** Reads YAML documents, and prints them with their errors. Kinds of operators have no schema. */
 const VALIDATE = `
 import json, sys, yaml, kubernetes_validate
 documents = [document for document in yaml.safe_load_all(sys.stdin) if document]
@@ -75,7 +76,7 @@ describe('the Helm chart', () => {
     if (existsSync(join(chart, 'charts'))) return;
     hasNats = false;
     mkdirSync(join(chart, 'charts/nats'), { recursive: true });
-    // Helm renders no chart of which a part is missing.
+    // Helm refuses a chart with a missing part.
     const [, version] = /name: nats\s+version: (\S+)/.exec(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) ?? [];
     writeFileSync(join(chart, 'charts/nats/Chart.yaml'), `apiVersion: v2\nname: nats\nversion: ${version}\n`);
   });
@@ -90,7 +91,7 @@ describe('the Helm chart', () => {
       ...settings.flatMap((setting) => ['--set-json', setting]),
     ]);
 
-  /** The resources, of which each has the form that Kubernetes wants. */
+  /** The resources; each fits Kubernetes' schema. */
   async function rendered(...settings: string[]): Promise<Resource[]> {
     const { code, stdout, output } = await template(...settings);
     expect(code, output).to.equal(0);
@@ -110,7 +111,7 @@ describe('the Helm chart', () => {
   ];
   const variableOf = ({ env = [] }: Container, variable: string) => env.find(({ name }) => name === variable)?.value;
 
-  it('renders everything that a cluster is made of', async () => {
+  it('renders every part of a cluster', async () => {
     const resources = await rendered('serviceMonitor={"enabled":true}', 'ingress={"enabled":true}');
     const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(names).to.include.members([
@@ -122,7 +123,7 @@ describe('the Helm chart', () => {
     expect(names.filter((name) => /^(?:Secret|Role|ClusterRole) /.test(name))).to.deep.equal([]);
   });
 
-  it('gives a shard the time that it may take to hand its collections over', async () => {
+  it('gives a shard enough time to hand its collections over', async () => {
     for (const [drainTimeoutMs, seconds] of [
       [60_000, 90],
       [125_500, 156],
@@ -134,7 +135,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('runs every container without rights, on a file system that it cannot write', async () => {
+  it('runs every container without privileges, on a read-only file system', async () => {
     const resources = await rendered();
     const pods = podsIn(resources);
     expect(pods.length).to.be.above(2);
@@ -151,7 +152,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('leaves user and group to a cluster that gives them, pods of NATS included', async () => {
+  it('leaves user and group to a cluster that assigns them, even for pods of NATS', async () => {
     const values = join(chart, 'openshift.yaml');
     const { code, stdout, output } = await runTool(helm!, [
       ...['template', 'vouch', chart, '--kube-version', '1.31.0', '--values', values],
@@ -186,7 +187,7 @@ describe('the Helm chart', () => {
     expect(portOf(await rendered('service={"port":443}'), 'vouch')).to.equal(443);
   });
 
-  it('lets its processes connect to the ports of the NATS servers that others run', async () => {
+  it('lets its processes connect to the ports of external NATS servers', async () => {
     const resources = await rendered(
       'nats={"enabled":false}',
       'natsUrl="tls://a:5222,nats://10.0.0.7,nats://[::1]:5222/"',
@@ -252,7 +253,7 @@ describe('the Helm chart', () => {
     expect((await template('settings={"VOUCH_PORT":"9000"}')).output).to.include('set ports.http');
   });
 
-  it('gives each role the Secrets of its own alone, as files', async () => {
+  it('gives each role only its own Secrets, as files', async () => {
     const resources = await rendered();
     const secretsOf = (kind: string, name: string): string[] =>
       podOf(find(resources, kind, name)).volumes.flatMap(({ secret }) => secret?.secretName ?? []);
@@ -272,7 +273,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('lets nobody connect to a shard, and only its own processes to NATS', async () => {
+  it('opens shards to no pod, and NATS only to its own processes', async () => {
     const resources = await rendered();
     expect(find(resources, 'NetworkPolicy', 'vouch-shard').spec).to.deep.include({
       policyTypes: ['Ingress', 'Egress'],
@@ -287,12 +288,12 @@ describe('the Helm chart', () => {
     ]);
   });
 
-  it('has NATS servers log in the users of its Secret, and nobody else', async function () {
-    if (!hasNats) skip(this, 'the chart of NATS is not here (helm dependency update deploy/helm/vouch)');
+  it('makes NATS servers accept only the users of its Secret', async function () {
+    if (!hasNats) skip(this, 'the chart of NATS was not fetched (helm dependency update deploy/helm/vouch)');
     const resources = await rendered();
     const config = find(resources, 'ConfigMap', 'vouch-nats-config').data!['nats.conf']!;
     expect(config).to.match(/^\{\s+include \.\.\/nats-users\/users\.conf;/);
-    // Behind the routes of the chart, which they replace.
+    // After the routes of the chart, which they replace.
     expect(config).to.match(/"routes": \[[^\]]+\],\s+include \.\.\/nats-users\/routes\.conf;/);
     expect(config)
       .to.match(/"server_tags": \[\s+\$SERVER_NAME\s+\]/)
@@ -304,7 +305,7 @@ describe('the Helm chart', () => {
       expect(volumeMounts).to.deep.include({ name: 'users', mountPath: '/etc/nats-users', readOnly: true });
   });
 
-  it('refuses readiness, and not life, to a coordinator that has lost the others', async () => {
+  it('fails readiness, not liveness, of a coordinator that has lost the others', async () => {
     const pathOf = (probe: unknown) => (probe as { httpGet: { path: string; scheme: string } }).httpGet;
     const [plain] = podOf(find(await rendered(), 'Deployment', 'vouch-coordinator')).containers;
     expect(pathOf(plain!.readinessProbe)).to.deep.include({ path: '/health', scheme: 'HTTP' });
@@ -332,7 +333,7 @@ describe('the Helm chart', () => {
       expect(variableOf(containers[0]!, 'VOUCH_NATS_CERT')).to.equal(undefined);
   });
 
-  it('gives coordinators a policy of witnesses, and a way to them, where there is one', async () => {
+  it('gives coordinators the policy of witnesses, and network access to them, if there is one', async () => {
     const policy = ['witness w1 w1+abcdef01+key https://w1.example', 'quorum w1'].join('\n');
     const settings = [`witnesses={"policy":${JSON.stringify(`${policy}\n`)}}`, 'secrets={"logKey":"log-key"}'];
     const resources = await rendered(...settings);
@@ -357,7 +358,7 @@ describe('the Helm chart', () => {
     expect(keyless.output).to.include('secrets.logKey is needed where witnesses.policy is set');
   });
 
-  it('says which value is misspelt or out of bounds', async () => {
+  it('names a misspelt value, and one out of bounds', async () => {
     for (const [setting, named] of [
       ['shard={"replicas":3}', 'shard'],
       ['shards={"replica":3}', 'replica'],
@@ -375,7 +376,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('goes to NATS servers that others run, and needs their addresses', async () => {
+  it('uses external NATS servers, and needs their addresses', async () => {
     const without = await template('nats={"enabled":false}');
     expect(without.code).to.not.equal(0);
     expect(without.output).to.include('natsUrl is needed where nats.enabled is false');

@@ -1,4 +1,4 @@
-/** The metrics and the alerts as Prometheus reads them: `promtool`, which comes with it. */
+/** The metrics and the alerts, checked by Prometheus' own tool `promtool`. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe('promtool', () => {
         .flatMap(([name, metric]) => queriesOf(name, metric, true))
         .map(({ expr }, i) => ({ record: `q:${i}`, expr: expr.replaceAll('$__rate_interval', '5m') }));
       const path = join(folder, 'rules.yml');
-      // JSON is YAML.
+      // JSON is also YAML.
       await writeFile(path, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
       const { code, output } = await runTool(promtool, ['check', 'rules', path]);
       expect(code, output).to.equal(0);

@@ -1,6 +1,6 @@
 /**
- * The configurations of proxies before two coordinators, of which one is away. Each runs in the real proxy with other ports and
- * files; where that is not installed, its suite is skipped.
+ * Configurations of proxies before two coordinators, one of which is down. Each runs in the real proxy with other ports
+ * and files. Without that proxy, its suite is skipped.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { ROOT } from '../support/sourceTree.js';
 const MIB = 1024 * 1024;
 const DIMENSION = 256;
 
-/** `command`: how the proxy is started on a configuration, in a folder that it may write to. */
+/** `command`: starts the proxy with a configuration, in a writable folder. */
 interface Proxy {
   readonly name: string;
   readonly file: string;
@@ -81,7 +81,7 @@ async function makeCertificate(openssl: string, folder: string): Promise<void> {
   writeFileSync(join(folder, 'both.pem'), readFileSync(cert, 'utf8') + readFileSync(key, 'utf8'));
 }
 
-/** The configuration for these ports and files. */
+/** The configuration with these ports and files. */
 const fitted = (text: string, folder: string, port: number, [up, away]: readonly [number, number]): string =>
   text
     .replaceAll('/etc/vouch/tls', folder)
@@ -114,7 +114,7 @@ describe('a proxy in front', () => {
   });
 
   for (const { name, file, command } of PROXIES)
-    describe(`of ${name}`, () => {
+    describe(`with ${name}`, () => {
       const program = findTool(name);
       let port: number;
       let agent: Agent;
@@ -169,7 +169,7 @@ describe('a proxy in front', () => {
       const vectors = (count: number): number[][] =>
         Array.from({ length: count }, (_, i) => Array.from({ length: DIMENSION }, (_, j) => (i * 31 + j) % 97));
 
-      it('answers every request, though one of two coordinators is away', async () => {
+      it('answers every request although one of two coordinators is down', async () => {
         for (let i = 0; i < 30; i++) {
           const found = await ask(
             'POST',
@@ -180,7 +180,7 @@ describe('a proxy in front', () => {
         }
       });
 
-      it('passes on a body and an answer of megabytes', async () => {
+      it('forwards a body and an answer of megabytes', async () => {
         const batch = JSON.stringify({ collection: 'c', batch: vectors(8_000) });
         expect(batch.length).to.be.above(5 * MIB);
         const inserted = await ask('POST', '/v1/vectors/batch-insert', batch);
@@ -193,10 +193,10 @@ describe('a proxy in front', () => {
         expect(log.headers['vouch-log-sequence']).to.equal(direct.headers.get('vouch-log-sequence'));
       });
 
-      it('lets Vouch say what is wrong, with its own status and code', async () => {
+      it("forwards errors with Vouch's own status and code", async () => {
         const missing = await ask('POST', '/v1/search', JSON.stringify({ collection: 'none', query: [1], k: 1 }));
         expect([missing.status, json(missing).code]).to.deep.equal([404, 'collection_not_found']);
-        // A proxy that is still sending when the answer comes may lose it.
+        // A proxy that is still sending when the answer arrives may lose it.
         let large = await ask('POST', '/v1/search', ' '.repeat(32 * MIB + 1));
         for (let tries = 1; large.bytes.length === 0 && tries < 5; tries++)
           large = await ask('POST', '/v1/search', ' '.repeat(32 * MIB + 1));
@@ -204,7 +204,7 @@ describe('a proxy in front', () => {
         expect(large.headers['x-request-id']).to.match(/\S/);
       });
 
-      it('shows nobody the metrics, which may be open beside the API', async () => {
+      it('hides the metrics, which may be open beside the API', async () => {
         expect((await project.rw.get('/metrics')).status).to.equal(200);
         expect((await ask('GET', '/metrics')).status).to.equal(404);
       });
@@ -234,7 +234,7 @@ describe('a proxy in front', () => {
 
       after(() => proxy?.stop());
 
-      it('lets writes, searches and long answers through', async () => {
+      it('forwards writes, searches and long answers', async () => {
         const collection = `bare_${name}`;
         const batch = Array.from({ length: 3_000 }, (_, i) => [i, 1]);
         const made = await client.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });
@@ -248,7 +248,7 @@ describe('a proxy in front', () => {
       });
     });
 
-  it('has closed an idle connection before a coordinator does', () => {
+  it('closes an idle connection before a coordinator does', () => {
     const idleSecs = Number(/timeout=(\d+)/.exec(KEEP_ALIVE)?.[1]);
     const patterns = { 'nginx.conf': /keepalive_timeout (\d+)s/, Caddyfile: /keepalive (\d+)s/ };
     for (const [file, pattern] of Object.entries({ ...patterns, 'haproxy.cfg': /http-keep-alive (\d+)s/ })) {

@@ -1,4 +1,4 @@
-/** The units of systemd: what they let a process do, by systemd's own measure, and how they are ended. */
+/** The systemd units: the rights of a process by systemd's own measure, and how processes are ended. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const FOLDER = join(ROOT, 'deploy/systemd');
-/** 0 is a service that can do nothing; 10 one that can do everything. */
+/** 0 is a service without rights, 10 one with all rights. */
 const EXPOSURE_MAX = 2;
 const EXPOSURE = /Overall exposure level for \S+: (\d+\.\d+)/;
 const SHARD = 'vouch-shard@.service';
@@ -29,7 +29,7 @@ describe('the units of systemd', () => {
     });
   });
 
-  it('leave a process little to do beside its work', async function () {
+  it('leave a process few rights besides its work', async function () {
     const analyze = findTool('systemd-analyze');
     if (analyze === undefined || !(await runTool(analyze, ['--help'])).output.includes('--offline'))
       skip(this, 'systemd-analyze, which can measure a file, is not installed');
@@ -39,7 +39,7 @@ describe('the units of systemd', () => {
     }
   });
 
-  it('hold no secret, and give the seed of NATS to the process alone', () => {
+  it('contain no secret, and give the seed of NATS only to the process', () => {
     for (const [unit, seed] of [
       ['vouch-coordinator.service', 'coordinator.nk'],
       [SHARD, 'shard.nk'],
@@ -50,7 +50,7 @@ describe('the units of systemd', () => {
     expect(units.filter((unit) => /\bS[UA][A-Z2-7]{30,}|vk_\w+|password/i.test(read(unit)))).to.deep.equal([]);
   });
 
-  it('give a shard the time that it may take to hand its collections over', () => {
+  it('give a shard enough time to hand its collections over', () => {
     const { drainTimeoutMs } = loadConfig({}).placement;
     expect(Number(settingOf(SHARD, 'TimeoutStopSec'))).to.equal(drainTimeoutMs / 1000 + 30);
   });

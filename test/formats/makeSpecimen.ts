@@ -1,4 +1,4 @@
-/** `npm run specimen -- ARCHIVE`: makes the specimen of this version. It is made once, and kept as it is. */
+/** `npm run specimen -- ARCHIVE`: makes the specimen of this version. Each is made once, and never changes. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,10 +28,10 @@ import {
   type StreamMessage,
 } from './specimen.js';
 
-/** The fewest rows that an index is built of. */
+/** Fewest rows for an index. */
 const ROWS = 1_000;
 const SETTINGS = { VOUCH_SNAPSHOT_EVERY_BYTES: '4096', VOUCH_SNAPSHOT_KEEP: '1' };
-/** A log then has several segments. */
+/** Small, so that a log has several segments. */
 const SEGMENT_BYTES = 4_096;
 const PAYLOAD = Buffer.from('a secret that is kept').toString('base64');
 const RECORD = { collection: COLLECTION, values: [1, -0.5, 2], tag: 3, metadata: { a: 1 }, text: 'é' };
@@ -187,7 +187,7 @@ await runCommand({ name: 'specimen', usage: USAGE }, async (args) => {
   const { positionals } = parseFlags({ args: [...args], allowPositionals: true, options: {} });
   const [archive, ...others] = positionals;
   if (archive === undefined || others.length > 0) throw new UsageError('specimen takes one archive');
-  if (existsSync(archive)) throw new Error(`${archive} is there already, and is not made again`);
+  if (existsSync(archive)) throw new Error(`${archive} exists already and is never overwritten`);
   const into = new Folder(await mkdtemp(join(tmpdir(), 'vouch-specimen-')));
   try {
     await makeStandalone(into);
@@ -198,5 +198,5 @@ await runCommand({ name: 'specimen', usage: USAGE }, async (args) => {
     await rm(into.root, { recursive: true, force: true });
   }
 });
-// Idle threads of the services in this process.
+// Ends the idle threads of the services in this process.
 process.exit();

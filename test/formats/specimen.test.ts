@@ -1,4 +1,4 @@
-/** This version opens and verifies the archives of earlier ones: see `docs/formats.md`, "What later versions read". */
+/** This version opens and verifies the archives of earlier ones, see `docs/formats.md`, "What later versions read". */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,10 +25,10 @@ import { launchWitness, runMonitor, STARTED } from '../support/rigs/witnessedSer
 import { ROOT } from '../support/sourceTree.js';
 import { answersOf, COLLECTION, clientOf, INDEXED, PROJECT, type StreamMessage } from './specimen.js';
 
-/** The archives, which never change. */
+/** Checksums of the archives, which never change. */
 const SEALED = { '0.2': '34c174084585efecf00f501b1a887d03af937133d709f0a4b6d8aa4817ba11bc' };
 
-/** Every field of `kept` is in `now`, with the same bits: a later version may add fields. */
+/** Every field of `kept` is in `now`, equal to the last bit: a later version may add fields. */
 function expectKept(now: unknown, kept: unknown, path: string): void {
   if (typeof kept !== 'object' || kept === null)
     expect(Object.is(now, kept), `${path}: ${now}, not ${kept}`).to.equal(true);
@@ -73,7 +73,7 @@ for (const [version, sha256] of Object.entries(SEALED))
       witness = launchWitness(work, log!.key, 1, port);
       const [, , vkey, url] = STARTED.exec(await witness.waitForLine(STARTED))!;
       const policy = text('policy').replace(/^(witness w1 \S+) \S+$/m, `$1 ${url}`);
-      expect(policy, 'its key is the one that it had').to.contain(`witness w1 ${vkey} ${url}`);
+      expect(policy, 'its key is unchanged').to.contain(`witness w1 ${vkey} ${url}`);
       writeFileSync(path('policy.now'), policy);
       service = await Service.start('standalone', {
         ...{ VOUCH_DATA_DIR: path('folder'), VOUCH_WITNESSES: path('policy.now') },
@@ -87,11 +87,11 @@ for (const [version, sha256] of Object.entries(SEALED))
       rmSync(work, { recursive: true, force: true });
     });
 
-    it('is the sealed archive', () => {
+    it('has the recorded checksum', () => {
       expect(createHash('sha256').update(readFileSync(archive)).digest('hex')).to.equal(sha256);
     });
 
-    it('is answered as it was, in the same bits, from its snapshots and saved indexes alone', async () => {
+    it('answers as before, equal to the last bit, from its snapshots and saved indexes alone', async () => {
       const answers = json<Parameters<typeof answersOf>[2] & { ids: Parameters<typeof answersOf>[2] }>('answers.json');
       expectKept(await answersOf(service, client, answers.ids), answers, 'answers');
       const texts = [{ name: 'service', text: await service.metrics() }];
@@ -106,7 +106,7 @@ for (const [version, sha256] of Object.entries(SEALED))
         expect(count(none), none).to.equal(0);
     });
 
-    it('holds by npm run verify: log, folder, export, receipts, proofs and checkpoints', async () => {
+    it('verifies by npm run verify: log, folder, export, receipts, proofs and checkpoints', async () => {
       const key = json<{ public_key: string }>('checkpoint.json').public_key;
       const signed = ['--checkpoint', path('checkpoint.json'), '--key', key];
       const [receipt, batch] = [path('receipt.json'), path('batchReceipt.json')];
@@ -140,7 +140,7 @@ for (const [version, sha256] of Object.entries(SEALED))
       await succeeded(runMonitor([...args, '--once']));
     });
 
-    it('is not changed by being read', async () => {
+    it('is not changed by reading', async () => {
       await service.end('standalone');
       const now = contentOf();
       expect(Object.keys(stored)).to.have.length.above(10);
@@ -148,7 +148,7 @@ for (const [version, sha256] of Object.entries(SEALED))
       await service.restart('standalone');
     });
 
-    it('gives the same hashes where its export is imported', async () => {
+    it('gives the same hashes when its export is imported', async () => {
       await succeeded(runImport({ url: service.url, rw: client }, path('everything.vouchlog'), 'again'));
       const [was, is] = await Promise.all(
         [COLLECTION, 'again'].map(async (name) => answered(await client.get(`/v1/proof/state?collection=${name}`))),

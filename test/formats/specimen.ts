@@ -1,5 +1,6 @@
 /**
- * The parts of a specimen. Its README says what is in the archive, which `makeSpecimen.ts` makes and `specimen.test.ts` reads.
+ * Parts of a specimen. Its README lists the content of the archive, which `makeSpecimen.ts` makes and
+ * `specimen.test.ts` reads.
  */
 import { Vouch } from '../../client/index.js';
 import { IndexedByHttp, type KINDS } from '../support/launch/indexClient.js';
@@ -11,7 +12,7 @@ export const COLLECTION = 'everything';
 export const ORIGIN_URL = 'http://specimen.example';
 /** Files of a data folder that belong to a running process. */
 export const OF_A_PROCESS = ['folder/lock', 'folder/logs', 'folder/runtime.json', 'witness1/lock'];
-/** Collections with an index of their name. */
+/** Collections named after the kind of their index. */
 export const INDEXED = ['hnsw', 'ivf', 'bq'] as const satisfies typeof KINDS;
 export const INDEX_DIMENSION = 2;
 const QUERIES = [
@@ -20,7 +21,7 @@ const QUERIES = [
   [-7, 9.75],
 ];
 
-/** A message of a stream of JetStream. `body` is base64. */
+/** A message of a JetStream stream. `body` is base64. */
 export interface StreamMessage {
   readonly stream: string;
   readonly sequence: number;
@@ -29,7 +30,10 @@ export interface StreamMessage {
   readonly body: string;
 }
 
-/** The package `@vouch/client` at a service of any address: what it keeps is by the address. */
+/**
+ * Client of the package `@vouch/client` for a service at any address. The package keeps its memory by address, so the
+ * address is always ORIGIN_URL.
+ */
 export const clientOf = (url: string, apiKey: string): Vouch =>
   new Vouch({
     url: ORIGIN_URL,
@@ -42,7 +46,7 @@ interface Ids {
   readonly shredded: number;
 }
 
-/** The answers of the service of a specimen, once its indexes serve. */
+/** Answers of the service of a specimen, once its indexes serve. */
 export async function answersOf(service: Service, client: Client, ids: Ids): Promise<object> {
   const search = async (collection: string): Promise<unknown[]> =>
     Promise.all(

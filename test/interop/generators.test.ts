@@ -1,4 +1,7 @@
-/** Clients that other people's generators make from the OpenAPI document: they are built, and they store, search and read. */
+/**
+ * Clients generated from the OpenAPI document by third-party generators: they are built, and they store, search and
+ * read.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,14 +13,14 @@ import { drawnOneIn } from '../support/model/random.js';
 import { skip } from '../support/skip.js';
 
 const run = promisify(execFile);
-/** To fetch a generator from its registry, and to build what it makes. */
+/** Time to fetch a generator from its registry, and to build its client. */
 const TOOL_MS = 420_000;
 
 interface Generator {
   readonly name: string;
-  /** Commands that fetch the generator. Where one fails, it cannot be had. */
+  /** Commands that fetch the generator. If one fails, the test is skipped. */
   readonly fetch: readonly Command[];
-  /** Commands that make a client of `openapi.json` and build it with the program. */
+  /** Commands that generate a client from `openapi.json` and build it with the program. */
   readonly make: readonly Command[];
   readonly program: readonly [file: string, text: string];
   readonly start: Command;
@@ -179,7 +182,7 @@ describe('a client made from the OpenAPI document', () => {
   });
   after(() => service.stop());
 
-  // To fetch and build one takes half a minute.
+  // Fetching and building one takes half a minute.
   for (const generator of drawnOneIn(3, [PYTHON, TYPESCRIPT, GO]))
     it(`stores, searches, and reads events, proofs and errors: ${generator.name}`, async function () {
       const folder = await mkdtemp(join(tmpdir(), 'vouch-made-'));
@@ -189,7 +192,10 @@ describe('a client made from the OpenAPI document', () => {
         await mkdir(join(folder, 'tmp'));
         for (const command of generator.fetch)
           await execute(command).catch((error: Error & { stderr?: string }) =>
-            skip(this, `${generator.name} cannot be had: ${(error.stderr || error.message).trim().split('\n').at(-1)}`),
+            skip(
+              this,
+              `${generator.name} cannot be fetched: ${(error.stderr || error.message).trim().split('\n').at(-1)}`,
+            ),
           );
         const { text } = await service.client(undefined).get('/openapi.json');
         const [file, program] = generator.program;
@@ -211,7 +217,7 @@ describe('a client made from the OpenAPI document', () => {
     }).timeout(TOOL_MS);
 });
 
-/** The caches of the tools are the user's; only what they would add to modules of this repository is kept away. */
+/** Uses the user's caches of the tools, but keeps their additions away from this repository's modules. */
 const environmentIn = (folder: string): NodeJS.ProcessEnv => ({
   ...process.env,
   ...{ GOFLAGS: '-mod=mod', GOWORK: 'off', TMPDIR: join(folder, 'tmp') },

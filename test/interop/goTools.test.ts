@@ -1,5 +1,5 @@
 /**
- * A real service log, read and cosigned by the libraries of others: `golang.org/x/mod/sumdb`, `filippo.io/torchwood` and
+ * A real service log, read and cosigned by third-party libraries: `golang.org/x/mod/sumdb`, `filippo.io/torchwood` and
  * `github.com/transparency-dev/witness`.
  */
 import { execFile } from 'node:child_process';
@@ -32,7 +32,10 @@ describe('the service log and the tools of others', function () {
       await run('go', ['build', '-C', join(ROOT, 'test/interop'), '-o', program, '.'], { timeout: BUILD_MS });
     } catch (error) {
       const reason = (error as { stderr?: string }).stderr || (error as Error).message;
-      skip(this, `the tools are Go modules, and Go or a way to them is missing: ${reason.trim().split('\n').at(-1)}`);
+      skip(
+        this,
+        `the tools are Go modules, and Go or the module proxy is missing: ${reason.trim().split('\n').at(-1)}`,
+      );
     }
     rig = await WitnessedService.start('standalone', 3, {}, async (logKey) => {
       witness = launch(program, ['witness', 'others.example', logKey]);
@@ -72,7 +75,7 @@ describe('the service log and the tools of others', function () {
     expect(included).to.equal('torchwood: the proof of the entry holds');
   });
 
-  it('stop a log that was rolled back below what they alone have cosigned', async () => {
+  it('stop a log that was rolled back below what only they have cosigned', async () => {
     const { service } = rig!;
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
@@ -96,7 +99,7 @@ describe('the service log and the tools of others', function () {
     await service.restart('standalone');
     await service.until(async () => (await service.metric('vouch_log_stalled')) === 1);
     await insert();
-    expect((await rig!.checkpoint()).size, 'nothing else is signed').to.equal(size);
+    expect((await rig!.checkpoint()).size, 'no other checkpoint is signed').to.equal(size);
     expect(service.process('standalone').output).to.match(/w3 says that it has cosigned \d+ entries, and there are/);
   });
 });
