@@ -1,8 +1,8 @@
 /**
  * Compares hundreds of random searches, with every combination of options, with a slow and simple model of all of
  * search. Between them come writes, which the very next search must reflect. Some searches ask for the past: any
- * earlier state, with records deleted since. `VOUCH_SEED` replays a run. `VOUCH_MODEL_OPTIONS=filter,text` limits the
- * options, to find the failing one.
+ * earlier state, with records deleted since. To replay a run, set `VOUCH_SEED`. To find the failing option, set
+ * `VOUCH_MODEL_OPTIONS`, for example to `filter,text`.
  */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';

@@ -1,9 +1,9 @@
 /**
  * Judges collections that come and go by the answers of their clients. A request may have taken effect at any moment
  * until its answer; without an answer, at any moment since.
- * - A deletion ends what was there when it began. Once it is answered, even with "not found", no client sees the thing,
- *   and no record goes into it.
- * - A created thing that no deletion can have met is there: it is found, not created again, and has every record.
+ * - A deletion ends everything from before its start. Once it is answered, even with "not found", it is final: no
+ *   client sees the thing, and no record enters it.
+ * - A created thing that no deletion can have met is there. It is found, not created again, and has every record.
  * - A project never has more collections than its limit, and a refusal for that limit is true.
  */
 import { describeCall, type Listed, type PassingCall, type PassingWanted } from '../passing/passingCalls.js';

@@ -1,7 +1,7 @@
 /**
  * A push consumer without acknowledgements. It delivers the messages of a stream from one server, and sends heartbeats
- * while it has no messages. Deliveries may arrive late, from a stale replica, or never. nats-server drops what a slow
- * connection does not take, which leaves a gap in its numbers (`shared/nats/natsDelivery.ts`).
+ * while it has no messages. Deliveries may arrive late, from a stale replica, or never. A slow connection makes
+ * nats-server drop messages, which leaves a gap in its numbers (`shared/nats/natsDelivery.ts`).
  */
 import type { Stream } from './stream.js';
 import type { StreamState } from './streamState.js';

@@ -106,7 +106,7 @@ export class JetStream {
     const stream = this.#streamOf(message.subject);
     if (stream === undefined) return false;
     const leader = this.#reached(server, (name) => stream.leads(name));
-    // Without a leader there is no subscriber, except while one is being elected: then the message is lost.
+    // Without a leader, the message either has no subscriber, or is lost during an election.
     if (leader === undefined) return this.#world.random('no leader').int(2) === 0;
     this.#toServer(server, leader, () => this.#publish(stream, leader, message, from));
     return true;
