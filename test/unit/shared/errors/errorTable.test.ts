@@ -1,4 +1,5 @@
 /** The table of errors, its page, and the errors that the product makes. */
+// Covers: shared/errors/, scripts/docs/errorsPage.ts
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
