@@ -1,3 +1,6 @@
+/**
+ * The thread of past states itself: keeps the openings that the owner's thread announces, and answers their requests.
+ */
 import type { MessagePort } from 'node:worker_threads';
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';

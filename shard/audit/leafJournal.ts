@@ -1,3 +1,4 @@
+/** Change → replaced leaf, by the sequence of the write: three f64 and a hash of 32 bytes per change. */
 import { HASH_BYTES } from '../../shared/limits.js';
 import { ChunkedRows } from './chunkedRows.js';
 

@@ -1,3 +1,6 @@
+/**
+ * The log tree: RFC 6962 over chain heads, 40 bytes an event (`merkleTree.ts`), with consistency proofs after RFC 9162.
+ */
 import { DOMAIN } from '../../shared/hashing/hash.js';
 import { nodeHasher, rootHasher } from './merkleNode.js';
 import { MerkleTree, splitOf } from './merkleTree.js';

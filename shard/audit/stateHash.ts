@@ -1,3 +1,4 @@
+/** The state hash: one BLAKE3 over everything that a collection is after an event, 32 bytes. */
 import { DOMAIN, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';

@@ -31,7 +31,7 @@ export interface Grant extends Amount {
  */
 export type Use = Amount | 'all' | 'unknown';
 
-interface HeldCollection {
+interface GrantedCollection {
   readonly config: CollectionConfig;
   /** Determines the use as far as possible. May take a while. */
   settle(): Promise<void>;
@@ -39,15 +39,15 @@ interface HeldCollection {
 }
 
 /** The shard whose collections have the grants. */
-interface Holder {
+interface GrantingShard {
   readonly name: string;
-  collections(): Iterable<HeldCollection>;
+  collections(): Iterable<GrantedCollection>;
 }
 
 const NOTHING: Amount = { records: 0, bytes: 0 };
 
 export class Quota {
-  #holder: Holder | undefined;
+  #shard: GrantingShard | undefined;
   /** Collection id → last known reservation. */
   readonly #granted = new Map<number, Amount>();
   /** Project → collection id → shard, in the whole cluster. */
@@ -63,8 +63,8 @@ export class Quota {
     private readonly logger: Logger,
   ) {}
 
-  attach(holder: Holder): void {
-    this.#holder = holder;
+  attach(shard: GrantingShard): void {
+    this.#shard = shard;
   }
 
   ownerKnown(collectionId: number, project: string, shard: string): void {
@@ -108,13 +108,13 @@ export class Quota {
    */
   async trim(project: string, except?: number): Promise<void> {
     // Do it before taking the mutex: a collection may have to be opened to be counted, and other grants would wait.
-    const unread = new Set<HeldCollection>();
-    await mapConcurrent([...this.#held(project, except)], COUNTED_AT_ONCE, (collection) =>
+    const unread = new Set<GrantedCollection>();
+    await mapConcurrent([...this.#ofProject(project, except)], COUNTED_AT_ONCE, (collection) =>
       collection.settle().catch(() => void unread.add(collection)),
     );
     let unknown = 0;
     await this.#mutex.run(project, async () => {
-      for (const collection of this.#held(project, except)) {
+      for (const collection of this.#ofProject(project, except)) {
         const { id } = collection.config;
         // Do it before reading the use: a commit that begins after this line asks again, and waits for the mutex.
         this.#granted.delete(id);
@@ -127,8 +127,8 @@ export class Quota {
   }
 
   /** Yields the project's collections of this shard, as of each step. */
-  *#held(project: string, except: number | undefined): Generator<HeldCollection> {
-    for (const collection of this.#holder?.collections() ?? [])
+  *#ofProject(project: string, except: number | undefined): Generator<GrantedCollection> {
+    for (const collection of this.#shard?.collections() ?? [])
       if (collection.config.project === project && collection.config.id !== except) yield collection;
   }
 
@@ -151,7 +151,7 @@ export class Quota {
     const shards = new Set(this.#owners.get(project)?.values() ?? []);
     const deadlineMs = this.clock.nowMs() + TRIM_MS;
     const envelope = { requestId: 'trim', deadlineMs };
-    const others = [...shards].filter((shard) => shard !== this.#holder?.name);
+    const others = [...shards].filter((shard) => shard !== this.#shard?.name);
     const asked = others.map((shard) => ask(this.transport, shardSubject(shard), { op: 'trim', project }, envelope));
     const outcomes = await Promise.allSettled([this.trim(project, collectionId), ...asked]);
     for (const outcome of outcomes)

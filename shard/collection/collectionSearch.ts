@@ -24,13 +24,13 @@ export class CollectionSearch {
     const query = queryOf(call);
     const slice = (): Slice => new Slice(this.clock, deadlineMs);
     const { asOf } = call;
-    const told = call.tellSequence && { sequence: this.journal.seenSequence };
+    const seen = call.tellSequence && { sequence: this.journal.seenSequence };
     if (asOf === undefined) {
-      const metadata = told ? notedSelection(this.state.metadata, this.journal, told) : this.state.metadata;
-      return { ...resultOf(await searchCollection(this.#present(metadata), query, call, slice)), ...told };
+      const metadata = seen ? notedSelection(this.state.metadata, this.journal, seen) : this.state.metadata;
+      return { ...resultOf(await searchCollection(this.#present(metadata), query, call, slice)), ...seen };
     }
     const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice, hasTurn: false });
-    return { ...resultOf(past.found), ...told, asOf: past.asOf };
+    return { ...resultOf(past.found), ...seen, asOf: past.asOf };
   }
 
   /**

@@ -1,3 +1,7 @@
+/**
+ * One build of an index with its tail. A search costs the index's candidates, their exact ranking, and an exact scan
+ * of the tail. It scans all rows exactly if that is cheaper, or if the index finds too few.
+ */
 import { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
 import type { Pause } from '../../shared/scheduling/pacer.js';

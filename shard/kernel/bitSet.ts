@@ -1,3 +1,4 @@
+/** A bitmap of 32-bit words; the kernel reads two words as a u64. A bit per slot. */
 const WORD_BITS = 32;
 const UNKNOWN = -1;
 

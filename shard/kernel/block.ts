@@ -1,3 +1,6 @@
+/**
+ * One block of rows in an arena. It keeps an upper bound of all magnitudes, which decides between narrow and wide path.
+ */
 import { BitSet } from './bitSet.js';
 import { type BlockShape, bitmapBytesOf, narrowReach } from './blockShape.js';
 import { CodePlane } from './codePlane.js';

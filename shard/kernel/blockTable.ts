@@ -1,3 +1,4 @@
+/** The shared work list of a parallel scan: 2 words, then 8 per block. Blocks are taken by atomic increment. */
 import type { Kernel } from './kernel.js';
 
 /** Words of the buffer: the next block to be taken, the number of active threads, then an entry per block. */

@@ -1,3 +1,7 @@
+/**
+ * The host's side of a code plane, a byte per component (`assembly/plane.ts`): when to choose steps, and when to
+ * encode.
+ */
 import { canBeCoded, PlaneMemory, paddedCodeBytes } from './planeMemory.js';
 import type { Region } from './vectorMemory.js';
 

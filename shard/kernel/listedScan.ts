@@ -1,3 +1,4 @@
+/** The exact scan of listed slots (re-ranking of candidates): the kernel gets up to 256 row numbers per call. */
 import type { Block } from './block.js';
 import { BATCH_ROWS } from './kernel.js';
 import type { ScannedRows } from './rowChoice.js';

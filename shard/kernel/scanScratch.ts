@@ -1,3 +1,4 @@
+/** The scratch of an exact scan, as `assembly/scan.ts` lays it out, and its results: 24 bytes per entry of the heap. */
 import type { Arena } from './arena.js';
 import { type BlockShape, bitmapBytesOf } from './blockShape.js';
 import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';

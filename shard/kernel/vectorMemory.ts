@@ -1,3 +1,4 @@
+/** The vector memory of a process: arenas of up to 4 GiB, since WebAssembly addresses have 32 bits, below one bound. */
 import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { Arena } from './arena.js';
 import { classBytes } from './buddyAllocator.js';

@@ -1,3 +1,6 @@
+/**
+ * The index of one metadata path: a posting for presence, a column of numbers, and sorted terms for all other values.
+ */
 import { unreachable } from '../../shared/errors/errors.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Json, Order, Test } from '../../shared/model/filter.js';

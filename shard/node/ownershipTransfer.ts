@@ -57,7 +57,7 @@ export class OwnershipTransfer {
     const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - SWAP_MS, 0);
     // Check often: a client that rebuilds one index after another leaves little time between its holds.
     while (handle.isHeld && leftMs() > 0) await delay(RETRY_MS.heldCollection);
-    if (handle.isHeld) throw held(call);
+    if (handle.isHeld) throw onHold(call);
     const pausedMs = clock.monotonicMs();
     if (!(await handle.pause(leftMs()))) {
       handle.resume();
@@ -65,7 +65,7 @@ export class OwnershipTransfer {
     }
     if (replica.epoch !== epoch || handle.isHeld) {
       handle.resume();
-      throw handle.isHeld ? held(call) : notOwned(call);
+      throw handle.isHeld ? onHold(call) : notOwned(call);
     }
     await replica.beginTransfer();
     // Wait for grants in progress: capacity that is given back later would be taken from the next owner.
@@ -95,7 +95,9 @@ export class OwnershipTransfer {
 }
 
 /** Refusal during a hold: the next owner would not know of it, and would accept writes. */
-const held = ({ collectionId }: HandOverCall): VouchError =>
-  unavailable(`writes of collection ${collectionId} are held while indexes are rebuilt; it is handed over afterwards`);
+const onHold = ({ collectionId }: HandOverCall): VouchError =>
+  unavailable(
+    `writes of collection ${collectionId} are on hold while indexes are rebuilt; it is handed over afterwards`,
+  );
 const notOwned = ({ collectionId, epoch }: HandOverCall): VouchError =>
   refusal('conflict', 'notOwned', { id: collectionId, epoch });

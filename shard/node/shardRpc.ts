@@ -57,7 +57,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'count':
         return this.#count(call.collectionIds);
       case 'heldBytes':
-        return { held: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#held(id).heldBytes()) };
+        return { held: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#handleOf(id).heldBytes()) };
       case 'openIds':
         return this.#openIds();
       case 'openSequences':
@@ -112,7 +112,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
     const store = this.services.context.snapshots?.store;
     // An async callback: a throw would leave earlier counts without a handler of their failure.
-    const counts = await Promise.all(collectionIds.map(async (id) => this.#held(id).count()));
+    const counts = await Promise.all(collectionIds.map(async (id) => this.#handleOf(id).count()));
     return {
       records: counts.map(({ records }) => records),
       sequences: counts.map(({ sequence }) => sequence),
@@ -134,7 +134,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     };
   }
 
-  #held(collectionId: number): CollectionHandle {
+  #handleOf(collectionId: number): CollectionHandle {
     const handle = this.replicas.get(collectionId)?.held;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
     return handle;

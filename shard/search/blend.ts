@@ -1,3 +1,4 @@
+/** Hybrid search by a convex combination of min-max normalised scores, half by distance and half by BM25. */
 import { TopK } from '../kernel/topK.js';
 import { distanceOf, type Found, floats, hitsAt } from './found.js';
 

@@ -1,3 +1,4 @@
+/** Search by decayed distance through an index that knows no ages: candidates first, then blocks of young rows. */
 import type { IndexKind } from '../../shared/model/indexSpec.js';
 import type { Decay } from '../../shared/protocol/calls.js';
 import type { Hits } from '../kernel/scanScratch.js';

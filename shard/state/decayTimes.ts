@@ -1,3 +1,6 @@
+/**
+ * Insertion times by slot, 1 to 8 bytes each (`kernel/column.ts`), with the newest per block and a set of young rows.
+ */
 import type { BlockShape } from '../kernel/blockShape.js';
 import { Column } from '../kernel/column.js';
 import { SlotSet } from '../kernel/slotSet.js';

@@ -1,3 +1,4 @@
+/** The forward index: the terms of each text, for its score and its removal. 8 bytes per distinct term and text. */
 import { PagedList } from '../kernel/pagedList.js';
 import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';

@@ -1,3 +1,4 @@
+/** The inverted index: a word of 4 bytes per term and text (`termWord.ts`). */
 import { PagedInts } from '../kernel/pagedInts.js';
 import { numberOf, wordOf } from './termWord.js';
 import { capacityOf, offsetOf, WordStore } from './wordStore.js';

@@ -1,3 +1,4 @@
+/** The score accumulator of term-at-a-time evaluation: 12 bytes and a bit per slot, cleared after each use. */
 import { BitSet } from '../kernel/bitSet.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { TopK } from '../kernel/topK.js';

@@ -1,3 +1,4 @@
+/** Adds one term's BM25 scores to the accumulator, restartable between postings while texts are written. */
 import { termScore } from './bm25.js';
 import { type Documents, LONG } from './documents.js';
 import type { Postings } from './postings.js';

@@ -1,3 +1,6 @@
+/**
+ * Token → term number: open addressing over UTF-16 units in flat memory. About 20 bytes a token besides its characters.
+ */
 import { HashPlaces } from '../../shared/hashing/hashPlaces.js';
 import { hashedKey } from '../../shared/hashing/mapKey.js';
 import { textHash } from '../../shared/hashing/textHash.js';

@@ -88,9 +88,9 @@ export class DataKeys {
   /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
   async decrypt(stored: StoredVaultEntry, sealed: Sealed, aad: Uint8Array): Promise<Buffer> {
     const master = masterOf(stored);
-    const isHeld = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
+    const isPresent = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
     // A rotation may have replaced the entry since it was read.
-    const found = isHeld ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
+    const found = isPresent ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
     try {
       return await this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
     } finally {
@@ -103,9 +103,9 @@ export class DataKeys {
    */
   async check(stored: StoredVaultEntry): Promise<'opens' | 'damaged' | 'elsewhere'> {
     // A rotation may have replaced the entry since it was read.
-    const isHeld = await this.#holdsMasterOf(stored);
-    const found = isHeld ? stored : await this.vault.get(stored.project, stored.keyId);
-    if (found === undefined || !(isHeld || (await this.#holdsMasterOf(found)))) return 'elsewhere';
+    const isPresent = await this.#hasMasterOf(stored);
+    const found = isPresent ? stored : await this.vault.get(stored.project, stored.keyId);
+    if (found === undefined || !(isPresent || (await this.#hasMasterOf(found)))) return 'elsewhere';
     if (found.entry.wrapped === null) return 'opens';
     try {
       return await this.#withKey(found, () => 'opens' as const).catch(orDamaged);
@@ -236,7 +236,7 @@ export class DataKeys {
   }
 
   /** Returns false if the file cannot be read, or the wrapped key is of a later version. */
-  async #holdsMasterOf(stored: StoredVaultEntry): Promise<boolean> {
+  async #hasMasterOf(stored: StoredVaultEntry): Promise<boolean> {
     try {
       const master = masterOf(stored);
       return master === undefined || (await this.masters.has(master));

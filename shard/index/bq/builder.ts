@@ -1,3 +1,7 @@
+/**
+ * Builds BQ codes (RaBitQ, see `kernel/assembly/signs.ts`) relative to the mean of all rows. Two passes: mean, then
+ * codes.
+ */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payload.js';

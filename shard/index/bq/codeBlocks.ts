@@ -1,3 +1,4 @@
+/** Memory of BQ codes: dimension / 8 + 8 bytes a row, in groups of 16 interleaved rows (`kernel/signCodes.ts`). */
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { SignCodes, wholeGroups } from '../../kernel/signCodes.js';

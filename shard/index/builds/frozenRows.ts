@@ -1,3 +1,4 @@
+/** The rows of a build, frozen at its order: 8 bytes for the place of each ordinal, and 8 for its record. */
 import { BitSet } from '../../kernel/bitSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';

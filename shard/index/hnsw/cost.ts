@@ -1,3 +1,4 @@
+/** Cost model of HNSW searches, in rows of an exact scan, fitted to measurements. */
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { neighbours, searchWidth } from './parameters.js';

@@ -1,3 +1,4 @@
+/** Steps of linking: bounded in nodes and bytes, so that a paused or cancelled build obeys within milliseconds. */
 import type { SharedMemory } from '../../../shared/webAssembly.js';
 import type { Kernel } from '../../kernel/kernel.js';
 import type { BuildProgress } from '../progress.js';

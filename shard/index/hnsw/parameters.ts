@@ -1,3 +1,7 @@
+/**
+ * Parameters of HNSW with their defaults: m (neighbours), ef_construction and ef_search (widths of the candidate
+ * lists).
+ */
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 
 const M = 16;

@@ -1,3 +1,7 @@
+/**
+ * Scratch of a graph search, in the order of its parts: header, query, entries, sorted list, fresh nodes, distances,
+ * visited bits, eligible slots. About 8 bytes per kept node and a bit per node of the graph.
+ */
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';
 import { vectorBytesOf } from './vectorForm.js';

@@ -1,3 +1,7 @@
+/**
+ * One list of an inverted file: chunks of byte codes, each with its own plane. From 64 dimensions on there are also
+ * sign codes relative to the list's centroid.
+ */
 import type { Arena } from '../../kernel/arena.js';
 import { canBeCoded } from '../../kernel/planeMemory.js';
 import { ListChunk, type ListsShape, type MeasuredRow } from './listChunk.js';

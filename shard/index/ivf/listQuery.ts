@@ -1,3 +1,7 @@
+/**
+ * One query against chunks of inverted lists. Sign codes (64 dimensions and more) prune first, with 1.6 standard
+ * errors, then byte codes with a proven bound. The caller ranks the remaining rows exactly.
+ */
 import type { Arena } from '../../kernel/arena.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { BATCH_ROWS, ESTIMATING_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
