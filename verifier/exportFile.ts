@@ -13,7 +13,7 @@ const JSON_BYTES_MAX = 1 << 20;
 const FRAME_BYTES_MAX = 1 << 26;
 
 export class ExportFile implements FrameSource {
-  private readonly file: FileReading;
+  readonly #file: FileReading;
   /** The hash of all bytes read in order. */
   readonly #hash = new RunningHash();
   #header: JsonObject | undefined;
@@ -27,11 +27,11 @@ export class ExportFile implements FrameSource {
     file: Readable,
     sizeBytes: number,
   ) {
-    this.file = new FileReading(file, sizeBytes, (bytes) => this.#hash.update(bytes));
+    this.#file = new FileReading(file, sizeBytes, (bytes) => this.#hash.update(bytes));
   }
 
   get sizeBytes(): number {
-    return this.file.sizeBytes;
+    return this.#file.sizeBytes;
   }
 
   /** The header; undefined until `frames` has begun. */
@@ -54,7 +54,7 @@ export class ExportFile implements FrameSource {
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
-    const magic = String.fromCharCode(...((await this.file.take(MAGIC.length)) ?? []));
+    const magic = String.fromCharCode(...((await this.#file.take(MAGIC.length)) ?? []));
     if (magic !== MAGIC)
       throw this.#refuse(
         0,
@@ -64,22 +64,22 @@ export class ExportFile implements FrameSource {
       );
     this.#header = await this.#json('header');
     for (;;) {
-      const at = this.file.at;
+      const at = this.#file.at;
       const length = await this.#length('a frame');
       if (length === 0) break;
       if (length > FRAME_BYTES_MAX) throw this.#refuse(at, `a frame of ${length} bytes: there are none that large`);
-      const position = this.file.at;
-      const bytes = await this.file.take(length);
+      const position = this.#file.at;
+      const bytes = await this.#file.take(length);
       if (bytes === undefined) throw this.#unfinished('within a frame');
       yield { position, bytes };
     }
-    this.#trailerAt = this.file.at;
+    this.#trailerAt = this.#file.at;
     this.#trailer = await this.#json('trailer');
     await this.#checkHash();
   }
 
   readAgain({ position, offset, length }: EventPlace): Promise<Uint8Array> {
-    return this.file.read(position + offset, length);
+    return this.#file.read(position + offset, length);
   }
 
   placeOf(position: number, offset: number): Place {
@@ -88,20 +88,20 @@ export class ExportFile implements FrameSource {
 
   async close(): Promise<void> {
     this.#hash.close();
-    await this.file.close();
+    await this.#file.close();
   }
 
   async #length(of: string): Promise<number> {
-    const bytes = await this.file.take(4);
+    const bytes = await this.#file.take(4);
     if (bytes === undefined) throw this.#unfinished(`where the length of ${of} should be`);
     return readU32(bytes, 0);
   }
 
   async #json(what: string): Promise<JsonObject> {
-    const at = this.file.at;
+    const at = this.#file.at;
     const length = await this.#length(`the ${what}`);
     if (length > JSON_BYTES_MAX) throw this.#refuse(at, `a ${what} of ${length} bytes: there are none that large`);
-    const bytes = await this.file.take(length);
+    const bytes = await this.#file.take(length);
     if (bytes === undefined) throw this.#unfinished(`within its ${what}`);
     try {
       return objectOf(parseJson(bytes, `the ${what}`), `the ${what}`);
@@ -111,17 +111,17 @@ export class ExportFile implements FrameSource {
   }
 
   async #checkHash(): Promise<void> {
-    const at = this.file.at;
+    const at = this.#file.at;
     const computed = this.#hash.digest();
-    const stored = await this.file.take(HASH_BYTES);
+    const stored = await this.#file.take(HASH_BYTES);
     if (stored === undefined) throw this.#unfinished('within the hash at its end');
     this.#hashHolds = equal(stored, computed);
-    if (this.file.left > 0)
-      throw this.#refuse(at + HASH_BYTES, `${this.file.left} more bytes follow the end of the export`);
+    if (this.#file.left > 0)
+      throw this.#refuse(at + HASH_BYTES, `${this.#file.left} more bytes follow the end of the export`);
   }
 
   #unfinished(where: string): SourceRefused {
-    return this.#refuse(this.file.sizeBytes, `the export is not finished: it ends ${where}`);
+    return this.#refuse(this.#file.sizeBytes, `the export is not finished: it ends ${where}`);
   }
 
   #refuse(byte: number, what: string): SourceRefused {

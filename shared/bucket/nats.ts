@@ -36,21 +36,21 @@ export class NatsBucket implements Bucket {
   ) {}
 
   async get(key: string): Promise<Entry | undefined> {
-    return this.entryIn(await this.last(key));
+    return this.#entryIn(await this.#last(key));
   }
 
   async create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined> {
-    const last = await this.last(key);
+    const last = await this.#last(key);
     if ((last && !isDeletion(last)) || (isWanted !== undefined && !(await isWanted()))) return undefined;
     return this.update(key, value, last?.revision ?? NO_MESSAGE);
   }
 
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
-    return this.follow(key, revision, JSON.stringify(value));
+    return this.#follow(key, revision, JSON.stringify(value));
   }
 
   put(key: string, value: BucketValue): Promise<number> {
-    return this.call(key, () => this.kv.put(key, JSON.stringify(value)));
+    return this.#call(key, () => this.kv.put(key, JSON.stringify(value)));
   }
 
   /**
@@ -70,27 +70,27 @@ export class NatsBucket implements Bucket {
 
   async clear(key: string): Promise<Entry | undefined> {
     for (;;) {
-      const last = await this.last(key);
-      const entry = this.entryIn(last);
-      if (await this.end(key, last?.revision ?? NO_MESSAGE)) return entry;
+      const last = await this.#last(key);
+      const entry = this.#entryIn(last);
+      if (await this.#end(key, last?.revision ?? NO_MESSAGE)) return entry;
     }
   }
 
   async delete(key: string, revision?: number): Promise<boolean> {
-    if (revision !== undefined) return this.end(key, revision);
+    if (revision !== undefined) return this.#end(key, revision);
     for (;;) {
       const found = await this.find(key);
       if (!found) return false;
       // Only one of several concurrent deletions succeeds; the others look again.
-      if (await this.end(key, found.revision)) return true;
+      if (await this.#end(key, found.revision)) return true;
     }
   }
 
   /** Stores a mark, and returns its place in the stream. Every watch receives it, or a later one. */
   async mark(): Promise<number> {
     const headers = MsgHdrsImpl.fromRecord({ ...DELETION, [MARK_HEADER]: [''] });
-    const mark = () => this.connection.js.publish(this.subjectOf(MARK_KEY), NOTHING, { headers });
-    return (await this.call(MARK_KEY, mark)).seq;
+    const mark = () => this.connection.js.publish(this.#subjectOf(MARK_KEY), NOTHING, { headers });
+    return (await this.#call(MARK_KEY, mark)).seq;
   }
 
   watch(listener: (change: Change) => void): Promise<Watch> {
@@ -99,7 +99,7 @@ export class NatsBucket implements Bucket {
 
   /** The entry of the key, from the stream's leader. */
   async find(key: string): Promise<KvEntry | undefined> {
-    const last = await this.last(key);
+    const last = await this.#last(key);
     return last && !isDeletion(last) ? last : undefined;
   }
 
@@ -108,29 +108,29 @@ export class NatsBucket implements Bucket {
     try {
       value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as BucketValue;
     } catch (cause) {
-      throw this.damaged(key, 'JSON', cause);
+      throw this.#damaged(key, 'JSON', cause);
     }
     if (this.options.isEntry(key, value)) return value;
-    throw this.damaged(key, 'a valid entry');
+    throw this.#damaged(key, 'a valid entry');
   }
 
-  private entryIn(last: KvEntry | null): Entry | undefined {
+  #entryIn(last: KvEntry | null): Entry | undefined {
     if (!last || isDeletion(last)) return undefined;
     return { key: last.key, value: this.parse(last.key, last.value), revision: last.revision };
   }
 
   /** Stores a deletion; false if the key's last write is not the one at `revision`. */
-  private async end(key: string, revision: number): Promise<boolean> {
-    return (await this.follow(key, revision, NOTHING, MsgHdrsImpl.fromRecord(DELETION))) !== undefined;
+  async #end(key: string, revision: number): Promise<boolean> {
+    return (await this.#follow(key, revision, NOTHING, MsgHdrsImpl.fromRecord(DELETION))) !== undefined;
   }
 
   /** Stores a message after the key's last one, which must be at `after`. Returns its position; undefined if `after` is not the last. */
-  private async follow(key: string, after: number, payload: Payload, headers?: MsgHdrs): Promise<number | undefined> {
+  async #follow(key: string, after: number, payload: Payload, headers?: MsgHdrs): Promise<number | undefined> {
     const options = { ...(headers && { headers }), expect: { lastSubjectSequence: after } };
-    const publish = () => this.connection.js.publish(this.subjectOf(key), payload, options);
+    const publish = () => this.connection.js.publish(this.#subjectOf(key), payload, options);
     for (;;) {
       try {
-        return (await this.call(key, publish)).seq;
+        return (await this.#call(key, publish)).seq;
       } catch (error) {
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) return undefined;
         // Another write of the key is in flight: this one is repeated.
@@ -140,21 +140,21 @@ export class NatsBucket implements Bucket {
     }
   }
 
-  private subjectOf(key: string): string {
+  #subjectOf(key: string): string {
     return `${this.connection.kvPrefix}$KV.${this.options.name}.${key}`;
   }
 
-  private damaged(key: string, wanted: string, cause?: unknown): VouchError {
+  #damaged(key: string, wanted: string, cause?: unknown): VouchError {
     const message = `${key} in bucket ${this.options.name} does not hold ${wanted}`;
     return new VouchError('internal_error', message, { cause });
   }
 
   /** The key's last message, which may be a deletion. */
-  private last(key: string): Promise<KvEntry | null> {
-    return this.call(key, () => this.kv.get(key));
+  #last(key: string): Promise<KvEntry | null> {
+    return this.#call(key, () => this.kv.get(key));
   }
 
-  private async call<T>(key: string, exchange: () => Promise<T>): Promise<T> {
+  async #call<T>(key: string, exchange: () => Promise<T>): Promise<T> {
     checkKey(key);
     return this.connection.call(exchange);
   }

@@ -20,7 +20,7 @@ const BARRIERS_AT_ONCE = 16;
 
 export class JetStreamLogs implements EventLogs {
   readonly lateMs = LATE_MS;
-  private readonly turns = Array.from({ length: BARRIERS_AT_ONCE }, () => new Mutex());
+  readonly #turns = Array.from({ length: BARRIERS_AT_ONCE }, () => new Mutex());
 
   constructor(
     private readonly connection: ClusterConnection,
@@ -30,7 +30,7 @@ export class JetStreamLogs implements EventLogs {
   async open(collectionId: number): Promise<EventLog> {
     if (!this.connection.connected) throw this.connection.down();
     const stream = logStream(logPart(collectionId, this.streams));
-    const turn = this.turns[collectionId % BARRIERS_AT_ONCE]!;
+    const turn = this.#turns[collectionId % BARRIERS_AT_ONCE]!;
     return new JetStreamLog(this.connection, collectionId, stream, logSubject(collectionId, this.streams), turn);
   }
 

@@ -43,11 +43,11 @@ const SINGLE_READS = 8;
 
 export class JetStreamLog implements EventLog {
   added = 0;
-  private closed = false;
+  #closed = false;
   /** A barrier that no read has reached yet. */
-  private unread: (Barrier & { readonly position: Position }) | undefined;
+  #unread: (Barrier & { readonly position: Position }) | undefined;
   /** The furthest end that a read has reached. */
-  private tail: Barrier = { frame: LOG_START, message: LOG_START };
+  #tail: Barrier = { frame: LOG_START, message: LOG_START };
 
   constructor(
     private readonly connection: ClusterConnection,
@@ -62,31 +62,31 @@ export class JetStreamLog implements EventLog {
   }
 
   get staleMs(): number {
-    return this.isClustered ? DEPOSED_MS : 0;
+    return this.#isClustered ? DEPOSED_MS : 0;
   }
 
-  private get isClustered(): boolean {
+  get #isClustered(): boolean {
     return this.connection.nc.info?.cluster !== undefined;
   }
 
   /** Repeats a try whose outcome is unknown. A refusal then means that a frame is already there: ours, or another writer's. */
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
-    this.assertUsable();
+    this.#assertUsable();
     if (frame.length > this.maxFrameBytes)
       throw refusal('payload_too_large', 'commit', { bytes: frame.length, max: this.maxFrameBytes });
     let mayBeThere = false;
-    let before = this.tail.frame === after ? this.tail.message : after;
+    let before = this.#tail.frame === after ? this.#tail.message : after;
     for (;;) {
       const leftMs = deadlineMs - this.connection.clock.nowMs();
-      if (leftMs <= 0 || this.over)
+      if (leftMs <= 0 || this.#over)
         throw unavailable('the log did not confirm the commit in time; its outcome is unknown');
       try {
         const expect = { lastSubjectSequence: before };
-        return await this.store(frame, { expect, timeout: Math.min(leftMs, TRY_MS) });
+        return await this.#store(frame, { expect, timeout: Math.min(leftMs, TRY_MS) });
       } catch (error) {
-        if (error instanceof NoJetStream) await this.assertStream();
+        if (error instanceof NoJetStream) await this.#assertStream();
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) {
-          const found = await this.behind(before).catch(() => undefined);
+          const found = await this.#behind(before).catch(() => undefined);
           if (found?.frame && mayBeThere && Buffer.compare(found.frame.bytes, frame) === 0) return found.frame.position;
           if (found?.frame || found?.message === before) throw new Fenced(this.collectionId);
           before = found?.message ?? before;
@@ -99,55 +99,55 @@ export class JetStreamLog implements EventLog {
   }
 
   async barrier(): Promise<void> {
-    if (!this.isClustered) return;
-    const { frame, message } = await this.end();
-    const position = await this.barrierTurn.run(() => this.publishBarrier({ frame, message }));
-    this.unread = { frame, message, position };
+    if (!this.#isClustered) return;
+    const { frame, message } = await this.#end();
+    const position = await this.barrierTurn.run(() => this.#publishBarrier({ frame, message }));
+    this.#unread = { frame, message, position };
   }
 
   async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
-    const { unread } = this;
-    if (unread !== undefined && unread.position > after) yield* this.frames(after, unread.position, unread);
+    const unread = this.#unread;
+    if (unread !== undefined && unread.position > after) yield* this.#frames(after, unread.position, unread);
     else {
-      const last = await this.lastMessage();
+      const last = await this.#lastMessage();
       if (last !== undefined && last.position > after)
-        yield* this.frames(after, last.position, readBarrier(last.bytes));
+        yield* this.#frames(after, last.position, readBarrier(last.bytes));
     }
-    if (this.unread === unread) this.unread = undefined;
+    if (this.#unread === unread) this.#unread = undefined;
   }
 
   async readAt(position: Position): Promise<Uint8Array> {
-    const found = await this.messageAt(position);
+    const found = await this.#messageAt(position);
     if (found === undefined) throw new FrameUnknown(this.collectionId, position);
     if (found.subject !== this.subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
     return found.bytes;
   }
 
   async head(): Promise<StoredFrame | undefined> {
-    const { frame: position, bytes } = await this.end();
+    const { frame: position, bytes } = await this.#end();
     if (position === LOG_START) return undefined;
-    const known = bytes ?? (await this.messageAt(position))?.bytes;
+    const known = bytes ?? (await this.#messageAt(position))?.bytes;
     return known && { position, bytes: known };
   }
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.#closed = true;
   }
 
   /** `bytes`: of the last frame, if they had to be read. */
-  private async end(): Promise<Barrier & { readonly bytes?: Uint8Array }> {
-    const last = await this.lastMessage();
+  async #end(): Promise<Barrier & { readonly bytes?: Uint8Array }> {
+    const last = await this.#lastMessage();
     if (last === undefined) return { frame: LOG_START, message: LOG_START };
     const { position: message, bytes } = last;
     const barrier = readBarrier(bytes);
     if (barrier === undefined) return { frame: message, message, bytes };
     let frame: StoredFrame | undefined;
-    for await (const next of this.frames(barrier.frame, message, barrier)) frame = next;
+    for await (const next of this.#frames(barrier.frame, message, barrier)) frame = next;
     return { frame: frame?.position ?? barrier.frame, message, ...(frame && { bytes: frame.bytes }) };
   }
 
   /** The frames after `after`, up to the message at `last`. `known`: an end of the log before that. */
-  private async *frames(
+  async *#frames(
     after: Position,
     last: Position,
     known: Barrier | undefined,
@@ -156,11 +156,11 @@ export class JetStreamLog implements EventLog {
     let next: number | undefined;
     let frame = after;
     let message = known?.frame === after ? known.message : after;
-    for await (const { position, bytes } of this.replay(message, last)) {
-      this.assertUsable();
+    for await (const { position, bytes } of this.#replay(message, last)) {
+      this.#assertUsable();
       message = position;
       if (readBarrier(bytes) !== undefined) continue;
-      next ??= await this.sequenceAt(frame);
+      next ??= await this.#sequenceAt(frame);
       if (await isSuperseded(bytes, next)) {
         this.connection.logger.warn({ collectionId, position }, 'a superseded frame is skipped');
         continue;
@@ -169,22 +169,22 @@ export class JetStreamLog implements EventLog {
       frame = position;
       yield { position, bytes };
     }
-    this.tail = { frame, message };
+    this.#tail = { frame, message };
   }
 
   /** Asks the leader: a stale replica would end a replay too early. */
-  private async lastMessage(): Promise<StoredFrame | undefined> {
-    this.assertUsable();
+  async #lastMessage(): Promise<StoredFrame | undefined> {
+    this.#assertUsable();
     const { subject } = this;
     const last = await readFromLeader(this.connection, this.stream, { last: subject }).catch(async (error: unknown) => {
-      await this.assertStream();
+      await this.#assertStream();
       throw error;
     });
     return last && { position: last.position, bytes: last.bytes };
   }
 
-  private async messageAt(position: Position): Promise<StoredMessage | undefined> {
-    this.assertUsable();
+  async #messageAt(position: Position): Promise<StoredMessage | undefined> {
+    this.#assertUsable();
     const query = { sequence: position };
     // Any replica may have the message; only the leader knows that it does not exist.
     return (
@@ -193,23 +193,23 @@ export class JetStreamLog implements EventLog {
     );
   }
 
-  private get over(): boolean {
-    return this.closed || this.connection.closed;
+  get #over(): boolean {
+    return this.#closed || this.connection.closed;
   }
 
   /** Stores a barrier. Throws VouchError `unavailable`; the barrier may be stored all the same, more than once. */
-  private async publishBarrier(end: Barrier): Promise<Position> {
+  async #publishBarrier(end: Barrier): Promise<Position> {
     for (let left = BARRIER_TRIES; ; left--) {
       try {
-        return await this.store(writeBarrier(end), { timeout: TRY_MS });
+        return await this.#store(writeBarrier(end), { timeout: TRY_MS });
       } catch (error) {
-        if (left === 1 || this.over || !isRetryable(error)) throw error;
+        if (left === 1 || this.#over || !isRetryable(error)) throw error;
         await delay(RETRY_MS.write);
       }
     }
   }
 
-  private async store(message: Uint8Array, options: Partial<JetStreamPublishOptions>): Promise<Position> {
+  async #store(message: Uint8Array, options: Partial<JetStreamPublishOptions>): Promise<Position> {
     const { connection, subject } = this;
     const { seq } = await connection.call(() => connection.js.publish(subject, message, options));
     this.added++;
@@ -217,9 +217,7 @@ export class JetStreamLog implements EventLog {
   }
 
   /** The first frame after the message at `before`, and the last barrier between them; `before` without a barrier. */
-  private async behind(
-    before: Position,
-  ): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
+  async #behind(before: Position): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
     for (let message = before; ; ) {
       const next = await readFromLeader(this.connection, this.stream, { sequence: message + 1, next: this.subject });
       if (next === undefined || readBarrier(next.bytes) === undefined) return { message, frame: next };
@@ -228,12 +226,12 @@ export class JetStreamLog implements EventLog {
   }
 
   /** The sequence that follows the frame at `after`; 0 if that frame is gone, once no stale replica can be the cause. */
-  private async sequenceAt(after: Position): Promise<number> {
+  async #sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
     const { clock } = this.connection;
     const goneMs = clock.monotonicMs() + this.staleMs;
     for (;;) {
-      const found = await this.messageAt(after);
+      const found = await this.#messageAt(after);
       if (found !== undefined) return (found.subject === this.subject ? sequenceAfter(found.bytes) : undefined) ?? 0;
       if (clock.monotonicMs() >= goneMs) return 0;
       await delay(RETRY_MS.shortLog);
@@ -241,7 +239,7 @@ export class JetStreamLog implements EventLog {
   }
 
   /** The messages after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */
-  private async *replay(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
+  async *#replay(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
     const { connection, stream, subject } = this;
     let position = after;
     for (let reads = 0; reads < SINGLE_READS && position < last; reads++) {
@@ -261,7 +259,7 @@ export class JetStreamLog implements EventLog {
   }
 
   /** Throws `unavailable` if JetStream lacks the stream: it was removed, or the server is still starting. */
-  private async assertStream(): Promise<void> {
+  async #assertStream(): Promise<void> {
     const { connection, collectionId, stream } = this;
     try {
       await connection.call(() => connection.jsm.streams.info(stream));
@@ -274,8 +272,8 @@ export class JetStreamLog implements EventLog {
     }
   }
 
-  private assertUsable(): void {
-    if (this.closed) throw unavailable(`the log of collection ${this.collectionId} is closed`);
+  #assertUsable(): void {
+    if (this.#closed) throw unavailable(`the log of collection ${this.collectionId} is closed`);
     if (!this.connection.connected) throw this.connection.down();
   }
 }

@@ -80,12 +80,12 @@ export class ClusterConnection {
   readonly api: string;
   /** Prefix of writes to a key-value bucket, before `$KV`. */
   readonly kvPrefix: string;
-  private readonly inFlight = new Set<Reject>();
-  private readonly listeners = new Set<(connected: boolean) => void>();
-  private readonly onTick = new Set<() => void>();
-  private ticks: NodeJS.Timeout | undefined;
-  private state: 'connected' | 'disconnected' | 'closed' = 'connected';
-  private payloadBytes: number;
+  readonly #inFlight = new Set<Reject>();
+  readonly #listeners = new Set<(connected: boolean) => void>();
+  readonly #onTick = new Set<() => void>();
+  #ticks: NodeJS.Timeout | undefined;
+  #state: 'connected' | 'disconnected' | 'closed' = 'connected';
+  #payloadBytes: number;
 
   private constructor(
     readonly nc: NatsConnection,
@@ -98,8 +98,8 @@ export class ClusterConnection {
     this.js = nc.jetstream({ timeout: API_MS, apiPrefix: api });
     this.api = api;
     this.kvPrefix = api === OWN_API ? '' : `${api}.`;
-    this.payloadBytes = nc.info!.max_payload;
-    void this.follow();
+    this.#payloadBytes = nc.info!.max_payload;
+    void this.#follow();
   }
 
   /**
@@ -139,16 +139,16 @@ export class ClusterConnection {
   }
 
   get connected(): boolean {
-    return this.state === 'connected';
+    return this.#state === 'connected';
   }
 
   get closed(): boolean {
-    return this.state === 'closed';
+    return this.#state === 'closed';
   }
 
   /** The server's largest message, headers included. */
   get maxPayloadBytes(): number {
-    return this.payloadBytes;
+    return this.#payloadBytes;
   }
 
   /** Bytes that wait in the socket, which nats.js does not report. */
@@ -171,37 +171,37 @@ export class ClusterConnection {
   call<T>(exchange: () => Promise<T>): Promise<T> {
     if (!this.connected) return Promise.reject(this.down());
     return new Promise<T>((resolve, reject) => {
-      this.inFlight.add(reject);
+      this.#inFlight.add(reject);
       // The async function turns a synchronous throw into a rejection.
       (async () => exchange())()
         .then(resolve, (error: unknown) => reject(fromNats(error)))
-        .finally(() => this.inFlight.delete(reject));
+        .finally(() => this.#inFlight.delete(reject));
     });
   }
 
   /** Calls `listener` when the connection is lost, restored, or closed, until the returned function is called. */
   onChange(listener: (connected: boolean) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Calls `listener` every second, until the returned function is called. All listeners share one timer. */
   everySecond(listener: () => void): () => void {
-    this.onTick.add(listener);
-    this.ticks ??= setInterval(() => {
-      for (const each of [...this.onTick]) each();
+    this.#onTick.add(listener);
+    this.#ticks ??= setInterval(() => {
+      for (const each of [...this.#onTick]) each();
     }, SECOND_MS).unref();
     return () => {
-      this.onTick.delete(listener);
-      if (this.onTick.size > 0) return;
-      clearInterval(this.ticks);
-      this.ticks = undefined;
+      this.#onTick.delete(listener);
+      if (this.#onTick.size > 0) return;
+      clearInterval(this.#ticks);
+      this.#ticks = undefined;
     };
   }
 
   /** Resolves when it is connected or closed, or `timeoutMs` have passed. */
   async untilConnected(timeoutMs: number): Promise<void> {
-    if (this.state !== 'disconnected') return;
+    if (this.#state !== 'disconnected') return;
     const ended = new AbortController();
     const off = this.onChange(() => ended.abort());
     await delay(timeoutMs, undefined, { signal: ended.signal }).catch(() => undefined);
@@ -212,35 +212,35 @@ export class ClusterConnection {
   async close(): Promise<void> {
     if (this.closed) return;
     const wasConnected = this.connected;
-    this.become('closed');
+    this.#become('closed');
     // With a time limit: a server that vanished never confirms.
     if (wasConnected)
       await Promise.race([this.nc.flush().catch(() => undefined), delay(FLUSH_MS, undefined, { ref: false })]);
     await this.nc.close();
   }
 
-  private async follow(): Promise<void> {
+  async #follow(): Promise<void> {
     for await (const { type, data } of this.nc.status()) {
       if (this.closed) return;
       if (type === Events.Disconnect) {
         this.logger.warn({ server: data }, 'the connection to NATS is lost');
-        this.become('disconnected');
+        this.#become('disconnected');
       } else if (type === Events.Reconnect) {
         this.logger.info({ server: data }, 'the connection to NATS is restored');
-        this.payloadBytes = this.nc.info?.max_payload ?? this.payloadBytes;
-        this.become('connected');
+        this.#payloadBytes = this.nc.info?.max_payload ?? this.#payloadBytes;
+        this.#become('connected');
       } else if (type === Events.Error) this.logger.warn({ error: data }, 'NATS reports an error');
     }
   }
 
-  private become(state: 'connected' | 'disconnected' | 'closed'): void {
-    this.state = state;
+  #become(state: 'connected' | 'disconnected' | 'closed'): void {
+    this.#state = state;
     if (state !== 'connected') {
       const error = this.down();
-      for (const reject of this.inFlight) reject(error);
-      this.inFlight.clear();
+      for (const reject of this.#inFlight) reject(error);
+      this.#inFlight.clear();
     }
-    for (const listener of [...this.listeners]) listener(state === 'connected');
+    for (const listener of [...this.#listeners]) listener(state === 'connected');
   }
 }
 

@@ -40,26 +40,26 @@ const PLAIN_TOKENS = 9;
 type Queued = StreamMessage | typeof IDLE | { readonly flowControl: Msg };
 
 export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
-  private readonly subscription: Subscription;
-  private readonly ends: (() => void)[] = [];
-  private queue: Queued[] = [];
-  private wake: (() => void) | undefined;
-  private ended: VouchError | 'stopped' | undefined;
-  private consumer: string | undefined;
-  private received = 0;
-  private flowOwed = 0;
-  private silentTicks = 0;
+  readonly #subscription: Subscription;
+  readonly #ends: (() => void)[] = [];
+  #queue: Queued[] = [];
+  #wake: (() => void) | undefined;
+  #ended: VouchError | 'stopped' | undefined;
+  #consumer: string | undefined;
+  #received = 0;
+  #flowOwed = 0;
+  #silentTicks = 0;
   /** The number of messages at the start. */
-  private initially = 0;
+  #initially = 0;
 
   private constructor(
     private readonly connection: ClusterConnection,
     private readonly stream: string,
     inbox: string,
   ) {
-    this.subscription = connection.nc.subscribe(inbox, { callback: (error, msg) => this.take(error, msg) });
-    this.ends.push(connection.onChange(() => this.end(connection.down())));
-    this.ends.push(connection.everySecond(() => this.checkSilence()));
+    this.#subscription = connection.nc.subscribe(inbox, { callback: (error, msg) => this.#take(error, msg) });
+    this.#ends.push(connection.onChange(() => this.#end(connection.down())));
+    this.#ends.push(connection.everySecond(() => this.#checkSilence()));
   }
 
   static async start(connection: ClusterConnection, source: DeliverySource): Promise<Delivery> {
@@ -70,8 +70,8 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
       const created = await connection.call(() =>
         connection.jsm.consumers.add(source.stream, consumerOf(source, inbox)),
       );
-      delivery.consumer = created.name;
-      delivery.initially = created.num_pending + created.delivered.consumer_seq;
+      delivery.#consumer = created.name;
+      delivery.#initially = created.num_pending + created.delivered.consumer_seq;
       return delivery;
     } catch (error) {
       delivery.stop();
@@ -81,29 +81,29 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
 
   /** Whether the first `count` messages include all that existed at the start, unless they were replaced meanwhile. */
   hasBegun(count: number): boolean {
-    return count >= this.initially;
+    return count >= this.#initially;
   }
 
   /** Throws VouchError `unavailable` at a sign of a loss. Leaving the loop stops the delivery. */
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamMessage | typeof IDLE, void, undefined> {
     try {
       for (;;) {
-        const batch = this.queue;
-        this.queue = [];
+        const batch = this.#queue;
+        this.#queue = [];
         for (const item of batch) {
-          if (this.ended) break;
+          if (this.#ended) break;
           // Answered when the reader reaches it, so that a slow reader has at most the server's window in memory.
           if (typeof item !== 'object' || !('flowControl' in item)) yield item;
           else {
-            this.flowOwed--;
+            this.#flowOwed--;
             item.flowControl.respond();
           }
         }
-        if (this.ended === 'stopped') return;
-        if (this.ended) throw this.ended;
-        if (this.queue.length === 0)
+        if (this.#ended === 'stopped') return;
+        if (this.#ended) throw this.#ended;
+        if (this.#queue.length === 0)
           await new Promise<void>((resolve) => {
-            this.wake = resolve;
+            this.#wake = resolve;
           });
       }
     } finally {
@@ -112,70 +112,70 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
   }
 
   stop(): void {
-    this.end('stopped');
+    this.#end('stopped');
   }
 
-  private end(how: VouchError | 'stopped'): void {
-    if (this.ended) return;
-    this.ended = how;
-    this.subscription.unsubscribe();
-    for (const end of this.ends) end();
-    this.wake?.();
+  #end(how: VouchError | 'stopped'): void {
+    if (this.#ended) return;
+    this.#ended = how;
+    this.#subscription.unsubscribe();
+    for (const end of this.#ends) end();
+    this.#wake?.();
     // Otherwise the server drops the consumer after five seconds.
-    if (this.consumer && this.connection.connected)
-      this.connection.nc.publish(`${this.connection.api}.CONSUMER.DELETE.${this.stream}.${this.consumer}`);
+    if (this.#consumer && this.connection.connected)
+      this.connection.nc.publish(`${this.connection.api}.CONSUMER.DELETE.${this.stream}.${this.#consumer}`);
   }
 
-  private take(error: Error | null, msg: Msg): void {
-    if (this.ended) return;
-    this.silentTicks = 0;
+  #take(error: Error | null, msg: Msg): void {
+    if (this.#ended) return;
+    this.#silentTicks = 0;
     // A status has an empty body; reading the headers of every message would halve the speed.
     const status = error || msg.data.length > 0 ? 0 : (msg.headers?.code ?? 0);
-    if (error) this.end(unavailable('the delivery of a stream failed', error));
-    else if (status === 0) this.takeMessage(msg);
-    else if (status !== STATUS_CONTROL) this.end(unavailable(`a delivery ended: ${msg.headers!.description}`));
-    else if (msg.reply) this.takeFlowControl(msg);
-    else this.takeHeartbeat(msg.headers!);
+    if (error) this.#end(unavailable('the delivery of a stream failed', error));
+    else if (status === 0) this.#takeMessage(msg);
+    else if (status !== STATUS_CONTROL) this.#end(unavailable(`a delivery ended: ${msg.headers!.description}`));
+    else if (msg.reply) this.#takeFlowControl(msg);
+    else this.#takeHeartbeat(msg.headers!);
   }
 
-  private takeMessage(message: Msg): void {
+  #takeMessage(message: Msg): void {
     // $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<tries>.<stream sequence>.<consumer sequence>.<time>.<pending>[.<token>]
     const tokens = message.reply!.split('.');
     const at = tokens.length > PLAIN_TOKENS ? 7 : 5;
-    this.received++;
-    if (Number(tokens[at + 1]) !== this.received) this.endAtGap();
+    this.#received++;
+    if (Number(tokens[at + 1]) !== this.#received) this.#endAtGap();
     const timeMs = Number(tokens[at + 2]) / NANOS_PER_MS;
-    this.push({ sequence: Number(tokens[at]), timeMs, pending: Number(tokens[at + 3]), message });
+    this.#push({ sequence: Number(tokens[at]), timeMs, pending: Number(tokens[at + 3]), message });
   }
 
-  private takeFlowControl(flowControl: Msg): void {
-    this.flowOwed++;
-    this.push({ flowControl });
+  #takeFlowControl(flowControl: Msg): void {
+    this.#flowOwed++;
+    this.#push({ flowControl });
   }
 
-  private takeHeartbeat(headers: MsgHdrs): void {
-    if (Number(headers.get(JsHeaders.LastConsumerSeqHdr)) !== this.received) this.endAtGap();
+  #takeHeartbeat(headers: MsgHdrs): void {
+    if (Number(headers.get(JsHeaders.LastConsumerSeqHdr)) !== this.#received) this.#endAtGap();
     const stalled = headers.get(JsHeaders.ConsumerStalledHdr);
-    if (!stalled) this.push(IDLE);
+    if (!stalled) this.#push(IDLE);
     // The server's flow control was lost, and it waits for the answer.
-    else if (this.flowOwed === 0) this.connection.nc.publish(stalled);
+    else if (this.#flowOwed === 0) this.connection.nc.publish(stalled);
   }
 
-  private push(item: Queued): void {
-    if (this.ended) return;
-    this.queue.push(item);
-    this.wake?.();
-    this.wake = undefined;
+  #push(item: Queued): void {
+    if (this.#ended) return;
+    this.#queue.push(item);
+    this.#wake?.();
+    this.#wake = undefined;
   }
 
-  private endAtGap(): void {
-    this.end(unavailable('messages of a stream were lost on the way; retry shortly'));
+  #endAtGap(): void {
+    this.#end(unavailable('messages of a stream were lost on the way; retry shortly'));
   }
 
   /** Counts ticks instead of time: a busy process has not listened. */
-  private checkSilence(): void {
-    if (++this.silentTicks > SILENT_TICKS_MAX)
-      this.end(unavailable('the delivery of a stream fell silent; retry shortly'));
+  #checkSilence(): void {
+    if (++this.#silentTicks > SILENT_TICKS_MAX)
+      this.#end(unavailable('the delivery of a stream fell silent; retry shortly'));
   }
 }
 

@@ -69,11 +69,11 @@ export class ClusterPlatform implements Platform {
   readonly transport: NatsTransport;
   readonly logs: JetStreamLogs;
   readonly losses: JetStreamLosses;
-  private readonly buckets = new Map<BucketName, Promise<NatsBucket>>();
-  private opened: Promise<JetStreamVault> | undefined;
-  private openedLog: Promise<EventLog> | undefined;
+  readonly #buckets = new Map<BucketName, Promise<NatsBucket>>();
+  #opened: Promise<JetStreamVault> | undefined;
+  #openedLog: Promise<EventLog> | undefined;
   /** Whether the stream of the vault has been seen. */
-  private hasVault = false;
+  #hasVault = false;
 
   constructor(
     readonly connection: ClusterConnection,
@@ -92,18 +92,18 @@ export class ClusterPlatform implements Platform {
   }
 
   bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<NatsBucket> {
-    let opened = this.buckets.get(name);
+    let opened = this.#buckets.get(name);
     if (!opened) {
       const { replicas } = this.options;
-      opened = this.whileStarting(`the bucket ${name}`, () =>
+      opened = this.#whileStarting(`the bucket ${name}`, () =>
         openNatsBucket(this.connection, {
           ...{ name, ttlMs, replicas },
           isEntry: (key, value) => isEntryOf(name, key, value),
         }),
       );
-      this.buckets.set(name, opened);
+      this.#buckets.set(name, opened);
       // The next call tries again.
-      opened.catch(() => this.buckets.delete(name));
+      opened.catch(() => this.#buckets.delete(name));
     }
     return opened;
   }
@@ -112,26 +112,26 @@ export class ClusterPlatform implements Platform {
     const { connection, options } = this;
     const onPartly = async (project: string, keyId: string): Promise<void> =>
       new ShredMarks(await this.bucket(BUCKETS.shreds), connection.clock).set(project, keyId);
-    this.opened ??= this.whileStarting('the vault', () =>
+    this.#opened ??= this.#whileStarting('the vault', () =>
       JetStreamVault.open({ connection, replicas: options.replicas, onPartly }),
     ).catch((error: unknown) => {
       // The next call tries again.
-      this.opened = undefined;
+      this.#opened = undefined;
       throw error;
     });
-    return this.opened;
+    return this.#opened;
   }
 
   serviceLog(): Promise<EventLog> {
     const { connection, options } = this;
-    this.openedLog ??= this.whileStarting('the service log', () => openServiceLog(connection, options.replicas)).catch(
-      (error: unknown) => {
-        // The next call tries again.
-        this.openedLog = undefined;
-        throw error;
-      },
-    );
-    return this.openedLog;
+    this.#openedLog ??= this.#whileStarting('the service log', () =>
+      openServiceLog(connection, options.replicas),
+    ).catch((error: unknown) => {
+      // The next call tries again.
+      this.#openedLog = undefined;
+      throw error;
+    });
+    return this.#openedLog;
   }
 
   /** The store's room, with copies on other servers. Sums up the streams, since the account's figure may include purged messages. */
@@ -146,7 +146,7 @@ export class ClusterPlatform implements Platform {
   }
 
   async missing(): Promise<string[]> {
-    const { connection, options, buckets } = this;
+    const { connection, options } = this;
     const parts = Array.from({ length: options.logStreams }, (_, part) => logStream(part));
     const there = await connection.call(async () => {
       const found = new Set<string>();
@@ -154,11 +154,11 @@ export class ClusterPlatform implements Platform {
       return found;
     });
     // Another process may have made the vault's stream.
-    this.hasVault ||= there.has(VAULT_STREAM);
+    this.#hasVault ||= there.has(VAULT_STREAM);
     const names = [
-      ...[...parts, ...[...buckets.keys()].map(bucketStreamName)],
-      ...(this.hasVault ? [VAULT_STREAM] : []),
-      ...(this.openedLog === undefined ? [] : [SERVICE_LOG_STREAM]),
+      ...[...parts, ...[...this.#buckets.keys()].map(bucketStreamName)],
+      ...(this.#hasVault ? [VAULT_STREAM] : []),
+      ...(this.#openedLog === undefined ? [] : [SERVICE_LOG_STREAM]),
     ];
     return names.filter((name) => !there.has(name));
   }
@@ -168,13 +168,13 @@ export class ClusterPlatform implements Platform {
   }
 
   async close(): Promise<void> {
-    await this.opened?.then((vault) => vault.close()).catch(() => undefined);
-    await this.openedLog?.then((log) => log.close()).catch(() => undefined);
+    await this.#opened?.then((vault) => vault.close()).catch(() => undefined);
+    await this.#openedLog?.then((log) => log.close()).catch(() => undefined);
     await this.transport.close();
     await this.connection.close();
   }
 
-  private whileStarting<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+  #whileStarting<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     const { connection, settledMs } = this;
     return whenAvailable(what, attempt, connection, {
       withinMs: settledMs - connection.clock.monotonicMs(),

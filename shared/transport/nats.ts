@@ -15,22 +15,22 @@ const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class NatsTransport implements Transport {
   readonly counts = newServedCounts();
-  private readonly requests: NatsRequests;
-  private readonly senders: SenderClocks;
-  private readonly servings = new Set<NatsServing>();
+  readonly #requests: NatsRequests;
+  readonly #senders: SenderClocks;
+  readonly #servings = new Set<NatsServing>();
   /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
-  private readonly replies = new Set<string>();
-  private readonly listening = new Set<Subscription>();
-  private readonly otherVersions = new Set<string>();
-  private closed = false;
+  readonly #replies = new Set<string>();
+  readonly #listening = new Set<Subscription>();
+  readonly #otherVersions = new Set<string>();
+  #closed = false;
 
   /** `protocol`: the version of the messages; other versions are refused. */
   constructor(
     private readonly connection: ClusterConnection,
     private readonly protocol: number,
   ) {
-    this.requests = new NatsRequests(connection);
-    this.senders = new SenderClocks(connection.clock);
+    this.#requests = new NatsRequests(connection);
+    this.#senders = new SenderClocks(connection.clock);
   }
 
   get maxPayloadBytes(): number {
@@ -38,14 +38,14 @@ export class NatsTransport implements Transport {
   }
 
   get load(): TransportLoad {
-    return { ...this.requests.load, unsentBytes: this.connection.unsentBytes };
+    return { ...this.#requests.load, unsentBytes: this.connection.unsentBytes };
   }
 
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
-    const refusal = this.refusal(body, envelope);
+    const refusal = this.#refusal(body, envelope);
     if (refusal) return Promise.reject(refusal);
     const headers = headersOf(envelope, this.connection.clock.nowMs(), this.protocol);
-    return this.requests.send(subject, body, headers, envelope.deadlineMs);
+    return this.#requests.send(subject, body, headers, envelope.deadlineMs);
   }
 
   /**
@@ -53,32 +53,32 @@ export class NatsTransport implements Transport {
    * process that learns of the subject from us reaches it. Another process may get `NobodyServes` a little longer.
    */
   async serve(subject: string, handler: Handler): Promise<Serving> {
-    this.assertOpen();
+    this.#assertOpen();
     const serving = new NatsServing(subject, handler, {
       connection: this.connection,
       counts: this.counts,
-      senders: this.senders,
+      senders: this.#senders,
       protocol: this.protocol,
-      otherVersions: this.otherVersions,
+      otherVersions: this.#otherVersions,
       maxPayloadBytes: () => this.maxPayloadBytes,
-      replies: this.replies,
+      replies: this.#replies,
     });
-    this.servings.add(serving);
-    return this.known(async () => {
+    this.#servings.add(serving);
+    return this.#known(async () => {
       await serving.stop();
-      this.servings.delete(serving);
+      this.#servings.delete(serving);
     });
   }
 
   publish(subject: string, body: Uint8Array): void {
-    if (this.closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
+    if (this.#closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
     // A slow server must not make messages pile up here; listeners can get missed ones in another way.
     if (this.connection.unsentBytes > UNSENT_BYTES_MAX) return;
     this.connection.nc.publish(subject, body);
   }
 
   async listen(subject: string, listener: Listener): Promise<Serving> {
-    this.assertOpen();
+    this.#assertOpen();
     const subscription = this.connection.nc.subscribe(subject, {
       callback: (_error, msg) => {
         try {
@@ -88,30 +88,30 @@ export class NatsTransport implements Transport {
         }
       },
     });
-    this.listening.add(subscription);
-    return this.known(async () => {
+    this.#listening.add(subscription);
+    return this.#known(async () => {
       subscription.unsubscribe();
-      this.listening.delete(subscription);
+      this.#listening.delete(subscription);
     });
   }
 
   /** Rejects our unanswered requests, and answers the received ones. */
   async close(): Promise<void> {
-    this.closed = true;
-    this.requests.failAll(unavailable('the transport is closed'));
-    for (const subscription of this.listening) subscription.unsubscribe();
-    this.listening.clear();
-    await Promise.all([...this.servings].map((serving) => serving.stop()));
-    this.servings.clear();
+    this.#closed = true;
+    this.#requests.failAll(unavailable('the transport is closed'));
+    for (const subscription of this.#listening) subscription.unsubscribe();
+    this.#listening.clear();
+    await Promise.all([...this.#servings].map((serving) => serving.stop()));
+    this.#servings.clear();
   }
 
-  private assertOpen(): void {
-    if (this.closed) throw unavailable('the transport is closed');
+  #assertOpen(): void {
+    if (this.#closed) throw unavailable('the transport is closed');
     if (!this.connection.connected) throw this.connection.down();
   }
 
   /** Resolves when the server knows of the subscription; calls `stop` if that fails. */
-  private async known(stop: () => Promise<void>): Promise<Serving> {
+  async #known(stop: () => Promise<void>): Promise<Serving> {
     try {
       await this.connection.call(() => this.connection.nc.flush());
       return { stop };
@@ -121,8 +121,8 @@ export class NatsTransport implements Transport {
     }
   }
 
-  private refusal(body: Uint8Array, { deadlineMs }: Envelope): VouchError | undefined {
-    if (this.closed) return unavailable('the transport is closed');
+  #refusal(body: Uint8Array, { deadlineMs }: Envelope): VouchError | undefined {
+    if (this.#closed) return unavailable('the transport is closed');
     if (!this.connection.connected) return new NotSent(this.connection.down());
     if (deadlineMs <= this.connection.clock.nowMs()) return unavailable('the deadline has passed');
     if (body.length > this.maxPayloadBytes)

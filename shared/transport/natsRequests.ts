@@ -30,19 +30,19 @@ const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 256 * 1024 * 1024;
 
 export class NatsRequests {
-  private readonly inbox: string;
-  private readonly asked = new Map<string, Asked>();
-  private askedBytes = 0;
-  private lastToken = 0;
-  private sweeping: NodeJS.Timeout | undefined;
-  private lookedMs = 0;
+  readonly #inbox: string;
+  readonly #asked = new Map<string, Asked>();
+  #askedBytes = 0;
+  #lastToken = 0;
+  #sweeping: NodeJS.Timeout | undefined;
+  #lookedMs = 0;
   /** The newest token at the last look. */
-  private lookedToken = 0;
-  private readonly asksAfter = MsgHdrsImpl.fromRecord({ [ASKS_AFTER_HEADER]: ['1'] });
+  #lookedToken = 0;
+  readonly #asksAfter = MsgHdrsImpl.fromRecord({ [ASKS_AFTER_HEADER]: ['1'] });
 
   constructor(private readonly connection: ClusterConnection) {
-    this.inbox = connection.newInbox();
-    connection.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.answered(msg) });
+    this.#inbox = connection.newInbox();
+    connection.nc.subscribe(`${this.#inbox}.*`, { callback: (_error, msg) => this.#answered(msg) });
     connection.onChange((connected) => {
       if (!connected) this.failAll(new AnswerLost(connection.down().message));
     });
@@ -50,41 +50,41 @@ export class NatsRequests {
 
   /** The unanswered requests. */
   get load(): { readonly requests: number; readonly bytes: number } {
-    return { requests: this.asked.size, bytes: this.askedBytes };
+    return { requests: this.#asked.size, bytes: this.#askedBytes };
   }
 
   send(subject: string, body: Uint8Array, headers: MsgHdrs, deadlineMs: number): Promise<Uint8Array> {
     const sizeBytes = body.length;
-    if (this.asked.size >= REQUESTS_MAX || this.askedBytes + sizeBytes > BYTES_MAX)
+    if (this.#asked.size >= REQUESTS_MAX || this.#askedBytes + sizeBytes > BYTES_MAX)
       return Promise.reject(overloaded('messages'));
     return new Promise((resolve, reject) => {
-      const token = (++this.lastToken).toString(36);
-      this.asked.set(token, { subject, sizeBytes, deadlineMs, resolve, reject });
-      this.askedBytes += sizeBytes;
-      this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS);
+      const token = (++this.#lastToken).toString(36);
+      this.#asked.set(token, { subject, sizeBytes, deadlineMs, resolve, reject });
+      this.#askedBytes += sizeBytes;
+      this.#sweeping ??= setTimeout(() => this.#sweep(), SWEEP_MS);
       try {
-        this.connection.nc.publish(subject, body, { reply: `${this.inbox}.${token}`, headers });
+        this.connection.nc.publish(subject, body, { reply: `${this.#inbox}.${token}`, headers });
       } catch (error) {
-        this.settled(token);
+        this.#settled(token);
         reject(fromNats(error));
       }
     });
   }
 
   failAll(error: VouchError): void {
-    for (const { reject } of this.asked.values()) reject(error);
-    this.asked.clear();
-    this.askedBytes = 0;
-    clearTimeout(this.sweeping);
-    this.sweeping = undefined;
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
+    this.#askedBytes = 0;
+    clearTimeout(this.#sweeping);
+    this.#sweeping = undefined;
   }
 
-  private answered(msg: Msg): void {
-    const token = msg.subject.slice(this.inbox.length + 1);
-    const asked = this.settled(token);
+  #answered(msg: Msg): void {
+    const token = msg.subject.slice(this.#inbox.length + 1);
+    const asked = this.#settled(token);
     if (!asked) {
       if (token !== LOST_TOKEN) return;
-      for (const lost of unpackTokens(msg.data)) this.settled(lost)?.reject(new AnswerLost());
+      for (const lost of unpackTokens(msg.data)) this.#settled(lost)?.reject(new AnswerLost());
       return;
     }
     const body = msg.data;
@@ -95,46 +95,46 @@ export class NatsRequests {
     else asked.resolve(body);
   }
 
-  private settled(token: string): Asked | undefined {
-    const asked = this.asked.get(token);
+  #settled(token: string): Asked | undefined {
+    const asked = this.#asked.get(token);
     if (asked !== undefined) {
-      this.asked.delete(token);
-      this.askedBytes -= asked.sizeBytes;
+      this.#asked.delete(token);
+      this.#askedBytes -= asked.sizeBytes;
     }
     return asked;
   }
 
-  private sweep(): void {
+  #sweep(): void {
     const { clock } = this.connection;
     const nowMs = clock.nowMs();
-    for (const [token, { deadlineMs, reject }] of this.asked)
+    for (const [token, { deadlineMs, reject }] of this.#asked)
       if (deadlineMs <= nowMs) {
-        this.settled(token);
+        this.#settled(token);
         reject(unavailable('no answer came before the deadline'));
       }
-    if (clock.monotonicMs() - this.lookedMs >= LOOK_EVERY_MS) this.look();
-    this.sweeping = this.asked.size > 0 ? setTimeout(() => this.sweep(), SWEEP_MS) : undefined;
+    if (clock.monotonicMs() - this.#lookedMs >= LOOK_EVERY_MS) this.#look();
+    this.#sweeping = this.#asked.size > 0 ? setTimeout(() => this.#sweep(), SWEEP_MS) : undefined;
   }
 
   /** Asks about requests that were unanswered at the last look too. */
-  private look(): void {
+  #look(): void {
     const tokensOf = new Map<string, string[]>();
     // In the order of their sending.
-    for (const [token, { subject }] of this.asked) {
-      if (Number.parseInt(token, 36) > this.lookedToken) break;
+    for (const [token, { subject }] of this.#asked) {
+      if (Number.parseInt(token, 36) > this.#lookedToken) break;
       const tokens = tokensOf.get(subject);
       if (tokens !== undefined) tokens.push(token);
       else if (tokensOf.size < SUBJECTS_PER_LOOK) tokensOf.set(subject, [token]);
     }
-    this.lookedMs = this.connection.clock.monotonicMs();
-    this.lookedToken = this.lastToken;
-    for (const [subject, tokens] of tokensOf) this.askAfter(subject, tokens);
+    this.#lookedMs = this.connection.clock.monotonicMs();
+    this.#lookedToken = this.#lastToken;
+    for (const [subject, tokens] of tokensOf) this.#askAfter(subject, tokens);
   }
 
-  private askAfter(subject: string, tokens: readonly string[]): void {
+  #askAfter(subject: string, tokens: readonly string[]): void {
     try {
-      const headers = this.asksAfter;
-      this.connection.nc.publish(subject, packTokens(tokens), { reply: `${this.inbox}.${LOST_TOKEN}`, headers });
+      const headers = this.#asksAfter;
+      this.connection.nc.publish(subject, packTokens(tokens), { reply: `${this.#inbox}.${LOST_TOKEN}`, headers });
     } catch (error) {
       // The next look tries again.
       this.connection.logger.debug({ subject, error: messageOf(error) }, 'questions could not be asked after');

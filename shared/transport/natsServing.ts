@@ -63,54 +63,54 @@ interface ServingContext {
 }
 
 export class NatsServing implements Serving {
-  private readonly subscription: Subscription;
-  private inFlight = 0;
-  private idle: (() => void) | undefined;
-  private stopping: Promise<void> | undefined;
+  readonly #subscription: Subscription;
+  #inFlight = 0;
+  #idle: (() => void) | undefined;
+  #stopping: Promise<void> | undefined;
 
   constructor(
     subject: string,
     private readonly handler: Handler,
     private readonly context: ServingContext,
   ) {
-    this.subscription = context.connection.nc.subscribe(subject, {
+    this.#subscription = context.connection.nc.subscribe(subject, {
       queue: GROUP,
-      callback: (_error, msg) => void this.take(msg),
+      callback: (_error, msg) => void this.#take(msg),
     });
   }
 
   stop(): Promise<void> {
-    this.stopping ??= this.finish();
-    return this.stopping;
+    this.#stopping ??= this.#finish();
+    return this.#stopping;
   }
 
-  private async finish(): Promise<void> {
+  async #finish(): Promise<void> {
     // A drain waits until the server confirms the end, which a broken connection cannot.
-    if (this.context.connection.connected) await this.subscription.drain().catch(() => undefined);
-    else this.subscription.unsubscribe();
-    if (this.inFlight > 0)
+    if (this.context.connection.connected) await this.#subscription.drain().catch(() => undefined);
+    else this.#subscription.unsubscribe();
+    if (this.#inFlight > 0)
       await new Promise<void>((resolve) => {
-        this.idle = resolve;
+        this.#idle = resolve;
       });
   }
 
-  private async take(msg: Msg): Promise<void> {
+  async #take(msg: Msg): Promise<void> {
     if (!isAnswerable(msg)) return;
     const { connection, senders, replies } = this.context;
     const { clock } = connection;
     const sent = sentOf(msg);
-    if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.tellLost(msg);
+    if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.#tellLost(msg);
     // Another subject under a served wildcard is not an endpoint, and has no counts.
     const served = this.context.counts.get(endpointOf(msg.subject)) ?? newServed();
     served.requests++;
     if (!sent)
-      return this.refuse(
+      return this.#refuse(
         msg,
         served,
         `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing or malformed`,
       );
     const { requestId, sentMs, protocol } = sent;
-    if (protocol !== String(this.context.protocol)) return this.refuse(msg, served, this.otherVersion(protocol, msg));
+    if (protocol !== String(this.context.protocol)) return this.#refuse(msg, served, this.#otherVersion(protocol, msg));
     const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
     const deadlineMs = sentMs + Math.min(sent.leftMs, DURATION_MAX_MS) + shiftMs;
     if (deadlineMs <= clock.nowMs()) {
@@ -120,23 +120,23 @@ export class NatsServing implements Serving {
     const cameMs = clock.monotonicMs();
     const { reply = '' } = msg;
     replies.add(reply);
-    this.inFlight++;
+    this.#inFlight++;
     served.inFlight++;
     try {
       const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs, shiftMs });
-      await this.answer(msg, body, deadlineMs);
+      await this.#answer(msg, body, deadlineMs);
     } catch (error) {
       connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
-      this.refuse(msg, served, 'the process that serves this request failed; retry shortly');
+      this.#refuse(msg, served, 'the process that serves this request failed; retry shortly');
     } finally {
       replies.delete(reply);
       served.tookMs += clock.monotonicMs() - cameMs;
       served.inFlight--;
-      if (--this.inFlight === 0) this.idle?.();
+      if (--this.#inFlight === 0) this.#idle?.();
     }
   }
 
-  private async answer(msg: Msg, body: Uint8Array, deadlineMs: number): Promise<void> {
+  async #answer(msg: Msg, body: Uint8Array, deadlineMs: number): Promise<void> {
     const { connection } = this.context;
     if (body.length > this.context.maxPayloadBytes())
       throw new Error(`an answer of ${body.length} bytes is larger than a message can be`);
@@ -145,7 +145,7 @@ export class NatsServing implements Serving {
     if (connection.connected) msg.respond(body);
   }
 
-  private otherVersion(protocol: string, { subject }: Msg): string {
+  #otherVersion(protocol: string, { subject }: Msg): string {
     const { connection, otherVersions } = this.context;
     const reason = speaksAnother('the sender of a call', protocol, this.context.protocol);
     if (!otherVersions.has(protocol)) connection.logger.error({ subject }, reason);
@@ -154,21 +154,21 @@ export class NatsServing implements Serving {
   }
 
   /** Answers which of these requests are not in progress here: see `askingAfter.ts`. */
-  private tellLost(msg: Msg): void {
+  #tellLost(msg: Msg): void {
     const { replies } = this.context;
     const sender = senderOf(msg);
     const lost = unpackTokens(msg.data).filter((token) => !replies.has(`${sender}.${token}`));
-    if (lost.length > 0) this.respond(msg, packTokens(lost));
+    if (lost.length > 0) this.#respond(msg, packTokens(lost));
   }
 
-  private refuse(msg: Msg, served: Served, reason: string): void {
+  #refuse(msg: Msg, served: Served, reason: string): void {
     served.failed++;
     served.lastFailure = reason;
-    this.respond(msg, undefined, serviceError(reason));
+    this.#respond(msg, undefined, serviceError(reason));
   }
 
   /** Sends an answer. If that fails, the sender asks about its request, or waits until its deadline. */
-  private respond(msg: Msg, body: Uint8Array | undefined, headers?: MsgHdrs): void {
+  #respond(msg: Msg, body: Uint8Array | undefined, headers?: MsgHdrs): void {
     const { connection } = this.context;
     if (!connection.connected) return;
     try {

@@ -18,7 +18,7 @@ interface Seen {
 }
 
 export class SenderClocks {
-  private readonly seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, Seen>();
 
   constructor(private readonly clock: Clock) {}
 
@@ -26,9 +26,9 @@ export class SenderClocks {
   shiftMs(sender: string, sentMs: number): number {
     const tookMs = this.clock.nowMs() - sentMs;
     const nowMs = this.clock.monotonicMs();
-    const seen = this.seen.get(sender);
+    const seen = this.#seen.get(sender);
     if (seen === undefined) {
-      this.remember(sender, { windowSinceMs: nowMs, leastMs: tookMs, leastBeforeMs: tookMs });
+      this.#remember(sender, { windowSinceMs: nowMs, leastMs: tookMs, leastBeforeMs: tookMs });
       return tookMs;
     }
     if (nowMs - seen.windowSinceMs >= WINDOW_MS) {
@@ -39,8 +39,8 @@ export class SenderClocks {
     return Math.min(seen.leastMs, seen.leastBeforeMs);
   }
 
-  private remember(sender: string, seen: Seen): void {
-    if (this.seen.size >= SENDERS_MAX) this.seen.delete(this.seen.keys().next().value!);
-    this.seen.set(sender, seen);
+  #remember(sender: string, seen: Seen): void {
+    if (this.#seen.size >= SENDERS_MAX) this.#seen.delete(this.#seen.keys().next().value!);
+    this.#seen.set(sender, seen);
   }
 }

@@ -55,8 +55,8 @@ interface Written extends Pick<Prepared, 'freshSeal'> {
 }
 
 export class JetStreamVault implements VaultStore {
-  private readonly messages: VaultMessages;
-  private closed = false;
+  readonly #messages: VaultMessages;
+  #closed = false;
 
   private constructor(
     private readonly connection: ClusterConnection,
@@ -66,7 +66,7 @@ export class JetStreamVault implements VaultStore {
     private readonly entropy: Entropy,
     private readonly onPartly: NonNullable<JetStreamVaultOptions['onPartly']>,
   ) {
-    this.messages = new VaultMessages(connection, isReplicated);
+    this.#messages = new VaultMessages(connection, isReplicated);
   }
 
   /** Makes missing streams, and erases replaced entries that a crash has left. */
@@ -76,83 +76,83 @@ export class JetStreamVault implements VaultStore {
     const replicas = await prepareVaultStream(connection, options.replicas);
     const seals = await openSeals(connection, replicas);
     const vault = new JetStreamVault(connection, seals, replicas > 1, entropy, onPartly);
-    const names = await vault.messages.names();
+    const names = await vault.#messages.names();
     // With several servers, replaced entries are sealed and stay.
     const replaced = replicas > 1 ? [] : names.filter(({ messages }) => messages > 1);
-    await mapConcurrent(replaced, READS_AT_ONCE, (name) => vault.listed(name).catch(orDamaged));
-    if (seals !== undefined) void vault.evenOut(seals);
+    await mapConcurrent(replaced, READS_AT_ONCE, (name) => vault.#listed(name).catch(orDamaged));
+    if (seals !== undefined) void vault.#evenOut(seals);
     return vault;
   }
 
   async get(project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
     for (let left = REPLACED_MAX; ; left--)
       try {
-        return await this.found({ project, keyId });
+        return await this.#found({ project, keyId });
       } catch (error) {
         if (left === 0 || !(error instanceof Replaced)) throw error;
       }
   }
 
-  private async found(name: EntryName): Promise<StoredVaultEntry | undefined> {
-    this.assertUsable();
-    const [message, first] = await Promise.all([this.current(name), this.messages.first(name)]);
+  async #found(name: EntryName): Promise<StoredVaultEntry | undefined> {
+    this.#assertUsable();
+    const [message, first] = await Promise.all([this.#current(name), this.#messages.first(name)]);
     if (message === undefined) return undefined;
     // Verified before an erasure: a damaged entry replaces no other.
     const stored = entryIn(message, name);
-    await this.eraseBefore(message.position, name, first);
+    await this.#eraseBefore(message.position, name, first);
     const isSealed = isSealedEntry(message.bytes);
     message.bytes.fill(0);
-    return isSealed ? this.unsealed(stored) : stored;
+    return isSealed ? this.#unsealed(stored) : stored;
   }
 
   async create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
-    return (await this.write({ project, keyId }, entry, NO_MESSAGE))?.revision;
+    return (await this.#write({ project, keyId }, entry, NO_MESSAGE))?.revision;
   }
 
   async replace({ project, keyId, revision }: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined> {
     const name = { project, keyId };
-    const written = await this.write(name, entry, revision);
+    const written = await this.#write(name, entry, revision);
     if (written === undefined) return undefined;
-    await this.eraseBefore(written.revision, name);
-    if (written.freshSeal !== undefined) await this.completeSeal(name, written.freshSeal);
-    await this.eraseSeals(name, entry);
+    await this.#eraseBefore(written.revision, name);
+    if (written.freshSeal !== undefined) await this.#completeSeal(name, written.freshSeal);
+    await this.#eraseSeals(name, entry);
     return written.revision;
   }
 
   async replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
-    this.assertUsable();
+    this.#assertUsable();
     const name = { project, keyId };
-    const damaged = await this.messages.last(name);
+    const damaged = await this.#messages.last(name);
     if (damaged === undefined || (await this.get(project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
     const bytes = encodeVaultEntry({ ...name, entry, revision: damaged.position });
-    const revision = await this.messages.write(name, bytes, damaged.position);
+    const revision = await this.#messages.write(name, bytes, damaged.position);
     if (revision === undefined) return undefined;
-    await this.eraseBefore(revision, name);
-    await this.eraseSeals(name, entry);
+    await this.#eraseBefore(revision, name);
+    await this.#eraseSeals(name, entry);
     return revision;
   }
 
   async settle(project: string, keyId: string): Promise<void> {
-    this.assertUsable();
+    this.#assertUsable();
     const name = { project, keyId };
-    const message = await this.current(name);
+    const message = await this.#current(name);
     if (message === undefined) return;
     const { wrapped } = entryIn(message, name).entry;
     if (wrapped === null && this.isReplicated && this.seals === undefined)
       throw unavailable(
         'the key is destroyed, but not yet its copy in the Raft logs of NATS servers without server_tags',
       );
-    await this.eraseBefore(message.position, name);
+    await this.#eraseBefore(message.position, name);
     if (wrapped === null) await this.seals?.erase(name);
     else if (isSealedEntry(message.bytes)) await this.seals?.complete(name, sealIdIn(wrapped));
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
-    this.assertUsable();
-    const names = await this.messages.names();
+    this.#assertUsable();
+    const names = await this.#messages.names();
     for (let at = 0; at < names.length; at += READS_AT_ONCE) {
       const some = names.slice(at, at + READS_AT_ONCE);
-      const read = await mapConcurrent(some, READS_AT_ONCE, (name) => this.listed(name).catch(orDamaged));
+      const read = await mapConcurrent(some, READS_AT_ONCE, (name) => this.#listed(name).catch(orDamaged));
       for (const [index, found] of read.entries())
         if (found !== 'damaged') yield found;
         else onDamage(some[index]!.project, some[index]!.keyId);
@@ -162,66 +162,66 @@ export class JetStreamVault implements VaultStore {
   async inspect(): Promise<void> {}
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.#closed = true;
   }
 
   /** The entry, which must exist: entries are never removed. */
-  private async listed({ project, keyId }: EntryName): Promise<StoredVaultEntry> {
+  async #listed({ project, keyId }: EntryName): Promise<StoredVaultEntry> {
     const found = await this.get(project, keyId);
     if (found === undefined) throw vaultDamaged(keyId, new Error('the stream lists it and does not return it'));
     return found;
   }
 
   /** Undefined if the key never had an entry. Its seal is stored first, so a seal shows a lost entry: throws `internal_error`. */
-  private async current(name: EntryName): Promise<StoredMessage | undefined> {
-    const found = await this.messages.last(name);
+  async #current(name: EntryName): Promise<StoredMessage | undefined> {
+    const found = await this.#messages.last(name);
     if (found !== undefined || this.seals === undefined) return found;
     const trace = await this.seals.traceOf(name);
     if (trace === 'none') return undefined;
-    const now = await this.messages.lastNow(name);
+    const now = await this.#messages.lastNow(name);
     if (now === undefined && trace === 'erased')
       throw vaultDamaged(name.keyId, new Error('it was shredded, and the stream has lost it'));
     return now;
   }
 
   /** Erases the messages of the key from `first` on, up to the one before `position`. Stops at a sealed entry. */
-  private async eraseBefore(position: number, name: EntryName, first?: StoredMessage): Promise<void> {
-    let old = first ?? (await this.messages.first(name));
+  async #eraseBefore(position: number, name: EntryName, first?: StoredMessage): Promise<void> {
+    let old = first ?? (await this.#messages.first(name));
     while (old !== undefined && old.position < position) {
       if (this.isReplicated && isSealedEntry(old.bytes)) return;
       old.bytes.fill(0);
-      await this.messages.erase(old.position);
-      old = await this.messages.first(name);
+      await this.#messages.erase(old.position);
+      old = await this.#messages.first(name);
     }
   }
 
   /** The entry with its wrapped key unsealed. */
-  private async unsealed(sealed: StoredVaultEntry): Promise<StoredVaultEntry> {
+  async #unsealed(sealed: StoredVaultEntry): Promise<StoredVaultEntry> {
     const { project, keyId, entry, revision } = sealed;
     if (entry.wrapped === null) return sealed;
-    const seal = await this.sealOf(sealed, entry.wrapped);
+    const seal = await this.#sealOf(sealed, entry.wrapped);
     return { project, keyId, entry: { ...entry, wrapped: openedWith(seal, entry.wrapped, sealed) }, revision };
   }
 
   /** Throws `internal_error` if no server has the seal, `unavailable` if that is unknown or the entry was replaced. */
-  private async sealOf(name: EntryName, sealed: Uint8Array): Promise<Uint8Array> {
+  async #sealOf(name: EntryName, sealed: Uint8Array): Promise<Uint8Array> {
     const seal = await this.seals?.find(name, sealIdIn(sealed));
     if (seal === 'erased') throw unavailable('the key was shredded a moment ago; retry shortly');
     if (seal !== undefined) return seal;
-    const now = await this.messages.lastNow(name);
+    const now = await this.#messages.lastNow(name);
     const wrapped = now && entryIn(now, name).entry.wrapped;
     if (wrapped == null || Buffer.compare(wrapped, sealed) !== 0) throw new Replaced();
     throw vaultDamaged(name.keyId, new Error('no server has its seal'));
   }
 
   /** Publishes the entry after revision `after`; undefined, without effect, if another revision is current. */
-  private async write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
-    this.assertUsable();
+  async #write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
+    this.#assertUsable();
     // A seal must not be made for an entry that is refused. Without seals, the stream compares the revision.
-    const before = this.seals && (await this.messages.last(name));
+    const before = this.seals && (await this.#messages.last(name));
     if (this.seals !== undefined && (before?.position ?? NO_MESSAGE) !== after) return undefined;
-    const prepared = await this.prepared({ ...name, entry, revision: after }, before);
-    const revision = prepared && (await this.messages.write(name, prepared.bytes, after));
+    const prepared = await this.#prepared({ ...name, entry, revision: after }, before);
+    const revision = prepared && (await this.#messages.write(name, prepared.bytes, after));
     return revision === undefined ? undefined : { revision, freshSeal: prepared?.freshSeal };
   }
 
@@ -229,11 +229,11 @@ export class JetStreamVault implements VaultStore {
    * The entry in its published form. Its versions share a seal until the wrapped key changes, so that a key under an old master
    * key is gone with the old seal. Undefined if the key is shredded.
    */
-  private async prepared(stored: StoredVaultEntry, before: StoredMessage | undefined): Promise<Prepared | undefined> {
+  async #prepared(stored: StoredVaultEntry, before: StoredMessage | undefined): Promise<Prepared | undefined> {
     const { entry, project, keyId } = stored;
     if (!this.isReplicated || this.seals === undefined || entry.wrapped === null)
       return { bytes: encodeVaultEntry(stored), freshSeal: undefined };
-    const kept = before && (await this.sealKept(before, stored, entry.wrapped));
+    const kept = before && (await this.#sealKept(before, stored, entry.wrapped));
     const seal = kept ?? this.entropy(SEAL_BYTES);
     const wrapped = sealWrapped(seal, entry.wrapped, stored, this.entropy);
     const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, true);
@@ -245,15 +245,15 @@ export class JetStreamVault implements VaultStore {
   }
 
   /** The seal of the current entry; undefined if that is not sealed, or has another wrapped key. */
-  private async sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
+  async #sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
     const { wrapped: sealed } = entryIn(before, name).entry;
     if (!isSealedEntry(before.bytes) || sealed === null) return undefined;
-    const seal = await this.sealOf(name, sealed);
+    const seal = await this.#sealOf(name, sealed);
     return Buffer.compare(openedWith(seal, sealed, name), wrapped) === 0 ? seal : undefined;
   }
 
   /** Copies the seal to every server, and erases older ones. A server that is away gets it later. */
-  private async completeSeal(name: EntryName, id: string): Promise<void> {
+  async #completeSeal(name: EntryName, id: string): Promise<void> {
     try {
       await this.seals?.complete(name, id);
     } catch (error) {
@@ -263,20 +263,20 @@ export class JetStreamVault implements VaultStore {
   }
 
   /** Erases the seals of an entry without a key. `settle` reports servers that are away. */
-  private async eraseSeals(name: EntryName, { wrapped }: VaultEntry): Promise<void> {
+  async #eraseSeals(name: EntryName, { wrapped }: VaultEntry): Promise<void> {
     if (wrapped === null) await this.seals?.erase(name).catch(unlessUnavailable);
   }
 
   /** Copies missing seals to every server, as after the loss of a disk; repeats until that is done. */
-  private async evenOut(seals: Seals): Promise<void> {
+  async #evenOut(seals: Seals): Promise<void> {
     const { logger } = this.connection;
-    for (let waitMs = nextDelayMs(BACKOFF.seals); !this.closed; waitMs = nextDelayMs(BACKOFF.seals, waitMs)) {
+    for (let waitMs = nextDelayMs(BACKOFF.seals); !this.#closed; waitMs = nextDelayMs(BACKOFF.seals, waitMs)) {
       try {
         const areUneven = await seals.areUneven();
-        if (areUneven) await this.settleAll();
+        if (areUneven) await this.#settleAll();
         if (areUneven !== undefined) return;
       } catch (error) {
-        if (this.closed) return;
+        if (this.#closed) return;
         logger.warn(
           { error: messageOf(error) },
           'not every NATS server has every seal of the vault; copying is tried again',
@@ -286,17 +286,17 @@ export class JetStreamVault implements VaultStore {
     }
   }
 
-  private async settleAll(): Promise<void> {
+  async #settleAll(): Promise<void> {
     const { logger } = this.connection;
-    const names = await this.messages.names();
+    const names = await this.#messages.names();
     logger.info({ entries: names.length }, 'a NATS server lacks seals of the vault; they are copied to it');
     const settle = ({ project, keyId }: EntryName): Promise<unknown> => this.settle(project, keyId).catch(orDamaged);
     await mapConcurrent(names, EVENED_AT_ONCE, settle);
     logger.info('all NATS servers have all seals of the vault');
   }
 
-  private assertUsable(): void {
-    if (this.closed) throw unavailable('the vault is closed');
+  #assertUsable(): void {
+    if (this.#closed) throw unavailable('the vault is closed');
     if (!this.connection.connected) throw this.connection.down();
   }
 }

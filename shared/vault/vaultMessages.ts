@@ -55,7 +55,7 @@ export class VaultMessages {
   ) {}
 
   async first(name: EntryName): Promise<StoredMessage | undefined> {
-    return this.behind(name, NO_MESSAGE);
+    return this.#behind(name, NO_MESSAGE);
   }
 
   /** Asks the leader for the last message of the key; a deposed leader may answer an older one. */
@@ -68,7 +68,7 @@ export class VaultMessages {
     for (let left = MARK_TRIES; ; left--) {
       const last = await this.last(name);
       try {
-        await this.mark({ subject: subjectOf(name), position: last?.position ?? NO_MESSAGE });
+        await this.#mark({ subject: subjectOf(name), position: last?.position ?? NO_MESSAGE });
         return last;
       } catch (error) {
         if (!(error instanceof JetStreamRefusal) || left === 0) throw error;
@@ -92,7 +92,7 @@ export class VaultMessages {
       } catch (error) {
         const isRefused = isRefusal(error, JETSTREAM.wrongLastSequence);
         if (isRefused && !mayBeThere) return undefined;
-        if (isRefused) return this.positionOf(name, bytes, after);
+        if (isRefused) return this.#positionOf(name, bytes, after);
         if (!isRetryable(error)) throw error;
         mayBeThere ||= isOutcomeUnknown(error);
         if (this.connection.closed || clock.monotonicMs() >= giveUpMs) throw mayBeThere ? unconfirmed(error) : error;
@@ -108,7 +108,7 @@ export class VaultMessages {
 
   /** All keys as of this call, with the number of messages of each. Throws `unavailable` if a stale replica answers. */
   async names(): Promise<readonly (EntryName & { readonly messages: number })[]> {
-    const mark = this.isReplicated ? await this.mark() : NO_MESSAGE;
+    const mark = this.isReplicated ? await this.#mark() : NO_MESSAGE;
     const { state } = await this.connection.call(() =>
       this.connection.jsm.streams.info(VAULT_STREAM, { subjects_filter: VAULT_SUBJECTS }),
     );
@@ -120,7 +120,7 @@ export class VaultMessages {
   }
 
   /** Stores a barrier, a message without an entry, and returns its position. Refused if `last` is not the last message of its subject. */
-  private async mark(last?: { readonly subject: string; readonly position: number }): Promise<number> {
+  async #mark(last?: { readonly subject: string; readonly position: number }): Promise<number> {
     const own = headers();
     if (last !== undefined) own.set(EXPECTED_SUBJECT, last.subject);
     const expected = last && { headers: own, expect: { lastSubjectSequence: last.position } };
@@ -129,13 +129,13 @@ export class VaultMessages {
   }
 
   /** The position of an entry that an earlier try has stored. Throws `unavailable` if another message follows `after`. */
-  private async positionOf(name: EntryName, bytes: Uint8Array, after: number): Promise<number> {
-    const next = await this.behind(name, after);
+  async #positionOf(name: EntryName, bytes: Uint8Array, after: number): Promise<number> {
+    const next = await this.#behind(name, after);
     if (next === undefined || Buffer.compare(next.bytes, bytes) !== 0) throw unconfirmed();
     return next.position;
   }
 
-  private async behind(name: EntryName, position: number): Promise<StoredMessage | undefined> {
+  async #behind(name: EntryName, position: number): Promise<StoredMessage | undefined> {
     return readFromLeader(this.connection, VAULT_STREAM, { sequence: position + 1, next: subjectOf(name) });
   }
 }

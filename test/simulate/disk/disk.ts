@@ -65,13 +65,13 @@ export class Disk {
   constructor(private readonly nowMs: () => number) {}
 
   /** Throws the injected error of a system call, if there is one. */
-  private refuse(syscall: string, path: string): void {
+  #refuse(syscall: string, path: string): void {
     const code = this.fail(syscall, path);
     if (code !== undefined) throw systemError(code, syscall, path);
-    if (TAKES_ROOM.has(syscall)) this.takeRoom(syscall, path);
+    if (TAKES_ROOM.has(syscall)) this.#takeRoom(syscall, path);
   }
 
-  private takeRoom(syscall: string, path: string): void {
+  #takeRoom(syscall: string, path: string): void {
     if (this.isFull) throw systemError('ENOSPC', syscall, path);
   }
 
@@ -91,8 +91,8 @@ export class Disk {
   }
 
   open(path: string, flags: string, mode: number): OpenFile {
-    this.refuse('open', path);
-    const place = this.place(path, 'open');
+    this.#refuse('open', path);
+    const place = this.#place(path, 'open');
     const found = place.folder.entries.get(place.name) ?? (place.name === '' ? this.root : undefined);
     if (found !== undefined) {
       if (flags.includes('x')) throw systemError('EEXIST', 'open', path);
@@ -101,7 +101,7 @@ export class Disk {
       return { disk: this, node: found, path };
     }
     if (flags.startsWith('r')) throw systemError('ENOENT', 'open', path);
-    this.takeRoom('open', path);
+    this.#takeRoom('open', path);
     const node = new FileNode(++this.#lastIno, mode);
     node.changedMs = this.nowMs();
     this.#change([{ ...place, node }]);
@@ -109,38 +109,38 @@ export class Disk {
   }
 
   read({ node, path }: OpenFile, offset: number, length: number): Buffer {
-    this.refuse('read', path);
+    this.#refuse('read', path);
     if (node.kind !== 'file') throw systemError('EISDIR', 'read', path);
     return node.read(offset, length);
   }
 
   write({ node, path }: OpenFile, bytes: Uint8Array, offset: number): void {
-    this.refuse('write', path);
+    this.#refuse('write', path);
     if (node.kind !== 'file') throw systemError('EBADF', 'write', path);
     node.write(bytes, offset, this.nowMs());
   }
 
   truncate({ node, path }: OpenFile, size: number): void {
-    this.refuse('ftruncate', path);
+    this.#refuse('ftruncate', path);
     if (node.kind !== 'file') throw systemError('EBADF', 'ftruncate', path);
     node.resize(size, this.nowMs());
   }
 
   sync({ node, path }: OpenFile, syscall: 'fsync' | 'fdatasync'): void {
-    this.refuse(syscall, path);
+    this.#refuse(syscall, path);
     node.sync();
   }
 
   mkdir(path: string, mode: number): void {
-    this.refuse('mkdir', path);
-    const place = this.place(path, 'mkdir');
+    this.#refuse('mkdir', path);
+    const place = this.#place(path, 'mkdir');
     if (place.name === '' || place.folder.entries.has(place.name)) throw systemError('EEXIST', 'mkdir', path);
     this.#change([{ ...place, node: new FolderNode(++this.#lastIno, mode) }]);
   }
 
   rename(from: string, to: string): void {
-    this.refuse('rename', from);
-    const [source, target] = [this.place(from, 'rename'), this.place(to, 'rename')];
+    this.#refuse('rename', from);
+    const [source, target] = [this.#place(from, 'rename'), this.#place(to, 'rename')];
     const node = source.folder.entries.get(source.name);
     if (node === undefined) throw systemError('ENOENT', 'rename', from);
     const there = target.folder.entries.get(target.name);
@@ -153,16 +153,16 @@ export class Disk {
   }
 
   link(from: string, to: string): void {
-    this.refuse('link', from);
+    this.#refuse('link', from);
     const node = this.find(from, 'link');
-    const place = this.place(to, 'link');
+    const place = this.#place(to, 'link');
     if (place.folder.entries.has(place.name)) throw systemError('EEXIST', 'link', to);
     this.#change([{ ...place, node }]);
   }
 
   unlink(path: string): void {
-    this.refuse('unlink', path);
-    const place = this.place(path, 'unlink');
+    this.#refuse('unlink', path);
+    const place = this.#place(path, 'unlink');
     const node = place.folder.entries.get(place.name);
     if (node === undefined) throw systemError('ENOENT', 'unlink', path);
     if (node.kind === 'folder') throw systemError('EISDIR', 'unlink', path);
@@ -170,8 +170,8 @@ export class Disk {
   }
 
   rmdir(path: string): void {
-    this.refuse('rmdir', path);
-    const place = this.place(path, 'rmdir');
+    this.#refuse('rmdir', path);
+    const place = this.#place(path, 'rmdir');
     const node = place.folder.entries.get(place.name);
     if (node === undefined) throw systemError('ENOENT', 'rmdir', path);
     if (node.kind !== 'folder') throw systemError('ENOTDIR', 'rmdir', path);
@@ -196,19 +196,19 @@ export class Disk {
   }
 
   readdir(path: string): FolderNode {
-    this.refuse('scandir', path);
+    this.#refuse('scandir', path);
     const node = this.find(path, 'scandir');
     if (node.kind !== 'folder') throw systemError('ENOTDIR', 'scandir', path);
     return node;
   }
 
   stat(path: string): DiskNode {
-    this.refuse('stat', path);
+    this.#refuse('stat', path);
     return this.find(path, 'stat');
   }
 
   chmod(path: string, mode: number): void {
-    this.refuse('chmod', path);
+    this.#refuse('chmod', path);
     this.find(path, 'chmod').mode = mode;
   }
 
@@ -247,7 +247,7 @@ export class Disk {
     new NameChange(names);
   }
 
-  private place(path: string, syscall: string): { folder: FolderNode; name: string } {
+  #place(path: string, syscall: string): { folder: FolderNode; name: string } {
     const slash = path.lastIndexOf('/');
     const folder = this.find(path.slice(0, slash), syscall);
     if (folder.kind !== 'folder') throw systemError('ENOTDIR', syscall, path);

@@ -18,7 +18,7 @@ export class NatsServer {
   readonly url: string;
   /** Reason of its end; pending while it runs. */
   readonly ended: Promise<string>;
-  private running = true;
+  #running = true;
 
   private constructor(
     readonly plan: ServerPlan,
@@ -27,7 +27,7 @@ export class NatsServer {
     this.url = plan.url;
     this.ended = new Promise((resolve) => {
       const settle = (how: string): void => {
-        this.running = false;
+        this.#running = false;
         resolve(how);
       };
       child.once('error', (error) => settle(error.message));
@@ -42,7 +42,7 @@ export class NatsServer {
     const child = guarded(spawn(plan.program, [...plan.args], { stdio: 'ignore', detached: true }), 'last');
     const server = new NatsServer(plan, child);
     try {
-      await server.untilReady();
+      await server.#untilReady();
       return server;
     } catch (error) {
       await server.kill();
@@ -55,12 +55,12 @@ export class NatsServer {
   }
 
   get isRunning(): boolean {
-    return this.running;
+    return this.#running;
   }
 
   /** Asks it to stop, and kills it after `withinMs`. */
   async stop(withinMs = STOP_WITHIN_MS): Promise<void> {
-    if (!this.running) return;
+    if (!this.#running) return;
     this.child.kill('SIGTERM');
     const given = new AbortController();
     const late = delay(withinMs, 'late', { signal: given.signal }).catch(() => 'ended');
@@ -70,26 +70,26 @@ export class NatsServer {
 
   /** kill -9: it writes nothing more. */
   async kill(): Promise<void> {
-    if (this.running) this.child.kill('SIGKILL');
+    if (this.#running) this.child.kill('SIGKILL');
     await this.ended;
   }
 
-  private async untilReady(): Promise<void> {
+  async #untilReady(): Promise<void> {
     const { host, port, name } = this.plan;
     const giveUpMs = systemClock.monotonicMs() + PATIENCE_MS;
     for (;;) {
-      if (!this.running) throw new Error(`nats-server ${await this.ended}: ${await this.lastError()}`);
+      if (!this.#running) throw new Error(`nats-server ${await this.ended}: ${await this.#lastError()}`);
       const info = await askServerInfo(host, port, ANSWER_MS);
       if (info && info.server_name !== name) throw new Error(`another NATS server answers at ${this.url}`);
       if (info?.jetstream) return;
       if (systemClock.monotonicMs() >= giveUpMs)
-        throw new Error(`nats-server did not get ready within ${PATIENCE_MS / 1000} s: ${await this.lastError()}`);
+        throw new Error(`nats-server did not get ready within ${PATIENCE_MS / 1000} s: ${await this.#lastError()}`);
       await delay(POLL_MS);
     }
   }
 
   /** Last complaint in the log of this run. */
-  private async lastError(): Promise<string> {
+  async #lastError(): Promise<string> {
     const log = this.plan.logFile === undefined ? '' : await readFile(this.plan.logFile, 'utf8').catch(() => '');
     const complaints = log
       .slice(Math.max(log.lastIndexOf(START_TEXT), 0))

@@ -30,7 +30,7 @@ export class WriteLoad {
   readonly updated: Answered[] = [];
   /** Rejects at the first wrong answer. */
   ended: Promise<unknown> = Promise.resolve();
-  private running = true;
+  #running = true;
 
   constructor(
     private readonly client: Client,
@@ -38,12 +38,12 @@ export class WriteLoad {
   ) {}
 
   start(writers: number): void {
-    this.ended = Promise.all(Array.from({ length: writers }, (_, writer) => this.write(writer)));
+    this.ended = Promise.all(Array.from({ length: writers }, (_, writer) => this.#write(writer)));
     this.ended.catch(() => undefined);
   }
 
   async stop(): Promise<void> {
-    this.running = false;
+    this.#running = false;
     await this.ended;
   }
 
@@ -74,7 +74,7 @@ export class WriteLoad {
    * appears twice, however often it was sent.
    */
   async expectInLog(): Promise<void> {
-    const events = await this.timeline();
+    const events = await this.#timeline();
     expect(events.map(({ log_index }) => log_index)).to.deep.equal(events.map((_, i) => i + 1));
     const answered = this.answered;
     expect(new Set(answered.map(({ logIndex }) => logIndex)).size, 'two answers have the same index').to.equal(
@@ -86,7 +86,7 @@ export class WriteLoad {
     expect(inserts.length, 'a retry made a second record').to.equal(this.inserted.length);
   }
 
-  private async timeline(): Promise<{ log_index: number; event_type: string; record_id: number }[]> {
+  async #timeline(): Promise<{ log_index: number; event_type: string; record_id: number }[]> {
     const events = [];
     for (;;) {
       const query = `collection=${this.collection}&after=${events.length}&limit=${EVENTS_A_PAGE}`;
@@ -96,8 +96,8 @@ export class WriteLoad {
     }
   }
 
-  private async write(writer: number): Promise<void> {
-    for (let n = 0; this.running; n++) {
+  async #write(writer: number): Promise<void> {
+    for (let n = 0; this.#running; n++) {
       const value = (writer * VALUES_EACH + n) % VALUES_MAX;
       const { recordId } = await this.insert(value, requestIdOf(writer, n));
       await delay(PAUSE_MS);
