@@ -284,7 +284,7 @@ describe('the pause that clients see at a move', () => {
     console.log(`      a cold one: ${shown(cold)}`);
   });
 
-  it("does not delay the end of a cluster's only shard, which has no other to hand over to", async () => {
+  it('is absent at the end of the only shard, which has no other to hand over to', async () => {
     const project = await service.newProject();
     await createAll(project);
     expect(await service.end('s2')).to.deep.equal({ code: 0, signal: null });

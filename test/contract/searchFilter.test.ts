@@ -81,8 +81,9 @@ const REFUSED: readonly unknown[] = [
   [],
 ];
 
-/** Number of records; one in so many matches. */
+/** Number of records. */
 const MANY = 3_000;
+/** One in this many records matches. */
 const ONE_IN = [10, 100, 1_000];
 
 inBothModes('a metadata filter', (service) => {

@@ -69,7 +69,7 @@ inBothModes('restarts from snapshots', (_, { start }) => {
     expect((await rw.get('/v1/usage')).body.records).to.equal(ids.length);
   });
 
-  it('count the snapshots, and keep only so many', async () => {
+  it('count the snapshots, and keep at most the configured number', async () => {
     await write(99);
     await service.until(async () => (await rw.get('/v1/usage')).body.storage.snapshot_bytes > 0);
     const { storage } = (await rw.get('/v1/usage')).body;

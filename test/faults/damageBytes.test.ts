@@ -23,7 +23,7 @@ const RETRIES_MAX = 1_200;
 const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;
-/** One of so many bytes is damaged in this way. */
+/** One of this many bytes is damaged in this way. */
 const EVERY = { changed: 8, 'cut off': 36 };
 
 interface Case {

@@ -17,7 +17,7 @@ const IDLE_CONNECTIONS = 10_000;
 /** A listening socket queues at most 512 connections. */
 const OPENED_AT_ONCE = 200;
 
-describe('overload and hostile clients', () => {
+describe('a service under overload, with hostile clients', () => {
   let service: Service;
   let project: Project;
   let port: number;

@@ -9,7 +9,7 @@ import { TARGETS } from './targets/all.js';
 describe('fuzzed', () => {
   for (const { target, cases } of TARGETS)
     it(`${target.name}: ${cases.toLocaleString('en')} cases do no harm`, async () => {
-      const tally = await fuzz(target, { seed: testSeed(), goOn: (done) => done < cases });
+      const tally = await fuzz(target, { seed: testSeed(), shouldContinue: (done) => done < cases });
       expect(tally.cases).to.equal(cases);
       expect(tally.refused).to.be.above(cases / 10);
     });

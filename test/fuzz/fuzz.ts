@@ -24,11 +24,11 @@ export class Finding extends Error {
 export interface FuzzOptions {
   readonly seed: number;
   /** Whether to continue after that many cases. */
-  readonly goOn: (cases: number) => boolean;
+  readonly shouldContinue: (cases: number) => boolean;
 }
 
 /** Throws a Finding, also for an unhandled rejection, or if the end of the target finds traces. */
-export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Promise<Tally> {
+export async function fuzz(target: FuzzTarget, { seed, shouldContinue }: FuzzOptions): Promise<Tally> {
   const random = seededRandom(seed);
   const open = await target.open(random);
   const tally: Record<Outcome, number> = { refused: 0, taken: 0 };
@@ -41,7 +41,7 @@ export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Pro
   const others = process.listeners('unhandledRejection');
   process.removeAllListeners('unhandledRejection').on('unhandledRejection', onUnhandled);
   try {
-    while (goOn(cases)) {
+    while (shouldContinue(cases)) {
       input = mutated(open.samples, random);
       tally[await open.tryOne(input)]++;
       cases++;

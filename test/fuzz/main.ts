@@ -46,7 +46,7 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
 
 /** Runs each target for equal times. Throws a Finding. */
 async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Promise<void> {
-  console.log(`seed ${seed}, ${runMs / 60_000} minutes in all`);
+  console.log(`seed ${seed}, ${runMs / 60_000} minutes in total`);
   const eachSecs = Math.ceil(runMs / 1_000 / chosen.length);
   for (const { target } of chosen) {
     if (isEnding()) return;
@@ -55,7 +55,7 @@ async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Pro
     let shownSecs = 0;
     const { cases, refused, taken } = await fuzz(target, {
       seed,
-      goOn: () => {
+      shouldContinue: () => {
         const spentSecs = Math.min(Math.floor((systemClock.monotonicMs() - startMs) / 1000), eachSecs);
         if (spentSecs > shownSecs) progress.advance(spentSecs - shownSecs);
         shownSecs = spentSecs;
@@ -66,6 +66,8 @@ async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Pro
       throw error;
     });
     progress.finish();
-    console.log(`${target.name.padEnd(12)}${grouped(cases)} cases, ${grouped(refused)} refused, ${grouped(taken)} fit`);
+    console.log(
+      `${target.name.padEnd(12)}${grouped(cases)} cases, ${grouped(refused)} refused, ${grouped(taken)} accepted`,
+    );
   }
 }

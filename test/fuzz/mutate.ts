@@ -73,7 +73,7 @@ const MUTATIONS: readonly Mutation[] = [
   function insertFragment(bytes, random) {
     return put(bytes, place(bytes, random), Buffer.from(random.pick(FRAGMENTS)), random.int(3));
   },
-  function goOnAsAnother(bytes, random, other) {
+  function continueAsAnother(bytes, random, other) {
     return joined(bytes.subarray(0, place(bytes, random)), other.subarray(place(other, random)));
   },
 ];

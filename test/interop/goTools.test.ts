@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const BUILD_MS = 600_000;
 const STARTED = /^witness \S+ (\S+) (\S+)$/;
 
-describe('the service log and the tools of others', function () {
+describe('third-party tools for transparency logs', function () {
   this.timeout(BUILD_MS);
   let folder: string;
   let program: string;
@@ -49,7 +49,7 @@ describe('the service log and the tools of others', function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('agree about its notes, its tiles, its entries and its proofs, and cosign it', async () => {
+  it('agree with the service log about notes, tiles, entries and proofs, and cosign it', async () => {
     const { service, policy, policyFile } = rig!;
     const { rw, ro } = await service.newProject();
     for (let i = 0; i < 20; i++) {

@@ -352,10 +352,10 @@ describe('nats faults', () => {
 async function write(
   { log, answered }: { log: EventLog; answered: StoredFrame[] },
   label: string,
-  goOn: () => boolean,
+  shouldContinue: () => boolean,
 ): Promise<void> {
   let position = LOG_START;
-  for (let i = 0; goOn(); i++) {
+  for (let i = 0; shouldContinue(); i++) {
     const frame = bytes(`${label}:${i}:${'x'.repeat(i % 700)}`);
     try {
       position = await log.append(frame, position, inMs(LONG_MS));
@@ -380,7 +380,7 @@ async function write(
 }
 
 /** Puts growing numbers until the last one is answered. Returns it. */
-async function count(platform: ClusterPlatform, goOn: () => boolean): Promise<number> {
+async function count(platform: ClusterPlatform, shouldContinue: () => boolean): Promise<number> {
   const bucket = await platform.bucket(FREE_BUCKET);
   for (let n = 1, answered = 0; ; n++) {
     try {
@@ -389,6 +389,6 @@ async function count(platform: ClusterPlatform, goOn: () => boolean): Promise<nu
     } catch {
       await eventually('the server is back', () => platform.connected);
     }
-    if (answered === n && !goOn()) return n;
+    if (answered === n && !shouldContinue()) return n;
   }
 }

@@ -92,7 +92,7 @@ function ordersOf(options: SimulateOptions): RunOrder[] {
   for (let simulatedMs = 0; simulatedMs < options.totalMs; ) {
     const order = orderOf(options, options.seed + orders.length);
     const tookMs = order.durationMs + EXTRA_MS;
-    // Stops where one more cluster would miss the requested time by more.
+    // One more cluster would now miss the requested time by more.
     if (orders.length > 0 && simulatedMs + tookMs / 2 > options.totalMs) break;
     orders.push(order);
     simulatedMs += tookMs;
@@ -126,8 +126,12 @@ async function replay(options: SimulateOptions, child: Child): Promise<number> {
 }
 
 async function makeSmaller(options: SimulateOptions, child: Child): Promise<number> {
-  const tell = (text: string): void => say('plain', 'simulate', text);
-  const { order, result, faults } = await shrink(orderOf(options, options.seed), (smaller) => child.run(smaller), tell);
+  const report = (text: string): void => say('plain', 'simulate', text);
+  const { order, result, faults } = await shrink(
+    orderOf(options, options.seed),
+    (smaller) => child.run(smaller),
+    report,
+  );
   showFailure(result, order);
   say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
   return 1;

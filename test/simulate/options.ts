@@ -33,23 +33,23 @@ export interface SimulateOptions {
 
 export const USAGE = `npm run simulate -- [options]
   --hours N         simulated time of all clusters together (1)
-  --seed N          of the first cluster, each one after it has the next (a random one, printed)
-  --length N        simulated seconds under faults of each cluster (900, of one in five 14400; with --mutations 240)
-  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (75, of one in five 1200;
+  --seed N          seed of the first cluster; each next cluster has the next seed (random, printed)
+  --length N        simulated seconds under faults per cluster (900, one in five 14400; with --mutations 240)
+  --calm N          mean simulated seconds of calm between storms of faults; 0: no calms (75, one in five 1200;
                     with --mutations 0)
-  --jobs N          processes that simulate at the same time (2)
-  --replay          the one cluster of --seed again, with every line of what happens
-  --step N          with --replay: ends at the event of that number
-  --without N,N     faults that are left out, by their numbers
-  --kinds N         how many kinds of faults there are, the first ones (all): those that there were when a seed failed
-  --mutations       puts faults into the build, one after another, each of which has to be found
-  --only TEXT       with --mutations and --sweep: those whose name holds this alone
-  --minutes N       with --mutations: to find each (10)
-  --sweep           operations with a fault at each of their steps, one after another
-  --real            with --sweep: with real processes, under strace
-  --points N        with --sweep: so many faults of each operation, drawn (all)
-  --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
-  --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
+  --jobs N          processes that simulate in parallel (2)
+  --replay          repeats the cluster of --seed, and prints a line for each event
+  --step N          with --replay: ends at this event
+  --without N,N     numbers of faults that are left out
+  --kinds N         number of fault kinds, from the first (all): as many as existed when a seed failed
+  --mutations       puts defects into the build, one after another, each of which must be found
+  --only TEXT       with --mutations and --sweep: only those whose name contains TEXT
+  --minutes N       with --mutations: longest search for each (10)
+  --sweep           runs operations with a fault at each of their steps, one after another
+  --real            with --sweep: real processes, under strace
+  --points N        with --sweep: this many faults per operation, drawn (all)
+  --fault 'WAY, N'  with --replay and --only: kind and step of the one fault in the sweep of this operation
+  --shrink          shrinks the failing cluster of --seed: fewer faults, and less time`;
 
 /** Upper bound of simulated time: no real clock waits for it. */
 const SIMULATED_MAX_MS = 3.6e12;

@@ -17,7 +17,7 @@ export interface Shrunk {
 export const kindOf = (failure: string): string => failure.split(/[(:\n]/, 1)[0]!.trim();
 
 /** `faults`: the numbers of the plan's faults that were carried out. Throws an Error if the cluster does not fail. */
-export async function shrink(first: RunOrder, run: Run, tell: (text: string) => void): Promise<Shrunk> {
+export async function shrink(first: RunOrder, run: Run, report: (text: string) => void): Promise<Shrunk> {
   let result = await run(first);
   if (result.failures.length === 0) throw new Error(`the cluster of seed ${first.seed} does not fail`);
   const wanted = new Set(result.failures.map(kindOf));
@@ -38,10 +38,10 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
       if (await attempt({ ...order, durationMs: middle * MS_PER_SECOND })) enough = middle;
       else tooShort = middle;
     }
-    tell(`${enough} s are left`);
+    report(`${enough} s are left`);
   };
   let faults = numbersIn(result);
-  tell(`${faults.length} faults in ${order.durationMs / MS_PER_SECOND} s`);
+  report(`${faults.length} faults in ${order.durationMs / MS_PER_SECOND} s`);
   await shorten();
   faults = numbersIn(result);
   for (let size = Math.ceil(faults.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
@@ -50,7 +50,7 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
       const without = [...new Set([...(first.without ?? []), ...allBut(left, result)])];
       if (await attempt({ ...order, without })) {
         faults = left;
-        tell(`${faults.length} faults are left`);
+        report(`${faults.length} faults are left`);
       } else at += size;
     }
   if (faults.length > 0) await shorten();

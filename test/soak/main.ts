@@ -22,12 +22,12 @@ async function main(args: readonly string[]): Promise<number> {
   onSignals(
     () => {
       interrupted.abort();
-      say('plain', 'soak', 'no more faults; checking what was answered so far, Ctrl-C again to end at once …');
+      say('plain', 'soak', 'no more faults; checking the answers so far, Ctrl-C again to end at once …');
     },
     () => process.exit(EXIT_INTERRUPTED),
   );
-  const tell = (atMs: number, text: string): void => say('plain', clockText(atMs), text);
-  const result = await runSoak(options, tell, interrupted.signal);
+  const report = (atMs: number, text: string): void => say('plain', clockText(atMs), text);
+  const result = await runSoak(options, report, interrupted.signal);
   process.stdout.write(`\n${reportLines(result, options).join('\n')}\n`);
   const failed = failuresOf(result).length > 0;
   if (failed || options.keep) say(failed ? 'failed' : 'done', 'soak', `kept: ${result.folder}`);

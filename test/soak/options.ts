@@ -28,18 +28,18 @@ export interface SoakOptions {
 }
 
 export const USAGE = `npm run soak -- [options]
-  --minutes N       how long faults are made (5)
-  --seed N          who does what, and which faults come (a random one, printed)
+  --minutes N       duration of the faults (5)
+  --seed N          determines calls and faults (random, printed)
   --nats N          NATS servers, 1 or 3 (3)
-  --shards N        (3)
-  --coordinators N  (2)
-  --collections N   (12)
-  --clients N       writing and searching at the same time (24)
-  --rate N          calls a second of all of them, at most (200)
-  --followers N     of each collection; 0: no eventual searches either (1)
-  --only TEXT       faults of kinds whose name holds this alone, such as "shard killed"
-  --folder PATH     gets a folder of data, logs and history (where temporary files go)
-  --keep            keep the folder though nothing was wrong`;
+  --shards N        shards (3)
+  --coordinators N  coordinators (2)
+  --collections N   collections (12)
+  --clients N       concurrent clients (24)
+  --rate N          most calls per second of all clients together (200)
+  --followers N     followers per collection; 0: no eventual searches either (1)
+  --only TEXT       only faults whose kind contains TEXT, such as "shard killed"
+  --folder PATH     parent of the folder with data, logs and history (the temporary folder)
+  --keep            keeps the folder even if nothing was wrong`;
 
 /** Throws a UsageError. */
 export function readOptions(args: readonly string[]): SoakOptions {

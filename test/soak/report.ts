@@ -38,7 +38,7 @@ export function reportLines(result: SoakResult, options: SoakOptions): string[] 
   return [
     ...section('calls', callTable(result.calls)),
     ...section('longest time without an answer, in ms, by fault', gapTable(result)),
-    ...section('latency while there was no fault, in ms', latencyTable(result)),
+    ...section('latency outside of faults, in ms', latencyTable(result)),
     ...section('memory of each process, in MiB', memoryTable(result.memory)),
     ...section('logs', logLines(result)),
     ...section('processes', [
@@ -62,7 +62,7 @@ function callTable(calls: readonly Call[]): string[] {
     const { kind } = call.outcome;
     row[kind === 'absent' || kind === 'shredded' || kind === 'busy' ? 'no' : kind]++;
   }
-  const columns = ['call', 'answered', 'a true no', 'refused', 'unknown'].map((title) => ({ title }));
+  const columns = ['call', 'answered', 'absent, shredded, busy', 'refused', 'unknown'].map((title) => ({ title }));
   const cells = [...rows].sort().map(([name, { ok, no, refused, unknown }]) => [name, ok, no, refused, unknown]);
   return tableLines(columns, cells);
 }
@@ -90,7 +90,7 @@ function gapTable({ calls, faults }: SoakResult): string[] {
 
 function latencyTable({ calls, faults }: SoakResult): string[] {
   const columns: Column[] = [
-    { title: 'of' },
+    { title: 'call' },
     { title: 'calls' },
     { title: 'p50', decimals: 1 },
     { title: 'p99', decimals: 1 },

@@ -37,7 +37,7 @@ export interface SoakResult extends Schedule {
 }
 
 /** Reports progress. `atMs`: milliseconds since the first fault. */
-export type Tell = (atMs: number, text: string) => void;
+export type ReportProgress = (atMs: number, text: string) => void;
 
 const CALM_MS = 3_000;
 /** Milliseconds after the last fault within which everything is served. */
@@ -47,10 +47,10 @@ const SNAPSHOT_EVERY_BYTES = 16 * 1024;
 /** Allowed staleness of an eventual answer; another process's clock measures it. */
 const STALE_MS = 2_000;
 
-export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSignal): Promise<SoakResult> {
+export async function runSoak(options: SoakOptions, report: ReportProgress, signal?: AbortSignal): Promise<SoakResult> {
   const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'vouch-soak-'));
   let startedMs = systemClock.monotonicMs();
-  const say = (text: string): void => tell(systemClock.monotonicMs() - startedMs, text);
+  const say = (text: string): void => report(systemClock.monotonicMs() - startedMs, text);
   say(`data, logs and history: ${folder}`);
   const cluster = new SoakCluster(shapeOf(options), folder, ({ name, how }) => say(`! ${name} ended ${how}`));
   const history = await LogFile.open(join(folder, 'history.jsonl'), Number.POSITIVE_INFINITY);
@@ -111,7 +111,7 @@ async function makeFaults(
   options: SoakOptions,
   cluster: SoakCluster,
   { collections, recorder }: Load,
-  tell: (text: string) => void,
+  report: (text: string) => void,
   startedMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Schedule & Pick<SoakResult, 'unserved'>> {
@@ -125,7 +125,7 @@ async function makeFaults(
     only: options.only,
     silentSince,
     settleMs: options.settleMs,
-    tell,
+    report,
     signal,
   });
   const overMs = systemClock.monotonicMs();

@@ -122,7 +122,10 @@ function quotasOf(random: SeededRandom, { collections }: SimulatedShape): Readon
   };
 }
 
-/** Mean pause of a client in a cluster with calms. One of its collections in so many is as large as usual. */
+/**
+ * Mean pauses of a client in a cluster with calms. There, one collection in LARGE_ONE_IN keeps its drawn rows; the
+ * others have at most 500.
+ */
 const CALM_THINK_MS = [500, 1_000, 2_000, 4_000];
 const LARGE_ONE_IN = 8;
 const CALM_OUTDATED_MS = 1_000;

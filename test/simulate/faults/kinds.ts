@@ -30,9 +30,9 @@ const SHORT_MS = 400;
 const LATE_MS = 2_500;
 /** Mean pauses of a client that makes and deletes collections. */
 const PASSING_THINK_MS = [50, 300, 1_000];
-/** On a failing disk, one call in so many fails. */
+/** On a failing disk, one call in this many fails. */
 const FAILS_ONE_IN = 8;
-/** The interrupted change of a disk is one of so many next ones: of a commit, or of longer work. */
+/** Most changes of a disk until one is interrupted: few hit a commit, many hit longer work. */
 const CHANGES_MAX = [8, 100];
 const CHANGING_CALLS = new Set([...TAKES_ROOM, 'unlink', 'rmdir']);
 

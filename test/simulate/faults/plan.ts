@@ -14,7 +14,7 @@ export interface PlannedFault {
 
 const FIRST_MS = 1_000;
 
-/** One fault in so many is the last before a calm. */
+/** One fault in this many is the last before a calm. */
 const CALM_ONE_IN = 6;
 
 export interface FaultTimes {

@@ -19,7 +19,7 @@ import type { QuotaJudge } from './quotaJudge.js';
 import { contentOf } from './stateContent.js';
 import { after, before, JudgeOf } from './wrapped.js';
 
-/** Everything is compared after one frame in so many; the same frames on every replica. */
+/** Everything is compared after one frame in this many; the same frames on every replica. */
 const COMPARED_ONE_IN = 32;
 
 interface Replica {

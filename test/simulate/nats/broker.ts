@@ -63,9 +63,9 @@ const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
 
 export class Broker {
   readonly servers = new Map<string, Server>();
-  /** One message in so many is lost on the way to its subscriber; 0: none. */
+  /** One message in this many is lost on the way to its subscriber; 0: none. */
   lostOneIn = 0;
-  /** One message in so many that expects no answer arrives twice, the second time up to `againMs` later; 0: none. */
+  /** One message in this many that expects no answer arrives twice, the second time up to `againMs` later; 0: none. */
   doubledOneIn = 0;
   againMs = 0;
   /** Takes messages to JetStream's subjects. Returns false for other subjects. */

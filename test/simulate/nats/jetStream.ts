@@ -39,7 +39,7 @@ type Answer = (body: object | string | Buffer, headers?: Buffer) => void;
 
 export class JetStream {
   readonly streams = new Map<string, Stream>();
-  /** One acknowledgement in so many is lost after the message is stored; 0: none. */
+  /** One acknowledgement in this many is lost after the message is stored; 0: none. */
   lostAckOneIn = 0;
   /** Called with each stored message, as soon as one server has it. */
   onStored: (op: PublishOp) => void = () => undefined;

@@ -46,11 +46,11 @@ interface Replica {
 /** Milliseconds of an election, and for which a leader that is cut off does not know of it. */
 const ELECTION_MS = { least: 400, more: 3_000 };
 const DEPOSED_MS = 10_000;
-/** Milliseconds within which a new leader applies earlier commits; one in so many takes much longer. */
+/** Milliseconds within which a new leader applies earlier commits; one in this many takes much longer. */
 const CATCH_UP_MS = 20;
 const SLOW_CATCH_UP_ONE_IN = 4;
 const SLOW_CATCH_UP_MS = 400;
-/** Milliseconds within which a follower applies a commit; one in so many takes much longer. */
+/** Milliseconds within which a follower applies a commit; one in this many takes much longer. */
 const APPLY_MS = 2;
 const LAG_ONE_IN = 40;
 const LAG_MS = 1_500;
@@ -138,7 +138,7 @@ export class Stream {
     } else this.#add({ op, by: server, settle });
   }
 
-  /** The leader goes, alone or with its server. After a while there is another, if a majority can meet. */
+  /** The leader steps down, alone or with its server. After a while there is another, if a majority can meet. */
   elect(): void {
     if (this.#isElecting || !this.isReplicated || this.isGone) return;
     this.#isElecting = true;

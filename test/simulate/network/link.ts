@@ -84,15 +84,15 @@ export class Link {
     this.isOpen = false;
     this.#offHealed();
     const [from, target] = end === 'client' ? [this.client, this.server] : [this.server, this.client];
-    const tell = (): void => this.#at(from, target, 'link closed', () => target.end.onClose());
+    const notify = (): void => this.#at(from, target, 'link closed', () => target.end.onClose());
     if (!this.network.isCut(from.party.machine, target.party.machine)) {
-      tell();
+      notify();
       return;
     }
     const off = this.network.onHealed(() => {
       if (this.network.isCut(from.party.machine, target.party.machine)) return;
       off();
-      tell();
+      notify();
     });
   }
 
@@ -104,7 +104,7 @@ export class Link {
   #deliver(from: Side, target: Side, { parts, arrived }: Sent): void {
     this.#at(from, target, 'link', () => {
       if (!this.isOpen || this.network.stopsMessage('received', target.party)) return;
-      for (const tell of arrived) tell();
+      for (const notify of arrived) notify();
       target.end.onData(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
     });
   }

@@ -2,7 +2,7 @@
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 
-/** Usual delay; one in so many is much longer. */
+/** Usual delay; one in this many is much longer. */
 const USUAL_MS = 0.4;
 const SLOW_ONE_IN = 400;
 const SLOW_MS = 60;

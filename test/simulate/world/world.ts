@@ -104,11 +104,11 @@ export class World {
     const { party: caller } = this;
     return new Promise<T>((resolve, reject) => {
       this.at(party, 0, 'call', () => {
-        const tell = (settle: () => void): void => void this.at(caller, 0, 'told', settle);
+        const notify = (settle: () => void): void => void this.at(caller, 0, 'told', settle);
         // An async function turns a synchronous throw into a rejection too.
         (async () => work())().then(
-          (value) => tell(() => resolve(value)),
-          (error: unknown) => tell(() => reject(error)),
+          (value) => notify(() => resolve(value)),
+          (error: unknown) => notify(() => reject(error)),
         );
       });
     });

@@ -15,7 +15,7 @@ import type { Recorder } from './recorder.js';
 const PATIENCE_MS = 15_000;
 const IMPATIENT_MS = 150;
 const RETRIES_MAX = 6;
-/** One search in so many is sent many times at once: busy owners share searches with followers. */
+/** One search in this many is sent many times at once: busy owners share searches with followers. */
 const BURST_ONE_IN = 6;
 const BURST = 10;
 

@@ -213,7 +213,7 @@ const SERVER_FAULTS: readonly Draw[] = [
 
 const SEVERAL_SERVER_FAULTS: readonly Draw[] = [...SERVER_FAULTS, leaderKilled, leaderKilled, twoServersKilled];
 
-/** One fault in so many consists of two in different parts. */
+/** One fault in this many consists of two in different parts. */
 const DOUBLE_ONE_IN = 8;
 
 /** The next fault. `only`: limits it to kinds whose name contains this text. */

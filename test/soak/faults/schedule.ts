@@ -19,12 +19,12 @@ export interface ScheduleOptions {
   readonly silentSince: (sinceMs: number) => readonly string[];
   /** Longest time after a fault until everything is served. */
   readonly settleMs: number;
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
   /** Once it is aborted, no further fault is made. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** After one fault in so many the schedule does not wait, so that the next fault overlaps it. */
+/** After one fault in this many the schedule does not wait, so that the next fault overlaps it. */
 const OVERLAP_ONE_IN = 6;
 const CALM_MS = 2_000;
 const POLL_MS = 50;
@@ -38,7 +38,7 @@ export interface Schedule {
 }
 
 export async function runSchedule(options: ScheduleOptions): Promise<Schedule> {
-  const { random, untilMs, tell, only, signal } = options;
+  const { random, untilMs, report, only, signal } = options;
   const faults: PastFault[] = [];
   const unsettled: string[] = [];
   /** The fault after which the schedule did not wait. */
@@ -47,7 +47,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<Schedule> {
   while (systemClock.monotonicMs() < untilMs && !signal?.aborted) {
     await wait(random.int(CALM_MS));
     const { kind, text, run } = drawFault(options, only);
-    tell(text);
+    report(text);
     made++;
     const startMs = systemClock.monotonicMs();
     await run().catch((error: unknown) => unsettled.push(`${text}: ${messageOf(error)}`));
@@ -56,7 +56,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<Schedule> {
     const silent = overlapsNext ? [] : await settle(options, healedMs);
     if (silent.length > 0) {
       unsettled.push(`${text}: ${silent.join(', ')} not served ${options.settleMs / 1_000} s after it was over`);
-      tell(`! ${unsettled.at(-1)}`);
+      report(`! ${unsettled.at(-1)}`);
     }
     const past = joined(open, { kind, text, startMs, healedMs, settledMs: systemClock.monotonicMs() });
     open = overlapsNext ? past : undefined;

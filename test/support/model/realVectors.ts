@@ -18,7 +18,7 @@ export interface RealSet {
 
 const KNOWN = 100;
 const BESIDE_THE_PROJECT = fileURLToPath(new URL('../../../../../shared/data', import.meta.url));
-/** One digit in so many becomes a query. */
+/** One digit in this many becomes a query. */
 const DIGITS_PER_QUERY = 50;
 
 /** Folder of the GloVe vectors, if there is one; `bench/options.ts` lists the files. */

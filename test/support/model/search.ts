@@ -82,7 +82,7 @@ export function candidatesOf(
   });
 }
 
-/** Text of the query, if any record has a text. */
+/** Text of the query, if it takes effect: reranking is not off, and some record has a text. */
 function textOf({ live }: ModelCollection, { rerank, query_text }: ModelRequest): string | undefined {
   return rerank === false || live.every(({ text }) => text === null) ? undefined : query_text || undefined;
 }

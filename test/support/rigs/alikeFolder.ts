@@ -90,7 +90,7 @@ export class AlikeFolder {
     return new AlikeFolder(path, collections, contentBelow(path));
   }
 
-  /** This folder, taking its current files as intact. */
+  /** This folder with its current files as the originals. */
   asItIs(): AlikeFolder {
     return new AlikeFolder(this.path, this.collections, contentBelow(this.path));
   }

@@ -70,7 +70,7 @@ export async function sweepOne(
   operation: SweptOperation,
   { seed, points }: RealSweepOptions,
   signal: AbortSignal,
-  tell: (failure: string) => void,
+  report: (failure: string) => void,
 ): Promise<{ readonly steps: number; readonly totals: RealTotals }> {
   const totals: RealTotals = { faults: 0, missed: 0, failed: 0 };
   const run = await RealRun.open(operation, seed);
@@ -84,7 +84,9 @@ export async function sweepOne(
       else totals.faults++;
       if (operated.failures.length === 0) continue;
       totals.failed++;
-      tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}: ${operated.failures[0]!.slice(0, SHOWN_CHARS)}`);
+      report(
+        `${point.way}, ${point.name} ${point.nth}: ${operated.hit}: ${operated.failures[0]!.slice(0, SHOWN_CHARS)}`,
+      );
     }
     return { steps: steps.length, totals };
   } finally {

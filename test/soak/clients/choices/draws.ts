@@ -16,7 +16,7 @@ export class Draws {
     readonly random: SeededRandom,
   ) {}
 
-  /** True once in so many times. */
+  /** True once in this many times. */
   onceIn(times: number): boolean {
     return this.random.int(times) === 0;
   }
