@@ -14,7 +14,7 @@ import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
 import { skip } from '../support/skip.js';
 
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 const LISTENS = '0A';
 const ANSWER_MS = 2_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -211,7 +211,7 @@ describe('another user of the machine', () => {
         if (process.getuid?.() !== 0) skip(this, 'only root may become another user');
         const proc = pids.flatMap((pid) => ['environ', 'mem', 'maps'].map((file) => `/proc/${pid}/${file}`));
         const readable = spawnSync('sh', ['-c', READ_EACH, 'sh', root, ...paths, ...proc, '/proc/self/environ'], {
-          ...{ uid: NOBODY, gid: NOBODY, cwd: '/', encoding: 'utf8' },
+          ...{ uid: UNPRIVILEGED, gid: UNPRIVILEGED, cwd: '/', encoding: 'utf8' },
         });
         expect(readable.stdout.trim().split('\n')).to.deep.equal(['/proc/self/environ']);
       });

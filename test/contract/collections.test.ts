@@ -1,3 +1,4 @@
+/** Collections over HTTP: created, listed, rebuilt and deleted. */
 import { expect } from 'chai';
 import { inBothModes } from '../support/launch/modes.js';
 

@@ -1,3 +1,4 @@
+/** The HTTP edge: keys, scopes, paths, bodies, headers, capacity and rate limits. */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';

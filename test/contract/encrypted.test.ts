@@ -1,3 +1,4 @@
+/** Encrypted records over HTTP: inserts, reads, shreds, and keys of projects. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';

@@ -1,3 +1,4 @@
+/** A collection's graph over HTTP: nodes, edges, walks and refusals. */
 import { expect } from 'chai';
 import { verifyReceipt } from '../../verifier/receipt.js';
 import { inBothModes } from '../support/launch/modes.js';

@@ -1,3 +1,4 @@
+/** Records over HTTP: inserts, batches, reads, changes and deletions. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';

@@ -1,3 +1,4 @@
+/** Exact search over HTTP, of one collection and of several. */
 import { expect } from 'chai';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { seededRandom, testSeed } from '../support/model/random.js';

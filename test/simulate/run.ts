@@ -79,7 +79,7 @@ const SERVED_AGAIN_MS = 180_000;
  * Milliseconds within which a contradiction with a witness is reported; one that did not answer is asked again after at
  * most 30 s.
  */
-const WITNESSED_TOLD_WITHIN_MS = 90_000;
+const WITNESSED_REPORTED_WITHIN_MS = 90_000;
 const CALM_MS = 300;
 /** Greatest age of a list of collections: the longest cut of a NATS server, and a margin. */
 const PASSING_STALE_MS = 40_000;
@@ -210,7 +210,7 @@ class Run {
     const calm = this.#calmClients();
     for (const client of calm) client.start();
     await this.#servedAgain();
-    await this.#tellsWitnessed();
+    await this.#witnessedReported();
     await this.#passingSettled();
     await Promise.all([outdated, ...clients, ...calm].map((client) => client?.stop()));
     await this.#judge();
@@ -355,9 +355,9 @@ class Run {
   }
 
   /** If a witness has cosigned entries that the servers lost, a coordinator must report it in time. */
-  async #tellsWitnessed(): Promise<void> {
+  async #witnessedReported(): Promise<void> {
     const { witness, logs } = this.cluster;
-    const untilMs = this.world.monotonicMs() + WITNESSED_TOLD_WITHIN_MS;
+    const untilMs = this.world.monotonicMs() + WITNESSED_REPORTED_WITHIN_MS;
     while (witness?.isContradicted && !logs.isRolledBack) {
       if (this.world.monotonicMs() > untilMs) {
         this.failures.push(

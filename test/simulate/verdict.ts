@@ -24,7 +24,7 @@ export interface Judged {
  * Milliseconds within which the leader of the service log compares the log with what was published. For a while there
  * may be no coordinator, or none that lasts.
  */
-const TOLD_WITHIN_MS = 60_000;
+const REPORTED_WITHIN_MS = 60_000;
 
 /** A shard's file covers more than its log, which has lost its end and may have continued differently since. */
 const AHEAD = /it covers \d+ events of a log of \d+|it does not belong to the log/;
@@ -61,7 +61,7 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
       ...judgeLoss(lost, collections, logs, quarantined),
       ...(lost.isRolledBack &&
       !service.logs.isRolledBack &&
-      Math.min(world.nowMs - lost.atMs, leadsForMs) > TOLD_WITHIN_MS
+      Math.min(world.nowMs - lost.atMs, leadsForMs) > REPORTED_WITHIN_MS
         ? ['the service log has lost entries that were published, and no coordinator reports it']
         : []),
     ];

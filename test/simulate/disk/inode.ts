@@ -7,7 +7,7 @@ import type { SeededRandom } from '../../soak/random.js';
 /** A disk writes whole sectors; a write of several may be torn between any two. */
 const SECTOR_BYTES = 512;
 
-/** Growing bytes. */
+/** Bytes of a file, in a buffer that grows. */
 class Content {
   #bytes = Buffer.alloc(0);
   size = 0;

@@ -1,6 +1,6 @@
 /**
- * Finds for every event of a log the calls that may have caused it, and checks both. An answered write is there exactly
- * once and as answered, an unknown one at most once, a refused one not at all.
+ * Finds for every event of a log the calls that may have caused it, and compares the event with them. An answered write
+ * is in the log exactly once and as answered, an unknown one at most once, a refused one not at all.
  */
 
 import type { ShredCall } from '../history/secrets.js';

@@ -7,7 +7,7 @@ import { exchange } from './httpCall.js';
 const PATIENCE_MS = 10_000;
 const AGAIN_MS = 250;
 
-/** Waits up to `withinMs`. Returns the remaining indexes with their states. */
+/** Waits up to `withinMs`. Returns the indexes that still differ, with their states. */
 export async function unbuiltIndexes(
   address: string,
   key: string,

@@ -1,3 +1,4 @@
+/** HTTP requests and answers of graph calls. */
 import type {
   AddEdgeCall,
   AddNodeCall,

@@ -1,3 +1,4 @@
+/** HTTP requests and answers of index calls. */
 import type { ConfigureIndexCall, IndexAnswer, IndexStateCall } from '../../history/indexes.js';
 import { INDEX_PARAMETERS } from '../../shapes.js';
 import { get, post, type Way } from './call.js';

@@ -1,3 +1,4 @@
+/** HTTP requests and answers of calls about a collection's log. */
 import type { StateCall, TimelineCall } from '../../history/proofs.js';
 import { get, type Way } from './call.js';
 

@@ -1,3 +1,4 @@
+/** HTTP requests and answers of calls about records with a vector. */
 import { verifyReceipt, type WriteReceipt } from '../../../../verifier/receipt.js';
 import type { BatchCall, GetCall, InsertCall, ReceiptClaim, RemoveCall, UpdateCall } from '../../history/records.js';
 import { get, NO_RECORD, post, type Way } from './call.js';

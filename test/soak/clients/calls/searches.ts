@@ -1,3 +1,4 @@
+/** HTTP requests and answers of searches. */
 import type { MultiHit, MultiSearchCall, SearchCall } from '../../history/searches.js';
 import { post, type Way } from './call.js';
 

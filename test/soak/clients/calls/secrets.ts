@@ -1,3 +1,4 @@
+/** HTTP requests and answers of calls about encrypted records and keys. */
 import type { GetSecretCall, InsertSecretCall, KeyStatusCall, ShredCall } from '../../history/secrets.js';
 import { plaintextOf } from '../../history/secrets.js';
 import { get, NO_RECORD, post, type Way } from './call.js';

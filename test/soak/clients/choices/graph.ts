@@ -1,3 +1,4 @@
+/** Chooses a client's graph calls. */
 import type { GraphReadCall, GraphWriteCall } from '../../history/graph.js';
 import type { Wanted } from '../calls/call.js';
 import type { Known } from '../known.js';

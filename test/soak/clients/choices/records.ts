@@ -1,3 +1,4 @@
+/** Chooses a client's writes of records with a vector. */
 import type { Row } from '../../history/records.js';
 import type { WriteCall } from '../../history.js';
 import type { Wanted } from '../calls/call.js';

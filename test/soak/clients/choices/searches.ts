@@ -1,3 +1,4 @@
+/** Chooses a client's searches. */
 import { NO_ONE_COLLECTION } from '../../history/asked.js';
 import type { Call } from '../../history.js';
 import type { Wanted } from '../calls/call.js';

@@ -1,3 +1,4 @@
+/** Chooses a client's calls about encrypted records and keys. */
 import { NO_ONE_COLLECTION } from '../../history/asked.js';
 import type { RemoveCall } from '../../history/records.js';
 import type { GetSecretCall, InsertSecretCall, KeyStatusCall, ShredCall } from '../../history/secrets.js';
