@@ -92,7 +92,7 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ piped: 1_500, binary: 40 });
   });
 
-  it('never rounds a number, and turns numbers into texts where asked', async () => {
+  it('never rounds a number, and reads only the named columns as numbers', async () => {
     const lines = [
       '{"vector":[4],"key":8}',
       '{"vector":[1],"key":9007199254740993}',

@@ -52,7 +52,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
     expect((await batch({ request_ids })).body).to.deep.equal(first.body);
     for (const [i, id] of request_ids.entries())
       expect((await insert({ request_id: id ?? derived(KEY, i) })).body).to.include({ id: i + 1, deduplicated: true });
-    expect((await batch({})).body.ids, 'the ids of the items that had their own').to.deep.equal([6, 2, 7, 4, 5]);
+    expect((await batch({})).body.ids, 'ids of the items with their own request ids').to.deep.equal([6, 2, 7, 4, 5]);
   });
 
   it('is refused by a batch and an insert unless it is 32 hex digits', async () => {
@@ -115,7 +115,7 @@ inBothModes('Idempotency-Key', (service, { restartable }) => {
       ); // prettier-ignore
       const repeat = { deleted: 2, log_index: 4, deduplicated: true };
       expect((await remove(filter, headers)).body).to.deep.equal(repeat);
-      expect((await remove({ ids: [3] }, headers)).body, 'whatever else it holds').to.deep.equal(repeat);
+      expect((await remove({ ids: [3] }, headers)).body, 'with any other content').to.deep.equal(repeat);
       for (const request_id of [id32(5), [...Buffer.from(id32(5), 'hex')]])
         expect((await remove({ ...filter, request_id })).body, 'in the body').to.deep.equal(repeat);
       expect(await count()).to.equal(2);

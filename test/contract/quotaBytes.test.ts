@@ -84,7 +84,7 @@ inBothModes('the quota of bytes', (_, { start }) => {
     }
   });
 
-  it('allows deletes at its limit; they free their bytes, and those of a collection its log', async () => {
+  it('allows deletes at its limit, which free their bytes; a deleted collection frees its log too', async () => {
     const before = await usage(full);
     for (let id = 1; id <= 10; id++)
       expect((await full.post('/v1/delete', { collection: 'c', id })).status).to.equal(200);

@@ -279,7 +279,7 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     ]);
   });
 
-  it('contradictory options are refused by their path', async () => {
+  it('invalid options are refused by their path', async () => {
     const { rw } = await service.newProject();
     const collection = await SearchedByHttp.create(rw, 'c', 2);
     await collection.insert([1, 1]);

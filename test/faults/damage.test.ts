@@ -151,7 +151,7 @@ async function fill(dataDir: string): Promise<string> {
     await done(client.post('/v1/soft-delete', { collection, id: 2 }));
     await done(client.post('/v1/delete', { collection, id: 3 }));
   }
-  await eventually('there are snapshots', async () => (await snapshotsIn(dataDir)) >= 2);
+  await eventually('snapshots exist', async () => (await snapshotsIn(dataDir)) >= 2);
   await stop();
   return key;
 }
@@ -216,7 +216,10 @@ describe('a data folder with one byte changed, or cut off there', function () {
       if (refused.length === 0) return 'served';
       expect([...new Set(refused)], 'refused collections').to.have.length(1);
       if (file !== 'master.key')
-        await eventually('it is reported', async () => (await node.client.get('/health')).body.damaged !== undefined);
+        await eventually(
+          'the damage is reported',
+          async () => (await node.client.get('/health')).body.damaged !== undefined,
+        );
       return 'refused';
     } finally {
       await node.stop();
@@ -266,7 +269,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
     try {
       expect((await seen(client, HURT))[0]).to.equal(undefined);
       const reported = async (): Promise<{ part: string }[]> => (await client.get('/health')).body.damaged ?? [];
-      await eventually('it is reported', async () => (await reported()).some(({ part }) => part === 'vault'));
+      await eventually('the damage is reported', async () => (await reported()).some(({ part }) => part === 'vault'));
       expect((await client.delete(`/v1/crypto/shred/${keyId}`)).status).to.equal(200);
       expect(await folder.has(bent)).to.equal(false);
       const { status, body } = await client.get(`/v1/records/encrypted/5?collection=${HURT}`);
@@ -274,7 +277,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
       const insert = (values: number[]) => client.post('/v1/records', { collection: HURT, values });
       expect((await insert([1, 1])).status).to.equal(200);
       expect((await seen(client, WHOLE))[0]).to.equal(good[WHOLE]![0]);
-      await eventually('it is no longer reported', async () => (await reported()).length === 0);
+      await eventually('the damage is no longer reported', async () => (await reported()).length === 0);
     } finally {
       await stop();
     }
@@ -293,7 +296,7 @@ describe('a data folder with one byte changed, or cut off there', function () {
         const { status, body } = await lost.client.post('/v1/records', { collection: HURT, values: [1, 1] });
         expect([status, body.code]).to.deep.equal([500, 'internal_error']);
         expect(body.error).to.contain('it is empty, but ');
-        await eventually('it is reported', async () => {
+        await eventually('the damage is reported', async () => {
           const { damaged = [] } = (await lost.client.get('/health')).body;
           return damaged.length === 1 && damaged[0].part === 'log' && damaged[0].collection_id === 1;
         });

@@ -122,7 +122,7 @@ describe('a data folder that has lost a file or a folder', () => {
           const { damages } = await service.health();
           return String(damages.filter(({ part }) => part === 'log').map(({ collectionId }) => collectionId));
         };
-        await eventually(`without ${lost}: it is reported`, async () => (await reported()) === String(refused));
+        await eventually(`without ${lost}: the loss is reported`, async () => (await reported()) === String(refused));
       } finally {
         await service.stop();
       }
@@ -132,7 +132,7 @@ describe('a data folder that has lost a file or a folder', () => {
         `gone too without ${lost}`,
       ).to.deep.equal([]);
     }
-    console.log(`      ${drawn.length} losses; what came of them for each collection:`, counts);
+    console.log(`      ${drawn.length} losses; outcomes over all collections:`, counts);
   });
 
   it('leaves foreign files in place', async () => {

@@ -93,13 +93,13 @@ describe('nats faults', () => {
       far.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(600_000) }),
       'unavailable',
     );
-    await eventually('the request is there', () => asked);
+    await eventually('the request has arrived', () => asked);
     proxy.cut();
     await failed;
     gated.open();
   });
 
-  it("do not lose an answer that was ready during the server's disconnection", async () => {
+  it('do not lose an answer that was ready while its sender was disconnected', async () => {
     const gated = gate();
     let asked = false;
     await far.transport.serve('vouch.test.a', async ({ body }) => {
@@ -108,7 +108,7 @@ describe('nats faults', () => {
       return body;
     });
     const answer = near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(LONG_MS) });
-    await eventually('the request is there', () => asked);
+    await eventually('the request has arrived', () => asked);
     proxy.cut();
     await isLost();
     gated.open();
@@ -129,7 +129,7 @@ describe('nats faults', () => {
         return body;
       });
       const answered = rejection(ask());
-      await eventually('the question is there', () => asked === 1);
+      await eventually('the request has arrived', () => asked === 1);
       proxy.lose('everything');
       gated.open();
       const seen = gate();
@@ -177,7 +177,7 @@ describe('nats faults', () => {
     it('with a lost answer finds its own frame', async () => {
       proxy.lose('answers');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
-      await eventually('the frame is there', async () => (await seen.head())!.position > first);
+      await eventually('the frame is stored', async () => (await seen.head())!.position > first);
       proxy.reset();
       const position = await appending;
       expect(await textsOf(seen)).to.deep.equal([
@@ -189,7 +189,7 @@ describe('nats faults', () => {
     it('with a lost answer finds its own frame even if another has followed it', async () => {
       proxy.lose('answers');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
-      await eventually('the frame is there', async () => (await seen.head())!.position > first);
+      await eventually('the frame is stored', async () => (await seen.head())!.position > first);
       const third = await seen.append(bytes('three'), (await seen.head())!.position, inMs(LONG_MS));
       proxy.reset();
       const position = await appending;
@@ -260,7 +260,7 @@ describe('nats faults', () => {
       await watch.caughtUp();
       expect(changes.some(([key]) => key === 'd')).to.equal(true);
       await bucket.put('last', 1);
-      await eventually('what comes later is delivered', () => changes.some(([key]) => key === 'last'));
+      await eventually('the later change is delivered', () => changes.some(([key]) => key === 'last'));
       const [before, after] = [changes.slice(0, 3), changes.slice(3)];
       expect(before.sort()).to.deep.equal([
         ['a', 1],
@@ -287,7 +287,7 @@ describe('nats faults', () => {
       await eventually('the entry is delivered', () => changes.length === 1);
       proxy.cut();
       await isLost();
-      await eventually('it is gone', async () => (await bucket.get('s1')) === undefined);
+      await eventually('the entry has expired', async () => (await bucket.get('s1')) === undefined);
       proxy.reset();
       await eventually('its end is delivered', () => changes.length === 2);
       expect(changes[1]).to.deep.equal(['s1', undefined]);

@@ -200,7 +200,7 @@ describe('nats platform', () => {
       await (await before.bucket(FREE_BUCKET, { ttlMs: 600_000 })).put('s1', 1);
       const now = await (await platforms.open(nats.url)).bucket(FREE_BUCKET, { ttlMs: 300 });
       await now.put('s2', 1);
-      await eventually('both are gone', async () => !(await now.get('s1')) && !(await now.get('s2')));
+      await eventually('both entries have expired', async () => !(await now.get('s1')) && !(await now.get('s2')));
     });
   });
 

@@ -272,7 +272,7 @@ describe('nats-server', () => {
       const server = await start({ port: await freePort() });
       process.kill(server.pid!, 'SIGKILL');
       expect(await server.ended).to.equal('was ended by SIGKILL');
-      await eventually('it is known', () => !server.isRunning);
+      await eventually('the end is noticed', () => !server.isRunning);
     });
   });
 });

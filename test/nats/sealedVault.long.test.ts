@@ -275,7 +275,7 @@ describe('vault over three NATS servers', () => {
     const { stored, seal } = await persistently(() => sealedEntry(vault));
     await untilOn(seal, nats.names);
     await deleteStream(sealStream(1));
-    await eventually('its bytes are gone there', async () => (await serversWith(seal)).length === 2);
+    await eventually('one server has lost the bytes', async () => (await serversWith(seal)).length === 2);
     const opened = await open();
     expect(await opened.get('p', stored.keyId)).to.deep.equal(stored);
     await untilOn(seal, nats.names);

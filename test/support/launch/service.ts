@@ -313,7 +313,7 @@ export class Service {
       }
       await delay(everyMs);
     }
-    throw new Error(`the condition did not hold within ${PATIENCE_MS} ms`, { cause: last });
+    throw new Error(`the condition was not met within ${PATIENCE_MS} ms`, { cause: last });
   }
 
   async stop(): Promise<void> {

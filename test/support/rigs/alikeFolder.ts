@@ -185,7 +185,7 @@ async function fill(path: string, collections: readonly Alike[]): Promise<void> 
   for (const { name } of ofKind('restored')) await snapshotting.call(await snapshotting.find(name, name), DESCRIBE);
   const wanted = ofKind('restored').length;
   const snapshots = (): number => filesBelow(path).filter((file) => file.endsWith('.snapshot')).length;
-  await eventually(`there are ${wanted} snapshots`, () => snapshots() === wanted);
+  await eventually(`${wanted} snapshots exist`, () => snapshots() === wanted);
   await snapshotting.stop();
 
   const ending = await FolderService.start(path, { segmentBytes: SEGMENT_BYTES });

@@ -98,7 +98,7 @@ export class ModelledCollection {
   /** Waits until the desired index serves or has failed and no build runs. Returns the state. */
   async settled(): Promise<IndexState> {
     let state = await this.state();
-    await eventually('no build is under way', async () => {
+    await eventually('no build is running', async () => {
       state = await this.state();
       const isComing = state.status === 'none' && state.desiredKind !== 'brute';
       return state.buildingGeneration === null && !isComing;

@@ -60,7 +60,7 @@ export function overEngines(title: string, suite: (engine: EngineName) => void):
 /** Resolves when `condition` holds; fails after five seconds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; !(await condition()); turn++) {
-    if (turn > 500) throw new Error('the condition did not hold in time');
+    if (turn > 500) throw new Error('the condition was not met in time');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

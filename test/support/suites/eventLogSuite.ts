@@ -385,7 +385,7 @@ function closedTests(fixture: Fixture): void {
     const position = await appending;
     const reopened = await fixture().logs.open(COLLECTION);
     if (position !== undefined)
-      await eventually('the answered frame is there', async () => (await reopened.head())?.position === position);
+      await eventually('the answered frame is stored', async () => (await reopened.head())?.position === position);
     else expect((await readAll(reopened)).length).to.be.oneOf([1, 2]);
   });
 }

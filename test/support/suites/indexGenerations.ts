@@ -204,7 +204,7 @@ function buildTests(rigs: Rigs): void {
     const { collection } = rig;
     expect(foldersOf(rig)).to.deep.equal([]);
     await collection.insertAll(take(ROWS, next));
-    await eventually('it is saved', () => foldersOf(rig).length === 1);
+    await eventually('the generation is saved', () => foldersOf(rig).length === 1);
     expect((await collection.settled()).activeKind).to.equal(kind);
     expect(await collection.recall(take(QUERIES, next), K)).to.be.at.least(floors.changed);
   });

@@ -183,7 +183,7 @@ function damageTests(fixture: Fixture): void {
     bent[bent.length - 1]! ^= 1;
     await plant('p', stored.keyId, bent);
     // The storage may write an answered entry a little later.
-    await eventually('it is stored', async () => (await find({ bent })).length > 0);
+    await eventually('the entry is stored', async () => (await find({ bent })).length > 0);
     const revision = await vault.replaceDamaged('p', stored.keyId, shredded(7, 8));
     expect(revision).to.be.greaterThan(stored.revision);
     await vault.settle('p', stored.keyId);
