@@ -85,9 +85,7 @@ const CALM_MS = 300;
 const PASSING_STALE_MS = 40_000;
 const CALM_THINK_MS = 300;
 
-/**
- * Clients rest in calms longer than both figures: they ask on after the last fault, and start again before the next.
- */
+/** In a calm longer than both, clients rest: from SETTLE_MS after the last fault to LEAD_MS before the next. */
 const SETTLE_MS = 12_000;
 const LEAD_MS = 1_000;
 /** Mean pause of the one client that asks during calms. */

@@ -1,4 +1,4 @@
-/** Checks the end of a run: every coordinator lists the same collections, and nothing else is left of others. */
+/** Checks the end of a run: every coordinator lists the same collections, and no leftovers of other ones exist. */
 import type { SimulatedService } from '../cluster/simulatedService.js';
 import { leftoversIn } from './leftovers.js';
 import type { Listed } from './passingCalls.js';
