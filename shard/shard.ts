@@ -75,6 +75,8 @@ export interface RunningShard {
 }
 
 type Opening = ShardOptions & { readonly clock: Clock };
+/** A start of the shard, with the name of its process. */
+type Session = Opening & { readonly session: string; readonly metrics: Metrics };
 
 export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
@@ -87,9 +89,9 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     platform.bucket(BUCKETS.watermarks),
     platform.bucket(BUCKETS.openings),
   ]);
-  const session = systemId();
   const signer = await openListedSigner(opening);
   const metrics = new Metrics('shard', name);
+  const session: Session = { ...opening, metrics, session: systemId() };
   const damages = new DamageReports();
   const admission = new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) =>
     metrics.count('vouch_refused_total', { reason }),
@@ -102,8 +104,8 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
-  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics, guards.memoryGuard, () => node);
-  const lease = leaseOf(opening, session, shards, metrics, notes, () => node);
+  const notes = await notesOf(session, { openings, shards, owners }, guards.memoryGuard, () => node);
+  const lease = leaseOf(session, shards, notes, () => node);
   const context: CollectionContext = {
     admission,
     openings: new Openings(notes, lease, clock),
@@ -180,15 +182,8 @@ function guardsOf(
   };
 }
 
-function leaseOf(
-  opening: Opening,
-  session: string,
-  shards: Bucket,
-  metrics: Metrics,
-  notes: OpeningNotes,
-  node: () => ShardNode,
-): Lease {
-  const { config, name, clock, logger } = opening;
+function leaseOf(opening: Session, shards: Bucket, notes: OpeningNotes, node: () => ShardNode): Lease {
+  const { config, name, session, metrics, clock, logger } = opening;
   const { heartbeatMs, leaseMs } = config.placement;
   const onRegain = (): Promise<void> => {
     metrics.count('vouch_lease_lapses_total');
@@ -206,10 +201,8 @@ function leaseOf(
 }
 
 async function notesOf(
-  { config, name: shard, platform, clock, logger }: Opening,
-  session: string,
+  { config, name: shard, session, platform, metrics, clock, logger }: Session,
   buckets: { readonly openings: Bucket; readonly shards: Bucket; readonly owners: Bucket },
-  metrics: Metrics,
   memory: MemoryGuard,
   node: () => ShardNode,
 ): Promise<OpeningNotes> {
@@ -314,8 +307,8 @@ async function openVault(
     keys,
     keyEntries: new KeyEntries(vault),
     records: new RecordVault(vault, marks, keys, clock, systemEntropy),
-    shreds: new PendingShreds(vault, marks, catalog, handles, clock, logger),
-    check: new VaultCheck(vault, keys, damages, handles, calls, clock, logger),
+    shreds: new PendingShreds({ vault, marks, catalog, handles, clock, logger }),
+    check: new VaultCheck({ vault, keys, damages, handles, calls, clock, logger }),
   };
 }
 

@@ -35,6 +35,13 @@ interface AsOfServices {
   readonly clock: Clock;
 }
 
+interface AsOfCollection {
+  readonly config: CollectionConfig;
+  readonly log: EventLog;
+  readonly state: CollectionState;
+  readonly journal: Journal;
+}
+
 interface AsOfSearch {
   readonly call: SearchOptions;
   readonly asOf: AsOf;
@@ -57,13 +64,11 @@ export class CollectionAsOf {
   #closing: Promise<void> | undefined;
 
   constructor(
-    config: CollectionConfig,
-    log: EventLog,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: AsOfCollection,
     private readonly services: AsOfServices,
     place?: SnapshotPlace,
   ) {
+    const { config, log, state, journal } = collection;
     this.#opening = services.pasts.open(config, log, place);
     this.#memoryView = new InMemoryView(state, journal.history);
   }
@@ -79,7 +84,7 @@ export class CollectionAsOf {
 
   /** Returns the state hash after event `sequence`; undefined if memory does not have it, or if it would cost much. */
   async hashAt(sequence: number, slice: Slice): Promise<string | undefined> {
-    const { journal, state } = this;
+    const { journal, state } = this.collection;
     const behind = journal.sequence - sequence;
     if (sequence === 0 || behind < 0 || behind > HASHED_BEHIND_MAX) return undefined;
     if (journal.isAt(sequence)) return toHex(journal.stateHash());
@@ -104,8 +109,8 @@ export class CollectionAsOf {
 
   /** Returns the number of events of the state. Throws `validation_error` if the log is shorter. */
   sequenceOf(asOf: AsOf): number {
-    if ('timeMs' in asOf) return this.journal.sequenceAt(asOf.timeMs);
-    const { sequence } = this.journal;
+    if ('timeMs' in asOf) return this.collection.journal.sequenceAt(asOf.timeMs);
+    const { sequence } = this.collection.journal;
     if (asOf.logIndex > sequence)
       throw new VouchError(
         'validation_error',
@@ -164,7 +169,7 @@ export class CollectionAsOf {
     options: AsOfOptions,
     slice: () => Slice,
   ): Promise<AsOfAnswer | undefined> {
-    const { journal, state } = this;
+    const { journal, state } = this.collection;
     if (!journal.isAt(sequence)) return undefined;
     const { timeMs } = journal;
     const stateHash = toHex(journal.stateHash());

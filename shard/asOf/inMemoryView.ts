@@ -138,10 +138,9 @@ function searchedAmong(state: CollectionState, only: SlotSet): Searched {
       endScan: (scan) => vectors.endScan(scan),
       search: (query, k, pause) => vectors.search(query, k, pause, { only }),
       rank: (query, k, slots, pause) => vectors.rank(query, k, slots, pause),
-      searchWeighted: (query, k, weights, pause, _, bounds) =>
-        vectors.searchWeighted(query, k, weights, pause, { only }, bounds),
-      gather: (query, collector, weights, pause, among, bounds) =>
-        vectors.gather(query, collector, weights, pause, { only: among?.only?.intersection(only) ?? only }, bounds),
+      searchWeighted: (query, k, weighting, pause) => vectors.searchWeighted(query, k, weighting, pause, { only }),
+      gather: (query, collector, weighting, pause, among) =>
+        vectors.gather(query, collector, weighting, pause, { only: among?.only?.intersection(only) ?? only }),
       vectorBytes: (slot) => vectors.vectorBytes(slot),
     },
     index: { serving: 'brute', search: (query, k) => vectors.search(query, k, sliceTurns(), { only }) },

@@ -34,7 +34,7 @@ import type { SavedSnapshot } from '../snapshot/savedSnapshots.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
 import { missing } from '../state/refusals.js';
-import { CollectionVault } from '../vault/collectionVault.js';
+import { CollectionVault, type RoomFor } from '../vault/collectionVault.js';
 import { CapacityReservation } from './capacityReservation.js';
 import type { CollectionContext } from './collectionContext.js';
 import { CollectionSearch } from './collectionSearch.js';
@@ -44,7 +44,17 @@ import { LogReading } from './logReading.js';
 import { CollectionWatermark } from './watermark.js';
 import type { NotedWatermark } from './watermarkNotes.js';
 
+/** The parts of an open collection, made in this order: the log, its state, and what follows from both. */
+interface OpenedCollection extends OpenState {
+  readonly log: EventLog;
+  readonly watermark: CollectionWatermark;
+  readonly index: CollectionIndex;
+}
+
 export class Collection {
+  readonly state: CollectionState;
+  readonly journal: Journal;
+  readonly index: CollectionIndex;
   readonly #asOf: CollectionAsOf;
   readonly #searches: CollectionSearch;
   readonly #parts: CollectionParts;
@@ -57,23 +67,23 @@ export class Collection {
   private constructor(
     private readonly config: CollectionConfig,
     private readonly context: CollectionContext,
-    private readonly log: EventLog,
-    readonly state: CollectionState,
-    readonly journal: Journal,
-    readonly index: CollectionIndex,
-    private readonly watermark: CollectionWatermark,
-    private readonly opened: Pick<OpenState, 'snapshot' | 'unread'>,
+    private readonly opened: OpenedCollection,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
+    const { log, state, journal, index, watermark } = opened;
+    this.state = state;
+    this.journal = journal;
+    this.index = index;
     const capacity = new CapacityReservation(config, state, journal, context.quota, context.clock);
     const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
     const { vault: records, limits } = context;
-    const vault = new CollectionVault(config, state, journal, records, limits, (brings) => capacity.room(brings));
+    const room: RoomFor = (brings) => capacity.room(brings);
+    const vault = new CollectionVault({ config, state, journal }, records, limits, room);
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
     this.#logReading = new LogReading(log, journal.history, context.clock);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
-    this.#asOf = new CollectionAsOf(config, log, state, journal, context, place);
+    this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place);
     this.#searches = new CollectionSearch(state, journal, index, this.#asOf, context.clock);
   }
 
@@ -123,7 +133,7 @@ export class Collection {
       context.openings.step(config.id, 'index', 0);
       const index = await CollectionIndex.open(indexed, context.indexes);
       state.onDeath = (slot, isReplaced) => index.remove(slot, isReplaced);
-      return new Collection(config, context, log, state, journal, index, watermark, opened, onDamage);
+      return new Collection(config, context, { ...opened, log, index, watermark }, onDamage);
     } catch (error) {
       state?.vectors.destroy();
       await log.close();
@@ -213,7 +223,8 @@ export class Collection {
 
   /** Makes this shard the owner. The whole log must be applied. */
   promote(): void {
-    const { journal, watermark, context, config } = this;
+    const { journal, context, config } = this;
+    const { watermark } = this.opened;
     this.#parts.capacity.release();
     // If it cannot be noted now, the first answer waits for the next attempt.
     if (journal.sequence > 0) watermark.ensureNoted().catch(() => undefined);
@@ -256,7 +267,7 @@ export class Collection {
     const commits = this.#commits;
     this.#commits = undefined;
     this.journal.feed = undefined;
-    this.watermark.forget();
+    this.opened.watermark.forget();
     commits?.end(moved());
     await commits?.idle();
   }
@@ -274,7 +285,7 @@ export class Collection {
 
   /** Catches up before `promote`. Throws Damaged if the log does not match its watermark. */
   async takeOver(): Promise<void> {
-    await this.#orCallerError(() => this.watermark.confirm());
+    await this.#orCallerError(() => this.opened.watermark.confirm());
     this.index.maintain();
   }
 
@@ -334,9 +345,9 @@ export class Collection {
     await this.#snapshots?.close();
     await this.#logCheck?.close();
     await commits?.answered();
-    if (keep) await this.watermark.last();
-    this.watermark.forget();
-    await this.log.close();
+    if (keep) await this.opened.watermark.last();
+    this.opened.watermark.forget();
+    await this.opened.log.close();
     this.state.vectors.destroy();
   }
 

@@ -11,14 +11,7 @@ import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
 import type { SlotSet } from './slotSet.js';
 import type { VectorMemory } from './vectorMemory.js';
-import {
-  type Collector,
-  topWeighted,
-  type WeightedBounds,
-  WeightedScan,
-  type Weights,
-  weightedHits,
-} from './weightedScan.js';
+import { type Collector, topWeighted, WeightedScan, type Weighting, weightedHits } from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
 
@@ -201,17 +194,16 @@ export class VectorBlocks implements ScannedRows {
     return finished(scan, pause, hitsOf);
   }
 
-  /** Searches by score / weight, then by score, then by id. Leaves out most rows outside `bounds`. */
+  /** Searches by score / weight, then by score, then by id. Leaves out most rows outside the bounds. */
   searchWeighted(
     query: Int32Array | Uint8Array,
     k: number,
-    weights: Weights,
+    weighting: Weighting,
     pause: () => Promise<void>,
     among: Among = {},
-    bounds?: WeightedBounds,
   ): Promise<Hits> {
     const best = topWeighted(Math.min(k, new RowChoice(this, among).most), this);
-    const scan = new WeightedScan(this, query, best, weights, among, bounds);
+    const scan = new WeightedScan(this, query, best, weighting, among);
     return finished(scan, pause, () => weightedHits(best, this));
   }
 
@@ -219,12 +211,11 @@ export class VectorBlocks implements ScannedRows {
   gather(
     query: Int32Array | Uint8Array,
     collector: Collector,
-    weights: Weights,
+    weighting: Weighting,
     pause: () => Promise<void>,
     among: Among = {},
-    bounds?: WeightedBounds,
   ): Promise<void> {
-    return finished(new WeightedScan(this, query, collector, weights, among, bounds), pause, () => undefined);
+    return finished(new WeightedScan(this, query, collector, weighting, among), pause, () => undefined);
   }
 
   /** Finds the nearest live rows of `slots`, in any order. Repeated slots and slots without a row are ignored. */

@@ -42,6 +42,12 @@ export interface WeightedBounds {
   readonly scoreMost?: number;
 }
 
+/** Weights of a scan, and the bounds of the wanted rows, by default none. */
+export interface Weighting {
+  readonly weights: Weights;
+  readonly bounds?: WeightedBounds | undefined;
+}
+
 /** Receives the rows that a scan finds. */
 export interface Collector {
   /** Bound: a row with a larger score / weight is not wanted. It may only fall. */
@@ -105,6 +111,8 @@ export function weightedHits(best: TopK, { idOf }: Pick<ScannedRows, 'idOf'>): H
  * its block, and all light rows that are as near would pass.
  */
 export class WeightedScan extends SlicedScan {
+  readonly #weights: Weights;
+  readonly #bounds: WeightedBounds;
   /** Undefined before the first step. */
   #parts: readonly Part[] | undefined;
   #at = 0;
@@ -113,15 +121,16 @@ export class WeightedScan extends SlicedScan {
     vectors: ScannedRows,
     query: Int32Array | Uint8Array,
     private readonly best: Collector,
-    private readonly weights: Weights,
+    { weights, bounds = UNBOUNDED }: Weighting,
     among: Among = {},
-    private readonly bounds = UNBOUNDED,
   ) {
     super(vectors, query, BATCH_ROWS, among);
+    this.#weights = weights;
+    this.#bounds = bounds;
   }
 
   protected nextBlock(): number | undefined {
-    this.#parts ??= partsOf(this.vectors.blocks, this.weights);
+    this.#parts ??= partsOf(this.vectors.blocks, this.#weights);
     for (; this.#at < this.#parts.length; this.#at++) {
       const { index, most } = this.#parts[this.#at]!;
       if (mayHold(this.#asked, most) && !this.choice.isEmpty(index)) return index;
@@ -149,7 +158,7 @@ export class WeightedScan extends SlicedScan {
 
   /** Bounds of the rows that are wanted and may still enter. */
   get #asked(): WeightedBounds {
-    return { ...this.bounds, weightedMost: Math.min(this.bounds.weightedMost, this.best.worst) };
+    return { ...this.#bounds, weightedMost: Math.min(this.#bounds.weightedMost, this.best.worst) };
   }
 
   /** Offers gathered rows, and returns how many were offered. */
@@ -159,8 +168,8 @@ export class WeightedScan extends SlicedScan {
     for (let i = 0; i < count; i++) {
       const slot = words[6 * i + 5]!;
       const score = numbers[3 * i]!;
-      if (score > this.best.worst * this.weights.atMost(slot) * ROUNDING) continue;
-      this.best.offer(slot, score / this.weights.of(slot), score);
+      if (score > this.best.worst * this.#weights.atMost(slot) * ROUNDING) continue;
+      this.best.offer(slot, score / this.#weights.of(slot), score);
       offered++;
     }
     return offered;

@@ -19,6 +19,17 @@ const COMMIT_MS = 10_000;
 /** A mark without pending collections belongs to a shred that has yet to begin, or was cancelled before it did. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
+interface PendingShredsOptions {
+  readonly vault: VaultStore;
+  readonly marks: ShredMarks;
+  /** BUCKETS.catalog. */
+  readonly catalog: Bucket;
+  /** The collections that this shard owns. */
+  readonly handles: () => Iterable<CollectionHandle>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export class PendingShreds {
   readonly #rounds = new PeriodicTask(() => this.sweep(), ROUND_MS);
   readonly #marked = new Map<string, ShredMark>();
@@ -27,19 +38,11 @@ export class PendingShreds {
   /** Whether a sweep was requested during one, which may have begun too early for it. */
   #again = false;
 
-  /** `catalog`: BUCKETS.catalog; `handles`: the collections that this shard owns. */
-  constructor(
-    private readonly vault: VaultStore,
-    private readonly marks: ShredMarks,
-    private readonly catalog: Bucket,
-    private readonly handles: () => Iterable<CollectionHandle>,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
-  ) {}
+  constructor(private readonly options: PendingShredsOptions) {}
 
   /** Resolves when the pending shreds have been tried. */
   async start(): Promise<void> {
-    const { marks, clock, logger } = this;
+    const { marks, clock, logger } = this.options;
     this.#watch = await whenAvailable('the shreds under way', () => marks.watch(this.#marked), { clock, logger });
     await this.sweep();
     this.#rounds.start();
@@ -66,7 +69,7 @@ export class PendingShreds {
       const failures: unknown[] = [];
       for (const mark of [...this.#marked.values()]) await this.#follow(mark).catch((error) => failures.push(error));
       if (failures.length > 0)
-        this.logger.warn(
+        this.options.logger.warn(
           { keys: failures.length, error: messageOf(failures[0]) },
           'vault entries are not settled everywhere yet; this is retried',
         );
@@ -75,7 +78,7 @@ export class PendingShreds {
   }
 
   async #follow(mark: ShredMark): Promise<void> {
-    const { vault, marks, clock } = this;
+    const { vault, marks, clock } = this.options;
     const { project, keyId } = mark;
     const stored = await vault.get(project, keyId);
     forget(stored);
@@ -88,7 +91,7 @@ export class PendingShreds {
 
   /** Commits the shred here. Returns the collections in which it is still pending, including those of other shards. */
   async #finish({ project, keyId }: ShredMark, pendingIds: readonly number[]): Promise<readonly number[]> {
-    const { handles, clock, logger, vault } = this;
+    const { handles, clock, logger, vault } = this.options;
     const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
     const done: number[] = [];
     for (const handle of [...handles()].filter(({ config }) => pendingIds.includes(config.id))) {
@@ -107,7 +110,7 @@ export class PendingShreds {
 
   /** Whether the collection is being imported: until the end its log must be a copy of the imported one. */
   async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
-    const entry = origin === undefined ? undefined : await this.catalog.get(catalogKey(project, name));
+    const entry = origin === undefined ? undefined : await this.options.catalog.get(catalogKey(project, name));
     return entry !== undefined && catalogEntryOf(entry).imported?.finished === false;
   }
 }

@@ -67,7 +67,10 @@ export class ShardNode {
     this.following = new Following(follow);
     this.#rejoin = new Rejoin(services, owners, signal);
     this.#transfer = new OwnershipTransfer(services, owners, signal);
-    this.#rpc = new ShardRpc(services, this.#replicas, this.#transfer, keyEntries, adopt, drop);
+    this.#rpc = new ShardRpc(services, {
+      ...{ replicas: this.#replicas, transfer: this.#transfer },
+      ...{ keyEntries, adopt, drop },
+    });
     this.#logWatch = new LogWatch(losses, () => this.collections(), lease, logger);
     quota.attach({ name: shard, collections: () => this.collections() });
   }

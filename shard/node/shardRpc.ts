@@ -17,19 +17,24 @@ import type { OwnershipTransfer } from './ownershipTransfer.js';
 /** Ends of logs that are read at a time. */
 const READS_AT_ONCE = 16;
 
+/** Parts of the shard that its calls act on. */
+interface CalledShard {
+  readonly replicas: ReadonlyMap<number, CollectionReplica>;
+  readonly transfer: OwnershipTransfer;
+  readonly keyEntries: KeyEntries;
+  /** Resolves when this shard follows the collections' current owner entries. */
+  readonly adopt: (collectionIds: readonly number[]) => Promise<void>;
+  readonly drop: (collectionId: number) => Promise<void>;
+}
+
 export class ShardRpc implements CallHandler<ShardCall> {
   readonly areCalls = areShardCalls;
   readonly isUrgent = true;
   readonly #startedMs: number;
 
-  /** `adopt` resolves when this shard follows the collections' current owner entries. */
   constructor(
     private readonly services: ReplicaServices,
-    private readonly replicas: ReadonlyMap<number, CollectionReplica>,
-    private readonly transfer: OwnershipTransfer,
-    private readonly keyEntries: KeyEntries,
-    private readonly adopt: (collectionIds: readonly number[]) => Promise<void>,
-    private readonly drop: (collectionId: number) => Promise<void>,
+    private readonly shard: CalledShard,
   ) {
     this.#startedMs = services.context.clock.monotonicMs();
   }
@@ -46,13 +51,13 @@ export class ShardRpc implements CallHandler<ShardCall> {
     const { context, lease } = this.services;
     switch (call.op) {
       case 'adopt':
-        await this.adopt(call.collectionIds);
+        await this.shard.adopt(call.collectionIds);
         return null;
       case 'silence':
         void this.#dropLater(call.collectionId);
         return null;
       case 'drop':
-        await this.drop(call.collectionId);
+        await this.shard.drop(call.collectionId);
         return null;
       case 'count':
         return this.#count(call.collectionIds);
@@ -65,13 +70,13 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'warm':
         return this.#warm(call.collectionId);
       case 'handOver':
-        await this.transfer.run(this.replicas.get(call.collectionId), call, deadlineMs);
+        await this.shard.transfer.run(this.shard.replicas.get(call.collectionId), call, deadlineMs);
         return null;
       case 'heads':
         return { sequences: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#head(id)) };
       case 'readIndex':
         // Answered under the lease and as the owner, like a search here.
-        return { shown: call.collectionIds.map((id) => this.replicas.get(id)?.owned?.shown ?? null) };
+        return { shown: call.collectionIds.map((id) => this.shard.replicas.get(id)?.owned?.shown ?? null) };
       case 'stateHashAt':
         return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
       case 'countInLogs':
@@ -83,7 +88,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'destroyKey':
       case 'strikeOff':
       case 'settleKey':
-        return this.keyEntries.run(call);
+        return this.shard.keyEntries.run(call);
       case 'trim':
         await context.quota.trim(call.project);
         return null;
@@ -102,7 +107,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   /** Stops serving at once; cleans up in the background. */
   async #dropLater(collectionId: number): Promise<void> {
     try {
-      await this.drop(collectionId);
+      await this.shard.drop(collectionId);
     } catch (error) {
       const failure = { collectionId, error: messageOf(error) };
       this.services.context.logger.warn(failure, 'a deleted collection could not be closed');
@@ -118,7 +123,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       sequences: counts.map(({ sequence }) => sequence),
       logBytes: counts.map(({ logBytes }) => logBytes),
       snapshotBytes: collectionIds.map((id) => store?.bytesOf(id) ?? 0),
-      serving: collectionIds.map((id) => this.replicas.get(id)?.held?.serving ?? 'brute'),
+      serving: collectionIds.map((id) => this.shard.replicas.get(id)?.held?.serving ?? 'brute'),
     };
   }
 
@@ -135,7 +140,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   }
 
   #handleOf(collectionId: number): CollectionHandle {
-    const handle = this.replicas.get(collectionId)?.held;
+    const handle = this.shard.replicas.get(collectionId)?.held;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
     return handle;
   }
@@ -154,7 +159,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
 
   #openIds(): ShardResults['openIds'] {
     const [open, held, following]: [number[], number[], number[]] = [[], [], []];
-    for (const [id, { owned, follower }] of this.replicas) {
+    for (const [id, { owned, follower }] of this.shard.replicas) {
       if (owned?.openCollection !== undefined) open.push(id);
       if (owned?.isHeld) held.push(id);
       if (follower?.collection !== undefined) following.push(id);
@@ -163,15 +168,15 @@ export class ShardRpc implements CallHandler<ShardCall> {
   }
 
   #openSequences(): ShardResults['openSequences'] {
-    const open = [...this.replicas].flatMap(([id, { owned }]) =>
+    const open = [...this.shard.replicas].flatMap(([id, { owned }]) =>
       owned?.openCollection === undefined ? [] : [[id, owned.openCollection.count().sequence] as const],
     );
     return { ids: open.map(([id]) => id), sequences: open.map(([, sequence]) => sequence) };
   }
 
   async #warm(collectionId: number): Promise<ShardResults['warm']> {
-    if (this.replicas.get(collectionId)?.follower === undefined) await this.adopt([collectionId]);
-    const follower = this.replicas.get(collectionId)?.follower;
+    if (this.shard.replicas.get(collectionId)?.follower === undefined) await this.shard.adopt([collectionId]);
+    const follower = this.shard.replicas.get(collectionId)?.follower;
     if (follower === undefined || follower.isOfNoUse) throw refusal('conflict', 'notFollowed', { id: collectionId });
     return { ready: await follower.warm() };
   }
@@ -180,7 +185,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
    * Returns the head; null if this shard no longer owns the collection when its sequence is known, or is not sure to.
    */
   async #head(collectionId: number): Promise<number | null> {
-    const replica = this.replicas.get(collectionId);
+    const replica = this.shard.replicas.get(collectionId);
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
     const sequence = (await handle.sequence()) ?? null;
@@ -188,7 +193,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {
-    const replica = this.replicas.get(collectionId);
+    const replica = this.shard.replicas.get(collectionId);
     const hash = await replica?.owned?.openCollection?.stateHashAt(sequence, deadlineMs);
     return replica?.owned === undefined ? null : (hash ?? null);
   }

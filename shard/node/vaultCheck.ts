@@ -26,6 +26,18 @@ const MASTER_AGAIN_MS = 60_000;
 /** Cost of an entry, in bytes of a log that are checked in that time. */
 const ENTRY_COST_BYTES = 8 << 10;
 
+interface VaultCheckOptions {
+  readonly vault: Pick<VaultStore, 'inspect'>;
+  readonly keys: Pick<DataKeys, 'problem'>;
+  readonly damages: DamageReports;
+  /** The collections that this shard owns. */
+  readonly handles: () => Iterable<CollectionHandle>;
+  /** Count of the shard's calls, to which the check yields. */
+  readonly calls: CallCount;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export class VaultCheck {
   readonly #rounds = new PeriodicTask(() => this.round(), ROUND_MS);
   readonly #stopping = new AbortController();
@@ -35,17 +47,8 @@ export class VaultCheck {
   #masterMs = Number.NEGATIVE_INFINITY;
   #inspecting: Promise<void> | undefined;
 
-  /** `handles`: the collections that this shard owns. The check yields to the shard's `calls`. */
-  constructor(
-    private readonly vault: Pick<VaultStore, 'inspect'>,
-    private readonly keys: Pick<DataKeys, 'problem'>,
-    private readonly damages: DamageReports,
-    private readonly handles: () => Iterable<CollectionHandle>,
-    calls: CallCount,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
-  ) {
-    this.#pace = new CheckPace(calls, clock);
+  constructor(private readonly options: VaultCheckOptions) {
+    this.#pace = new CheckPace(options.calls, options.clock);
   }
 
   start(): void {
@@ -63,12 +66,13 @@ export class VaultCheck {
 
   /** Reads the whole vault, and opens the collections with records under a damaged key. */
   async inspect(): Promise<void> {
+    const { vault, handles, logger } = this.options;
     const damaged: { readonly project: string; readonly keyId: string }[] = [];
     try {
-      await this.vault.inspect((project, keyId) => damaged.push({ project, keyId }), this.#rest);
+      await vault.inspect((project, keyId) => damaged.push({ project, keyId }), this.#rest);
       for (const { project, keyId } of damaged) {
-        this.logger.error({ project, keyId }, 'a vault entry does not verify');
-        for (const handle of [...this.handles()].filter(({ config }) => config.project === project))
+        logger.error({ project, keyId }, 'a vault entry does not verify');
+        for (const handle of [...handles()].filter(({ config }) => config.project === project))
           await this.#checkFor(handle, keyId);
       }
     } catch (error) {
@@ -88,12 +92,13 @@ export class VaultCheck {
 
   /** Checks the open collections that were not checked lately. */
   async round(): Promise<void> {
+    const { handles, clock } = this.options;
     await this.#checkMaster();
-    for (const { openCollection } of [...this.handles()]) {
+    for (const { openCollection } of [...handles()]) {
       if (this.#stopping.signal.aborted) return;
       if (openCollection === undefined || !this.#isDue(openCollection)) continue;
       try {
-        if (await openCollection.checkKeys(this.#rest)) this.#wholeMs.set(openCollection, this.clock.monotonicMs());
+        if (await openCollection.checkKeys(this.#rest)) this.#wholeMs.set(openCollection, clock.monotonicMs());
       } catch (error) {
         this.#warn(error, 'the vault entries of a collection could not be checked; this is retried');
       }
@@ -101,7 +106,7 @@ export class VaultCheck {
   }
 
   async #checkMaster(): Promise<void> {
-    const { keys, damages, clock, logger } = this;
+    const { keys, damages, clock, logger } = this.options;
     if (clock.monotonicMs() - this.#masterMs < MASTER_AGAIN_MS) return;
     try {
       const reason = await keys.problem();
@@ -118,7 +123,7 @@ export class VaultCheck {
 
   #isDue(collection: Collection): boolean {
     const wholeMs = this.#wholeMs.get(collection);
-    return wholeMs === undefined || this.clock.monotonicMs() - wholeMs >= AGAIN_MS;
+    return wholeMs === undefined || this.options.clock.monotonicMs() - wholeMs >= AGAIN_MS;
   }
 
   readonly #rest = async (entries: number): Promise<void> => {
@@ -128,6 +133,6 @@ export class VaultCheck {
   /** Logs a problem. The handle of a collection logs its quarantine. */
   #warn(error: unknown, problem: string): void {
     if (this.#stopping.signal.aborted || (error instanceof VouchError && error.code === 'internal_error')) return;
-    this.logger.warn({ error: messageOf(error) }, problem);
+    this.options.logger.warn({ error: messageOf(error) }, problem);
   }
 }

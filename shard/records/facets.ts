@@ -30,7 +30,7 @@ export async function facets(
     const { counts, examples } = await count(values, matching!, slice);
     const best = await mostFrequent(values, counts, limit, slice);
     const slots = best.ordinals.map((ordinal) => examples[ordinal]!);
-    const texts = await valueTexts(metadata, key, values, { ordinals: best.ordinals, slots }, assertWithin, slice);
+    const texts = await valueTexts({ metadata, key, values }, { ordinals: best.ordinals, slots }, assertWithin, slice);
     // A long string is read from a record that has it. If that record was written since, everything is counted again.
     if (texts === undefined) continue;
     const ofBest = Array.from(best.ordinals, (ordinal) => counts[ordinal]!);
@@ -44,14 +44,19 @@ export interface NamedValues {
   readonly slots: Uint32Array;
 }
 
+/** The values of a metadata key, and the index that reads long ones. */
+interface ValuesOfKey {
+  readonly metadata: Pick<MetadataIndex, 'longValue'>;
+  readonly key: string;
+  readonly values: SlotValues;
+}
+
 /**
  * Returns the JSON of values. A long string is read from the metadata of the record at its slot. If the record no
  * longer has it, the result is undefined. `assertWithin` receives the bytes read so far, and may throw.
  */
 export async function valueTexts(
-  metadata: Pick<MetadataIndex, 'longValue'>,
-  key: string,
-  values: SlotValues,
+  { metadata, key, values }: ValuesOfKey,
   { ordinals, slots }: NamedValues,
   assertWithin: (bytes: number) => void,
   slice: Slice,

@@ -20,6 +20,15 @@ export interface Decaying {
   readonly insertions: InsertionTimes;
 }
 
+export interface DecayedQuery {
+  readonly query: Int32Array;
+  readonly n: number;
+  readonly decay: Decay;
+  readonly eligible: SlotSet | undefined;
+  /** Largest score; undefined for any. */
+  readonly scoreMost?: number | undefined;
+}
+
 /** Candidates requested from an index at first, and their growth if they are too few. */
 const CANDIDATES_PER_RESULT = 4;
 const CANDIDATES_MIN = 64;
@@ -42,16 +51,12 @@ const indexCostRows = (candidates: number): number => INDEX_COST_ROWS + CANDIDAT
  */
 export async function nearestDecayed(
   { vectors, index, insertions }: Decaying,
-  query: Int32Array,
-  n: number,
-  decay: Decay,
-  eligible: SlotSet | undefined,
+  { query, n, decay, eligible, scoreMost }: DecayedQuery,
   pause: () => Promise<void>,
-  scoreMost?: number,
 ): Promise<Found> {
   const weights = new DecayWeights(insertions, decay);
   const scan = (bounds?: WeightedBounds): Promise<Hits> =>
-    vectors.searchWeighted(query, n, weights, pause, { eligible }, bounds);
+    vectors.searchWeighted(query, n, { weights, bounds }, pause, { eligible });
   if (scoreMost !== undefined) {
     const bounds = { weightedMost: Number.POSITIVE_INFINITY, scoreLeast: 0, scoreMost };
     return aged(await scan(bounds), insertions, decay);

@@ -160,7 +160,12 @@ async function searchGroups(
     if (without !== undefined) rows.delete(without);
     const asked = { query, k, size, decay, scoreMost };
     const { found, groups, of } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
-    const texts = await valueTexts(metadata, key, values, groups, (bytes) => assertWithin(bytes, maxBytes), resting);
+    const texts = await valueTexts(
+      { metadata, key, values },
+      groups,
+      (bytes) => assertWithin(bytes, maxBytes),
+      resting,
+    );
     // A long string is read from a record that has it. If that record was written since, everything is searched again.
     if (texts === undefined) continue;
     return { ...found, groups: { of, values: texts } };
@@ -254,7 +259,11 @@ class SearchSteps {
     const found =
       this.#decay === undefined
         ? within(await searched.index.search(query, wanted, eligible), call.scoreMost)
-        : await nearestDecayed(searched, query, wanted, this.#decay, eligible, sliceTurns(), call.scoreMost);
+        : await nearestDecayed(
+            searched,
+            { query, n: wanted, decay: this.#decay, eligible, scoreMost: call.scoreMost },
+            sliceTurns(),
+          );
     return without === undefined ? found : leftOut(found, call.like!, n);
   }
 

@@ -74,5 +74,6 @@ export async function saveSnapshot(
   const { sequence } = made.history;
   await makeDirectory(folder);
   const path = snapshotPath(folder, sequence);
-  return { sequence, sizeBytes: await writeSnapshot(path, config.id, made, systemClock.nowMs(), rest) };
+  const written = { ...made, collectionId: config.id, madeAtMs: systemClock.nowMs() };
+  return { sequence, sizeBytes: await writeSnapshot(path, written, rest) };
 }

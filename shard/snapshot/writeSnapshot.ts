@@ -19,15 +19,19 @@ import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { sealOf } from './snapshotFile.js';
 
+interface MadeAs {
+  readonly collectionId: number;
+  /** Unix milliseconds. */
+  readonly madeAtMs: number;
+}
+
 /**
  * Returns the size in bytes; the file is durable then. On an error no file is left. The state must be at a frame end
  * and must not change until then. Works some milliseconds at a time and awaits `rest` in between, which may throw.
  */
 export async function writeSnapshot(
   path: string,
-  collectionId: number,
-  written: SnapshotState,
-  madeAtMs: number,
+  written: SnapshotState & MadeAs,
   rest: () => Promise<void>,
   chunkBytes = CHUNK_BYTES,
 ): Promise<number> {
@@ -38,7 +42,7 @@ export async function writeSnapshot(
     await writer.history(written.history);
     await writer.records(written.state);
     await writer.state(written.state);
-    await file.write(encodeFooter(factsOf(collectionId, written, madeAtMs), writer.chunks, file.sizeBytes));
+    await file.write(encodeFooter(factsOf(written), writer.chunks, file.sizeBytes));
     await file.finish();
     return file.sizeBytes;
   } catch (error) {
@@ -47,11 +51,7 @@ export async function writeSnapshot(
   }
 }
 
-function factsOf(
-  collectionId: number,
-  { state, history, describedBytes }: SnapshotState,
-  madeAtMs: number,
-): SnapshotFacts {
+function factsOf({ collectionId, state, history, describedBytes, madeAtMs }: SnapshotState & MadeAs): SnapshotFacts {
   const { configHash, end, position, sequence } = history;
   const { chainHead, lastTimeMs: timeMs, logBytes } = end;
   return {

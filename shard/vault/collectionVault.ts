@@ -25,18 +25,25 @@ interface Brings {
   readonly growthBytes: number;
 }
 
+/** Returns the room that the quotas leave for an addition. */
+export type RoomFor = (brings: Brings) => Promise<Room>;
+
+interface VaultedCollection {
+  readonly config: CollectionConfig;
+  readonly state: CollectionState;
+  readonly journal: Journal;
+}
+
 export class CollectionVault {
   readonly #target: SealTarget;
 
   constructor(
-    private readonly config: CollectionConfig,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
+    private readonly collection: VaultedCollection,
     private readonly vault: RecordVault,
     private readonly limits: EventLimits,
-    /** Returns the room that the quotas leave for an addition. */
-    private readonly room: (brings: Brings) => Promise<Room>,
+    private readonly room: RoomFor,
   ) {
+    const { config } = collection;
     const { project, id: collectionId } = config;
     this.#target = { project, collectionId, genesisId: genesisOf(config).collectionId };
   }
@@ -44,14 +51,14 @@ export class CollectionVault {
   /** Returns the answer to a repeated insert; undefined if the request id is new or missing. */
   async replay(requestId: Uint8Array | null): Promise<Results['insertEncrypted'] | undefined> {
     const key = keyOf(requestId);
-    const applied = key === undefined ? undefined : this.state.requests.find(key);
+    const applied = key === undefined ? undefined : this.collection.state.requests.find(key);
     return applied && this.replayOf(applied);
   }
 
   /** Throws `validation_error` if the request id belongs to a record with a vector, or to a deletion. */
   async replayOf({ recordId, sequence }: AppliedRequest): Promise<Results['insertEncrypted']> {
     if (recordId === NO_RECORD) throw refusal('validation_error', 'usedByDeletion');
-    const event = await this.journal.eventAt(sequence);
+    const event = await this.collection.journal.eventAt(sequence);
     if (event.type === 'insertEncrypted') return { id: recordId, keyId: toHex(event.keyId) };
     throw refusal('validation_error', 'usedUnencrypted', { record: recordId });
   }
@@ -63,7 +70,7 @@ export class CollectionVault {
   async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
     const { payload, keyId, tag, requestId } = call;
     assertPayload(payload.length, this.limits);
-    if (keyId !== null && this.state.encrypted.isShredded(keyId)) throw shredded(keyId);
+    if (keyId !== null && this.collection.state.encrypted.isShredded(keyId)) throw shredded(keyId);
     const brings = { records: 1, growthBytes: insertedEncryptedBytes(payload.length + GCM_TAG_BYTES) };
     assertRoom(await this.room(brings), { records: 1, bytes: brings.growthBytes });
     const mustExist = keyId !== null && this.#uses(keyId);
@@ -81,10 +88,10 @@ export class CollectionVault {
 
   /** Decrypts a record. Throws `record_not_found`, `record_shredded`, errors of the vault, and Damaged like `seal`. */
   async read(recordId: number): Promise<Results['getEncrypted']> {
-    const record = this.state.encrypted.get(recordId);
+    const record = this.collection.state.encrypted.get(recordId);
     if (record === undefined || record.isTombstoned) throw missing(recordId);
     const { keyId } = record;
-    if (this.state.encrypted.isShredded(keyId)) throw recordShredded(keyId);
+    if (this.collection.state.encrypted.isShredded(keyId)) throw recordShredded(keyId);
     const { nonce, ciphertext } = await this.#eventOf(record);
     const payload = await this.#noticingDamage(keyId, () =>
       this.vault.open(this.#target, { keyId, nonce, ciphertext }),
@@ -104,7 +111,7 @@ export class CollectionVault {
    */
   async checkKeys(rest: (entries: number) => Promise<void>, logger: Logger): Promise<void> {
     let [keys, closed, isOver] = [0, 0, false];
-    const live = this.state.encrypted.liveKeys();
+    const live = this.collection.state.encrypted.liveKeys();
     while (!isOver) {
       const some = Array.from({ length: CHECKED_AT_ONCE }, () => live.next().value ?? '').filter(Boolean);
       isOver = some.length < CHECKED_AT_ONCE;
@@ -113,17 +120,17 @@ export class CollectionVault {
       closed += checked.filter((isOpened) => !isOpened).length;
       if (checked.length > 0) await rest(checked.length);
     }
-    const { id: collectionId } = this.config;
+    const { id: collectionId } = this.collection.config;
     if (closed > 0) logger.warn({ collectionId, keys: closed }, 'records are under keys that cannot be opened here');
     else if (keys > 0) logger.info({ collectionId, keys }, 'the vault entries of the collection are whole');
   }
 
   #uses(keyId: string): boolean {
-    return this.state.encrypted.countUnder(keyId) > 0 && !this.state.encrypted.isShredded(keyId);
+    return this.collection.state.encrypted.countUnder(keyId) > 0 && !this.collection.state.encrypted.isShredded(keyId);
   }
 
   async #eventOf({ id, sequence, contentHash }: EncryptedRecord): Promise<InsertEncrypted> {
-    const event = await this.journal.eventAt(sequence);
+    const event = await this.collection.journal.eventAt(sequence);
     if (event.type === 'insertEncrypted' && event.recordId === id && contentHashOf(event) === contentHash) return event;
     throw new Damaged(`event ${sequence}: it is not the event that was committed`);
   }

@@ -124,7 +124,7 @@ export class EncryptedRig {
     const handles = (): CollectionHandle[] => [...this.#collections.values()].map((collection) => collection.hosted);
     const { vault, marks } = this;
     const catalog = new MemoryBucket({ logger: silentLogger });
-    const shreds = new PendingShreds(vault, marks, catalog, handles, clock, silentLogger);
+    const shreds = new PendingShreds({ vault, marks, catalog, handles, clock, logger: silentLogger });
     await shreds.start();
     await shreds.stop();
     catalog.close();

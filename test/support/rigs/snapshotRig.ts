@@ -107,8 +107,8 @@ export class SnapshotRig {
     const { state, journal } = opened;
     const path = snapshotPath(this.ownFolder, journal.sequence);
     await mkdir(dirname(path), { recursive: true });
-    const made = { state, history: journal.history, describedBytes: 1 };
-    await writeSnapshot(path, config.id, made, 1_700_000_000_000, noRest, chunkBytes);
+    const about = { collectionId: config.id, madeAtMs: 1_700_000_000_000 };
+    await writeSnapshot(path, { ...about, state, history: journal.history, describedBytes: 1 }, noRest, chunkBytes);
     state.vectors.destroy();
     return path;
   }

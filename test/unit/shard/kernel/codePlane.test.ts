@@ -81,7 +81,8 @@ describe('the codes of rows', () => {
         expect(listed(await vectors.search(query, 10, noPause, { eligible })), of).to.deep.equal(expected);
         expect(listed(await vectors.rank(query, 10, Uint32Array.from(slots), noPause)), of).to.deep.equal(expected);
         const within = { weightedMost: expected.scores.at(-1) ?? 0, scoreLeast: 0 };
-        const weighted = await vectors.searchWeighted(query, 10, EVEN, noPause, { eligible }, within);
+        const weighting = { weights: EVEN, bounds: within };
+        const weighted = await vectors.searchWeighted(query, 10, weighting, noPause, { eligible });
         expect(listed(weighted), of).to.deep.equal(expected);
       }
     }

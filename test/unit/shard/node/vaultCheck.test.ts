@@ -30,7 +30,11 @@ const checkOf = (
   handles: () => Iterable<CollectionHandle>,
   keys: Pick<DataKeys, 'problem'> = { problem: async () => undefined },
   damages = new DamageReports(),
-): VaultCheck => new VaultCheck(vault, keys, damages, handles, newCallCount(), systemClock, silentLogger);
+): VaultCheck =>
+  new VaultCheck({
+    ...{ vault, keys, damages, handles, calls: newCallCount() },
+    ...{ clock: systemClock, logger: silentLogger },
+  });
 
 describe('the check of vault entries', () => {
   let rig: EncryptedRig;

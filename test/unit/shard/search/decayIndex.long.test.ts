@@ -29,7 +29,7 @@ describe('an indexed search with decay', () => {
     const eligible = chosen && new SlotSet(vectors.shape);
     for (const slot of chosen ?? []) eligible!.add(slot);
     const decaying = aging.decaying('hnsw');
-    const found = await nearestDecayed(decaying, at, n, decay, eligible, noPause);
+    const found = await nearestDecayed(decaying, { query: at, n, decay, eligible }, noPause);
     expect(listedDecayed(found)).to.deep.equal(aging.nearest(at, n, decay, chosen));
     return decaying.asked;
   };
@@ -58,7 +58,11 @@ describe('an indexed search with decay', () => {
     const aging = filled(ROWS, () => NOW_MS - 365 * DAY_SECS * 1_000);
     const slot = aging.insert(new Int32Array(DIMENSION).fill(8 * BOUND), NOW_MS - 1_000);
     const decaying = aging.decaying('hnsw');
-    const found = await nearestDecayed(decaying, query(), 3, lasting(1), undefined, noPause);
+    const found = await nearestDecayed(
+      decaying,
+      { query: query(), n: 3, decay: lasting(1), eligible: undefined },
+      noPause,
+    );
     expect(found.slots[0]).to.equal(slot);
     expect(found.aged!.factors[0]).to.be.above(0.99);
     expect(decaying.asked).to.deep.equal([64]);
@@ -90,7 +94,7 @@ describe('an indexed search with decay', () => {
       index: { ...decaying.index, search: (at: Int32Array) => vectors.search(at, 40, noPause) },
     };
     const at = query();
-    const found = await nearestDecayed(few, at, 60, lasting(10), undefined, noPause);
+    const found = await nearestDecayed(few, { query: at, n: 60, decay: lasting(10), eligible: undefined }, noPause);
     const nearest40 = new Set((await vectors.search(at, 40, noPause)).slots);
     expect(listedDecayed(found)).to.deep.equal(aging.nearest(at, 60, lasting(10), nearest40));
   });

@@ -28,7 +28,7 @@ describe('an exact search with decay', () => {
     const chosen = share === undefined ? undefined : new Set([...rows.keys()].filter(() => random.next() < share));
     const eligible = chosen && new SlotSet(vectors.shape);
     for (const slot of chosen ?? []) eligible!.add(slot);
-    const found = await nearestDecayed(aging.decaying('brute'), query, n, decay, eligible, noPause);
+    const found = await nearestDecayed(aging.decaying('brute'), { query, n, decay, eligible }, noPause);
     expect(listedDecayed(found)).to.deep.equal(aging.nearest(query, n, decay, chosen));
     for (const [i, slot] of found.slots.entries()) expect(rows.get(slot)!.id).to.equal(found.ids[i]);
   };
@@ -62,7 +62,7 @@ describe('an exact search with decay', () => {
       const pause = async (): Promise<void> => {
         count++;
       };
-      await nearestDecayed(aging.decaying('brute'), query, n, decay, undefined, pause);
+      await nearestDecayed(aging.decaying('brute'), { query, n, decay, eligible: undefined }, pause);
       return count;
     };
     expect(await pauses(10)).to.equal(0);
@@ -108,7 +108,7 @@ describe('an exact search with decay', () => {
       for (let i = 0; i < QUERIES; i++) {
         const query = randomVector(random, 16, 2 ** 17);
         const weights = new Counting(aging.times, decay);
-        const hits = await aging.collection.vectors.searchWeighted(query, n, weights, noPause);
+        const hits = await aging.collection.vectors.searchWeighted(query, n, { weights }, noPause);
         expect([...hits.ids]).to.deep.equal(aging.nearest(query, n, decay).ids);
       }
       expect(weighed / QUERIES).to.be.below(ROWS / 4);
@@ -131,10 +131,7 @@ describe('an exact search with decay', () => {
     for (const n of [1, 2, 3, 5, 8, 20]) await check(aging, Int32Array.of(0), n, { nowMs: NOW_MS, halfLifeSecs: 60 });
     const found = await nearestDecayed(
       aging.decaying('brute'),
-      Int32Array.of(0),
-      8,
-      { nowMs: NOW_MS, halfLifeSecs: 60 },
-      undefined,
+      { query: Int32Array.of(0), n: 8, decay: { nowMs: NOW_MS, halfLifeSecs: 60 }, eligible: undefined },
       noPause,
     );
     expect([...found.ids]).to.deep.equal([50, 51, 6, 7, 8, 9, 2, 3]);
@@ -162,10 +159,7 @@ describe('an exact search with decay', () => {
     const query = new Int32Array(24);
     const found = await nearestDecayed(
       aging.decaying('brute'),
-      query,
-      3,
-      { nowMs: NOW_MS, halfLifeSecs: 86_400 },
-      undefined,
+      { query, n: 3, decay: { nowMs: NOW_MS, halfLifeSecs: 86_400 }, eligible: undefined },
       noPause,
     );
     expect(found.slots[0]).to.equal(slot);
@@ -197,7 +191,7 @@ describe('an exact search with decay', () => {
       await new Promise(setImmediate);
       aging.insert(query, NOW_MS);
     };
-    const found = await nearestDecayed(aging.decaying('brute'), query, 20, decay, undefined, pause);
+    const found = await nearestDecayed(aging.decaying('brute'), { query, n: 20, decay, eligible: undefined }, pause);
     expect(pauses).to.be.above(0);
     expect(listedDecayed(found)).to.deep.equal(expected);
   });
@@ -222,7 +216,9 @@ describe('an exact search with decay', () => {
       const query = randomVector(random, 24, 2 ** 17);
       const decay = anyDecay();
       const best = topWeighted(15, collection.vectors);
-      const scan = new WeightedScan(collection.vectors, query, best, new DecayWeights(aging.times, decay));
+      const scan = new WeightedScan(collection.vectors, query, best, {
+        weights: new DecayWeights(aging.times, decay),
+      });
       const expected = aging.nearest(query, 15, decay, undefined, collection.frozen());
       scan.step(1);
       return { scan, best, decay, expected };

@@ -104,7 +104,11 @@ describe('the log before a snapshot', () => {
     const path = snapshotPath(snapshots.store.folderOf(id), journal.sequence);
     await mkdir(dirname(path), { recursive: true });
     const { history } = journal;
-    await writeSnapshot(path, id, { state, history, describedBytes: 1 }, 1_700_000_000_000, async () => undefined);
+    await writeSnapshot(
+      path,
+      { state, history, describedBytes: 1, collectionId: id, madeAtMs: 1_700_000_000_000 },
+      async () => undefined,
+    );
     state.vectors.destroy();
     await log.close();
     for (let n = 0; n < after; n++) await collection.insert([n, n]);

@@ -194,9 +194,11 @@ describe('a damaged or foreign snapshot', () => {
       const cut = async (): Promise<void> => {
         if (rests++ === step) throw new Error('cut');
       };
-      const outcome = await writeSnapshot(snapshotPath(rig.ownFolder, 30), config.id, made, 0, cut).catch(
-        (error: Error) => error.message,
-      );
+      const outcome = await writeSnapshot(
+        snapshotPath(rig.ownFolder, 30),
+        { ...made, collectionId: config.id, madeAtMs: 0 },
+        cut,
+      ).catch((error: Error) => error.message);
       if (outcome !== 'cut') break;
       expect(await rig.names(), `step ${step}`).to.deep.equal([]);
     }
