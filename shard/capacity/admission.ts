@@ -4,7 +4,7 @@
  * Some reads keep the event loop busy: searches, counts and pages of records, walks through the graph, pages of a
  * timeline, receipts of the past. A few of them run at a time. They run in order of arrival within a collection. The
  * collections of a project take turns, and so do projects. So each of n busy projects has an n-th of the shard,
- * whatever its collections. All other calls take microseconds or wait; only their number and bytes are bounded.
+ * however many collections it has. All other calls take microseconds or wait; only their number and bytes are bounded.
  */
 import type { Clock } from '../../shared/clock.js';
 import { type Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';

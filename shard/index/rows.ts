@@ -1,3 +1,4 @@
+/** Ordinal ↔ slot ↔ record of a generation: 3 columns of 1 to 8 bytes a row (`kernel/column.ts`). */
 import { Column } from '../kernel/column.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 

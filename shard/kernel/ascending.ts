@@ -1,3 +1,5 @@
+/** Radix sort of slots (Knuth, TAOCP 3, 5.2.5), base 2^11, least digit first. */
+
 /** Below this many slots, sorting by comparison is faster than counting. */
 const COUNTED_MIN = 200;
 const DIGIT_BITS = 11;

@@ -1,4 +1,4 @@
-/** A bitmap of 32-bit words; the kernel reads two words as a u64. A bit per slot. */
+/** A bitmap of 32-bit words, a bit per number. The kernel reads two words as a u64. */
 const WORD_BITS = 32;
 const UNKNOWN = -1;
 

@@ -1,3 +1,5 @@
+/** Memory of a code plane: per row 8 bytes and a byte per component, and once 8 bytes per component. */
+
 /** Bytes of a plane's header in the kernel: seven u32, padded. */
 const HEADER_BYTES = 32;
 const WORD_BYTES = 4;

@@ -1,3 +1,6 @@
+/**
+ * One exact scan on several threads: blocks are taken one by one, and each thread has its own heap of the nearest rows.
+ */
 import type { Arena } from './arena.js';
 import type { Block } from './block.js';
 import { type BlockEntry, BlockTable } from './blockTable.js';

@@ -1,3 +1,4 @@
+/** A set of slots as one bitmap per block, so that the kernel can read the bitmap of a block in place. */
 import { BitSet } from './bitSet.js';
 import type { BlockShape } from './blockShape.js';
 

@@ -164,12 +164,13 @@ export class WeightedScan extends SlicedScan {
   /** Offers gathered rows, and returns how many were offered. */
   #take(count: number, scratch: ScanScratch): number {
     const { numbers, words } = scratch.views;
+    const weights = this.#weights;
     let offered = 0;
     for (let i = 0; i < count; i++) {
       const slot = words[6 * i + 5]!;
       const score = numbers[3 * i]!;
-      if (score > this.best.worst * this.#weights.atMost(slot) * ROUNDING) continue;
-      this.best.offer(slot, score / this.#weights.of(slot), score);
+      if (score > this.best.worst * weights.atMost(slot) * ROUNDING) continue;
+      this.best.offer(slot, score / weights.of(slot), score);
       offered++;
     }
     return offered;

@@ -1,7 +1,6 @@
 /**
- * A search for one text in many, in time linear in what is searched, whatever both are. `String.includes` may take the product
- * of both lengths, so it serves short needles alone; longer ones are found as by Knuth, Morris and Pratt (SIAM J. Comput. 6,
- * 1977).
+ * Searches many texts for one, in time linear in their lengths. `String.includes` may take the product of both lengths,
+ * so only short needles use it. Longer ones use the algorithm of Knuth, Morris and Pratt (SIAM J. Comput. 6, 1977).
  */
 
 const SHORT_CHARS = 8;

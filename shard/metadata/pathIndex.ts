@@ -115,7 +115,7 @@ export class PathIndex {
     const isUpTo = (term: string): boolean => term < value || term.startsWith(value);
     if (strings !== undefined) yield* strings.between((term) => term < value, isUpTo, matching, effort);
     if (longStrings === undefined) return;
-    // The beginning of a long string decides, unless the value is longer than what is kept of it.
+    // The kept prefix of a long string decides, unless the value is longer than it.
     const kept = prefixOf(value);
     const isPast = (term: string): boolean => prefixOf(term) < kept || term.startsWith(kept);
     const found = kept === value ? matching : doubtful;

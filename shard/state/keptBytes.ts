@@ -1,3 +1,4 @@
+/** Small byte strings by slot. V8 stores a string of one byte per character, which costs less than a typed array. */
 import { PagedList } from '../kernel/pagedList.js';
 
 /**

@@ -1,3 +1,4 @@
+/** The text index of a collection: vocabulary, inverted index and forward index, for BM25 (`bm25.ts`). */
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { Documents, Occurrences } from './documents.js';
 import { OpenTextQuery, SLICING, type TextStores } from './openTextQuery.js';

@@ -1,3 +1,8 @@
+/**
+ * Builds an HNSW graph (Malkov and Yashunin, arXiv 1603.09320; see `kernel/assembly/graphLink.ts`) with all cores. A
+ * unit of progress is a row. A small graph is a function of the order. If threads share the work, the links depend on
+ * their timing.
+ */
 import { openSharedMemory, PAGE_BYTES } from '../../../shared/webAssembly.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { arrange } from './arrange.js';
@@ -12,11 +17,6 @@ import { WalkScratch, walkBytes } from './walkScratch.js';
 /** Address 0 stays unused. */
 const GRAPH_ADDRESS = 64;
 
-/**
- * Builds an HNSW graph (Malkov and Yashunin, arXiv 1603.09320; see `kernel/assembly/graphLink.ts`) with all cores. A
- * unit of progress is a row. A small graph is a function of the order. If threads share the work, the links depend on
- * their timing.
- */
 export const hnswBuilder: IndexBuilder = {
   async build(order) {
     const { rows, parameters, base, progress } = order;

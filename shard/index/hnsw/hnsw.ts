@@ -1,3 +1,8 @@
+/**
+ * An open HNSW index (Malkov and Yashunin, arXiv 1603.09320): the graph of `graphMemory.ts`, searched and extended by
+ * the kernel, with nodes shared by equal rows. A search costs about as much as measuring 1,800 + 58 ef_search rows
+ * (`cost.ts`).
+ */
 import { Column } from '../../kernel/column.js';
 import type { Kernel } from '../../kernel/kernel.js';
 import type { SlotSet } from '../../kernel/slotSet.js';

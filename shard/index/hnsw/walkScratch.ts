@@ -1,6 +1,6 @@
 /**
- * Scratch of a graph search, in the order of its parts: header, query, entries, sorted list, fresh nodes, distances,
- * visited bits, eligible slots. About 8 bytes per kept node and a bit per node of the graph.
+ * Scratch of a graph search. Its parts, in order: header, entries, sorted list, fresh nodes, distances, visited bits,
+ * query, eligible slots. About 8 bytes per kept node and a bit per node of the graph.
  */
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';

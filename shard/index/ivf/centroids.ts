@@ -1,3 +1,4 @@
+/** The coarse quantizer of an inverted file: an exact scan over the centroids, exact rows like all others. */
 import { ExactScan } from '../../kernel/exactScan.js';
 import { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../../kernel/vectorMemory.js';

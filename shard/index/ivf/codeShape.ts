@@ -1,3 +1,5 @@
+/** The shape of i16 codes of one dimension (`kernel/assembly/cut.ts`): 2 bytes a component, padded to 16 bytes. */
+
 /** Alignment of codes in the kernel. */
 const CODE_ALIGNMENT_BYTES = 16;
 const CODE_COMPONENT_BYTES = 2;

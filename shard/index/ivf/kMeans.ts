@@ -1,5 +1,5 @@
 /**
- * k-means on a sample: k-means++ seeds (Arthur and Vassilvitskii, 2007), then Lloyd's iterations on exact distances.
+ * k-means on a sample: k-means++ seeds (Arthur and Vassilvitskii, 2007), then Lloyd's iterations with exact assignment.
  * Deterministic: the seed is fixed. Each iteration costs rows × lists × dimension / 10 ns.
  */
 import type { SeededNumbers } from '../../../shared/seededNumbers.js';

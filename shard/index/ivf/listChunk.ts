@@ -1,3 +1,4 @@
+/** Memory of one part of an inverted list: per row a byte code (dimension bytes), two f32, a slot, and a sign code. */
 import { BitSet } from '../../kernel/bitSet.js';
 import { bitmapBytesOf } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';

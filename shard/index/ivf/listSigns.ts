@@ -1,3 +1,4 @@
+/** Sign codes of inverted lists (RaBitQ, see `kernel/assembly/signs.ts`): dimension / 8 + 8 bytes a row. */
 import { SignCoder } from '../../kernel/signCodes.js';
 
 /** Below this dimension a row's sign code costs as much as its byte code. */

@@ -1,11 +1,10 @@
 /**
  * Decides which rows are too far away by the code plane of their block, a filter with a proven bound. Let q be the
- * query, x a row, x' the point of its codes c, and T^2 the largest distance of interest. By the triangle inequality |q
- * - x| >= |q - x'| - |x - x'|. So a row is too far if |q - x'| > T + |x - x'|. With the middles m and the weights w =
- * (q - m) * step, that is the first line below. The second line is the first one solved for w·c.
+ * query, x a row, x' the point of its codes c, and T^2 the largest distance of interest. A row is too far if
+ * |q - x'| > T + |x - x'|, by the triangle inequality. Squared, with the middles m and the weights w = (q - m) * step,
+ * that is the first line. The second line is the first one, solved for w·c.
  *
  *   |q - m|^2 - 2 w·c + |x' - m|^2 > T^2 + 2 T |x - x'| + |x - x'|^2.
- *
  *   2 w·c + 2 T residual - gain < |q - m|^2 - T^2.
  *
  * The weights are rounded to a unit W times an i16, v, so that the kernel adds whole numbers. The error has a bound:
