@@ -156,7 +156,10 @@ export class Quota {
     const outcomes = await Promise.allSettled([this.trim(project, collectionId), ...asked]);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
-        this.logger.info({ project, error: messageOf(outcome.reason) }, 'a shard gave no unused capacity back');
+        this.logger.info(
+          { project, error: messageOf(outcome.reason) },
+          'a shard did not give back its unused capacity',
+        );
     return outcomes.every(({ status }) => status === 'fulfilled');
   }
 }

@@ -52,7 +52,10 @@ export class Comparison {
       this.#comparedAt.set(follower, sequence);
       services.metrics.count('vouch_follower_compared_total');
     } catch (error) {
-      services.logger.debug({ collectionId, owner, error: messageOf(error) }, 'a follower is compared later');
+      services.logger.debug(
+        { collectionId, owner, error: messageOf(error) },
+        'a follower could not be compared; it is compared later',
+      );
     }
   }
 

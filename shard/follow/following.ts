@@ -69,7 +69,10 @@ export class Following {
     this.#asking.add(key);
     void work()
       .catch((error: unknown) => {
-        this.services.logger.debug({ owner, what, error: messageOf(error) }, 'an owner is asked again');
+        this.services.logger.debug(
+          { owner, what, error: messageOf(error) },
+          'an owner did not answer; it is asked again',
+        );
       })
       .finally(() => this.#asking.delete(key));
   }

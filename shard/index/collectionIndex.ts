@@ -352,7 +352,7 @@ export class CollectionIndex {
       if (error instanceof Cancelled) return 'it was cancelled';
       this.#failed(error);
       const reason = messageOf(error);
-      logger.warn({ ...fields, reason }, 'an index was not built; the index that served before serves on');
+      logger.warn({ ...fields, reason }, 'an index was not built; the previous index continues to serve');
       return reason;
     } finally {
       vectors.endScan(scan);

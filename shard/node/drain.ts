@@ -54,7 +54,10 @@ export async function drain(
       left = now;
     }
     const seconds = (clock.monotonicMs() - startedMs) / 1000;
-    logger.info({ shard, seconds, collections: left }, left === 0 ? 'all collections have moved' : 'some stay behind');
+    logger.info(
+      { shard, seconds, collections: left },
+      left === 0 ? 'all collections have moved' : 'some collections have not moved',
+    );
   } finally {
     watch.stop();
   }
@@ -91,7 +94,7 @@ async function transferTo(
     try {
       await transfer.run(replica, call, clock.nowMs() + TRANSFER_MS);
     } catch (error) {
-      logger.warn({ collectionId, to, error: messageOf(error) }, 'a collection is not handed over');
+      logger.warn({ collectionId, to, error: messageOf(error) }, 'a collection could not be handed over');
     }
   });
 }

@@ -109,7 +109,7 @@ export class ShardNode {
       await transport.request(shardSubject(shard), packCalls([{ ...envelope, call: { op: 'yield' } }]), envelope);
     } catch (error) {
       if (error instanceof NobodyServes) return;
-      logger.warn({ shard, error: messageOf(error) }, 'an earlier process of this name does not answer');
+      logger.warn({ shard, error: messageOf(error) }, 'an earlier process with this name does not answer');
       await delay(Math.max(envelope.deadlineMs - clock.nowMs(), 0));
     }
   }

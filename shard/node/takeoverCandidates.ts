@@ -16,7 +16,10 @@ export async function takeoverCandidates(shards: readonly string[], services: Fo
       try {
         inMemory.set(shard, new Set((await askShard(services, shard, { op: 'openIds' })).following));
       } catch (error) {
-        services.logger.debug({ shard, error: messageOf(error) }, 'a shard does not say what it follows');
+        services.logger.debug(
+          { shard, error: messageOf(error) },
+          'a shard did not report the collections that it follows',
+        );
       }
     }),
   );
