@@ -7,10 +7,10 @@ import {
   verifyInclusion as checkInclusion,
   verifyLogged as checkLogged,
   verifyReceipt as checkReceipt,
+  claimedRecord,
   parsePolicy,
   readProof,
   toHex,
-  toldRecord,
 } from '../verifier/index.js';
 import type { WriteReceipt } from '../verifier/receipt.js';
 import type { CheckpointResponse, ConsistencyResponse, InclusionResponse } from './contract/proofs.js';
@@ -88,7 +88,7 @@ export function verifyReceipt(
   return proving('the receipt', () => {
     const wire = toWire(receipt) as WriteReceipt;
     const proof = readProof(wire.proof);
-    const told = record === undefined || record === 'deleted' ? record : toldRecord(toWire(record), proof).values;
+    const told = record === undefined || record === 'deleted' ? record : claimedRecord(toWire(record), proof).values;
     const problems = checkReceipt(wire, told);
     if (problems.length > 0) throw new Error(problems.join('; '));
     return {

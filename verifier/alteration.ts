@@ -1,20 +1,20 @@
 /**
- * The place at which a log that was rewritten, with every checksum and hash made to fit, departs from claims about it. A chain
- * head stands for all events up to it: if it is the same, so are they all; if it differs, one of them was altered.
+ * Finds where a log that was rewritten, with matching checksums and hashes, departs from claims about it. A chain head covers all
+ * events up to it. If it is unchanged, so are all of them; if it differs, one of them was altered.
  */
 import { toHex } from './bytes.js';
 import type { Moment } from './replay.js';
 
-/** A range that holds the first altered event. */
+/** A range that contains the first altered event. */
 export interface Alteration {
   readonly firstSequence: bigint;
   readonly lastSequence: bigint;
-  /** The moment at the last of them, or at the next event. */
+  /** The moment at the last event of the range, or at the next event. */
   readonly seenAt: Moment;
 }
 
 interface Sighting {
-  /** The last event that the chain head stands for. */
+  /** The last event that the chain head covers. */
   readonly sequence: bigint;
   readonly holds: boolean;
   readonly seenAt: Moment;
@@ -23,12 +23,12 @@ interface Sighting {
 export class Sightings {
   readonly #sightings: Sighting[] = [];
 
-  /** The chain head after event `sequence`, as the log has it now. */
+  /** `found`: the log's present chain head after event `sequence`. */
   add(sequence: bigint, claimed: string, found: Uint8Array, seenAt: Moment): void {
     this.#sightings.push({ sequence, holds: claimed === toHex(found), seenAt });
   }
 
-  /** Undefined if every chain head is the same as before. */
+  /** Undefined if every chain head is unchanged. */
   alteration(): Alteration | undefined {
     const [bad] = this.#sightings.filter(({ holds }) => !holds).sort(bySequence);
     if (bad === undefined) return undefined;
@@ -38,6 +38,6 @@ export class Sightings {
   }
 }
 
-/** Of one event the sighting at it comes first: it tells the place. */
+/** Orders by event. The sighting at the event itself comes first, since it gives the place. */
 const bySequence = (a: Sighting, b: Sighting): number =>
   Number(a.sequence - b.sequence) || Number(a.seenAt.event.sequence - b.seenAt.event.sequence);

@@ -1,4 +1,4 @@
-/** Bytes as the formats hold them, for Node and browsers alike: little-endian integers, hex, base64url and UTF-8. */
+/** Encodings of the formats, for Node and browsers alike: little-endian integers, hex, base64url and UTF-8. */
 
 const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

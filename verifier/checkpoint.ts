@@ -1,4 +1,4 @@
-/** Checkpoints: what a log was at one moment, signed. */
+/** Checkpoints: signed descriptions of a log at one moment. */
 import { toHex, toUtf8 } from './bytes.js';
 import { isSigned, weaknessOf } from './ed25519.js';
 import type { Genesis } from './events.js';
@@ -32,9 +32,9 @@ const NOTE = new RegExp(
 const ZEROS = '0'.repeat(64);
 
 /**
- * Verifies a checkpoint and its signature (Ed25519, RFC 8032). `json`: the answer of the service, parsed (`checkpoint`), or what
- * an export holds (`note`), with `public_key` and `signature` in hex. `knownKey`: the public key that it must be signed with,
- * in hex; without it, anybody may have signed. Throws an Error with the reason if it does not hold.
+ * Verifies a checkpoint and its signature (Ed25519, RFC 8032). Takes the parsed answer of the service (`checkpoint`), or the JSON in
+ * an export (`note`), with `public_key` and `signature` in hex. The signature must be under `knownKey`, in hex; without it, the
+ * signer is unknown. Throws an Error with the reason if it does not hold.
  */
 export function verifyCheckpoint(json: unknown, knownKey?: string): Checkpoint {
   const object = objectOf(json, 'the checkpoint');
@@ -54,7 +54,7 @@ export function verifyCheckpoint(json: unknown, knownKey?: string): Checkpoint {
 
 function readNote(note: string): Omit<Checkpoint, 'publicKey'> {
   const found = NOTE.exec(note);
-  // A lone surrogate has no UTF-8: something else would be signed.
+  // A lone surrogate has no UTF-8: another text would be signed.
   if (found === null || /\p{Surrogate}/u.test(note))
     throw new Error('the text is not that of a checkpoint of version 1');
   const [, project, name, id, configHash, size, root, chainHead, stateHash, timeMs] = found as unknown as string[];
@@ -70,8 +70,8 @@ function readNote(note: string): Omit<Checkpoint, 'publicKey'> {
 }
 
 /**
- * Lists why the checkpoint is not of the log in this state; empty if it is. `size`: of the log, including the genesis. The names
- * may differ from the genesis': its hash binds the checkpoint to it, see `servedAs`.
+ * Reasons why the checkpoint is not of the log in this state; empty if it is. `size`: of the log, with the genesis. The names may
+ * differ from those in the genesis, whose hash binds the checkpoint to it: see `servedAs`.
  */
 export function notOfLog(checkpoint: Checkpoint, size: bigint, state: LogState): string[] {
   const problems: string[] = [];
@@ -87,7 +87,7 @@ export function notOfLog(checkpoint: Checkpoint, size: bigint, state: LogState):
   return problems;
 }
 
-/** The names that the signer serves an imported collection under; undefined if they are those of its genesis. */
+/** The names of an imported collection at the signer; undefined if they equal those of its genesis. */
 export function servedAs({ origin }: Checkpoint, genesis: Genesis): string | undefined {
   const { project, name, id } = origin;
   const isGenesis = project === genesis.project && name === genesis.name && id === genesis.collectionId;

@@ -1,4 +1,4 @@
-/** Receipts and checkpoints that a person holds about a log, compared with the log itself. */
+/** Compares a person's receipts and checkpoints of a log with the log itself. */
 import { type Alteration, Sightings } from './alteration.js';
 import { equal, toHex } from './bytes.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
@@ -96,7 +96,7 @@ export class Claims {
       });
   }
 
-  /** The first event that was altered, as far as the claims can tell; undefined if none was. Call it after the replay. */
+  /** The range of the first altered event, by the claims; undefined without an alteration. Call it after the replay. */
   alteration(): Alteration | undefined {
     return this.#sightings.alteration();
   }

@@ -1,6 +1,6 @@
 /**
- * Ed25519 as strict as the formats ask (RFC 8032, section 5.1.7, without the cofactor, as OpenSSL verifies). WebCrypto is not
- * used: older browsers have no Ed25519 in it, and implementations differ in which keys and signatures they take.
+ * Ed25519 with the strictness of the formats (RFC 8032, section 5.1.7, without the cofactor, like OpenSSL). WebCrypto is not used:
+ * older browsers lack Ed25519 in it, and implementations accept different keys and signatures.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { sha512 } from '@noble/hashes/sha2.js';
@@ -11,8 +11,8 @@ type PublicPoint = ReturnType<typeof Point.fromBytes>;
 const ORDER = Point.Fn.ORDER;
 
 /**
- * Says why 32 bytes are not an acceptable public key; undefined if they are one. Under a key of small order a signature that
- * nobody made holds for any text, or for one text in a few. A second encoding of a point would be a second name of its signer.
+ * Why 32 bytes are not an acceptable public key; undefined if they are one. Under a key of small order a forged signature holds for
+ * any text, or for one text in a few. A second encoding of a point would be a second name of its signer.
  */
 export function weaknessOf(publicKey: Uint8Array): string | undefined {
   const point = decoded(publicKey);
@@ -21,7 +21,7 @@ export function weaknessOf(publicKey: Uint8Array): string | undefined {
   return equal(point.toBytes(), publicKey) ? undefined : 'it is not encoded as RFC 8032 asks';
 }
 
-/** Whether `signature` (64 bytes) is one of `message` under a `publicKey` (32 bytes) that has no weakness. */
+/** Whether `signature` (64 bytes) is valid for `message` under `publicKey` (32 bytes), which must have no weakness. */
 export function isSigned(message: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean {
   const [r, s] = [signature.subarray(0, 32), numberOf(signature.subarray(32))];
   const point = decoded(publicKey);

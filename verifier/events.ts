@@ -1,4 +1,4 @@
-/** Events as the log's bytes tell them. Byte fields are views of those bytes. */
+/** Decodes events of the log. Byte fields are views of the log's bytes. */
 import { Reading } from './reading.js';
 
 interface Dated {
@@ -6,7 +6,7 @@ interface Dated {
   readonly timeMs: bigint;
 }
 
-/** `recordId` 0: linked to none. */
+/** An event of the graph. `recordId` 0: no linked record. */
 export type GraphEvent =
   | { readonly type: 'add node'; readonly nodeId: bigint; readonly recordId: bigint; readonly kind: number }
   | { readonly type: 'delete node'; readonly nodeId: bigint }
@@ -62,7 +62,7 @@ export type LogEvent =
         | GraphEvent
       ));
 
-/** In the year 275760: the last instant of a date in ECMAScript, and no clock will have come further. */
+/** The last instant of a date in ECMAScript, in the year 275760. */
 const LAST_DATE_MS = 8_640_000_000_000_000n;
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
@@ -72,7 +72,7 @@ const NONCE_BYTES = 12;
 const GCM_TAG_BYTES = 16;
 const EXTERNAL_ID_MAX_BYTES = 256;
 
-/** Throws Refused where the bytes are not one event and nothing else. */
+/** Throws Refused if the bytes are not exactly one event. */
 export function readEvent(bytes: Uint8Array, what: string): LogEvent {
   const reading = new Reading(bytes, what);
   const version = reading.u8();
@@ -81,7 +81,8 @@ export function readEvent(bytes: Uint8Array, what: string): LogEvent {
   reading.zeros(6);
   const dated = { sequence: reading.u64(), timeMs: reading.u64() };
   if (dated.timeMs > LAST_DATE_MS) reading.fail('has a time that no date can be');
-  if ((type === 1) !== (dated.sequence === 0n)) reading.fail('is a genesis out of place, or stands in its place');
+  if ((type === 1) !== (dated.sequence === 0n))
+    reading.fail('is a genesis out of place, or is in the place of the genesis');
   const event = readPayload(type, dated, reading);
   reading.end();
   return event;

@@ -10,7 +10,7 @@ import type { LogState } from './replay.js';
 
 export interface ExportClaims {
   readonly problems: readonly string[];
-  /** The genesis that the log has, or would have. */
+  /** The genesis of the log; of an empty log the future one. */
   readonly genesis: Genesis | undefined;
   readonly checkpoint: Checkpoint | undefined;
 }
@@ -99,7 +99,7 @@ function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState
   );
 }
 
-/** The state of a collection without a first write: that which its genesis will make. */
+/** The state of a collection before its first write, as its genesis will make it. */
 export function stateBefore(genesis: Genesis): LogState {
   const { collectionId, dimension, project, name, sequence, timeMs } = genesis;
   const [projectBytes, nameBytes] = [toUtf8(project), toUtf8(name)];

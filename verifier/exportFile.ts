@@ -9,7 +9,7 @@ import { type FrameSource, type Place, type PlacedFrame, SourceRefused } from '.
 const MAGIC = 'VOUCHLOG1\n';
 const HASH_BYTES = 32;
 const JSON_BYTES_MAX = 1 << 20;
-/** No commit is larger. */
+/** Larger than any commit. */
 const FRAME_BYTES_MAX = 1 << 26;
 
 export class ExportFile implements FrameSource {
@@ -48,7 +48,7 @@ export class ExportFile implements FrameSource {
     return this.#at(this.#trailerAt);
   }
 
-  /** Whether the hash at the end is that of all bytes before it. */
+  /** Whether the hash at the end matches all bytes before it. */
   get hashHolds(): boolean {
     return this.#hashHolds;
   }
@@ -60,7 +60,7 @@ export class ExportFile implements FrameSource {
         0,
         /^VOUCHLOG\d\n$/.test(magic)
           ? `this is an export of version ${magic[8]}: only version 1 is known here`
-          : 'this is no export: it does not begin with VOUCHLOG1',
+          : 'this is not an export: it does not begin with VOUCHLOG1',
       );
     this.#header = await this.#json('header');
     for (;;) {

@@ -1,6 +1,6 @@
 const CHUNK_BYTES = 1 << 20;
 
-/** An open file, or anything else with bytes at positions: a `FileHandle` of Node, or a `Blob` behind `slice`. */
+/** An open file, or another source of bytes by position: a `FileHandle` of Node, or a `Blob` behind `slice`. */
 export interface Readable {
   /** Reads up to `length` bytes from `position` into `into` at `offset`; 0 bytes only at the end. */
   read(into: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
@@ -13,7 +13,7 @@ export class FileReading {
   #chunkAt = 0;
   #at = 0;
 
-  /** `onRead` is given every byte that `take` goes over, in order. */
+  /** `onRead` gets every byte that `take` has read, in order. */
   constructor(
     private readonly file: Readable,
     readonly sizeBytes: number,
@@ -44,7 +44,7 @@ export class FileReading {
     return bytes;
   }
 
-  /** A part of the file: shorter where that ends. */
+  /** A part of the file; shorter at its end. */
   async read(at: number, length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let done = 0;

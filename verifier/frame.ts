@@ -26,7 +26,7 @@ export interface FramedEvent {
   readonly bytes: Uint8Array;
 }
 
-/** Whether the checksum is that of the bytes before it. */
+/** Whether the checksum matches the bytes before it. */
 export const isIntact = (frame: Uint8Array): boolean =>
   frame.length >= EVENTS_AT + TAIL_BYTES &&
   equal(H(frame.subarray(0, -CHECKSUM_BYTES)).subarray(0, CHECKSUM_BYTES), frame.subarray(-CHECKSUM_BYTES));
@@ -36,8 +36,8 @@ const BARRIER = { magic: toUtf8('VBR1\0\0\0\0'), frame: 8, message: 16, checksum
 const POSITION_END = 2n ** 53n;
 
 /**
- * The position in an intact barrier, a message that is no frame and that every reader passes over: of the last frame that its
- * writer was told of, 0 for none. Undefined where the message is none.
+ * The position in an intact barrier, a message without a frame that every reader skips: that of the last frame known to its writer,
+ * or 0. Undefined for another message.
  */
 export function frameBefore(message: Uint8Array): bigint | undefined {
   if (message.length !== BARRIER.end || !equal(message.subarray(0, BARRIER.frame), BARRIER.magic)) return undefined;
@@ -65,7 +65,7 @@ export function readHeader(frame: Uint8Array): FrameHeader {
 
 export const headAfter = (frame: Uint8Array): Uint8Array => frame.subarray(-TAIL_BYTES, -CHECKSUM_BYTES);
 
-/** The events between header and tail, however many the header counts. Throws Refused where one does not fit. */
+/** The events between header and tail, even if the header counts another number. Throws Refused for one that does not fit. */
 export function* framedEvents(frame: Uint8Array): Generator<FramedEvent> {
   const end = frame.length - TAIL_BYTES;
   let at = EVENTS_AT;
@@ -84,7 +84,7 @@ export const timeIn = (event: Uint8Array): bigint | undefined => (event.length <
 /** The time that the first event of a frame states, unchecked. */
 export const firstTimeIn = (frame: Uint8Array): bigint | undefined => timeIn(frame.subarray(EVENTS_AT + LENGTH_BYTES));
 
-/** The event of a damaged frame in which the damage shows, and how. */
+/** The event of a damaged frame that shows the damage, and the damage. */
 export interface Flaw {
   readonly sequence: bigint;
   readonly offset: number;
@@ -94,8 +94,8 @@ export interface Flaw {
 }
 
 /**
- * Finds the first event of a damaged frame that is malformed; undefined if all are well-formed, so that the damage is in their
- * values, or in the frame around them.
+ * Finds the first malformed event of a damaged frame. Undefined if all are well-formed, so that the damage is in their values, or in
+ * the frame around them.
  */
 export function flawIn(frame: Uint8Array, firstSequence: bigint): Flaw | undefined {
   let sequence = firstSequence;
@@ -124,19 +124,19 @@ function flawOf(bytes: Uint8Array, sequence: bigint): string | undefined {
   return event.sequence === sequence ? undefined : `event ${event.sequence} is in the place of event ${sequence}`;
 }
 
-/** The search of a larger frame takes seconds. */
+/** Largest frame that is searched for a flipped bit; a larger one would take seconds. */
 const SEARCHED_BYTES_MAX = 8192;
 
-/** One flipped bit that is all that is wrong with a frame. */
+/** A flipped bit that is the only damage of a frame. */
 export interface FlippedBit {
   readonly byte: number;
-  /** The event that holds it, repaired; undefined if it is in none. */
+  /** The repaired event with that bit; undefined if the bit is outside of all events. */
   readonly event: LogEvent | undefined;
 }
 
 /**
- * Finds the one flipped bit that explains a damaged frame, as a failing disk flips one; undefined if there is none, or the frame
- * is too large to try all.
+ * Finds the one flipped bit, such as from a failing disk, that explains a damaged frame. Undefined if no single bit does, or the
+ * frame is too large to try all.
  */
 export function flippedBitIn(frame: Uint8Array): FlippedBit | undefined {
   if (frame.length > SEARCHED_BYTES_MAX) return undefined;

@@ -1,4 +1,4 @@
-/** A collection's graph, replayed in the plainest way. */
+/** Replays a collection's graph in the plainest way. */
 import { u8, u64 } from './bytes.js';
 import type { GraphEvent } from './events.js';
 import { ABSENT, H } from './hashing.js';
@@ -14,9 +14,9 @@ const SIX_ZEROS = new Uint8Array(6);
 export class GraphReplay {
   readonly #nodes = new Leaves(TREE_NODE);
   readonly #edges = new Leaves(TREE_NODE);
-  /** Nodes that are there. */
+  /** Existing nodes. */
   readonly #present = new Set<bigint>();
-  /** Both ends of edges that are there, or went with a node. */
+  /** Both ends of existing edges, and of edges that were deleted with a node. */
   readonly #ends = new Map<bigint, readonly [bigint, bigint]>();
   /** Nodes that were linked to a record. */
   readonly #linked = new Map<bigint, bigint[]>();
@@ -55,7 +55,7 @@ export class GraphReplay {
     this.#linked.delete(recordId);
   }
 
-  /** The edges of a deleted node keep their leaves: they are told by the missing leaf of the node. */
+  /** The root. Edges of a deleted node keep their leaves: the missing leaf of the node shows that they are gone. */
   root(): Uint8Array {
     if (this.#nodes.size === 0) return ABSENT;
     const [nodes, edges] = [BigInt(this.#nodes.size), BigInt(this.#edges.size)];

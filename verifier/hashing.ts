@@ -1,11 +1,11 @@
 /**
- * The hashes of the documented formats (`docs/formats.md`). The verifier shares no code with the engine, so that a mistake
- * in one is found by the other.
+ * The hashes of the documented formats (`docs/formats.md`). The verifier shares no code with the engine, so that each shows
+ * mistakes of the other.
  */
 import { blake3 as portableBlake3 } from '@noble/hashes/blake3.js';
 import { equal, fromHex, u8, u64 } from './bytes.js';
 
-/** BLAKE3-256, of a message at once or in pieces. It must not keep the bytes that it is given: they are overwritten. */
+/** BLAKE3-256, of a message at once or in pieces. It must not keep the given bytes: they are overwritten later. */
 export interface Blake3 {
   (message: Uint8Array): Uint8Array;
   create(): { update(bytes: Uint8Array): unknown; digest(): Uint8Array };
@@ -15,8 +15,8 @@ let blake3: Blake3 = portableBlake3;
 const EMPTY_DIGEST = fromHex('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262');
 
 /**
- * Sets the implementation of BLAKE3 for all that is verified from now on. The portable one runs everywhere; on logs of a
- * million events a WebAssembly build is several times as fast. Throws an Error if it is not BLAKE3-256.
+ * Sets the implementation of BLAKE3 for every later verification. The portable one runs everywhere; on logs of a million events
+ * a WebAssembly build is several times as fast. Throws an Error if it is not BLAKE3-256.
  */
 export function useBlake3(implementation: Blake3): void {
   if (![implementation(new Uint8Array(0)), implementation.create().digest()].every((hash) => equal(hash, EMPTY_DIGEST)))
@@ -27,7 +27,7 @@ export function useBlake3(implementation: Blake3): void {
 /** The hash of a missing node or leaf, and the chain head before the first event. */
 export const ABSENT: Uint8Array = new Uint8Array(32);
 
-/** Most messages are short: hashed in one call they take a fifth of the time. */
+/** Largest message that is hashed in one call, which takes a fifth of the time for short ones. */
 const ONE_CALL_BYTES = 16_384;
 const message = new Uint8Array(ONE_CALL_BYTES);
 
@@ -48,7 +48,7 @@ function hashInPieces(parts: readonly Uint8Array[]): Uint8Array {
   return hasher.digest();
 }
 
-/** A hash of bytes that arrive in pieces. `close` it at the end: an implementation may hold memory until then. */
+/** A hash of bytes that arrive in pieces. `close` releases the implementation's memory. */
 export class RunningHash {
   readonly #hasher = blake3.create();
   #digest: Uint8Array | undefined;

@@ -1,7 +1,7 @@
 /**
- * The verifier as a library, for Node and browsers: it checks receipts, proofs, checkpoints and whole logs by the documented
- * formats alone, and asks no service. Bytes are `Uint8Array`; hashes are 32 bytes, BLAKE3-256, and lowercase hex in JSON;
- * sequences, sizes and times (`…Ms`, since 1970) are `bigint`. `node/` adds what reads files and NATS.
+ * The verifier as a library, for Node and browsers. It checks receipts, proofs, checkpoints and whole logs only by the documented
+ * formats, without asking a service. Bytes are `Uint8Array`; hashes are BLAKE3-256, 32 bytes, in JSON lowercase hex. Sequences,
+ * sizes and times (`…Ms`, since 1970) are `bigint`. The folder `node/` adds readers of files and NATS.
  */
 export type { Alteration } from './alteration.js';
 export { toHex } from './bytes.js';
@@ -19,8 +19,8 @@ export { type LogOptions, type LogReport, type Refusal, verifyFrames, verifyLog 
 export { type Consistency, type Inclusion, type LogAt, verifyConsistency, verifyInclusion } from './logProofs.js';
 export { type Reached, watchReached } from './reached.js';
 export { notOfAnswer, type Proof, readProof, receiptIn, verifyReceipt, type WriteReceipt } from './receipt.js';
-export { eventTold, type ToldRecord } from './receiptEvent.js';
-export { toldRecord } from './recordJson.js';
+export { type ClaimedRecord, rebuiltEvent } from './receiptEvent.js';
+export { claimedRecord } from './recordJson.js';
 export type { EncryptedValues, RecordValues } from './records.js';
 export type { EventPlace } from './recordTable.js';
 export type { LogState, Moment, Watches } from './replay.js';

@@ -4,8 +4,8 @@ import { fromBase64url, fromHex, fromUtf8 } from './bytes.js';
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Parses JSON that every reader reads alike: an object with a field twice is refused, since one reader takes the first and
- * another the last. `name`: the file, for the Error that is thrown.
+ * Parses JSON that has one meaning for all readers. An object with a field twice is refused, since one reader takes the first and
+ * another the last. Errors contain `name`, the file.
  */
 export function parseJson(bytes: Uint8Array, name: string): unknown {
   let text: string;
@@ -21,7 +21,7 @@ export function parseJson(bytes: Uint8Array, name: string): unknown {
   return value;
 }
 
-/** The first field that an object in the text, which is JSON, has twice. */
+/** The first repeated field of an object in the text, which must be JSON. */
 function repeatedField(text: string): string | undefined {
   /** The fields of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
@@ -43,14 +43,14 @@ function repeatedField(text: string): string | undefined {
   return undefined;
 }
 
-/** The position behind the closing quote of the string that begins at `at`. */
+/** The position after the closing quote of the string that begins at `at`. */
 function endOfString(text: string, at: number): number {
   let end = at + 1;
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
   return end + 1;
 }
 
-/** Whether a colon follows the string that ends there: a value is never followed by one. */
+/** Whether the string that ends at `end` is a field's name: a colon follows. */
 function isField(text: string, end: number): boolean {
   let at = end;
   while (text.charCodeAt(at) <= 0x20) at++;

@@ -1,6 +1,6 @@
 /**
- * The leaves of a tree that grows and changes, 32 bytes each. Hashes of blocks of 1,024 leaves are kept until a leaf in them
- * changes: the tree has the shape of RFC 6962, so that a block is a node of it.
+ * The leaves of a tree that grows and changes, 32 bytes each. The tree has the shape of RFC 6962, so a block of 1,024 leaves is a
+ * node of it. Its hash is kept until a leaf in it changes.
  */
 import { ABSENT } from './hashing.js';
 import { treeHash } from './tree.js';
@@ -32,13 +32,13 @@ export class Leaves {
     this.#hashes[block] = undefined;
   }
 
-  /** A copy. */
+  /** A copy of the leaf. */
   get(index: number): Uint8Array {
     const at = (index % BLOCK_LEAVES) * HASH_BYTES;
     return new Uint8Array(this.#blocks[Math.floor(index / BLOCK_LEAVES)]!.subarray(at, at + HASH_BYTES));
   }
 
-  /** The Merkle tree hash; absent if there are no leaves. */
+  /** The Merkle tree hash; `ABSENT` without leaves. */
   hash(): Uint8Array {
     if (this.#size === 0) return ABSENT;
     return treeHash(

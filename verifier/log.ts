@@ -1,22 +1,22 @@
-/** Verification of a whole log, from its genesis, wherever it is kept. */
+/** Verification of a whole log, from its genesis and from any source. */
 import type { Genesis } from './events.js';
 import { FrameRefused, type LogState, Replay, type Watches } from './replay.js';
 import { type FrameSource, GivenFrames, type Place, SourceRefused } from './source.js';
 
-/** The first thing that does not verify. */
+/** The first part of a log that does not verify. */
 export interface Refusal {
-  /** The first and the last event that it may be about. */
+  /** The first and the last event that may be affected. */
   readonly firstSequence: bigint;
   readonly lastSequence: bigint;
-  /** The time of that event, as it says itself; undefined if it cannot be read. */
+  /** The time stated by the first event; undefined if it cannot be read. */
   readonly timeMs: bigint | undefined;
   readonly place: Place;
   readonly what: string;
-  /** The frame that holds it, and where that begins; undefined if it is outside of all frames. */
+  /** Its frame, and the frame's start; undefined if it is outside of all frames. */
   readonly frame: { readonly bytes: Uint8Array; readonly place: Place } | undefined;
 }
 
-/** The result of a replay: of all of the log, or of the part before the refusal. */
+/** The result of a replay: of the whole log, or of the part before the refusal. */
 export interface LogReport {
   readonly refusal: Refusal | undefined;
   readonly genesis: Genesis | undefined;
@@ -42,8 +42,8 @@ export interface LogOptions {
 }
 
 /**
- * Replays a log from its genesis and checks every checksum, hash, count and rule on the way; a refusal is in the report. Throws
- * only what keeps the source from being read.
+ * Replays a log from its genesis and checks every checksum, hash, count and rule on the way; a refusal is in the report. Throws only
+ * errors of reading the source.
  */
 export async function verifyLog(source: FrameSource, options: LogOptions = {}): Promise<LogReport> {
   const replay = new Replay((place) => source.readAgain(place), options.watches ?? new Map());
@@ -66,7 +66,7 @@ export async function verifyLog(source: FrameSource, options: LogOptions = {}): 
   };
 }
 
-/** Replays frames in memory, as `verifyLog`. */
+/** Replays frames in memory, like `verifyLog`. */
 export const verifyFrames = (frames: readonly Uint8Array[], options?: LogOptions): Promise<LogReport> =>
   verifyLog(new GivenFrames(frames), options);
 

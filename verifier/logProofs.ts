@@ -1,4 +1,4 @@
-/** Inclusion and consistency proofs of the log tree, as the service answers them. */
+/** Inclusion and consistency proofs of the log tree, in the answers of the service. */
 import { equal } from './bytes.js';
 import { ABSENT, logRoot } from './hashing.js';
 import { base64urlOf, hexOf, objectOf, wholeOf } from './json.js';
@@ -29,9 +29,9 @@ const LOG_NODE = 0x01;
 const HASH_BYTES = 32;
 
 /**
- * Verifies that an event is in the log of one size and root (RFC 9162, section 2.1.3.2, with chain heads for leaves). `json`:
- * the answer of the service, parsed: `sequence`, `size`, `root` (hex), `proof` (base64url). Throws an Error with the reason if
- * it does not hold.
+ * Verifies that an event is in the log of one size and root (RFC 9162, section 2.1.3.2, with chain heads for leaves). Takes the
+ * parsed answer of the service: `sequence`, `size`, `root` (hex), `proof` (base64url). Throws an Error with the reason if it does
+ * not hold.
  */
 export function verifyInclusion(json: unknown): Inclusion {
   const object = objectOf(json, 'the proof');
@@ -50,9 +50,9 @@ export function verifyInclusion(json: unknown): Inclusion {
 }
 
 /**
- * Verifies that the log at one size begins with the log at an earlier size (RFC 9162, section 2.1.4.2). `json`: the answer of
- * the service, parsed: `from` and `to` (`sequence`, `size`, `root`), `proof` (base64url). Throws an Error with the reason if it
- * does not hold.
+ * Verifies that the log at one size begins with the log at an earlier size (RFC 9162, section 2.1.4.2). Takes the parsed answer of
+ * the service: `from` and `to` (`sequence`, `size`, `root`), `proof` (base64url). Throws an Error with the reason if it does not
+ * hold.
  */
 export function verifyConsistency(json: unknown): Consistency {
   const object = objectOf(json, 'the proof');

@@ -1,4 +1,4 @@
-/** The last committed event, as the service notes it outside of the log: a log that lost its end verifies in itself. */
+/** The watermark: the service's note of the last committed event, outside of the log. It shows a lost end, which the log itself cannot. */
 import { equal } from './bytes.js';
 import { hexOf, type JsonObject, wholeOf } from './json.js';
 import type { LogReport } from './log.js';
@@ -16,7 +16,7 @@ export const reachedIn = (value: JsonObject): Reached => ({
   chainHead: hexOf(value, 'chain_head', HASH_BYTES),
 });
 
-/** Adds a watch. Call it before the replay; after it, the returned function says what is wrong, or undefined. */
+/** Adds a watch. Call it before the replay; afterwards the returned function returns the problem, or undefined. */
 export function watchReached(
   { sequence, chainHead }: Reached,
   watches: Map<bigint, ((moment: Moment) => void)[]>,

@@ -1,6 +1,6 @@
 import { equal, fromUtf8, readU32, readU64, toUtf8 } from './bytes.js';
 
-/** Bytes that do not verify. `at`: the byte at which that is seen, counted from where the reading began. */
+/** Error of bytes that do not verify. `at`: the first wrong byte, counted from the start of the reading. */
 export class Refused extends Error {
   constructor(
     message: string,
@@ -10,7 +10,7 @@ export class Refused extends Error {
   }
 }
 
-/** A well-formed event that says what cannot be so at its place in the log. */
+/** Error of a well-formed event that is impossible at its place in the log. */
 export class Impossible extends Error {}
 
 const bytesText = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`;
@@ -56,7 +56,7 @@ export class Reading {
     return fromUtf8(this.utf8Bytes(length));
   }
 
-  /** As `take`, of UTF-8. */
+  /** Takes bytes that must be UTF-8. */
   utf8Bytes(length: number): Uint8Array {
     const bytes = this.take(length);
     try {

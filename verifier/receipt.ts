@@ -1,4 +1,4 @@
-/** Write receipts, checked from their own bytes. */
+/** Checks write receipts from their own bytes. */
 import { equal, fromBase64url, toHex } from './bytes.js';
 import { ABSENT, chainHead, stateHash, stateRoot } from './hashing.js';
 import { Reading } from './reading.js';
@@ -6,7 +6,7 @@ import { type EncryptedValues, leafOf, type RecordValues } from './records.js';
 import type { Moment } from './replay.js';
 import { hashBeforeLast, hashFromPath, pathLength } from './tree.js';
 
-/** A receipt as the service answers it: roots and state hash in hex, `proof` in base64url, `timestamp` in seconds. */
+/** A receipt in the service's form: roots and state hash in hex, `proof` in base64url, `timestamp` in seconds. */
 export interface WriteReceipt {
   readonly record_id: number;
   readonly old_root: string;
@@ -33,9 +33,9 @@ export interface Proof {
 }
 
 /**
- * Lists why the receipt does not hold; empty if it does. With `record`, the record as it was after the write, the receipt
- * must also be about just these values. A receipt that holds is consistent in itself; that the service stands by it is seen
- * by comparing its hashes with what the service has published. Never throws on a receipt, whatever it holds.
+ * Reasons why the receipt does not hold; empty if it does. With `record`, its values after the write, the receipt must also be
+ * about exactly these values. A receipt that holds is only consistent in itself. To learn whether the service confirms it, compare
+ * its hashes with published ones. Never throws, for any content of the receipt.
  */
 export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | EncryptedValues | 'deleted'): string[] {
   let proof: Proof;
@@ -59,7 +59,7 @@ export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | Enc
   return problems;
 }
 
-/** Lists why a receipt that holds in itself is not of this event of the log; empty if it is. */
+/** Reasons why a receipt that holds in itself is not of this event of the log; empty if it is. */
 export function notOfMoment(
   receipt: WriteReceipt,
   { event, eventHash, headBefore, stateRootBefore, after }: Moment,
@@ -80,7 +80,7 @@ export function notOfMoment(
   return problems;
 }
 
-/** Finds the receipt in an answer of the service, or alone. Throws an Error if there is none. */
+/** Finds the receipt in an answer of the service, or a bare one. Throws an Error without a receipt. */
 export function receiptIn(json: unknown): WriteReceipt {
   const receipt = (json as { receipt?: unknown } | null)?.receipt ?? json;
   const { proof, error } = (receipt ?? {}) as { readonly proof?: unknown; readonly error?: unknown };
@@ -89,7 +89,7 @@ export function receiptIn(json: unknown): WriteReceipt {
   return receipt as WriteReceipt;
 }
 
-/** Lists why the answer is about another record than the receipt in it; empty if it is not, or the receipt is alone. */
+/** The problem if the answer is about another record than its receipt; empty otherwise, and for a bare receipt. */
 export function notOfAnswer(json: unknown, receipt: WriteReceipt): string[] {
   const { id } = json as { id?: unknown };
   return json === receipt || id === undefined || id === receipt.record_id
@@ -97,7 +97,7 @@ export function notOfAnswer(json: unknown, receipt: WriteReceipt): string[] {
     : ['the answer is about another record than the receipt in it'];
 }
 
-/** Decodes a proof. Throws an Error if it is none, or tells what no write can have done. */
+/** Decodes a proof. Throws an Error if it is malformed, or describes a change that no write can make. */
 export function readProof(text: string): Proof {
   const bytes = fromBase64url(text);
   if (bytes === undefined) throw new Error('the proof is not canonical base64url');
@@ -127,7 +127,7 @@ export function readProof(text: string): Proof {
   return proof;
 }
 
-/** Throws an Error if no write can have done this. */
+/** Throws an Error if no write can make this change. */
 function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, path }: Proof): void {
   if (recordId < 1n || recordId > leaves) throw new Error('the proof is about a record outside of its tree');
   if (sequence < leaves) throw new Error('the proof has fewer writes than records');
@@ -139,7 +139,7 @@ function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, pa
   } else if (equal(oldLeaf, ABSENT)) throw new Error('the proof changes a record that was not there');
 }
 
-/** The state root before the write, as the proof leads to it. */
+/** The state root before the write, computed from the proof. */
 export function oldRootOf(proof: Proof): Uint8Array {
   const { kind, leaves, path } = proof;
   if (kind === 'insert') return stateRoot(leaves - 1n, hashBeforeLast(leaves, path));
@@ -152,5 +152,5 @@ const newRootOf = ({ newLeaf, recordId, leaves, path }: Proof): Uint8Array =>
 const stateHashOf = (proof: Proof, newRoot: Uint8Array): Uint8Array =>
   stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHead(proof.chainHeadBefore, proof.eventHash) });
 
-/** Whether a field of a receipt, which may hold anything, is exactly this number. */
+/** Whether a field of a receipt, which may have any value, is exactly this number. */
 const is = (number: unknown, value: bigint): boolean => typeof number === 'number' && number === Number(value);

@@ -1,14 +1,14 @@
 /**
- * The event of a receipt, made again from the receipt and the record, and compared with its event hash. A proof that an event
- * is in a log shows nothing of the receipt's leaves and roots: without the log itself, only this ties the record to the log.
+ * The event of a receipt, rebuilt from the receipt and the record, and compared with its event hash. A proof that an event is in a
+ * log does not cover the receipt's leaves and roots. So without the log itself, only this binds the record to the log.
  */
 import { concat, equal, u8, u16, u32, u64 } from './bytes.js';
 import { eventHash } from './hashing.js';
 import type { Proof } from './receipt.js';
 import type { RecordValues } from './records.js';
 
-/** The record as it was after the write, and the request id it was sent with. */
-export interface ToldRecord {
+/** The record after the write, and the request id of the write. */
+export interface ClaimedRecord {
   readonly values: RecordValues | 'deleted';
   readonly requestId: Uint8Array | null;
 }
@@ -22,26 +22,28 @@ const NO_REQUEST_ID = new Uint8Array(16);
 const NOTHING = new Uint8Array(0);
 
 /**
- * Names what the receipt's event does if it is just the event that receipt and record tell; undefined if it is another, or if
- * they do not tell all of it: an insert, a replacement and an update of metadata need the record.
+ * The name of the receipt's event, rebuilt from receipt and record; undefined if no rebuilt event matches. An insert, a
+ * replacement and an update of metadata can be rebuilt only with the record.
  */
-export function eventTold(proof: Proof, record?: ToldRecord): string | undefined {
-  const told = eventsTold(proof, record);
-  return told.find(([, type, payload]) => equal(eventHash(eventBytes(proof, type, payload)), proof.eventHash))?.[0];
+export function rebuiltEvent(proof: Proof, record?: ClaimedRecord): string | undefined {
+  return possibleEvents(proof, record).find(([, type, payload]) =>
+    equal(eventHash(eventBytes(proof, type, payload)), proof.eventHash),
+  )?.[0];
 }
 
-type ToldEvent = readonly [what: string, type: number, payload: Uint8Array];
+type PossibleEvent = readonly [what: string, type: number, payload: Uint8Array];
 
-function eventsTold({ kind, recordId, newLeaf }: Proof, record: ToldRecord | undefined): ToldEvent[] {
+function possibleEvents({ kind, recordId, newLeaf }: Proof, record: ClaimedRecord | undefined): PossibleEvent[] {
   const values = record === undefined || record.values === 'deleted' ? undefined : record.values;
   if (kind === 'insert')
     return values === undefined ? [] : [['insert', INSERT, insertPayload(values, record!.requestId)]];
   if (newLeaf.every((byte) => byte === 0)) return [['delete', DELETE, u64(recordId)]];
-  const softDelete: ToldEvent = ['soft delete', SOFT_DELETE, u64(recordId)];
-  const told = [softDelete];
-  if (values?.metadata) told.push(['update of metadata', UPDATE_METADATA, updatePayload(recordId, values.metadata)]);
-  if (values?.externalId) told.push(['replacement', REPLACE, insertPayload(values, record!.requestId)]);
-  return told;
+  const softDelete: PossibleEvent = ['soft delete', SOFT_DELETE, u64(recordId)];
+  const possible = [softDelete];
+  if (values?.metadata)
+    possible.push(['update of metadata', UPDATE_METADATA, updatePayload(recordId, values.metadata)]);
+  if (values?.externalId) possible.push(['replacement', REPLACE, insertPayload(values, record!.requestId)]);
+  return possible;
 }
 
 const eventBytes = ({ sequence, timeMs }: Proof, type: number, payload: Uint8Array): Uint8Array =>

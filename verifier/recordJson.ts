@@ -1,8 +1,8 @@
-/** The values that a record should have, from JSON with the fields of the insert that made it. */
+/** Reads the expected values of a record from JSON with the fields of its insert. */
 import { fromHex, toUtf8 } from './bytes.js';
 import { type JsonObject, objectOf, wholeOf } from './json.js';
 import type { Proof } from './receipt.js';
-import type { ToldRecord } from './receiptEvent.js';
+import type { ClaimedRecord } from './receiptEvent.js';
 import type { RecordValues } from './records.js';
 
 const FIXED_ONE = 65_536;
@@ -11,12 +11,12 @@ const I32_MAX = 2 ** 31 - 1;
 const REQUEST_ID_BYTES = 16;
 
 /**
- * Reads a record to compare with a receipt. Fields: `values` (or `vector`), and optionally `tag`, `metadata` (bytes as numbers,
- * a text, or an object that stands for its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`) and
- * `inserted_ms`, which a change of the record does not tell unless it replaces the record; `deleted` true: the record is deleted for good. Throws an Error
- * that names the field.
+ * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata` (bytes as numbers, a text,
+ * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`). A
+ * change also needs `inserted_ms`, unless it replaces the record. For a hard-deleted record `deleted` is true. Throws an Error that
+ * names the field.
  */
-export function toldRecord(json: unknown, proof: Proof): ToldRecord {
+export function claimedRecord(json: unknown, proof: Proof): ClaimedRecord {
   const record = objectOf(json, 'the record');
   if (record.deleted === true) return { values: 'deleted', requestId: null };
   return { values: recordValues(record, proof), requestId: requestIdOf(record.request_id) };
@@ -25,9 +25,9 @@ export function toldRecord(json: unknown, proof: Proof): ToldRecord {
 function recordValues(record: JsonObject, proof: Proof): RecordValues {
   const state = record.state ?? 'live';
   if (state !== 'live' && state !== 'tombstoned') throw new Error('state is not live or tombstoned');
-  // A replacement is of the time of its event, and only records with an external id are replaced.
+  // A replacement's time is that of its event, and only records with an external id are replaced.
   if (proof.kind === 'change' && record.inserted_ms === undefined && isAbsent(record.external_id))
-    throw new Error('inserted_ms is missing: the receipt of a change does not tell when the record was inserted');
+    throw new Error('inserted_ms is missing: the receipt of a change does not contain the time of the insert');
   return {
     state,
     id: proof.recordId,
@@ -81,7 +81,7 @@ function requestIdOf(id: unknown): Uint8Array | null {
   throw new Error('request_id is not 32 hex digits, or 16 bytes');
 }
 
-/** Refuses numbers that a byte array would cut to a byte: another record would pass for this one. */
+/** Refuses numbers that a byte array would cut to a byte: another record could match. */
 function bytesOf(numbers: readonly unknown[], field: string): Uint8Array {
   if (!numbers.every((byte) => Number.isInteger(byte) && (byte as number) >= 0 && (byte as number) <= 255))
     throw new Error(`${field} is not an array of bytes`);

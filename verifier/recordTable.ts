@@ -1,6 +1,6 @@
 /**
  * The records of a log during its replay: the leaf and status of each. Values stay in the log and are read again when a change
- * needs them; the leaf shows that they are the same again.
+ * needs them; the leaf shows that they are unchanged.
  */
 import { equal, toHex } from './bytes.js';
 import { type Insert, type InsertEncrypted, readEvent } from './events.js';
@@ -20,7 +20,7 @@ export type ReadAgain = (place: EventPlace) => Promise<Uint8Array>;
 
 const STATE_NODE = 0x11;
 
-/** `shredded`: it was live until its key was shredded. */
+/** `shredded`: live until its key was shredded. */
 type Status = 'deleted' | 'live' | 'tombstoned' | 'shredded';
 
 interface Key {
@@ -30,7 +30,7 @@ interface Key {
 
 export class RecordTable {
   readonly leaves = new Leaves(STATE_NODE);
-  // At index record id − 1, the place of its content in parts: a million objects would take far more.
+  // The place of each record's content, at index record id − 1, in several arrays: a million objects would take far more memory.
   readonly #status: Status[] = [];
   readonly #positions: number[] = [];
   readonly #offsets: number[] = [];
@@ -71,7 +71,7 @@ export class RecordTable {
     const { recordId: id, externalId } = event;
     this.assertLive(id);
     if (externalId === null || this.#named.get(toHex(externalId)) !== id)
-      throw new Impossible('replaces a record under an external id that it has not');
+      throw new Impossible('replaces a record under an external id that the record does not have');
     const index = Number(id) - 1;
     this.leaves.set(index, leafOf(valuesOf(event)));
     this.#updates.delete(index);
@@ -83,7 +83,7 @@ export class RecordTable {
     const keyHex = toHex(event.keyId);
     const key = this.#keys.get(keyHex) ?? { recordIds: [], shredded: false };
     if (key.shredded) throw new Impossible('inserts under a key that is shredded');
-    // A copy: the bytes of an event are not kept.
+    // A copy, since the bytes of the event are overwritten later.
     const keyId = new Uint8Array(event.keyId);
     this.#append(id, place, () => leafOf({ state: 'live', id, insertedMs, tag, keyId, nonce, ciphertext }));
     this.#keys.set(keyHex, key);
@@ -132,7 +132,7 @@ export class RecordTable {
     this.#forgetName(id);
   }
 
-  /** A record that is not live leaves its external id to others. */
+  /** Frees the external id of a record that is no longer live. */
   #forgetName(id: bigint): void {
     const name = this.#names.get(id);
     if (name === undefined) return;

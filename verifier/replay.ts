@@ -1,6 +1,6 @@
 /**
- * Replay of a log from its genesis, frame by frame, in the plainest way; it checks all that a frame claims. It keeps a leaf and
- * a place for each record, node, edge and event.
+ * Replays a log from its genesis, frame by frame, in the plainest way, and checks every claim of a frame. It keeps a leaf and a
+ * place for each record, node, edge and event.
  */
 import { equal } from './bytes.js';
 import { type Genesis, type LogEvent, readEvent } from './events.js';
@@ -45,7 +45,7 @@ export interface LogState {
 /** Functions by the sequence of the event after which they are called. */
 export type Watches = ReadonlyMap<bigint, readonly ((moment: Moment) => void)[]>;
 
-/** The part of a frame that does not verify, and the events that it may be about. `offset`: in the frame. */
+/** The part of a frame that does not verify, and the events that may be affected. `offset`: in the frame. */
 export interface FrameFlaw {
   readonly firstSequence: bigint;
   readonly lastSequence: bigint;
@@ -72,7 +72,7 @@ export class Replay {
   #timeMs = 0n;
   #logBytes = 0n;
   #frames = 0;
-  /** The deletions of the present frame that are right before the next event. */
+  /** The number of deletions in the current frame right before the next event. */
   #deletions = 0;
 
   constructor(
@@ -99,7 +99,7 @@ export class Replay {
     return BigInt(this.#log.size);
   }
 
-  /** Applies a frame. Throws FrameRefused; the log is then at its last event before what was refused. */
+  /** Applies a frame. Throws FrameRefused; the log is then at the last event before the refused one. */
   async frame(frame: Uint8Array, position: number): Promise<void> {
     if (!isIntact(frame)) this.#refuseDamaged(frame);
     const header = this.#header(frame);
@@ -127,7 +127,7 @@ export class Replay {
     return { ...facts, logRoot: logRoot(this.size, this.#log.hash()), stateHash: stateHash(facts) };
   }
 
-  /** The report on a frame whose checksum does not match: nothing in it is applied. */
+  /** Reports a frame whose checksum does not match; none of its events is applied. */
   #refuseDamaged(frame: Uint8Array): never {
     const damaged = 'the frame is damaged: its checksum does not match';
     const around = (what: string, offset = 0, count = 1n): never => {
@@ -190,7 +190,7 @@ export class Replay {
     let event: LogEvent | undefined;
     try {
       event = readEvent(bytes, named);
-      if (event.sequence !== sequence) throw new Impossible(`stands there with sequence ${event.sequence}`);
+      if (event.sequence !== sequence) throw new Impossible(`has sequence ${event.sequence} in its bytes`);
       if (event.timeMs < this.#timeMs) throw new Impossible('goes back in time');
       const watches = this.watches.get(sequence);
       const stateRootBefore = watches === undefined ? ABSENT : this.#stateRoot();
@@ -252,7 +252,7 @@ export class Replay {
     }
   }
 
-  /** The end of deletions has so many of them before it, in its frame, and none is of another request. */
+  /** Checks that the end of a request's deletions has that many deletions right before it, in its frame. */
   #countDeletions(event: LogEvent): void {
     if (event.type === 'delete many' && event.deleted > this.#deletions)
       throw new Impossible(`ends ${event.deleted} deletions where ${this.#deletions} are before it`);
@@ -287,7 +287,7 @@ export class Replay {
     return this.#refuse({ firstSequence: this.size, lastSequence: this.size, offset, what, ...dated });
   }
 
-  /** Any event of the frame may be the one that is wrong. */
+  /** Refuses a frame of which any event may be wrong. */
   #refuseFrame(frame: Uint8Array, firstSequence: bigint, offset: number, what: string): never {
     const timeMs = firstTimeIn(frame);
     const dated = timeMs === undefined ? {} : { timeMs };

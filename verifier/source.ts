@@ -11,7 +11,7 @@ export interface Place {
   readonly byte: number;
 }
 
-/** A frame. `position` grows from frame to frame and means something to its source alone. */
+/** A frame. `position` grows from frame to frame; only its source can interpret it. */
 export interface PlacedFrame {
   readonly position: number;
   /** May be overwritten when the next frame is asked for. */
@@ -19,11 +19,11 @@ export interface PlacedFrame {
 }
 
 export interface FrameSource {
-  /** The size of all that `frames` reads; 0 if it is not known. */
+  /** The number of bytes that `frames` reads; 0 if unknown. */
   readonly sizeBytes: number;
   /** The frames in order. Throws SourceRefused if the file or stream around them does not verify. */
   frames(): AsyncGenerator<PlacedFrame, void, undefined>;
-  /** Reads an event of a frame again that `frames` has given. */
+  /** Reads again an event of a frame that `frames` has returned. */
   readAgain(place: EventPlace): Promise<Uint8Array>;
   placeOf(position: number, offset: number): Place;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
 /**
- * Reads the whole answer of an HTTP server that may send without an end. It is part of the verifier, which imports nothing, so
- * that every folder can import it.
+ * Reads the whole answer of an HTTP server that may send endlessly. It is in the verifier, which imports no other folder, so that
+ * every folder can import it.
  */
 
 export interface AnswerBounds {
-  /** The longest time until the last byte of the body. Undefined: only `signal` ends the exchange. */
+  /** Longest time until the last byte of the body. Undefined: only `signal` ends the exchange. */
   readonly withinMs?: number | undefined;
   readonly maxBytes: number;
   /** Ends the exchange, which then rejects with the reason of the signal. */
@@ -13,7 +13,7 @@ export interface AnswerBounds {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** The answer has more than `maxBytes`, and was not read further. */
+/** Error of an answer of more than `maxBytes`, whose rest was not read. */
 export class AnswerTooLong extends Error {}
 
 export interface WholeAnswer {
@@ -27,12 +27,12 @@ export interface WholeAnswer {
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * Sends one request, and reads its answer. Throws what `fetch` throws, AnswerTooLong, and an Error of one line when the time is
- * over.
+ * Sends one request, and reads its answer. Throws the errors of `fetch`, AnswerTooLong, and an Error of one line when the time has
+ * passed.
  *
- * A signal for `fetch` does not bound the body. Node holds an `AbortSignal.timeout` weakly, and undici holds its listeners of
- * other signals weakly; both may be collected while a body is read. Here the timer rejects the call itself, and cancels the
- * reader of the body.
+ * A signal for `fetch` does not bound the body. Node has only weak references to an `AbortSignal.timeout`, and undici to its
+ * listeners of other signals; both may be collected while a body is read. Here the timer rejects the call itself, and cancels
+ * the reader of the body.
  */
 export function wholeAnswer(url: string, request: RequestInit, bounds: AnswerBounds): Promise<WholeAnswer> {
   const { withinMs, maxBytes, signal, fetch = globalThis.fetch } = bounds;

@@ -1,16 +1,16 @@
 /** Receipts, checked alone and against the event and the checkpoints that they must be of. */
 import {
   type Checkpoint,
+  type ClaimedRecord,
   chainHead,
-  eventTold,
+  claimedRecord,
   type Inclusion,
   notOfAnswer,
   type Proof,
   readProof,
+  rebuiltEvent,
   receiptIn,
-  type ToldRecord,
   toHex,
-  toldRecord,
   verifyReceipt,
   type WriteReceipt,
 } from '../../verifier/index.js';
@@ -19,14 +19,14 @@ import {
 interface Checked {
   readonly receipt: WriteReceipt;
   readonly proof?: Proof;
-  readonly record?: ToldRecord | undefined;
+  readonly record?: ClaimedRecord | undefined;
   readonly problems: readonly string[];
 }
 
 export interface HeldReceipt {
   readonly receipt: WriteReceipt;
   readonly proof: Proof;
-  readonly record: ToldRecord | undefined;
+  readonly record: ClaimedRecord | undefined;
   /** What the event does; undefined where receipt and record do not tell all of it. */
   readonly told: string | undefined;
   /** Whether a checkpoint of the moment right after the write proves the state after it too. */
@@ -43,9 +43,9 @@ export function checkReceiptAlone(json: unknown, recordJson: unknown): Checked {
   if (problems.length > 0) return { receipt, problems };
   const proof = readProof(receipt.proof);
   if (recordJson === undefined) return { receipt, proof, problems };
-  const record = toldRecord(recordJson, proof);
+  const record = claimedRecord(recordJson, proof);
   problems.push(...verifyReceipt(receipt, record.values));
-  if (problems.length === 0 && eventTold(proof, record) === undefined)
+  if (problems.length === 0 && rebuiltEvent(proof, record) === undefined)
     problems.push(
       'its event is another than the write of this record (a request id is part of an insert: give it as request_id)',
     );
@@ -69,5 +69,5 @@ export function receiptOfEvent(
   const then = checkpoints.filter(({ size }) => size === sequence + 1n);
   if (then.some(({ stateHash }) => stateHash !== receipt.state_hash))
     throw new Error('the receipt has another state hash than the checkpoint');
-  return { receipt, proof, record, told: eventTold(proof, record), isSigned: then.length > 0 };
+  return { receipt, proof, record, told: rebuiltEvent(proof, record), isSigned: then.length > 0 };
 }

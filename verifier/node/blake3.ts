@@ -1,4 +1,4 @@
-/** BLAKE3 in WebAssembly, for Node: several times as fast as the portable one. */
+/** BLAKE3 in WebAssembly for Node, several times as fast as the portable implementation. */
 import blake3 from 'blake3';
 import type { Blake3 } from '../hashing.js';
 

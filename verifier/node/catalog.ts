@@ -1,4 +1,4 @@
-/** The catalog of collections: their names lead to the ids of their logs. */
+/** Reads the catalog of collections, which has the ids of their logs by name. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type JsonObject, objectOf, parseJson, textOf, wholeOf } from '../json.js';
@@ -8,7 +8,7 @@ export interface CatalogItem {
   readonly id: bigint;
   readonly project: string;
   readonly name: string;
-  /** The names in its genesis: an imported collection keeps its first. */
+  /** The names in its genesis; an imported collection keeps its first ones. */
   readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
 }
 
@@ -20,7 +20,7 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
     names = await readdir(folder);
   } catch (error) {
     throw new Error(
-      `${dataDir} is no data folder of a standalone node: the logs of a cluster are checked with stream`,
+      `${dataDir} is not the data folder of a standalone node: the logs of a cluster are checked with stream`,
       {
         cause: error,
       },
@@ -35,7 +35,7 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
   );
 }
 
-/** Reads the note of a standalone node; undefined if nothing was committed to the collection. */
+/** Reads the watermark of a standalone node; undefined before the first commit. */
 export async function readFolderReached(dataDir: string, collectionId: bigint): Promise<Reached | undefined> {
   const name = `${collectionId}.json`;
   try {
@@ -47,7 +47,7 @@ export async function readFolderReached(dataDir: string, collectionId: bigint): 
   }
 }
 
-/** Throws an Error unless the entry is of the collection that its key names, where the service looks for it. */
+/** Throws an Error unless the entry's names match its key, by which the service finds it. */
 export function itemOf(value: JsonObject, key: string): CatalogItem {
   const named = namedIn(value);
   if (key !== `${named.project}.${named.name}`)
@@ -62,7 +62,7 @@ const namedIn = (value: JsonObject): CatalogItem['origin'] => ({
   name: textOf(value, 'name'),
 });
 
-/** The requested collections, by id. Throws an Error of one line if there is none, or a name is that of several. */
+/** The requested collections, by id. Throws an Error of one line if no collection matches, or several have one name. */
 export function choose(
   items: readonly CatalogItem[],
   collection: string | undefined,

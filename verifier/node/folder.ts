@@ -39,8 +39,8 @@ export class LogFolder implements FrameSource {
     for (;;) {
       const names = await segmentNames(folder);
       const segments: Segment[] = [];
-      // The node may be writing to it: a new segment is made, then the one before it sealed, then the new one written
-      // to. From the newest to the oldest, no frame is seen without the seal that went before it.
+      // The node may be writing to the log: it makes a new segment, marks the previous one as followed, then writes to the new
+      // one. Read from the newest to the oldest, so that every frame is seen with the earlier change of the previous segment.
       for (const name of [...names].reverse()) segments.unshift(await openSegment(folder, name));
       if ((await segmentNames(folder)).length === names.length) return new LogFolder(collectionId, segments);
       for (const { file } of segments) await file.close();
@@ -51,7 +51,7 @@ export class LogFolder implements FrameSource {
     return this.segments.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   }
 
-  /** The bytes of a torn, never acknowledged write behind the last whole frame. */
+  /** The bytes of a torn, unanswered write after the last whole frame. */
   get tornBytes(): number {
     return this.#tornBytes;
   }
@@ -69,7 +69,7 @@ export class LogFolder implements FrameSource {
       else if (segment.file.left > 0) throw refusal(segment, header.endAt, 'there are bytes behind the last frame');
       if (isLast && header.next !== 0)
         throw refusal(segment, header.endAt, `${segmentName(header.next)} follows it, and is missing`);
-      // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
+      // Only a crash between making a segment and marking the previous one as followed leaves this.
       if (before !== undefined && (!isLast || segment.file.at > SEGMENT_HEADER_BYTES))
         throw refusal(before, 48, 'no segment follows it, but one with frames does');
       before = header.next === 0 ? segment : undefined;
@@ -107,7 +107,7 @@ export class LogFolder implements FrameSource {
     }
   }
 
-  /** The frames behind the watermark: whole ones may have been answered when the power failed; a torn one was not. */
+  /** The frames after the watermark. Before a power failure whole ones may have been answered; a torn one was not. */
   async *#tail(segment: Segment): AsyncGenerator<PlacedFrame, void, undefined> {
     const { file } = segment;
     while (file.left > 0) {
@@ -140,7 +140,7 @@ async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): As
     const frame = await file.take(header.length);
     if (frame === undefined) throw refusal(segment, file.sizeBytes, cutShort(endAt));
     yield { position, bytes: frame };
-    // The frame itself has been found good, or nobody asks for more.
+    // The caller has found the frame good, or has stopped.
     if (!equal(checksumOf(frame), header.checksum))
       throw refusal(segment, lastAt + 8, 'the checksum before a frame is not the frame’s');
   }
@@ -149,7 +149,7 @@ async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): As
 
 const cutShort = (endAt: number): string => `the file ends here, but frames up to byte ${endAt} were answered`;
 
-/** The frame whose header is `at`; undefined if there is no whole one. */
+/** The frame whose header is `at`; undefined if it is not whole. */
 async function frameAt({ file, base }: Segment, at: number): Promise<Uint8Array | undefined> {
   const bytes = await file.read(at, FRAME_HEADER_BYTES);
   const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, base + at);
@@ -158,7 +158,7 @@ async function frameAt({ file, base }: Segment, at: number): Promise<Uint8Array 
   return equal(checksumOf(frame), header.checksum) ? frame : undefined;
 }
 
-/** A frame is written only once the one before it is durable, so a crash cannot tear one and leave the next whole. */
+/** Whether a whole frame begins at `at`. No crash tears a frame and leaves the next whole: each is durable before the next write. */
 async function isFrameBehind(segment: Segment, at: number): Promise<boolean> {
   const bytes = await segment.file.read(at, FRAME_HEADER_BYTES);
   const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, segment.base + at);
@@ -177,7 +177,7 @@ async function segmentNames(folder: string): Promise<string[]> {
 
 async function openSegment(folder: string, name: string): Promise<Segment> {
   const path = join(folder, name);
-  // First what the header says, then how long the file is: it may be growing.
+  // The header before the file's size: the file may be growing.
   const header = await headerBytes(path);
   return { name, base: Number(name.slice(0, -4)), header, file: await openFile(path) };
 }

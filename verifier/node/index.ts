@@ -1,6 +1,6 @@
 /**
  * Sources of logs in Node: exports on a disk, a standalone node's folder, and JetStream. Importing this sets BLAKE3 in
- * WebAssembly for all that the process verifies.
+ * WebAssembly for the whole process.
  */
 import { useBlake3 } from '../hashing.js';
 import { wasmBlake3 } from './blake3.js';

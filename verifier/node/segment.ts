@@ -7,7 +7,7 @@ export const SEGMENT_HEADER_BYTES = 64;
 export const FRAME_HEADER_BYTES = 16;
 
 const CHECKSUM_BYTES = 8;
-/** No node writes a longer one. */
+/** Longest frame that a node writes. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 /** "1HCV", read as a little-endian u32: zeros do not verify. */
 const LENGTH_SEED = 0x56434831;
@@ -16,10 +16,10 @@ export interface SegmentHeader {
   readonly collectionId: bigint;
   /** The bytes of all segments before this one. */
   readonly base: number;
-  /** The start of the last answered frame, 0 if there is none; and its end. */
+  /** The start of the last answered frame, 0 without one; and its end. */
   readonly headAt: number;
   readonly endAt: number;
-  /** The base of the next segment, 0 if there is none. */
+  /** The base of the next segment, 0 without one. */
   readonly next: number;
 }
 
@@ -47,14 +47,14 @@ export interface FrameHeader {
   readonly checksum: Uint8Array;
 }
 
-/** Decodes a frame header. `position`: counted over all segments. Undefined if it is none. */
+/** Decodes a frame header. `position`: counted over all segments. Undefined if the bytes are not a header. */
 export function readFrameHeader(bytes: Uint8Array, position: number): FrameHeader | undefined {
   const length = readU32(bytes, 0);
   if (length > FRAME_BYTES_MAX || readU32(bytes, 4) !== lengthCheck(length, position)) return undefined;
   return { length, checksum: new Uint8Array(bytes.subarray(8, FRAME_HEADER_BYTES)) };
 }
 
-/** The length and both halves of the position, each mixed in by the finaliser of MurmurHash3. */
+/** The check of a length: it and both halves of the position, each mixed in by the finaliser of MurmurHash3. */
 function lengthCheck(length: number, position: number): number {
   const low = position % 2 ** 32;
   const high = (position - low) / 2 ** 32;

@@ -1,6 +1,6 @@
 /**
- * A collection's log straight from JetStream: stream `VOUCH_LOG_<p>`, subject `vouch.log.<p>.<id>`, p being the id modulo
- * the number of streams; a message is a frame or a barrier.
+ * A collection's log straight from JetStream: stream `VOUCH_LOG_<p>`, subject `vouch.log.<p>.<id>`, where p is the id modulo the
+ * number of streams. A message is a frame or a barrier.
  */
 import {
   type ConnectionOptions,
@@ -23,14 +23,14 @@ import { type CatalogItem, itemOf } from './catalog.js';
 const CATALOG = 'vouch-catalog';
 const COUNTERS = 'vouch-counters';
 const REACHED = 'vouch-watermarks';
-/** Where users of the role `operator` may listen, and where they find JetStream's API. */
+/** The inbox and the prefix of JetStream's API for users of the role `operator`. */
 const INBOX = '_INBOX.operator';
 const IMPORTED_API = 'vouch.api';
 const OWN_API = '$JS.API';
 const STREAM_COUNT_KEY = 'log-streams';
-/** Frames that are kept because a change needs what they hold. */
+/** Most bytes of frames in memory, which changes of records need. */
 const KEPT_BYTES = 64 * 1024 * 1024;
-/** A replica that has not the last message yet; a stream that was purged meanwhile. */
+/** Longest silence: a stale replica may lack the last message, or the stream was purged. */
 const SILENCE_MS = 10_000;
 
 interface JetStream {
@@ -43,7 +43,7 @@ interface JetStream {
 export class JetStreamCluster {
   private constructor(private readonly at: JetStream) {}
 
-  /** `api`: where JetStream's API is. Throws where it does not answer there. */
+  /** `api`: prefix of JetStream's API. Throws if it does not answer there. */
   static async #over(connection: NatsConnection, api: string): Promise<JetStreamCluster> {
     const jsm = await connection.jetstreamManager({ apiPrefix: api });
     return new JetStreamCluster({ connection, api, jsm, js: connection.jetstream({ apiPrefix: api }) });
@@ -71,7 +71,7 @@ export class JetStreamCluster {
     }
   }
 
-  /** Not by the bucket's `keys()`: its iterator drops what comes in while an earlier key is being looked at. */
+  /** Does not use the bucket's `keys()`, whose iterator drops messages that arrive while an earlier key is handled. */
   async catalog(): Promise<CatalogItem[]> {
     const bucket = await this.at.js.views.kv(CATALOG, { bindOnly: true });
     const prefix = `$KV.${CATALOG}.`;
@@ -85,7 +85,7 @@ export class JetStreamCluster {
     return items;
   }
 
-  /** The service's note of the last committed event; undefined if nothing was committed to the collection. */
+  /** The service's watermark, the last committed event; undefined before the first commit. */
   async reached(collectionId: bigint): Promise<Reached | undefined> {
     const bucket = await this.at.js.views.kv(REACHED, { bindOnly: true });
     const entry = await bucket.get(String(collectionId));
@@ -120,8 +120,8 @@ const sequenceAfter = (frame: Uint8Array): bigint | undefined =>
   frame.length < HEADER_END ? undefined : firstSequenceOf(frame) + BigInt(readU32(frame, EVENTS_AT));
 
 /**
- * Servers may let a frame in for a place that is taken: the first there is the log's, the later one, intact as it is, was
- * never answered for, and is passed over (see docs/formats.md#jetstream).
+ * Whether the frame is superseded. An older server may have stored a second frame for one place. The first belongs to the log; the
+ * later one, although intact, was never answered, and is skipped (see docs/formats.md#jetstream).
  */
 const hasLost = (frame: Uint8Array, nextSequence: bigint): boolean =>
   frame.length >= HEADER_END && firstSequenceOf(frame) < nextSequence && isIntact(frame);
@@ -131,7 +131,7 @@ interface Subject {
   readonly subject: string;
 }
 
-/** The log as it was when it was opened. */
+/** The log at the moment of its opening. */
 export class StreamLog implements FrameSource {
   /** The frames read again most recently, by message. */
   readonly #kept = new Map<number, Uint8Array>();
@@ -140,7 +140,7 @@ export class StreamLog implements FrameSource {
   private constructor(
     private readonly at: JetStream,
     private readonly from: Subject,
-    /** 0 if there is none. */
+    /** 0 for an empty log. */
     private readonly lastMessage: number,
     readonly sizeBytes: number,
     private readonly silenceMs: number,
@@ -200,21 +200,21 @@ export class StreamLog implements FrameSource {
     this.#kept.clear();
   }
 
-  /** A message that is not there is the log's fault; a server that went away meanwhile is not. */
+  /** The reason of a silence: a missing message is a fault of the log, a lost server is not. */
   async #silenceReason(): Promise<Error> {
     try {
       await this.at.jsm.streams.getMessage(this.from.stream, { seq: this.lastMessage });
-      return new Error('the NATS server fell silent before all of the log had come: try again');
+      return new Error('the NATS server fell silent before the whole log had arrived: try again');
     } catch (error) {
       const { message } = error as Error;
       if (/no message found/i.test(message))
         return new SourceRefused(this.placeOf(this.lastMessage, 0), 'the message is not there any more');
-      return new Error(`the NATS server went away before all of the log had come: ${message}`);
+      return new Error(`the NATS server went away before the whole log had arrived: ${message}`);
     }
   }
 
   async #fetch(position: number): Promise<Uint8Array> {
-    // A direct get carries the bytes as they are; asked of the stream's leader they would come in base64.
+    // A direct get returns plain bytes; the stream's leader would send them in base64.
     const subject = `${this.at.api}.DIRECT.GET.${this.from.stream}`;
     const query = JSON.stringify({ seq: position });
     const { headers, data } = await this.at.connection.request(subject, query, { timeout: SILENCE_MS });
@@ -237,6 +237,6 @@ function parsed(url: string): URL {
   try {
     return new URL(url.includes('://') ? url : `nats://${url}`);
   } catch {
-    throw new Error(`${url} is no address of a NATS server`);
+    throw new Error(`${url} is not an address of a NATS server`);
   }
 }

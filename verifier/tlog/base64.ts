@@ -1,4 +1,4 @@
-/** Standard base64 (RFC 4648, section 4), as notes and proofs of transparency logs hold bytes. */
+/** Standard base64 (RFC 4648, section 4), the encoding of bytes in notes and proofs of transparency logs. */
 import { fromBase64url } from '../bytes.js';
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';

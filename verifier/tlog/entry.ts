@@ -1,15 +1,14 @@
 /**
- * Entries of the service log: the checkpoints of collections, that a collection was deleted, and which collections are there
- * (`docs/formats.md`).
+ * Entries of the service log: checkpoints and deletions of collections, and census entries (`docs/formats.md`).
  */
 import { toHex } from '../bytes.js';
 import { Reading } from '../reading.js';
 
 interface EntryHead {
   readonly collectionId: number;
-  /** The hash of the genesis, hex. It names the collection to those who know it, and tells others nothing. */
+  /** The hash of the genesis, hex. It identifies the collection only to those who know the genesis. */
   readonly configHash: string;
-  /** Of the signature of the checkpoint, or of the deletion. */
+  /** The time of the checkpoint's signature, or of the deletion. */
   readonly timeMs: number;
 }
 
@@ -21,7 +20,7 @@ export interface CheckpointEntry extends EntryHead {
   readonly chainHead: string;
   readonly stateHash: string;
   readonly publicKey: string;
-  /** Over the text of the checkpoint, which also holds the names of project and collection. */
+  /** Signature of the checkpoint's text, which also has the names of project and collection. */
   readonly signature: string;
 }
 
@@ -29,12 +28,12 @@ export interface DeletionEntry extends EntryHead {
   readonly type: 'deletion';
 }
 
-/** Of the collections that the log has before the entry, and that it does not say were deleted. */
+/** A count of the collections that have entries before this one, and no deletion among them. */
 export interface CensusEntry {
   readonly type: 'census';
-  /** How many the service has. */
+  /** Number of those that the service has. */
   readonly present: number;
-  /** The ids of those that it does not have, ascending. */
+  /** Ids of the missing ones, ascending. */
   readonly missing: readonly number[];
   readonly timeMs: number;
 }

@@ -7,14 +7,14 @@ import { verifyTlogProof } from './tlogProof.js';
 
 export interface LoggedCheckpoint {
   readonly checkpoint: Checkpoint;
-  /** The checkpoint of the service log that holds it as entry `index`. */
+  /** The checkpoint of the service log in which it is entry `index`. */
   readonly log: TrustedCheckpoint & { readonly index: number };
 }
 
 /**
- * Verifies a collection's checkpoint and that it is in a service log which the policy accepts. `json`: the answer of the
- * service, parsed, with `service_log` (`entry`, base64url; `proof`, a tlog-proof). `knownKey`: see `verifyCheckpoint`. Throws
- * an Error that says which link of the chain does not hold.
+ * Verifies a collection's checkpoint, and that it is in a service log which the policy accepts. Takes the parsed answer of the
+ * service, with `service_log` (`entry`, base64url; `proof`, a tlog-proof). See `verifyCheckpoint` for `knownKey`. Throws an Error
+ * that names the failed step.
  */
 export function verifyLogged(json: unknown, policy: Policy, knownKey?: string): LoggedCheckpoint {
   const checkpoint = verifyCheckpoint(json, knownKey);
@@ -23,7 +23,7 @@ export function verifyLogged(json: unknown, policy: Policy, knownKey?: string): 
   const logged = objectOf(object.service_log, 'service_log');
   const bytes = base64urlOf(logged, 'entry');
   const entry = parseEntry(bytes);
-  if (entry.type !== 'checkpoint') throw new Error('the entry of the service log is no checkpoint');
+  if (entry.type !== 'checkpoint') throw new Error('the entry of the service log is not a checkpoint');
   const other = differenceOf(entry, checkpoint, textOf(object, 'signature'));
   if (other !== undefined)
     throw new Error(`the entry of the service log is of another checkpoint: its ${other} differs`);

@@ -18,7 +18,7 @@ const isOdd = (value: number): boolean => value % 2 === 1;
 
 /**
  * The root of a tree of `size` leaves from one leaf hash and its audit path, bottom first (RFC 9162, section 2.1.3.2).
- * Undefined if the path has the wrong length, or there is no such leaf.
+ * Undefined if the path has the wrong length, or the tree has no such leaf.
  */
 export function rootFromPath(
   leaf: Uint8Array,
@@ -52,7 +52,7 @@ export function isConsistent(earlier: TreeAt, later: TreeAt, proof: readonly Uin
   if (earlier.size === 0) return proof.length === 0 && equal(earlier.root, EMPTY_ROOT);
   let [at, last] = [earlier.size - 1, later.size - 1];
   while (isOdd(at)) [at, last] = [half(at), half(last)];
-  // The proof leaves out the earlier root where that is a node of the later tree.
+  // The proof omits the earlier root if that is a node of the later tree.
   const [first, ...rest] = at === 0 ? [earlier.root, ...proof] : proof;
   if (first === undefined) return false;
   let [before, after] = [first, first];
@@ -71,7 +71,7 @@ export function isConsistent(earlier: TreeAt, later: TreeAt, proof: readonly Uin
 /** The right edge of a growing tree: enough to append leaves and to compute the root, a few hashes for any size. */
 export class Frontier {
   #size: number;
-  /** Of full subtrees, the largest first: one for each bit of the size. */
+  /** Hashes of full subtrees, the largest first: one for each bit of the size. */
   readonly #peaks: Uint8Array[];
 
   /** Continues a tree of `size` leaves with these peaks. Throws an Error if their number is wrong. */

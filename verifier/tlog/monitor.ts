@@ -1,6 +1,6 @@
 /**
- * Follows a service log: reads every new checkpoint and entry, checks that the log only grows, and that what it says of each
- * collection can be. What was seen is a few hashes and the last state of each collection; the caller keeps it.
+ * Follows a service log: reads every new checkpoint and entry. It checks that the log only grows, and that its entries about each
+ * collection are possible. The caller keeps the state between visits: a few hashes, and the last state of each collection.
  */
 import { equal, fromHex, toHex } from '../bytes.js';
 import { type CensusEntry, type CheckpointEntry, type LogEntry, parseEntry } from './entry.js';
@@ -19,27 +19,27 @@ export interface SeenCollection {
   readonly isDeleted: boolean;
 }
 
-/** What the service said last of the collections that it has. */
+/** The service's last census. */
 export interface SeenCensus {
   readonly timeMs: number;
-  /** Ids of those that are gone, although the log does not say that they were deleted. */
+  /** Ids of collections that are missing without a deletion in the log. */
   readonly missing: readonly number[];
 }
 
-/** What is kept between two visits; plain JSON. */
+/** State between two visits, as plain JSON. */
 export interface SeenLog {
   /** The newest checkpoint that held: a signed note. */
   readonly checkpoint: string;
   readonly size: number;
-  /** Hashes of the largest full subtrees, hex: from them the tree goes on. */
+  /** Hashes of the largest full subtrees, hex, from which the tree continues. */
   readonly peaks: readonly string[];
-  /** By id. */
+  /** Collections by id. */
   readonly collections: Readonly<Record<string, SeenCollection>>;
   /** Absent before the first census. */
   readonly census?: SeenCensus;
 }
 
-/** What makes an alarm: nothing that an honest service does. */
+/** Error of a log that an honest service would never publish. */
 export class LogAlarm extends Error {
   constructor(
     message: string,
@@ -59,8 +59,8 @@ export interface LogVisit {
 }
 
 /**
- * Reads what is new in a log. `seen`: of the last visit; undefined at the first, which reads all of it. Throws LogAlarm where the
- * log was changed, cut or says what cannot be, and an Error where it could not be read or no policy accepts it.
+ * Reads the new part of a log. `seen`: from the last visit; undefined at the first, which reads the whole log. Throws LogAlarm if
+ * the log was changed or cut, or has an impossible entry. Throws an Error if it cannot be read, or the policy does not accept it.
  */
 export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog | undefined): Promise<LogVisit> {
   const note = new TextDecoder().decode(await read('checkpoint'));
@@ -104,8 +104,8 @@ const listed = (ids: readonly number[]): string =>
   `${ids.slice(0, SHOWN_IDS).join(', ')}${ids.length > SHOWN_IDS ? ', …' : ''}`;
 
 /**
- * Reads the first entries of a log again: those of which a visit has seen the state `seen`. Throws LogAlarm where they are others
- * now, and an Error where they could not be read.
+ * Reads again the entries that a visit with the result `seen` has read. Throws LogAlarm if they have changed, and an Error if they
+ * cannot be read.
  */
 export async function readAgain(read: ReadLogFile, seen: SeenLog): Promise<readonly LogEntry[]> {
   const entries = await entriesFrom(read, 0, seen.size);
@@ -116,7 +116,7 @@ export async function readAgain(read: ReadLogFile, seen: SeenLog): Promise<reado
   return entries.map(parseEntry);
 }
 
-/** Bundle by bundle; the first one may have been read in part before. */
+/** Reads entries bundle by bundle; a part of the first bundle may be known already. */
 async function entriesFrom(read: ReadLogFile, from: number, size: number): Promise<Uint8Array[]> {
   const found: Uint8Array[] = [];
   while (from + found.length < size) {
@@ -130,11 +130,11 @@ async function entriesFrom(read: ReadLogFile, from: number, size: number): Promi
   return found;
 }
 
-/** What the log has said, entry by entry. */
+/** The state of the collections by the log's entries. */
 class SaidOfCollections {
   readonly collections: Map<string, SeenCollection>;
   census: SeenCensus | undefined;
-  /** Collections that were not deleted. */
+  /** Number of collections that were not deleted. */
   #living: number;
 
   constructor(
@@ -146,7 +146,7 @@ class SaidOfCollections {
     this.#living = [...this.collections.values()].filter(({ isDeleted }) => !isDeleted).length;
   }
 
-  /** Throws LogAlarm where the entry cannot follow those before it. */
+  /** Throws LogAlarm if the entry contradicts earlier ones. */
   follow(bytes: Uint8Array, index: number): LogEntry {
     let entry: LogEntry;
     try {
@@ -190,7 +190,7 @@ const stateAfter = (before: SeenCollection | undefined, entry: Exclude<LogEntry,
     : { size: before?.size ?? 0, root: before?.root ?? '' }),
 });
 
-/** Why the entry cannot follow what was said of its collection before; undefined if it can. */
+/** Why the entry contradicts earlier entries of its collection; undefined if it does not. */
 function contradiction(before: SeenCollection, entry: Exclude<LogEntry, CensusEntry>): string | undefined {
   if (before.isDeleted) return 'it was deleted, and is there again';
   if (entry.configHash !== before.configHash) return 'another collection has taken its id, without its deletion';

@@ -39,8 +39,8 @@ const SIGNATURES_MAX = 100;
 const KEY_ID_BYTES = 4;
 const PUBLIC_KEY_BYTES = 32;
 const LINE = /^— (\S+) (\S+)$/u;
-/** A control character other than a line feed, or what has no UTF-8. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: notes must not hold them
+/** A control character other than a line feed, or a lone surrogate, which has no UTF-8. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: notes must not contain them
 const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f]|\p{Surrogate}/u;
 
 export const isKeyName = (name: string): boolean => name !== '' && !/[\s\p{White_Space}+]/u.test(name);
@@ -49,10 +49,10 @@ export const isKeyName = (name: string): boolean => name !== '' && !/[\s\p{White
 export const keyIdOf = (name: string, type: SignatureType, publicKey: Uint8Array): string =>
   toHex(sha256(concat([toUtf8(`${name}\n`), u8(type), publicKey])).subarray(0, KEY_ID_BYTES));
 
-/** Throws an Error if this cannot be the name of a key. */
+/** Throws an Error if `name` is not a valid name of a key. */
 export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
   if (!isKeyName(name))
-    throw new Error(`${JSON.stringify(name)} is no name of a key: it is empty, or has a blank or a +`);
+    throw new Error(`${JSON.stringify(name)} is not a name of a key: it is empty, or has a blank or a +`);
   return { name, id: keyIdOf(name, type, publicKey), type, publicKey };
 }
 
@@ -61,7 +61,7 @@ export const formatVerifierKey = ({ name, id, type, publicKey }: VerifierKey): s
 
 /** Reads `<name>+<key id>+<base64>`. Throws an Error that says what is wrong with it. */
 export function parseVerifierKey(text: string): VerifierKey {
-  const refuse = (why: string): Error => new Error(`${JSON.stringify(text)} is no verifier key: ${why}`);
+  const refuse = (why: string): Error => new Error(`${JSON.stringify(text)} is not a verifier key: ${why}`);
   const parts = /^([^+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text);
   if (parts === null) throw refuse('it is not <name>+<key id>+<base64>');
   const [, name, id, encoded] = parts as unknown as [string, string, string, string];
@@ -82,7 +82,7 @@ export function parseVerifierKey(text: string): VerifierKey {
   return key;
 }
 
-/** Reads a note, and verifies nothing of it. Throws an Error that says what is wrong with it. */
+/** Reads a note without verifying it. Throws an Error that says what is wrong with it. */
 export function parseNote(note: string): Note {
   if (note.length > NOTE_CHARS_MAX) throw new Error('the note is too long');
   if (FORBIDDEN.test(note)) throw new Error('the note holds a control character');
@@ -98,7 +98,7 @@ export function parseSignature(line: string): NoteSignature {
   const [, name, encoded] = LINE.exec(line) ?? [];
   const bytes = encoded === undefined ? undefined : fromBase64(encoded);
   if (name === undefined || bytes === undefined || bytes.length <= KEY_ID_BYTES || !isKeyName(name))
-    throw new Error(`${JSON.stringify(line.slice(0, 80))} is no signature line of a note`);
+    throw new Error(`${JSON.stringify(line.slice(0, 80))} is not a signature line of a note`);
   return { name, keyId: toHex(bytes.subarray(0, KEY_ID_BYTES)), bytes: bytes.slice(KEY_ID_BYTES) };
 }
 
@@ -116,8 +116,8 @@ export const signaturesBy = ({ signatures }: Note, { name, id }: VerifierKey): N
   signatures.filter((signature) => signature.name === name && signature.keyId === id);
 
 /**
- * Whether the key, of type ED25519, has signed the note. Throws an Error if a signature in its name does not verify: such a
- * note is to be refused as a whole.
+ * Whether the key, of type ED25519, has signed the note. Throws an Error if a signature in its name does not verify: such a note
+ * must be refused as a whole.
  */
 export function isNoteSigned(note: Note, key: VerifierKey): boolean {
   const signatures = signaturesBy(note, key);

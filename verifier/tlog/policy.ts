@@ -1,6 +1,6 @@
 /**
- * Trust policies of transparency logs (c2sp.org/tlog-policy): which logs and witnesses a reader knows, and how many witnesses
- * must have cosigned a checkpoint.
+ * Trust policies of transparency logs (c2sp.org/tlog-policy): the logs and witnesses that a reader knows, and the quorum that must
+ * have cosigned a checkpoint.
  */
 import {
   COSIGNATURE,
@@ -15,7 +15,7 @@ import { cosignatureBy, parseTreeHead, type TreeHead } from './treeHead.js';
 
 interface Party {
   readonly key: VerifierKey;
-  /** Where it answers; undefined if the policy does not say. */
+  /** Its URL; undefined if the policy has none. */
   readonly url: string | undefined;
 }
 
@@ -42,13 +42,13 @@ export interface Policy {
 export interface TrustedCheckpoint extends TreeHead {
   /** The key of the log that signed it. */
   readonly log: VerifierKey;
-  /** The witnesses of the policy that cosigned it, by their names there, and when: unix seconds. */
+  /** The witnesses that cosigned it, by their names in the policy, with the times in unix seconds. */
   readonly witnesses: readonly { readonly name: string; readonly timeSecs: number }[];
 }
 
 const NONE = 'none';
-/** Bytes of the text of a policy that are allowed: no control character but tab and line feed. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a policy must not hold them
+/** Characters that a policy must not contain: control characters, except tab and line feed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a policy must not contain them
 const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
 /** Reads a policy. Throws an Error that names the line. */
@@ -96,7 +96,7 @@ class PolicyReading {
         this.#quorum = items[0];
         break;
       default:
-        throw new Error(`${JSON.stringify(keyword)} is none of log, witness, group and quorum`);
+        throw new Error(`${JSON.stringify(keyword)} is not log, witness, group or quorum`);
     }
   }
 
@@ -125,13 +125,15 @@ class PolicyReading {
     if (twice !== undefined) throw new Error(`${twice} is a member of a group already`);
     const threshold =
       count === 'all' ? members.length : count === 'any' ? 1 : Number(/^[1-9]\d{0,5}$/.exec(count)?.[0]);
-    if (!(threshold <= members.length)) throw new Error(`${count} is no number of ${members.length} members`);
+    if (!(threshold <= members.length))
+      throw new Error(`${count} is not a number up to ${members.length}, the number of members`);
     this.#define(name);
     this.#groups.push({ name, threshold, members });
   }
 
   #define(name: string): void {
-    if (name === NONE || name === '') throw new Error(`${JSON.stringify(name)} is no name of a witness or a group`);
+    if (name === NONE || name === '')
+      throw new Error(`${JSON.stringify(name)} cannot be the name of a witness or a group`);
     if (this.#members.has(name)) throw new Error(`${name} is defined already`);
     this.#members.add(name);
   }
@@ -141,7 +143,7 @@ class PolicyReading {
   }
 }
 
-/** Whether these witnesses, by their names in the policy, are enough. */
+/** Whether these witnesses, by their names in the policy, form a quorum. */
 export function isQuorum({ groups, quorum }: Policy, cosigned: ReadonlySet<string>): boolean {
   const holds = (name: string): boolean => {
     const group = groups.find((one) => one.name === name);
@@ -152,7 +154,7 @@ export function isQuorum({ groups, quorum }: Policy, cosigned: ReadonlySet<strin
 
 /**
  * Verifies that a signed note is a checkpoint which the policy accepts: signed by one of its logs, and cosigned by its quorum.
- * Signatures of unknown keys are ignored. Throws an Error that says what is missing.
+ * Signatures of unknown keys are ignored. Throws an Error that names the missing part.
  */
 export function verifyTreeHead(note: string, policy: Policy): TrustedCheckpoint {
   const parsed = parseNote(note);

@@ -1,4 +1,4 @@
-/** Tiles and entry bundles of transparency logs (c2sp.org/tlog-tiles): their paths, and what they hold. */
+/** Tiles and entry bundles of transparency logs (c2sp.org/tlog-tiles): their paths and contents. */
 import { HASH_BYTES, nodeHash } from './merkle.js';
 
 /** Hashes in a full tile, and entries in a full bundle. */
@@ -6,7 +6,7 @@ export const TILE_WIDTH = 256;
 const TILE_HEIGHT = 8;
 const LEVEL_MAX = 63;
 
-/** `level` `entries`: a bundle. `width`: 1 to 256, less than 256 where it is the last of its level. */
+/** The name of a tile. `level` `entries`: a bundle. `width`: 1 to 256; below 256 only for the last of a level. */
 export interface TileName {
   readonly level: number | 'entries';
   readonly index: number;
@@ -30,11 +30,11 @@ export function parseTilePath(path: string): TileName | undefined {
   const width = widthText === undefined ? TILE_WIDTH : Number(widthText);
   const name = { level, index: Number(indexText.replaceAll(/[x/]/g, '')), width };
   const isName = (level === 'entries' || level <= LEVEL_MAX) && (widthText === undefined || width < TILE_WIDTH);
-  // Leading zeros in whole path elements would be a second name of the same tile.
+  // Compared, since leading zeros in whole path elements would be a second name of a tile.
   return isName && tilePath(name) === path ? name : undefined;
 }
 
-/** The number of hashes in a tile of a tree of `size` leaves: 0 if there is no such tile. */
+/** The number of hashes in a tile of a tree of `size` leaves: 0 for a tile beyond its end. */
 export function tileWidth(size: number, level: number | 'entries', index: number): number {
   const hashes = Math.floor(size / TILE_WIDTH ** (level === 'entries' ? 0 : level));
   return Math.max(0, Math.min(TILE_WIDTH, hashes - index * TILE_WIDTH));
@@ -55,7 +55,7 @@ export function entriesIn(bundle: Uint8Array): Uint8Array[] {
 /** Fetches the bytes of a tile or bundle. */
 export type FetchTile = (name: TileName) => Promise<Uint8Array>;
 
-/** The hashes of a tree of `size` leaves, from its tiles. Nothing is verified: what a proof leads to shows that. */
+/** The hashes of a tree of `size` leaves, from unverified tiles: wrong hashes make proofs that do not hold. */
 export class TileTree {
   readonly #tiles = new Map<string, Promise<Uint8Array>>();
 

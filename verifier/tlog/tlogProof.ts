@@ -18,7 +18,7 @@ const PATH_MAX = 63;
 export const formatTlogProof = ({ index, path, checkpoint }: TlogProof): string =>
   `${TITLE}\nindex ${index}\n${path.map((hash) => `${toBase64(hash)}\n`).join('')}\n${checkpoint}`;
 
-/** Throws an Error that says what is wrong with it. Extra data are ignored, as nothing vouches for them. */
+/** Throws an Error that says what is wrong with it. Extra data are ignored, since no signature covers them. */
 export function parseTlogProof(text: string): TlogProof {
   const end = text.indexOf('\n\n');
   if (end < 0) throw new Error('the proof has no checkpoint after an empty line');
@@ -36,7 +36,7 @@ export function parseTlogProof(text: string): TlogProof {
   return { index: Number(index), path, checkpoint: text.slice(end + 2) };
 }
 
-/** Verifies that the entry is in a log that the policy accepts. Throws an Error that says what does not hold. */
+/** Verifies that the entry is in a log that the policy accepts. Throws an Error that names the failed step. */
 export function verifyTlogProof(
   text: string,
   entry: Uint8Array,

@@ -5,7 +5,7 @@ import { fromBase64, toBase64 } from './base64.js';
 import { HASH_BYTES, type TreeAt } from './merkle.js';
 import { type Note, type NoteSignature, signaturesBy, type VerifierKey } from './note.js';
 
-/** What a checkpoint says of its log. */
+/** The content of a checkpoint: size and root of a log. */
 export interface TreeHead extends TreeAt {
   /** The identity of the log. */
   readonly origin: string;
@@ -13,7 +13,7 @@ export interface TreeHead extends TreeAt {
 
 export interface Cosignature {
   readonly key: VerifierKey;
-  /** Unix seconds at which the cosigner had seen nothing newer. */
+  /** Unix seconds at which the cosigner knew no newer checkpoint. */
   readonly timeSecs: number;
 }
 
@@ -23,7 +23,7 @@ const SIZE = /^(?:0|[1-9][0-9]{0,15})$/;
 /** The text of a checkpoint without extension lines. */
 export const treeHeadText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${toBase64(root)}\n`;
 
-/** Reads the text of a checkpoint, of which extension lines are allowed and ignored. Throws an Error. */
+/** Reads the text of a checkpoint; ignores extension lines. Throws an Error if it is malformed. */
 export function parseTreeHead(text: string): TreeHead {
   const [origin, size, root, ...extensions] = text.split('\n');
   const rootBytes = fromBase64(root ?? '');
@@ -35,7 +35,7 @@ export function parseTreeHead(text: string): TreeHead {
   return { origin, size: Number(size), root: rootBytes };
 }
 
-/** What a cosigner signs: that at `timeSecs` this was the largest tree of the log that it had seen. */
+/** The text that a cosigner signs: it states that at `timeSecs` the cosigner knew no larger tree of the log. */
 export const cosignedText = (text: string, timeSecs: number): string => `cosignature/v1\ntime ${timeSecs}\n${text}`;
 
 /** The signature bytes of a cosignature: the time, big-endian, and Ed25519 over `cosignedText`. */
@@ -45,7 +45,7 @@ export function timedSignature(timeSecs: number, ed25519: Uint8Array): Uint8Arra
   return concat([new Uint8Array(time.buffer), ed25519]);
 }
 
-/** The newest cosignature of the note by this key; undefined if there is none. Throws an Error if one does not verify. */
+/** The newest cosignature of the note by this key; undefined without one. Throws an Error if one does not verify. */
 export function cosignatureBy(note: Note, key: VerifierKey): Cosignature | undefined {
   const times = signaturesBy(note, key).map((signature) => verifiedTime(note.text, signature, key));
   return times.length === 0 ? undefined : { key, timeSecs: Math.max(...times) };

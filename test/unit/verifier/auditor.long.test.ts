@@ -11,8 +11,8 @@ import { eventHash } from '../../../verifier/hashing.js';
 import { parseJson } from '../../../verifier/json.js';
 import { verifyFrames } from '../../../verifier/log.js';
 import { readProof, type WriteReceipt } from '../../../verifier/receipt.js';
-import { eventTold } from '../../../verifier/receiptEvent.js';
-import { toldRecord } from '../../../verifier/recordJson.js';
+import { rebuiltEvent } from '../../../verifier/receiptEvent.js';
+import { claimedRecord } from '../../../verifier/recordJson.js';
 import { leafOf } from '../../../verifier/records.js';
 import { verify, withFolder } from '../../support/launch/runVerify.js';
 import { forgedReceipt } from '../../support/rigs/forgedReceipt.js';
@@ -64,7 +64,7 @@ describe('a receipt under an inclusion proof', () => {
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 2');
       const invented = { values: [999, 999], tag: 20, text: 'I owe you a million' };
-      const { values } = toldRecord(invented, readProof(receipt.proof));
+      const { values } = claimedRecord(invented, readProof(receipt.proof));
       const forged = forgedReceipt(receipt, { newLeaf: leafOf(values) });
       const files = await saved(folder, {
         ...{ receipt, forged, invented, record: SECOND },
@@ -136,7 +136,7 @@ describe('a receipt under an inclusion proof', () => {
     withFolder(async (folder) => {
       const receipt = await exampleReceipt('receipt of event 5');
       const invented = { values: [999, 999], state: 'tombstoned', inserted_ms: 0 };
-      const { values } = toldRecord(invented, readProof(receipt.proof));
+      const { values } = claimedRecord(invented, readProof(receipt.proof));
       const truth = { ...SECOND, state: 'tombstoned', inserted_ms: CREATED_MS + 250 * 2 };
       const files = await saved(folder, {
         ...{ receipt, truth, invented, forged: forgedReceipt(receipt, { newLeaf: leafOf(values) }) },
@@ -189,10 +189,10 @@ describe('a receipt under an inclusion proof', () => {
         eventHash: eventHash(log.events[sequence]!),
       };
       const given = proof as unknown as ReturnType<typeof readProof>;
-      expect(eventTold(given, toldRecord(json, given)), what).to.equal(what);
+      expect(rebuiltEvent(given, claimedRecord(json, given)), what).to.equal(what);
       const other = { ...given, recordId: recordId + 1n };
-      expect(eventTold(other, toldRecord(json, other)), what).to.equal(undefined);
-      expect(eventTold({ ...given, timeMs: timeMs + 1n }, toldRecord(json, given)), what).to.equal(undefined);
+      expect(rebuiltEvent(other, claimedRecord(json, other)), what).to.equal(undefined);
+      expect(rebuiltEvent({ ...given, timeMs: timeMs + 1n }, claimedRecord(json, given)), what).to.equal(undefined);
     }
   });
 });
@@ -228,7 +228,7 @@ describe('input of an auditor', () => {
       [{ values: '1' }, 'values is not an array of numbers'],
       [{ request_id: '01' }, 'request_id is not 32 hex digits, or 16 bytes'],
     ] as const)
-      expect(() => toldRecord({ ...SECOND, ...change }, proof), JSON.stringify(change)).to.throw(problem);
+      expect(() => claimedRecord({ ...SECOND, ...change }, proof), JSON.stringify(change)).to.throw(problem);
   });
 });
 

@@ -172,7 +172,7 @@ describe('npm run verify', () => {
       [['receipt', tmpdir()], /is a folder/],
       [['log', tmpdir()], /is a folder: that of a standalone node is checked with folder/],
       [['receipt', '/dev/zero'], /is too large for what can be checked here/],
-      [['folder', tmpdir()], /is no data folder/],
+      [['folder', tmpdir()], /is not the data folder/],
       [['stream', '--nats', '127.0.0.1:1', '--collection', 'c'], /no JetStream answers at 127.0.0.1:1/],
       [['-'], /standard input is not JSON/],
     ] as const) {

@@ -182,7 +182,7 @@ describe('the verifier of logs', () => {
         const whole = framesAt.filter((at, i) => at + short.frames[i]!.bytes.length <= length).length;
         const events = short.frames[whole]?.firstSequence ?? short.events.length;
         expect(Number(refusal?.firstSequence), `cut to ${length}`).to.equal(events);
-        expect(refusal?.what, `cut to ${length}`).to.match(length < 10 ? /no export/ : /not finished/);
+        expect(refusal?.what, `cut to ${length}`).to.match(length < 10 ? /not an export/ : /not finished/);
       }
     });
 

@@ -90,12 +90,12 @@ describe('notes', () => {
       ['text\n', 'no signatures'],
       [`text\n\n${line.trimEnd()}`, 'no signatures'],
       [`te\txt\n\n${line}`, 'control character'],
-      ['text\n\n— a+b AAAAAAA=\n', 'no signature line'],
-      ['text\n\n— name AAAA\n', 'no signature line'],
+      ['text\n\n— a+b AAAAAAA=\n', 'not a signature line'],
+      ['text\n\n— name AAAA\n', 'not a signature line'],
       [`text\n\n${line.repeat(101)}`, 'more than 100'],
     ] as const)
       expect(() => parseNote(wrong), JSON.stringify(wrong)).to.throw(why);
-    expect(() => parseSignature('- name AAAAAAAA')).to.throw('no signature line');
+    expect(() => parseSignature('- name AAAAAAAA')).to.throw('not a signature line');
   });
 
   it('name verifier keys, which are refused if malformed', () => {
@@ -232,15 +232,15 @@ describe('policies', () => {
       [lines(), 'no quorum line'],
       [lines('quorum D'), 'line 7 of the policy: D is not defined'],
       [lines('quorum A', 'quorum B'), 'line 8 of the policy: there is a quorum already'],
-      [lines('group g 3 A B', 'quorum g'), '3 is no number of 2 members'],
-      [lines('group g 0 A B', 'quorum g'), '0 is no number'],
+      [lines('group g 3 A B', 'quorum g'), '3 is not a number up to 2, the number of members'],
+      [lines('group g 0 A B', 'quorum g'), '0 is not a number'],
       [lines('group g any A', 'group h any A', 'quorum h'), 'A is a member of a group already'],
       [lines('group A any B', 'quorum A'), 'A is defined already'],
-      [lines('group none any B', 'quorum none'), '"none" is no name'],
+      [lines('group none any B', 'quorum none'), '"none" cannot be the name'],
       [lines(`witness D ${of(a.key)}`, 'quorum D'), 'a.example is in the policy already'],
       [lines(`witness D ${of(verifierKey('d', COSIGNATURE, log.key.publicKey))}`, 'quorum D'), 'in the policy already'],
       [lines(`witness D ${of(party('d', ED25519).key)}`, 'quorum D'), 'type 1 instead of 4'],
-      [lines('trust me', 'quorum A'), '"trust" is none of'],
+      [lines('trust me', 'quorum A'), '"trust" is not log, witness'],
       [lines('quorum A\r'), 'control character'],
     ] as const)
       expect(() => parsePolicy(wrong), wrong).to.throw(why);
