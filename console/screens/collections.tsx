@@ -15,13 +15,13 @@ interface Props {
   readonly list: Loaded<ListCollectionsResponse>;
 }
 
-const KINDS = {
+const KINDS: Readonly<Record<'auto' | ListedCollection['index'], string>> = {
   brute: 'no index (brute): exact search',
   auto: 'automatic (auto): exact while that is fast, then hnsw',
   hnsw: 'graph of neighbours (hnsw): the fastest searches',
   ivf: 'lists of near vectors (ivf): quick to build',
   bq: 'binary codes (bq): little memory',
-} as const;
+};
 type Kind = keyof typeof KINDS;
 const USAGE_EVERY_MS = 30_000;
 const BUILDING_EVERY_MS = 1_000;

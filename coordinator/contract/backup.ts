@@ -2,6 +2,7 @@
 
 import typia from 'typia';
 import type { TIME_MAX_MS } from '../../shared/limits.js';
+import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { IndexParameters } from './collections.js';
 import { refuseBody, refuseQuery } from './refusal.js';
@@ -18,7 +19,7 @@ export interface Origin {
 }
 
 export interface ExportedIndex {
-  type: 'brute' | 'hnsw' | 'ivf' | 'bq' | 'auto';
+  type: 'brute' | IndexKind | 'auto';
   parameters?: IndexParameters | null;
 }
 

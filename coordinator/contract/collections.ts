@@ -1,6 +1,7 @@
 /** Collections and their indexes. */
 
 import typia, { type tags } from 'typia';
+import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
@@ -10,7 +11,7 @@ export interface CreateCollectionRequest {
   dimension: Dimension;
   metric: 'squared_l2';
   /** Omitted: exact search. */
-  index?: 'brute' | 'hnsw' | 'ivf' | 'bq' | 'auto' | null;
+  index?: 'brute' | IndexKind | 'auto' | null;
 }
 
 export interface CreateCollectionResponse {
@@ -26,7 +27,7 @@ export interface ListedCollection {
   dimension: Whole;
   metric: 'squared_l2';
   /** The index that serves searches now. */
-  index: 'brute' | 'hnsw' | 'ivf' | 'bq';
+  index: 'brute' | IndexKind;
   /** Live records. */
   record_count: Whole;
   /** The bound on live records in the project. */
@@ -58,14 +59,14 @@ export interface IndexParameters {
 
 export interface ConfigureIndexRequest {
   /** Null or omitted: the index is dropped. */
-  type?: 'hnsw' | 'ivf' | 'bq' | null;
+  type?: IndexKind | null;
   parameters?: IndexParameters | null;
 }
 
 export interface IndexState {
   collection: string;
   /** The index that serves searches; `none`: exact search. */
-  active_type: 'hnsw' | 'ivf' | 'bq' | 'none';
+  active_type: IndexKind | 'none';
   /** `none`, `building`, `active` or `failed`. */
   status: string;
   /** The configured index: a type, `auto`, or `none`. */
@@ -84,7 +85,7 @@ export interface IndexState {
 
 export interface RebuildRequest {
   /** Omitted: each collection keeps its index type. */
-  index?: 'brute' | 'bruteforce' | 'hnsw' | 'ivf' | 'bq' | 'auto' | 'mstg' | null;
+  index?: 'brute' | 'bruteforce' | IndexKind | 'auto' | 'mstg' | null;
 }
 
 export interface RebuildResponse {

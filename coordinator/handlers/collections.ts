@@ -14,7 +14,7 @@ import { invalid } from '../contract/refusal.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json, noContent, type Reply } from '../http/reply.js';
 import { NO_CONTENT, type Route, readRoute, writeRoute } from '../http/route.js';
-import { rebuild } from './rebuild.js';
+import { kindOf, rebuild } from './rebuild.js';
 
 const ACCEPTED = 202;
 
@@ -82,7 +82,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     errors: ['invalid_index', 'conflict', 'not_implemented'],
     handle: async (request) => {
       const { index } = request.body;
-      if (index && index !== 'brute' && index !== 'bruteforce') assertIndexing(request.services.config);
+      if (index && kindOf(index) !== 'brute') assertIndexing(request.services.config);
       return rebuild(request);
     },
   }),

@@ -18,15 +18,11 @@ import { ProjectHold } from './projectHold.js';
 /** Most rebuild calls in flight. A shard runs one build at a time, projects in turns: further calls only hide the round trip. */
 const REBUILDS_AT_ONCE = 8;
 
-const KINDS: Readonly<Record<NonNullable<RebuildRequest['index']>, DesiredKind>> = {
-  brute: 'brute',
-  bruteforce: 'brute',
-  hnsw: 'hnsw',
-  ivf: 'ivf',
-  bq: 'bq',
-  auto: 'auto',
-  mstg: 'auto',
-};
+/** The kind by the name in a request, which may be a name of another system. */
+export function kindOf(name: NonNullable<RebuildRequest['index']>): DesiredKind {
+  if (name === 'bruteforce') return 'brute';
+  return name === 'mstg' ? 'auto' : name;
+}
 
 export async function rebuild({
   body: { index },
@@ -35,7 +31,7 @@ export async function rebuild({
   envelope,
 }: HandlerRequest<Prepared<'rebuild'>>): Promise<Reply> {
   const { backend, config, clock, logger } = services;
-  const kind = index ? KINDS[index] : null;
+  const kind = index ? kindOf(index) : null;
   const { requestId } = envelope;
   // The rebuild has a longer deadline of its own; the writes that wait for it keep theirs.
   const rebuildEnvelope: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };

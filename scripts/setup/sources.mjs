@@ -36,6 +36,7 @@ export const validatorSources = (root, sources) =>
 /** The types of the API, from which those of the client package are made. */
 export const contractSources = (root) => [
   ...filesUnder(root, [join('coordinator', 'contract')], '.ts'),
+  join('shared', 'model', 'indexKinds.ts'),
   join('shared', 'model', 'whole.ts'),
   join('shared', 'registry', 'keys.ts'),
 ];

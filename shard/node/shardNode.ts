@@ -4,6 +4,7 @@ import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { LogLosses } from '../../shared/log/eventLog.js';
 import type { Readings } from '../../shared/metrics/metrics.js';
+import { INDEX_KINDS, type IndexKind } from '../../shared/model/indexKinds.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
@@ -167,7 +168,7 @@ export class ShardNode {
     const now = {
       ...{ vouch_collections: 0, vouch_collections_open: 0, vouch_collections_quarantined: 0, vouch_records: 0 },
       ...{ vouch_index_tail_rows: 0, vouch_index_bytes: 0, vouch_index_building: 0, vouch_index_build_progress: 1 },
-      vouch_index_generations: { hnsw: 0, ivf: 0, bq: 0 },
+      vouch_index_generations: Object.fromEntries(INDEX_KINDS.map((kind) => [kind, 0])) as Record<IndexKind, number>,
     };
     for (const { openCollection, quarantined, knownRecords } of this.collections()) {
       now.vouch_collections++;

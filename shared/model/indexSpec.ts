@@ -1,9 +1,9 @@
 /** The desired index of a collection, and the state of its current one. */
 
+import type { IndexKind } from './indexKinds.js';
 import type { WholeBetween } from './whole.js';
 
-export const INDEX_KINDS = ['hnsw', 'ivf', 'bq'] as const;
-export type IndexKind = (typeof INDEX_KINDS)[number];
+export { INDEX_KINDS, type IndexKind } from './indexKinds.js';
 
 /** `brute`: exact search and no index. `auto`: exact search while the collection is small, then HNSW. */
 export type DesiredKind = 'brute' | 'auto' | IndexKind;

@@ -109,7 +109,8 @@ class TypeWriter {
 
   #type(node, indent) {
     if (ts.isParenthesizedTypeNode(node)) return inParentheses(this.#type(node.type, indent));
-    if (ts.isUnionTypeNode(node)) return node.types.map((type) => this.#type(type, indent)).join(' | ');
+    if (ts.isUnionTypeNode(node))
+      return node.types.map((type) => this.#type(type, indent).replace(/^\(([^()]*)\)$/, '$1')).join(' | ');
     if (ts.isIntersectionTypeNode(node))
       return node.types
         .filter((type) => !this.#isTag(type))

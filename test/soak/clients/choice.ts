@@ -1,5 +1,6 @@
 /** Chooses a client's next call, by its seeded numbers. */
 
+import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import type { IndexKind } from '../history/indexes.js';
 import type { Call } from '../history.js';
 import type { SeededRandom } from '../random.js';
@@ -12,7 +13,7 @@ import { secretRead, secretWrite } from './choices/secrets.js';
 import type { Known } from './known.js';
 import type { KnownIds } from './knownIds.js';
 
-const INDEX_KINDS: readonly IndexKind[] = ['hnsw', 'ivf', 'bq', 'none'];
+const INDEXES: readonly IndexKind[] = [...INDEX_KINDS, 'none'];
 const TIMELINE_MAX = 50;
 
 export interface ChoiceOptions {
@@ -56,7 +57,7 @@ export class Choice {
     if (chance < 95) return { op: 'state', collection };
     if (chance < 97) return this.#timeline(collection, known);
     if (known.shape.index !== 'none' && random.int(4) === 0)
-      return { op: 'configureIndex', collection, kind: random.pick(INDEX_KINDS) };
+      return { op: 'configureIndex', collection, kind: random.pick(INDEXES) };
     return { op: 'indexState', collection };
   }
 

@@ -1,7 +1,8 @@
 /** Calls about the index of a collection. */
+import type { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import type { Asked } from './asked.js';
 
-export type IndexKind = 'none' | 'hnsw' | 'ivf' | 'bq';
+export type IndexKind = 'none' | (typeof INDEX_KINDS)[number];
 
 export interface IndexAnswer {
   readonly active: string;

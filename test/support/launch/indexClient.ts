@@ -1,11 +1,12 @@
 /** Collections with an index, over HTTP: filled, watched during builds, and searched. */
 import { expect } from 'chai';
+import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import { seededRandom } from '../model/random.js';
 import type { Answer, Client } from './client.js';
 import type { Service } from './service.js';
 
 export const DIMENSION = 8;
-export const KINDS = ['hnsw', 'ivf', 'bq'] as const;
+export const KINDS = INDEX_KINDS;
 
 /** Build parameters that take seconds for a few thousand rows, and grow with their square: time to observe a build. */
 export const SLOW = { m: 64, ef_construction: 4_096 } as const;

@@ -1,5 +1,6 @@
 /** Promises of a collection to those who search it, with any index or none. */
 import { expect } from 'chai';
+import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import type { Results } from '../../../shared/protocol/calls.js';
 import { bytesOf, nearest, take, type Vector, vectorSource } from '../model/indexVectors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
@@ -18,7 +19,7 @@ const DIMENSION = INDEXED_SEARCH_DIMENSION;
 const K = 10;
 const QUERIES = 30;
 const DIMENSIONS = [1, 3, 100, 768, 4_096] as const;
-const KINDS: readonly (keyof typeof NARROW)[] = ['hnsw', 'ivf', 'bq', 'brute'];
+const KINDS: readonly (keyof typeof NARROW)[] = [...INDEX_KINDS, 'brute'];
 
 export interface Rigged {
   readonly rig: IndexRig;
