@@ -1,4 +1,4 @@
-# The image of every process of a cluster: a coordinator unless told otherwise, see docker-compose.yml.
+# The image of every process of a cluster. It starts a coordinator by default; docker-compose.yml starts the others.
 FROM node:24-trixie AS build
 WORKDIR /vouch
 # Packages first: they change seldom, and this layer is kept until they do.

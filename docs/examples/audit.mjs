@@ -1,6 +1,6 @@
 /**
- * An audit by somebody who has the exported log of a collection and nothing else: `node audit.mjs ledger.vouchlog KEY`, with the public
- * key of the service, and perhaps a file with the answer of an insert. No service is asked.
+ * An audit of an exported log, without the service: `node audit.mjs ledger.vouchlog KEY`, with the public key of the service, and
+ * optionally a file with the answer of an insert.
  */
 import { readFile } from 'node:fs/promises';
 import { ProofError, verifyExport } from '@vouch/client';
@@ -11,7 +11,7 @@ try {
   const found = await verifyExport(await readFile(path), { ...(publicKey && { publicKey }), receipts });
   console.log(`${found.project}/${found.collection}: ${found.events} events, ${found.records} records`);
   console.log(`every hash and every rule holds; state ${found.stateHash}`);
-  console.log(publicKey ? 'signed with the key that was given' : `signed by somebody with the key ${found.publicKey}`);
+  console.log(publicKey ? 'signed with the given key' : `signed with the key ${found.publicKey}, not checked`);
   if (receipts.length > 0) console.log('the receipt is of a write in this log');
 } catch (error) {
   if (!(error instanceof ProofError)) throw error;

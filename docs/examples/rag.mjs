@@ -1,6 +1,6 @@
 /**
- * Retrieval for a language model with LangChain.js: `node rag.mjs 'Which city is the capital of Spain?'`. The embedding is made here, the
- * mean of the vectors of a text's words; with another one only `MeanOfWords` changes.
+ * Retrieval for a language model with LangChain.js: `node rag.mjs 'Which city is the capital of Spain?'`. The embedding of a text is the
+ * mean of the vectors of its words. To use another embedding, replace `MeanOfWords`.
  */
 import { Document } from '@langchain/core/documents';
 import { Embeddings } from '@langchain/core/embeddings';

@@ -1,13 +1,13 @@
-/** Semantic search over words: `node words.mjs coffee airport`. What is asked for are words that are near to each of those. */
+/** Semantic search over words: `node words.mjs coffee airport` prints the words nearest to each of these. */
 import { Vouch } from '@vouch/client';
 import { DIMENSION, WORDS } from './glove/vectors.mjs';
 
 const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080', apiKey: process.env.VOUCH_KEY });
-// Not `glove` of the tour, whose records have no external ids: they would be there beside these.
+// Another collection than `glove` of the tour, whose records have no external ids.
 await vouch.createCollection({ name: 'glove-words', dimension: DIMENSION, metric: 'squared_l2' });
 const glove = vouch.collection('glove-words');
 
-// A word is its own external id: run again, the example replaces its records and makes no second ones.
+// A word is its own external id, so a second run of the example replaces its records.
 const records = [...WORDS].map(([word, values]) => ({ externalId: word, values, metadata: { letters: word.length } }));
 await glove.insertMany(records, { batchSize: 250 });
 
@@ -17,7 +17,7 @@ for (const word of process.argv.slice(2)) {
     console.log(`${word}: not among the ${WORDS.size} words`);
     continue;
   }
-  // As the query, the vector of the record itself, which is not among the hits.
+  // The query is the vector of the record, which is not among the hits.
   const { results } = await glove.search({ like: found[0].id, k: 5, metadataFilter: { letters: { gte: 4 } } });
   console.log(`${word}: ${results.map(({ externalId }) => externalId).join(', ')}`);
 }

@@ -1,4 +1,4 @@
-/** The 1,000 most frequent words of GloVe 6B that are here, with their vectors: 100 dimensions. */
+/** The 1,000 most frequent words of a part of GloVe 6B, with their vectors of 100 dimensions. */
 import { readFileSync } from 'node:fs';
 
 const read = (name) => readFileSync(new URL(name, import.meta.url));
@@ -11,11 +11,11 @@ function rowsOf(bytes) {
   return Array.from({ length: Number(rows) }, (_, row) => values.subarray(row * columns, (row + 1) * columns));
 }
 
-/** Below a line of titles, as a file beside the vectors has them. */
+/** The words, one a line below a line of titles. */
 const names = read('words.csv').toString().trim().split('\n').slice(1);
 const rows = rowsOf(read('words.npy'));
 
-/** Of vectors of length 1 the order of Euclidean distances is that of cosines. */
+/** Divides by the length: for vectors of length 1 the order by Euclidean distance is that by cosine. */
 function ofLength1(vector) {
   const length = Math.hypot(...vector);
   return vector.map((value) => value / length);
