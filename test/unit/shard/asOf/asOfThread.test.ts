@@ -185,7 +185,7 @@ describe('the as-of thread', () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = [10, 20, 25].map((n) => expectCode(found(n), 'unavailable'));
-    await eventually('one is under way', () => logs.framesRead >= 1);
+    await eventually('one rebuild is under way', () => logs.framesRead >= 1);
     let closed = false;
     collection.hosted.cancelBackgroundWork();
     const closing = collection.hosted.close({ keep: true }).then(() => {

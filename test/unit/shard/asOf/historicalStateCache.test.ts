@@ -150,7 +150,7 @@ describe('historical states', () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled(upTo(40).map((n) => found(n)));
-    await eventually('one is under way', () => logs.framesRead === 1);
+    await eventually('one rebuild is under way', () => logs.framesRead === 1);
     open();
     const outcome = codes(await asked);
     expect(outcome.slice(0, 33)).to.deep.equal(new Array(33).fill('found'));
@@ -164,7 +164,7 @@ describe('historical states', () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled(upTo(20).map((n) => found(n)));
-    await eventually('one is under way', () => logs.framesRead === 1);
+    await eventually('one rebuild is under way', () => logs.framesRead === 1);
     logs.pass = Promise.resolve();
     const other = new Opening(2, config, await logs.open(config.id));
     const counted = pasts.use(other, 4, clock.ms + 10_000, async ({ state }) => state.liveRecords);
@@ -183,7 +183,7 @@ describe('historical states', () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled([10, 20, 25, 40].map((n) => found(n)));
-    await eventually('one is under way', () => logs.framesRead === 31);
+    await eventually('one rebuild is under way', () => logs.framesRead === 31);
     const closed = pasts.close(opening, moved());
     open();
     expect(codes(await asked)).to.deep.equal(new Array(4).fill('unavailable'));

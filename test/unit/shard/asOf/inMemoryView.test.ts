@@ -157,7 +157,7 @@ describe('historical states in memory', () => {
   it('answer exactly like a rebuilt state and a fresh replay, or not at all', async () => {
     const end = lastSequence();
     const present = await replayed(end);
-    const held = new InMemoryView(present.state, present.history);
+    const view = new InMemoryView(present.state, present.history);
     const options = { memory, clock, measured: () => undefined, setAside: () => undefined };
     const states = new HistoricalStateCache({ boundBytes: 1 << 24, ...options });
     let answered = 0;
@@ -166,15 +166,15 @@ describe('historical states in memory', () => {
       const sequence = 1 + Math.floor(end * Math.sqrt(random.next()));
       const [asked, search] = [query(), optionsBy(random)];
       const fresh = await replayed(Math.min(sequence, end));
-      const wanted = shown(await answerOf(fresh, asked, search));
+      const expected = shown(await answerOf(fresh, asked, search));
       fresh.release();
       const rebuilt = await states.use(opening, fresh.sequence, NEVER, (past) => answerOf(past, asked, search));
       const what = `event ${fresh.sequence} of ${end}: ${JSON.stringify(search)}`;
-      expect(shown(rebuilt), what).to.deep.equal(wanted);
-      const fromMemory = await held.search(fresh.sequence, asked, search, slice);
+      expect(shown(rebuilt), what).to.deep.equal(expected);
+      const fromMemory = await view.search(fresh.sequence, asked, search, slice);
       if (fromMemory === undefined) continue;
       answered++;
-      expect(shown(fromMemory), what).to.deep.equal(wanted);
+      expect(shown(fromMemory), what).to.deep.equal(expected);
     }
     expect(answered).to.be.above(0);
     await states.close(opening, moved());
@@ -186,12 +186,12 @@ describe('historical states in memory', () => {
     const end = lastSequence();
     const from = Math.floor(0.7 * end);
     const present = await replayed(from);
-    const held = new InMemoryView(present.state, present.history);
+    const view = new InMemoryView(present.state, present.history);
     let answered = 0;
     for (let next = from + 1; next <= end; next++) {
       const sequence = Math.max(1, from - random.int(Math.floor(end / 10)));
       const [asked, search] = [query(), optionsBy(random)];
-      const found = held.search(sequence, asked, search, slice);
+      const found = view.search(sequence, asked, search, slice);
       await present.advance(next, 'exactly', () => undefined);
       const fromMemory = await found;
       if (fromMemory === undefined) continue;
@@ -214,7 +214,7 @@ describe('historical states in memory', () => {
     other.state.versions.restore(savedNumbers(versions));
     expect(savedNumbers(other.state.versions)).to.deep.equal(savedNumbers(versions));
     for (let sequence = 1; sequence <= present.sequence; sequence++) {
-      const told = ({ state: { versions: known } }: HistoricalState) => [
+      const versionsOf = ({ state: { versions: known } }: HistoricalState) => [
         known.recordsAt(sequence),
         known.tombstonesAt(sequence),
         known.timeAt(sequence),
@@ -223,7 +223,7 @@ describe('historical states in memory', () => {
           known.holds(sequence, { filter: bits === 1, text: bits === 2, graph: bits === 4 }),
         ),
       ];
-      expect(told(other)).to.deep.equal(told(present));
+      expect(versionsOf(other)).to.deep.equal(versionsOf(present));
     }
     for (const past of [present, other]) past.release();
   });

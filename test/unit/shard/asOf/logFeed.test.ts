@@ -83,7 +83,7 @@ describe('the transfer of a log to another thread', () => {
       done = true;
     });
     while (!done) {
-      await eventually('frames have come', () => sentBytes() >= IN_FLIGHT_BYTES || done);
+      await eventually('frames have arrived', () => sentBytes() >= IN_FLIGHT_BYTES || done);
       await nextTurn();
       expect(sentBytes()).to.be.below(IN_FLIGHT_BYTES + 4 * FRAME_BYTES);
       taken.push(...positions());
@@ -119,7 +119,7 @@ describe('the transfer of a log to another thread', () => {
 
   it('stops reading when the port closes, also during backpressure', async () => {
     const ended = run(0, FRAMES - 1);
-    await eventually('it is held back', () => sentBytes() >= IN_FLIGHT_BYTES);
+    await eventually('the feed stops', () => sentBytes() >= IN_FLIGHT_BYTES);
     reader.close();
     await ended;
     expect(read).to.be.below(FRAMES / 2);

@@ -192,11 +192,11 @@ describe('a search of the past', () => {
   /** The calls carry a wrong time for ages, which the shard replaces. */
   async function expectAnswers(asOf: AsOf, logIndex: number): Promise<void> {
     const { timeMs, answers, stateHash } = history.moments[logIndex - 1]!;
-    const told = await Promise.all(
+    const searched = await Promise.all(
       searches(systemClock.nowMs()).map((call) => search(history.collection, { ...call, asOf })),
     );
     const agedTo = 'timeMs' in asOf ? asOf.timeMs : timeMs;
-    for (const [n, { asOf: state, ...answer }] of told.entries()) {
+    for (const [n, { asOf: state, ...answer }] of searched.entries()) {
       expect(state).to.deep.equal({ logIndex, timeMs, stateHash });
       if (agedTo === timeMs) expect(answer, `search ${n} of event ${logIndex}`).to.deep.equal(answers[n]);
       else expect(answer.ids.length, `search ${n} of event ${logIndex}`).to.equal(answers[n]!.ids.length);

@@ -39,9 +39,10 @@ describe('the log tree', () => {
         // A path of another length is refused; one of equal length leads elsewhere.
         for (const other of [sequence - 1, sequence + 1, size - 1])
           if (other !== sequence && other >= 0 && other < size)
-            expect(checkInclusion(leaves[sequence]!, other, size, path), `${what}, told as ${other}`).to.not.equal(
-              roots[size],
-            );
+            expect(
+              checkInclusion(leaves[sequence]!, other, size, path),
+              `${what}, claimed to be ${other}`,
+            ).to.not.equal(roots[size]);
       }
   });
 

@@ -116,7 +116,7 @@ describe('a receipt', () => {
       }
     });
 
-    it(`for ${name} fails with the proof cut, lengthened or encoded otherwise`, () => {
+    it(`for ${name} fails with the proof cut, lengthened or in another encoding`, () => {
       const bytes = Buffer.from(receipt.proof, 'base64url');
       for (let length = 0; length < bytes.length; length++)
         expect(verifyReceipt({ ...receipt, proof: bytes.subarray(0, length).toString('base64url') })).to.have.length(1);

@@ -13,24 +13,24 @@ class Both {
   readonly now: Buffer[] = [];
   read = 0;
   readonly kept = new StateTree();
-  readonly anew = new StateTree((index) => {
+  readonly recomputed = new StateTree((index) => {
     this.read++;
     return this.now[index]!;
   });
 
   append(leaf: Buffer): void {
     this.now.push(leaf);
-    for (const tree of [this.kept, this.anew]) tree.append(leaf);
+    for (const tree of [this.kept, this.recomputed]) tree.append(leaf);
   }
 
   change(index: number, leaf: Buffer, sequence: number): void {
-    this.anew.beforeChange(index);
+    this.recomputed.beforeChange(index);
     this.now[index] = leaf;
-    for (const tree of [this.kept, this.anew]) tree.change(index, leaf, sequence);
+    for (const tree of [this.kept, this.recomputed]) tree.change(index, leaf, sequence);
   }
 
   expectSame(read: (tree: StateTree) => unknown, what: string): void {
-    expect(read(this.anew), what).to.deep.equal(read(this.kept));
+    expect(read(this.recomputed), what).to.deep.equal(read(this.kept));
   }
 }
 
@@ -59,7 +59,7 @@ describe('a state tree that recomputes its leaves', () => {
       both.expectSame((tree) => toHex(tree.path(written)), `path of ${written}`);
       both.expectSame((tree) => toHex(tree.leaf(written)), `leaf ${written}`);
     }
-    expect(toHex(both.anew.mth())).to.equal(toHex(treeHash(both.now)));
+    expect(toHex(both.recomputed.mth())).to.equal(toHex(treeHash(both.now)));
   });
 
   it('computes a past write correctly while others are made', () => {
@@ -72,15 +72,15 @@ describe('a state tree that recomputes its leaves', () => {
     for (let i = 0; i < 300; i++) change();
     const index = random.int(size);
     both.change(index, leafOf(1e6), ++sequence);
-    const wanted = atOnce(both.kept.pastWrite(index, size, sequence));
-    const walk = both.anew.pastWrite(index, size, sequence);
+    const expected = atOnce(both.kept.pastWrite(index, size, sequence));
+    const walk = both.recomputed.pastWrite(index, size, sequence);
     for (let i = 0; i < 3_000; i++) change();
     let step = walk.next();
     for (; !step.done; step = walk.next()) {
       change();
       both.append(leafOf(sequence));
     }
-    expect(step.value).to.deep.equal(wanted);
+    expect(step.value).to.deep.equal(expected);
   });
 
   it('reads no content for appends and for receipts of new records', () => {
@@ -117,21 +117,21 @@ describe('a state tree that recomputes its leaves', () => {
   it('detects a leaf that changed without a call, before it is hashed into a node', () => {
     const both = new Both();
     for (let i = 0; i < 500; i++) both.append(leafOf(i));
-    const root = toHex(both.anew.root());
-    const intact = (): number[] => [...both.now.keys()].filter((i) => !both.anew.isIntact(i, () => both.now[i]!));
+    const root = toHex(both.recomputed.root());
+    const intact = (): number[] => [...both.now.keys()].filter((i) => !both.recomputed.isIntact(i, () => both.now[i]!));
     expect(intact()).to.deep.equal([]);
     both.now[100] = leafOf(7);
     expect(intact(), 'its group').to.deep.equal([100, 101, 102, 103]);
-    expect(() => both.anew.beforeChange(101)).to.throw(
+    expect(() => both.recomputed.beforeChange(101)).to.throw(
       Damaged,
       'records 101 to 104 are not in memory as they were inserted',
     );
-    both.anew.beforeChange(105);
-    expect(toHex(both.anew.root())).to.equal(root);
+    both.recomputed.beforeChange(105);
+    expect(toHex(both.recomputed.root())).to.equal(root);
     both.append(leafOf(1));
     both.now[500] = leafOf(7);
     expect(
-      both.anew.isIntact(500, () => both.now[500]!),
+      both.recomputed.isIntact(500, () => both.now[500]!),
       'in an incomplete group',
     ).to.equal(false);
   });
@@ -139,6 +139,6 @@ describe('a state tree that recomputes its leaves', () => {
   it('refuses a change whose leaf was not read before', () => {
     const both = new Both();
     for (let i = 0; i < 500; i++) both.append(leafOf(i));
-    expect(() => both.anew.set(3, leafOf(9))).to.throw(Error, 'leaf 3 was not read before its content changed');
+    expect(() => both.recomputed.set(3, leafOf(9))).to.throw(Error, 'leaf 3 was not read before its content changed');
   });
 });

@@ -28,7 +28,7 @@ const ENCRYPTED_BYTES = 4 + 96;
 const KEY = 'ab'.repeat(16);
 
 /** Collections on one shard, with their expected bytes. */
-class Held {
+class QuotaRig {
   readonly logs = new ScriptedLogs();
   readonly bucket = new MemoryBucket({ logger: silentLogger });
   readonly reached = new MemoryBucket({ logger: silentLogger });
@@ -52,7 +52,7 @@ class Held {
     return this.collections[0]!;
   }
 
-  async held(collection = this.one): Promise<HeldBytes> {
+  async stored(collection = this.one): Promise<HeldBytes> {
     return collection.hosted.heldBytes();
   }
 
@@ -81,39 +81,39 @@ const encrypted = (payload: string, keyId = KEY) =>
 
 describe('the byte quota of a project', () => {
   it('counts stored vectors, metadata, texts and payloads, and every byte of the log', async () => {
-    const rig = new Held({});
+    const rig = new QuotaRig({});
     await rig.one.insert([1, 2], { metadata: json(10), text: 'é' });
-    const held = { vectors: 8, metadata: json(10).length, texts: 2, payloads: 0 };
-    expect(await rig.held()).to.deep.equal(held);
+    const stored = { vectors: 8, metadata: json(10).length, texts: 2, payloads: 0 };
+    expect(await rig.stored()).to.deep.equal(stored);
     const { logBytes } = await rig.one.hosted.count();
     await rig.one.write({ op: 'updateMetadata', id: 1, metadata: json(3) });
-    expect(await rig.held()).to.deep.equal({ ...held, metadata: json(3).length });
+    expect(await rig.stored()).to.deep.equal({ ...stored, metadata: json(3).length });
     expect((await rig.one.hosted.count()).logBytes).to.equal(logBytes + FRAME_BYTES + UPDATE_BYTES + json(3).length);
     await rig.one.write(encrypted('secret'));
-    expect(await rig.held()).to.include({ payloads: 6 + 16 });
+    expect(await rig.stored()).to.include({ payloads: 6 + 16 });
     // A search of the past can still find the record.
     await rig.one.write({ op: 'softDelete', id: 1 });
-    expect(await rig.held()).to.include({ vectors: 8, metadata: json(3).length, texts: 2 });
+    expect(await rig.stored()).to.include({ vectors: 8, metadata: json(3).length, texts: 2 });
     await rig.one.write({ op: 'delete', id: 1 });
-    expect(await rig.held()).to.deep.equal({ vectors: 0, metadata: 0, texts: 0, payloads: 22 });
+    expect(await rig.stored()).to.deep.equal({ vectors: 0, metadata: 0, texts: 0, payloads: 22 });
     await rig.one.write(encrypted('more', '01'.repeat(16)));
     await rig.one.write({ op: 'shredKey', keyId: KEY });
-    expect(await rig.held()).to.include({ payloads: 4 + 16 });
+    expect(await rig.stored()).to.include({ payloads: 4 + 16 });
     // The shred has already freed it.
     await rig.one.write({ op: 'delete', id: 2 });
-    expect(await rig.held()).to.include({ payloads: 4 + 16 });
+    expect(await rig.stored()).to.include({ payloads: 4 + 16 });
   });
 
   it('is filled to the last byte and never exceeded, and a refusal names its use', async () => {
-    const probe = new Held({});
+    const probe = new QuotaRig({});
     await probe.one.insert([1, 2], { metadata: json(1) });
     const first = await probe.total();
     const second = FRAME_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
-    const exact = new Held({ capacityBytes: first + second });
+    const exact = new QuotaRig({ capacityBytes: first + second });
     await exact.one.insert([1, 2], { metadata: json(1) });
     await exact.one.insert([1, 2]);
     expect(await exact.total()).to.equal(first + second);
-    const short = new Held({ capacityBytes: first + second - 1 });
+    const short = new QuotaRig({ capacityBytes: first + second - 1 });
     await short.one.insert([1, 2], { metadata: json(1) });
     const refusal = await expectCode(short.one.insert([1, 2]), 'capacity_exceeded');
     expect(refusal.message).to.equal(
@@ -125,10 +125,10 @@ describe('the byte quota of a project', () => {
   });
 
   it('leaves room for deletes that share a frame with growing writes', async () => {
-    const probe = new Held({});
+    const probe = new QuotaRig({});
     await probe.one.insert([1, 2]);
     const both = FRAME_BYTES + DELETE_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
-    const rig = new Held({ capacityBytes: (await probe.total()) + both });
+    const rig = new QuotaRig({ capacityBytes: (await probe.total()) + both });
     await rig.one.insert([1, 2]);
     await Promise.all([rig.one.write({ op: 'softDelete', id: 1 }), rig.one.insert([3, 4])]);
     expect(await rig.total(), 'in one frame, filled to the last byte').to.equal((await probe.total()) + both);
@@ -137,7 +137,7 @@ describe('the byte quota of a project', () => {
   it('refuses only when the project is full, after every kind of write', async () => {
     const random = seededRandom(testSeed());
     const capacityBytes = 40_000;
-    const rig = new Held({ capacityBytes }, 3);
+    const rig = new QuotaRig({ capacityBytes }, 3);
     const living = rig.collections.map((): number[] => []);
     let refused = 0;
     let inDeletes = 0;
@@ -170,7 +170,7 @@ describe('the byte quota of a project', () => {
   });
 
   it('accepts deletes and shreds when it is full, and then the bytes that they free', async () => {
-    const rig = new Held({ capacityBytes: 3_000 });
+    const rig = new QuotaRig({ capacityBytes: 3_000 });
     await rig.one.insert([1, 2], { metadata: json(700) });
     await rig.one.write(encrypted('x'.repeat(100)));
     await expectCode(rig.one.insert([3, 4], { metadata: json(400) }), 'capacity_exceeded');
@@ -188,27 +188,27 @@ describe('the byte quota of a project', () => {
   });
 
   it('counts a closed collection by its watermark, or by its log if the watermark is behind', async () => {
-    const rig = new Held({ notesEveryMs: 1 });
+    const rig = new QuotaRig({ notesEveryMs: 1 });
     await rig.one.insert([1, 2], { metadata: json(10), text: 'words' });
     await rig.one.write(encrypted('secret'));
-    const held = await rig.held();
+    const stored = await rig.stored();
     await rig.one.hosted.close({ keep: true });
     const [again] = rig.open();
-    expect(await again!.hosted.heldBytes()).to.deep.equal(held);
+    expect(await again!.hosted.heldBytes()).to.deep.equal(stored);
     expect(again!.hosted.openCollection, 'opened').to.equal(undefined);
 
     await again!.insert([3, 4]);
     // Killed: the note is one write behind, or has no byte counts, like notes of earlier versions.
     const { value, revision } = (await rig.reached.get('1'))!;
     await rig.reached.update('1', { sequence: 1, chain_head: (value as { chain_head: string }).chain_head }, revision);
-    const killed = new Held({ notesEveryMs: 1_000_000 });
+    const killed = new QuotaRig({ notesEveryMs: 1_000_000 });
     const behind = new Engine(rig.logs, { reached: killed.reached }).host(configOf(1));
-    expect(await behind.hosted.heldBytes()).to.deep.equal({ ...held, vectors: 16 });
+    expect(await behind.hosted.heldBytes()).to.deep.equal({ ...stored, vectors: 16 });
     expect(behind.hosted.openCollection, 'opened').not.to.equal(undefined);
   });
 
   it('blocks a second collection until a trim of the first, also if that one is closed', async () => {
-    const rig = new Held({ capacityBytes: 5_000, notesEveryMs: 1 }, 2);
+    const rig = new QuotaRig({ capacityBytes: 5_000, notesEveryMs: 1 }, 2);
     await rig.one.insert([1, 2], { metadata: json(500) });
     const total = await rig.total();
     const { logBytes } = await rig.one.hosted.count();

@@ -123,15 +123,15 @@ describe('a collection whose log is written to', () => {
   });
 
   it('answers its first commit once that is noted, and later ones without waiting', async () => {
-    const told = gate();
-    reached.before = () => told.opened;
+    const noteGate = gate();
+    reached.before = () => noteGate.opened;
     let isAnswered = false;
     const writing = collection.insert([1, 1]).then(() => {
       isAnswered = true;
     });
     await eventually('it is noted', () => reached.writes === 1);
     expect([logs.frames(config.id).length, isAnswered]).to.deep.equal([1, false]);
-    told.open();
+    noteGate.open();
     await writing;
     expect(await noted()).to.equal(1);
     const asked = reached.gets;
@@ -256,7 +256,7 @@ describe('a collection whose log is written to', () => {
     await write(busy, 5);
     expect(reached.writes).to.equal(2);
     under.open();
-    await eventually('all is noted', async () => (await noted()) === 7);
+    await eventually('every event is noted', async () => (await noted()) === 7);
     expect(reached.writes).to.equal(3);
   });
 
@@ -275,7 +275,7 @@ describe('a collection whose log is written to', () => {
     expect(await noted()).to.equal(7);
     const asked = reached.gets;
     late.open();
-    await eventually('the former owner has looked', () => reached.gets > asked);
+    await eventually('the former owner has read the note', () => reached.gets > asked);
     expect([await noted(), engines[1]!.context.watermarks.waiting]).to.deep.equal([7, 0]);
     expect(await open().found()).to.have.length(7);
   });
@@ -286,7 +286,7 @@ describe('a collection whose log is written to', () => {
     await reached.delete(watermarkKey(config.id));
     const asked = reached.gets;
     await write(busy, 3);
-    await eventually('it has looked', () => reached.gets > asked);
+    await eventually('the owner has read the note', () => reached.gets > asked);
     await write(busy, 3);
     await busy.hosted.close({ keep: true });
     expect(await noted()).to.equal(0);
@@ -374,7 +374,7 @@ describe('a lost log in a cluster', () => {
     const write = () => backend.call(lost, insertOf(fixed(2, 2)), soon());
     await expectCode(write(), 'internal_error');
     expect((await backend.call(whole, { op: 'describe' }, soon())).records).to.equal(1);
-    await eventually('it is told', async () => (await backend.health()).damages.length === 1);
+    await eventually('the health reports the loss', async () => (await backend.health()).damages.length === 1);
     const [damage] = (await backend.health()).damages;
     expect([damage?.collectionId, damage?.part]).to.deep.equal([lost.id, 'log']);
     expect(damage?.reason).to.contain(GONE);
@@ -384,6 +384,6 @@ describe('a lost log in a cluster', () => {
     expect(await cluster.bucket(BUCKETS.watermarks).get(watermarkKey(whole.id))).not.to.equal(undefined);
     const again = await make('lost');
     expect(await backend.call(again, insertOf(fixed(2, 2)), soon())).to.include({ id: 1 });
-    await eventually('nothing is told', async () => (await backend.health()).damages.length === 0);
+    await eventually('the health reports no damage', async () => (await backend.health()).damages.length === 0);
   });
 });

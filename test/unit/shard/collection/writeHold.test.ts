@@ -46,7 +46,7 @@ describe('a hold on the writes of a collection', () => {
     hold.take('a', 200);
     await delay(80);
     expect(hold.isHeld).to.equal(true);
-    await eventually('nobody holds it', () => !hold.isHeld);
+    await eventually('the hold ends', () => !hold.isHeld);
     expect(ends()).to.equal(1);
   });
 });

@@ -103,8 +103,8 @@ describe('a follower', () => {
     rig.cluster.transport.publish(feedSubject(ID), pack('nonsense'));
     await insert(2);
     await followed();
-    const told = await rig.metric('s2', 'vouch_feed_frames_total', { way: 'missed' });
-    expect(told).to.be.at.least(1);
+    const missed = await rig.metric('s2', 'vouch_feed_frames_total', { way: 'missed' });
+    expect(missed).to.be.at.least(1);
     // The feed is cut for a while, so the next frame does not continue the follower's state.
     const cut = reach.mute();
     await insert(3);
@@ -224,7 +224,7 @@ describe('a follower', () => {
       await eventually('it is found', async () => (await rig.metric('s2', 'vouch_follower_diverged_total')) === 1);
       await isStale();
       expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'diverged' })).to.equal(1);
-      await eventually('the heartbeat tells of it', async () => {
+      await eventually('the heartbeat reports it', async () => {
         const heartbeat = await rig.cluster.bucket(BUCKETS.shards).get('s2');
         return heartbeatOf(heartbeat as Entry).damages.some(
           ({ part, collectionId }) => part === 'follower' && collectionId === ID,
@@ -263,7 +263,7 @@ describe('a follower', () => {
     await followed();
     expect(await rig.metric('s2', 'vouch_vector_bytes')).to.be.above(0);
     await rig.change(ID, { followers: [] });
-    await eventually('it is let go of', async () => (await rig.metric('s2', 'vouch_vector_bytes')) === 0);
+    await eventually('s2 releases the follower', async () => (await rig.metric('s2', 'vouch_vector_bytes')) === 0);
     await insert(2);
     await rig.change(ID, { followers: ['s2'] });
     await followed();

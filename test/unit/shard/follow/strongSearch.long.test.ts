@@ -49,9 +49,9 @@ describe('a strong search at a follower', () => {
     const random = seededRandom(testSeed());
     let answered = 0;
     for (let records = 2; records <= 60; records++) {
-      const heard = random.int(4) === 0 ? reach.mute() : () => undefined;
+      const unmute = random.int(4) === 0 ? reach.mute() : () => undefined;
       await insert(records);
-      heard();
+      unmute();
       const ids = await found().catch(() => undefined);
       if (ids === undefined) continue;
       expect(ids).to.have.lengthOf(records);

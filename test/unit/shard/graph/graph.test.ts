@@ -96,9 +96,9 @@ describe('the graph of a collection', () => {
       write({ op: 'deleteNode', id: 1 }),
       addNode(),
     ]);
-    const told = outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'));
+    const results = outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : 'done'));
     const gone = 'not_found';
-    expect(told).to.deep.equal([
+    expect(results).to.deep.equal([
       ...['done', 'done', 'done', gone, 'done', gone, gone],
       ...['done', 'record_not_found', gone, 'done'],
     ]);
@@ -146,9 +146,9 @@ describe('the graph of a collection', () => {
     const look = async (): Promise<void> => {
       for (let n = 0; n < 150; n++) {
         const call = model.randomRead(random);
-        const wanted = model.read(call);
-        if (wanted === undefined) await expectCode(read(call), 'not_found');
-        else expect(await read(call), JSON.stringify(call)).to.deep.equal(wanted);
+        const expected = model.read(call);
+        if (expected === undefined) await expectCode(read(call), 'not_found');
+        else expect(await read(call), JSON.stringify(call)).to.deep.equal(expected);
       }
     };
     await look();

@@ -31,7 +31,7 @@ describe('an absorber', () => {
     };
     for (let id = 1; id <= 50; id++) absorber.want({ id, project: 'a' }, absorbOf('a'));
     absorber.want({ id: 99, project: 'b' }, absorbOf('b'));
-    await eventually('40 slices', () => calls.length >= 40);
+    await eventually('40 slices have run', () => calls.length >= 40);
     expect(calls.slice(0, 40).filter((project) => project === 'b')).to.have.length(20);
   });
 
@@ -44,7 +44,7 @@ describe('an absorber', () => {
     absorber.want({ id: 2, project: 'a' }, other);
     absorber.want({ id: 2, project: 'a' }, other);
     absorber.forget(one);
-    await eventually('the tail that is wanted is absorbed', () => calls.length > 0);
+    await eventually('the requested tail is absorbed', () => calls.length > 0);
     expect(calls).to.deep.equal(['other']);
   });
 });

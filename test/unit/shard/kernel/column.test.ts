@@ -61,11 +61,11 @@ describe('a column of numbers', () => {
           column.set(index, value);
           model[index] = value;
         }
-        const wanted = Float64Array.from({ length: model.length }, (_, index) => model[index] ?? fill);
-        expect(column.toFloat64(), `steps ${at}, fill ${fill}`).to.deep.equal(wanted);
-        for (let index = 0; index < wanted.length; index++)
-          if (column.get(index) !== wanted[index]) expect.fail(`steps ${at}, fill ${fill}: index ${index}`);
-        expect(Column.of(fill, wanted).toFloat64(), `steps ${at}, fill ${fill}, of an array`).to.deep.equal(wanted);
+        const expected = Float64Array.from({ length: model.length }, (_, index) => model[index] ?? fill);
+        expect(column.toFloat64(), `steps ${at}, fill ${fill}`).to.deep.equal(expected);
+        for (let index = 0; index < expected.length; index++)
+          if (column.get(index) !== expected[index]) expect.fail(`steps ${at}, fill ${fill}: index ${index}`);
+        expect(Column.of(fill, expected).toFloat64(), `steps ${at}, fill ${fill}, of an array`).to.deep.equal(expected);
       }
   });
 

@@ -178,11 +178,11 @@ describe('the ranking of rows', () => {
     });
   });
 
-  describe('in a held set', () => {
+  describe('in a set of slots', () => {
     it('considers live and retired rows, and keeps rows that are released during a pause', async () => {
       const collection = filled(1_024, 3_000, 2 ** 31);
       retireSome(collection, 0.3);
-      const held = new Set(some(collection.rows, 0.9));
+      const kept = new Set(some(collection.rows, 0.9));
       const then = new Map([...collection.frozen()].map(([slot, row]) => [slot, { ...row, live: true }]));
       const query = randomVector(random, 1_024, 2 ** 31);
       const scan = collection.vectors.beginScan();
@@ -191,10 +191,10 @@ describe('the ranking of rows', () => {
         pauses++;
         for (const slot of some(collection.rows, 0.1)) collection.release(slot);
       };
-      const hits = await collection.vectors.search(query, 40, release, { only: setOf(collection, held) });
+      const hits = await collection.vectors.search(query, 40, release, { only: setOf(collection, kept) });
       collection.vectors.endScan(scan);
       expect(pauses).to.be.above(0);
-      expect(listed(hits)).to.deep.equal(nearest(then, query, 40, held));
+      expect(listed(hits)).to.deep.equal(nearest(then, query, 40, kept));
     });
   });
 });

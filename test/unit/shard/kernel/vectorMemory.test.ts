@@ -101,8 +101,8 @@ describe('vector memory', () => {
     const arenas = new Set(collection.vectors.blocks.map(({ region }) => region.arena));
     expect(arenas.size).to.be.at.least(3);
     for (const k of [1, 10, 200]) await collection.check(randomVector(random, 64, 2 ** 17), k);
-    const held = [...arenas].reduce((sum, { usedBytes }) => sum + usedBytes, 0);
-    expect(held, 'a scan leaves nothing behind').to.equal(memory.usedBytes);
+    const used = [...arenas].reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+    expect(used, 'a scan leaves nothing behind').to.equal(memory.usedBytes);
   });
 
   it('leaves room for scans if released blocks left only small pieces', async () => {

@@ -10,7 +10,7 @@ describe('the values of slots', () => {
   it('are a set for each slot, after repeated, cleared and added values', () => {
     const random = seededRandom(testSeed());
     const values = new SlotValues();
-    const wanted = new Map<number, Set<Scalar>>();
+    const expected = new Map<number, Set<Scalar>>();
     for (let round = 0; round < 2_000; round++) {
       const slot = random.int(300);
       values.clear(slot);
@@ -18,9 +18,9 @@ describe('the values of slots', () => {
         random.pick<Scalar>([random.int(20), `s${random.int(20)}`, null, true, false]),
       );
       for (const value of own) values.add(slot, values.ordinalOf(value));
-      wanted.set(slot, new Set(own));
+      expected.set(slot, new Set(own));
     }
-    for (const [slot, own] of wanted) {
+    for (const [slot, own] of expected) {
       expect(valuesAt(values, slot)).to.deep.equal([...own].sort(compareScalars));
       expect(values.countAt(slot)).to.equal(own.size);
       expect(values.slots.has(slot)).to.equal(own.size > 0);

@@ -84,7 +84,7 @@ describe('a draining shard', () => {
     await cluster.shard('s2');
     await fill(2);
     const left = leaving.leave();
-    await eventually('its heartbeat says so', () => isLeaving('s1'));
+    await eventually('the heartbeat of s1 reports that it leaves', () => isLeaving('s1'));
     await left;
     const { collection } = await backend.create(PROJECT, { name: 'new', dimension: 2, index: 'brute' }, soon());
     collections.push(collection);
@@ -109,7 +109,7 @@ describe('a draining shard', () => {
     const before = await ownersNow();
     const mine = collections.filter((_, i) => before[i] === 's1').map(({ id }) => id);
     for (const id of mine) await backend.call({ ...collections[0]!, id }, { op: 'describe' }, soon());
-    await eventually('what is open is followed', async () => {
+    await eventually('every open collection has a follower', async () => {
       const followed = await following('s2');
       return mine.every((id) => followed.includes(id));
     });
@@ -129,7 +129,7 @@ describe('a draining shard', () => {
     const left = leaving.leave().then(() => {
       hasLeft = true;
     });
-    await eventually('its heartbeat says so', () => isLeaving('s1'));
+    await eventually('the heartbeat of s1 reports that it leaves', () => isLeaving('s1'));
     const { backend: other } = await cluster.coordinator();
     const { collection: next } = await other.create(PROJECT, { name: 'next', dimension: 2, index: 'brute' }, soon());
     expect([hasLeft, await ownersNow()]).to.deep.equal([false, ['s1']]);

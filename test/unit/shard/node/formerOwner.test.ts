@@ -91,7 +91,7 @@ describe('a former owner', () => {
 
   it('serves until it has seen the owner entry, and its successor starts after that', async () => {
     await replace(['s1']);
-    await eventually('the next owner asks it', async () => reach.asked > 1);
+    await eventually('the next owner asks the former one', async () => reach.asked > 1);
     expect(await records(1)).to.equal(1);
     await rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
     expect(await rejection(records(2))).to.be.an.instanceOf(NobodyServes);
@@ -123,7 +123,7 @@ describe('a former owner', () => {
 
   it('without a heartbeat is not waited for', async () => {
     await replace(['s1', 's9']);
-    await eventually('the next owner asks it', async () => reach.asked > 1);
+    await eventually('the next owner asks the former one', async () => reach.asked > 1);
     await former.stop();
     await rig.cluster.bucket(BUCKETS.shards).delete('s1');
     await untilServes(2, 1);

@@ -1,4 +1,4 @@
-// Covers: shard/state/logHistory.ts, shard/collection/collection.ts
+// Covers: shard/state/writeReceipt.ts, shard/state/logHistory.ts, shard/collection/collection.ts
 /** Repeated writes whose receipts must be made from the log again: later writes do not wait for them. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
@@ -12,7 +12,7 @@ const ID = 7;
 const FIRST = requestIdOf(1);
 
 /** Logs whose single frames are read only when the test lets them through. */
-class HeldLogs implements EventLogs {
+class GatedLogs implements EventLogs {
   readonly lateMs = 0;
   readonly stored = new ScriptedLogs();
   pass: () => Promise<void> = async () => undefined;
@@ -35,23 +35,23 @@ class HeldLogs implements EventLogs {
 }
 
 describe('the answer to a repeated old write', () => {
-  let logs: HeldLogs;
+  let logs: GatedLogs;
   let engine: Engine;
   let collection: TestCollection;
   let first: Results['insert'];
-  let held: ReturnType<typeof gate>;
+  let reads: ReturnType<typeof gate>;
 
   beforeEach(async () => {
-    logs = new HeldLogs();
+    logs = new GatedLogs();
     engine = new Engine(logs);
     collection = engine.host(configOf(ID));
     first = await collection.insert([1, 1], { requestId: FIRST });
     for (let n = 0; n < 5; n++) await collection.insert([n, n]);
-    held = gate();
-    logs.pass = () => held.opened;
+    reads = gate();
+    logs.pass = () => reads.opened;
   });
   afterEach(async () => {
-    held.open();
+    reads.open();
     await collection.hosted.close({ keep: true });
     await engine.context.pasts.end();
   });
@@ -67,7 +67,7 @@ describe('the answer to a repeated old write', () => {
     for (let n = 7; n < 12; n++) await collection.insert([n, n]);
     await collection.write({ op: 'delete', id: 3 });
     await collection.write({ op: 'delete', id: 1 });
-    held.open();
+    reads.open();
     for (const answer of await Promise.all(repeated)) expect(answer).to.deep.equal({ ...first, deduplicated: true });
     expect(await collection.records()).to.equal(10);
   });
@@ -78,7 +78,7 @@ describe('the answer to a repeated old write', () => {
     const late = expectCode(collection.write(call, { requestId: 'late', deadlineMs }), 'unavailable');
     await isRead();
     await eventually('the deadline has passed', () => systemClock.nowMs() > deadlineMs);
-    held.open();
+    reads.open();
     expect((await late).message).to.contain('the deadline passed');
     expect(await repeat()).to.deep.equal({ ...first, deduplicated: true });
   });
@@ -90,28 +90,28 @@ describe('the answer to a repeated old write', () => {
     const closing = collection.hosted.close({ keep: true }).then(() => {
       isClosed = true;
     });
-    await eventually('no write is taken', () =>
+    await eventually('the collection refuses writes', () =>
       collection.insert([8, 8]).then(
         () => false,
         () => true,
       ),
     );
     expect(isClosed).to.equal(false);
-    held.open();
+    reads.open();
     await refused;
     await closing;
   });
 
   it('reports damage to its frame, which quarantines the collection', async () => {
     logs.pass = async () => {
-      await held.opened;
+      await reads.opened;
       throw new LogDamaged(ID, 'a frame');
     };
-    const told = expectCode(repeat(), 'internal_error');
+    const refused = expectCode(repeat(), 'internal_error');
     await isRead();
     await collection.insert([6, 6]);
-    held.open();
-    expect((await told).message).to.contain('"c7" is quarantined');
+    reads.open();
+    expect((await refused).message).to.contain('"c7" is quarantined');
     expect(collection.hosted.quarantined).to.equal(true);
     await expectCode(collection.insert([7, 7]), 'internal_error');
   });

@@ -1,4 +1,4 @@
-// Covers: shard/state/dedupWindow.ts, shard/state/externalIds.ts, shard/node/ownershipTransfer.ts
+// Covers: shard/state/dedupWindow.ts, shard/state/collectionState.ts, shard/node/ownershipTransfer.ts
 /** The state that a collection keeps beside its records follows from its log: it is unchanged by a warm move. */
 import { expect } from 'chai';
 import type { Call, ResultOf, Results } from '../../../../shared/protocol/calls.js';

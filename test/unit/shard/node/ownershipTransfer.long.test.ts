@@ -150,7 +150,7 @@ describe('an ownership transfer', () => {
     const waits = rig.askEpoch(ID, 1, insertOf(fixed(3, 0)));
     const retried = insert(4);
     const handed = handOver('s2', 1);
-    expect((await describeNow()).sequence, 'reads go on').to.equal(1);
+    expect((await describeNow()).sequence, 'reads continue').to.equal(1);
     open();
     expect((await underWay).id).to.equal(2);
     expect(await rejection(waits)).to.be.instanceOf(NobodyServes);
@@ -191,7 +191,7 @@ describe('an ownership transfer', () => {
     const { ownerUpdates } = shards.get('s1')!.reach;
     ownerUpdates.push('lost');
     const handed = rejection(handOver('s2', 1));
-    await eventually('it has tried', () => ownerUpdates.length === 0);
+    await eventually('the update of the owner is lost', () => ownerUpdates.length === 0);
     await rig.change(ID, { followers: ['s3'] });
     const error = await handed;
     expect(error.message).to.match(/changed meanwhile/);
@@ -202,7 +202,7 @@ describe('an ownership transfer', () => {
   it('waits for the end of a hold on writes', async () => {
     for (let x = 0; x < 3; x++) await insert(x);
     await rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
-    const held = insert(9);
+    const waiting = insert(9);
     await expectCode(handOver('s2', 1, 700), 'unavailable');
     expect(await rig.ownership(ID)).to.deep.include({ shard: 's1', epoch: 1 });
     expect(await rig.ask('s1', { op: 'openIds' })).to.deep.equal({ open: [ID], held: [ID], following: [] });
@@ -210,7 +210,7 @@ describe('an ownership transfer', () => {
     const handed = handOver('s2', 1);
     await rig.call(ID, { op: 'release', token: 't' });
     await handed;
-    expect((await held).id).to.equal(4);
+    expect((await waiting).id).to.equal(4);
     expect((await insert(10)).id).to.equal(5);
   });
 
@@ -222,7 +222,10 @@ describe('an ownership transfer', () => {
     await eventually('it is under way', () => rig.cluster.logs.appends === 2);
     const handed = expectCode(handOver('s2', 1), 'unavailable');
     const holding = rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
-    await eventually('it is held', async () => (await rig.ask('s1', { op: 'openIds' })).held.length === 1);
+    await eventually(
+      'the shard holds its writes',
+      async () => (await rig.ask('s1', { op: 'openIds' })).held.length === 1,
+    );
     open();
     await Promise.all([underWay, handed, holding]);
     await rig.call(ID, { op: 'release', token: 't' });

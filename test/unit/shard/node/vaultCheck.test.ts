@@ -134,27 +134,27 @@ describe('the check of the master key', () => {
     const masterKeyFile = join(folder, 'master.key');
     const keys = await DataKeys.open({ vault, masterKeyFile, logger: silentLogger });
     const entry = join(folder, 'vault', Buffer.from(MARK.project).toString('hex'), MARK.keyId);
-    const told = async (): Promise<Damage[]> => {
+    const found = async (): Promise<Damage[]> => {
       const damages = new DamageReports();
       const check = checkOf(vault, () => [], keys, damages);
       await check.round();
       await check.stop();
       return damages.reported();
     };
-    expect(await told()).to.deep.equal([]);
+    expect(await found()).to.deep.equal([]);
     for (const path of [entry, masterKeyFile]) {
       const whole = await readFile(path);
       for (const at of whole.keys()) {
         await writeFile(path, Object.assign(Buffer.from(whole), { [at]: whole[at]! ^ 1 }));
-        expect((await told()).map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([[null, 'vault']]);
+        expect((await found()).map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([[null, 'vault']]);
       }
       await writeFile(path, whole.subarray(0, -1));
-      expect(await told()).to.have.length(1);
+      expect(await found()).to.have.length(1);
       await writeFile(path, whole);
-      expect(await told()).to.deep.equal([]);
+      expect(await found()).to.deep.equal([]);
     }
     await rm(masterKeyFile);
-    expect((await told())[0]!.reason).to.match(/does not contain master key [0-9a-f]{16}$/);
+    expect((await found())[0]!.reason).to.match(/does not contain master key [0-9a-f]{16}$/);
     keys.close();
   });
 });

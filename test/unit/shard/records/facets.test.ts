@@ -53,7 +53,7 @@ describe('the values of a metadata key', () => {
   ] as const)
     it(`are counted as at one moment, ${title}, in spite of concurrent writes`, async () => {
       const { index, swap, counted } = collection(options);
-      const wanted = counted();
+      const expected = counted();
       const call = { op: 'facets', key: 'v', limit: 100, maxBytes: 1 << 20 } as const;
       let isOver = false;
       // Records exchange their values, so that the counts stay constant between turns of the event loop.
@@ -67,9 +67,9 @@ describe('the values of a metadata key', () => {
         for (let round = 0; round < 3; round++) {
           const found = await facets(index, call, new Slice(hurried()));
           expect(Object.fromEntries(found.values.map((value, i) => [value, found.counts[i]]))).to.deep.equal(
-            Object.fromEntries(wanted),
+            Object.fromEntries(expected),
           );
-          expect([found.distinct, found.records]).to.deep.equal([wanted.size, RECORDS]);
+          expect([found.distinct, found.records]).to.deep.equal([expected.size, RECORDS]);
         }
       } finally {
         isOver = true;

@@ -31,7 +31,7 @@ describe('a search in groups', () => {
     const vectors = new VectorBlocks(new VectorMemory(), 3);
     const insertions = new InsertionTimes(vectors.shape);
     const values = new SlotValues();
-    const held = new SlotSet(vectors.shape);
+    const stored = new SlotSet(vectors.shape);
     const kept: { id: number; vector: Int32Array; insertedMs: number; values: Scalar[] }[] = [];
     for (let i = 0; i < rows; i++) {
       const id = i + 1;
@@ -46,11 +46,11 @@ describe('a search in groups', () => {
       ];
       for (const value of own) values.add(slot, values.ordinalOf(value));
       if (random.int(10) > 0) {
-        held.add(slot);
+        stored.add(slot);
         kept.push({ id, vector, insertedMs, values: own });
       }
     }
-    return { vectors, insertions, values, held, kept };
+    return { vectors, insertions, values, stored, kept };
   };
 
   for (const [rows, groups] of [
@@ -58,22 +58,22 @@ describe('a search in groups', () => {
     [6_000, 3_000],
   ] as const)
     it(`equals a plain loop over ${rows} rows in about ${groups} groups`, async () => {
-      const { vectors, insertions, values, held, kept } = collection(rows, groups);
+      const { vectors, insertions, values, stored, kept } = collection(rows, groups);
       for (let round = 0; round < 20; round++) {
         const query = Int32Array.from({ length: 3 }, () => UNIT * component(random, 40));
         const [k, size] = [random.pick([1, 3, 50, 5_000]), random.pick([1, 2, 5])];
         const decay: Decay | undefined = random.int(2) === 0 ? undefined : { nowMs: NOW_MS, halfLifeSecs: 4 };
         const scoreMost = random.int(3) === 0 ? 400 : undefined;
         const asked = { query, k, size, decay, scoreMost };
-        const parts = { vectors, insertions, values, rows: held };
+        const parts = { vectors, insertions, values, rows: stored };
         const found = await groupedSearch(parts, asked, new Slice(systemClock));
         const members = kept.map(({ id, vector, insertedMs, values: own }): Member => {
           const score = vector.reduce((sum, value, i) => sum + ((value - query[i]!) / UNIT) ** 2, 0);
           const factor = decay === undefined ? 1 : ageFactor(ageSecs(decay.nowMs, insertedMs), decay.halfLifeSecs);
           return { id, score, weighted: score / factor, values: own };
         });
-        const wanted = groupedByLoop(members, k, size, scoreMost ?? Infinity);
-        expect(shownOf(found, values), JSON.stringify({ ...asked, query: [...query] })).to.deep.equal(wanted);
+        const expected = groupedByLoop(members, k, size, scoreMost ?? Infinity);
+        expect(shownOf(found, values), JSON.stringify({ ...asked, query: [...query] })).to.deep.equal(expected);
         expect(found.found.aged === undefined).to.equal(decay === undefined);
       }
       vectors.destroy();
@@ -81,9 +81,9 @@ describe('a search in groups', () => {
 
   it('examines few values in each turn, although each row has thousands', async () => {
     const [rows, values, distinct] = [120, 3_000, 9_000];
-    const { vectors, insertions, held } = collection(rows, 1);
+    const { vectors, insertions, stored } = collection(rows, 1);
     const visited = new VisitedValues();
-    const members = [...held].map((slot): Member => {
+    const members = [...stored].map((slot): Member => {
       const first = random.int(distinct);
       const own = Array.from({ length: values }, (_, i) => (first + i) % distinct);
       for (const value of own) visited.add(slot, visited.ordinalOf(value));
@@ -94,7 +94,7 @@ describe('a search in groups', () => {
     let ms = 0;
     const slice = new Slice({ nowMs: () => visited.turn(), monotonicMs: () => (ms += 10) });
     const asked = { query: new Int32Array(3), k: 50, size: 2, decay: undefined, scoreMost: undefined };
-    const found = await groupedSearch({ vectors, insertions, values: visited, rows: held }, asked, slice);
+    const found = await groupedSearch({ vectors, insertions, values: visited, rows: stored }, asked, slice);
     expect(shownOf(found, visited)).to.deep.equal(groupedByLoop(members, 50, 2, Infinity));
     expect(visited.most).to.be.at.most(4_096 + 2 * values);
     vectors.destroy();

@@ -237,15 +237,15 @@ describe('the log before a snapshot', () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     await written(logs, ID, 0);
-    const held = gate();
-    logs.pass = held.opened;
+    const reads = gate();
+    logs.pass = reads.opened;
     const collection = host();
     for (let n = 0; n < 5; n++) await collection.insert([n, n]);
     await eventually('the check reads', () => logs.begun.length > 0);
     await collection.insert([9, 9]);
     expect(await collection.found()).to.have.length(WRITES + 6);
     expect(await metric('vouch_log_checks_waiting')).to.equal(1);
-    held.open();
+    reads.open();
     await eventually('it is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(await collection.records()).to.equal(WRITES + 6);
   });
@@ -255,41 +255,41 @@ describe('the log before a snapshot', () => {
     start(logs);
     await written(logs, ID, 0);
     for (let times = 0; times < 2; times++) {
-      const held = gate();
-      logs.pass = held.opened;
+      const reads = gate();
+      logs.pass = reads.opened;
       logs.begun.length = 0;
       const collection = host();
       await describeIt(collection);
       await eventually('the check reads', () => logs.begun.length === 1);
       const closing = close(collection);
-      held.open();
+      reads.open();
       await closing;
       expect(collection.hosted.quarantined).to.equal(false);
       expect(await metric('vouch_log_checks_waiting')).to.equal(0);
     }
-    const held = gate();
-    logs.pass = held.opened;
+    const reads = gate();
+    logs.pass = reads.opened;
     const dropped = host();
     await describeIt(dropped);
     await eventually('the check reads', () => logs.begun.length > 1);
     const closing = close(dropped, false);
-    held.open();
+    reads.open();
     await closing;
     await logs.remove(ID);
     logs.pass = Promise.resolve();
     expect(await metric('vouch_log_check_failures_total')).to.equal(0);
     expect(await snapshots.store.newestFirst(ID)).to.deep.equal([]);
-    const anew = host(ID + 1);
-    await anew.insert([1, 1]);
-    expect(await anew.found()).to.deep.equal([1]);
+    const imported = host(ID + 1);
+    await imported.insert([1, 1]);
+    expect(await imported.found()).to.deep.equal([1]);
   });
 
   it('is read for one collection after another, in the order of their opening', async () => {
     const logs = new NotedLogs(new ScriptedLogs());
     start(logs);
     for (const id of [1, 2, 3, 4]) await written(logs, id, 0);
-    const held = gate();
-    logs.pass = held.opened;
+    const reads = gate();
+    logs.pass = reads.opened;
     logs.begun.length = 0;
     const collections = new Map<number, TestCollection>();
     for (const id of [3, 1, 4, 2]) {
@@ -302,7 +302,7 @@ describe('the log before a snapshot', () => {
     expect(await metric('vouch_log_checks_waiting')).to.equal(4);
     // A waiting one is closed, and skipped.
     await close(collections.get(1)!);
-    held.open();
+    reads.open();
     await eventually('all are checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(logs.begun).to.deep.equal([3, 4, 2]);
   });
@@ -358,15 +358,15 @@ describe('the log before a snapshot', () => {
     });
 
     it('is not reported once the check is stopped', async () => {
-      const held = gate();
+      const reads = gate();
       const { check: stopped, damages } = check(async () => {
-        await held.opened;
+        await reads.opened;
         throw new Damaged('a frame');
       });
       await eventually('it reads', () => snapshots.unchecked.has(ID));
       stopped.stop();
       const closing = stopped.close();
-      held.open();
+      reads.open();
       await closing;
       expect(damages).to.deep.equal([]);
       expect(await metric('vouch_log_check_failures_total')).to.equal(0);

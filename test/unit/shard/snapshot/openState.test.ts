@@ -16,19 +16,22 @@ import { seededRandom } from '../../../support/model/random.js';
 import { configOf } from '../../../support/rigs/engine.js';
 import { snapshotsIn } from '../../../support/rigs/snapshots.js';
 
-/** A log that gives its first frame, and the rest after `goOn`. */
-function haltingLog([first, ...rest]: readonly StoredFrame[]): { readonly log: EventLog; readonly goOn: () => void } {
-  let goOn = (): void => {};
-  const told = new Promise<void>((resolve) => {
-    goOn = resolve;
+/** A log that gives its first frame, and the rest after `proceed`. */
+function haltingLog([first, ...rest]: readonly StoredFrame[]): {
+  readonly log: EventLog;
+  readonly proceed: () => void;
+} {
+  let proceed = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    proceed = resolve;
   });
   async function* read(): AsyncGenerator<StoredFrame> {
     yield first!;
-    await told;
+    await released;
     yield* rest;
   }
   const log = { staleMs: 0, read, head: async () => rest.at(-1), close: async () => {} };
-  return { log: log as unknown as EventLog, goOn };
+  return { log: log as unknown as EventLog, proceed };
 }
 
 describe('the opening of a collection with a long log', () => {
@@ -37,7 +40,7 @@ describe('the opening of a collection with a long log', () => {
     const [genesis, insert, second, third] = everyEvent(seededRandom(1));
     const one = await buildFrame([genesis!, insert!], EMPTY_LOG, 1, async () => undefined);
     const two = await buildFrame([second!, third!], one.end, 2, async () => undefined);
-    const { log, goOn } = haltingLog([one, two].map(({ bytes }, i) => ({ position: i + 1, bytes })));
+    const { log, proceed } = haltingLog([one, two].map(({ bytes }, i) => ({ position: i + 1, bytes })));
     const lines: object[] = [];
     const info = (about: object, text: string): number => lines.push({ ...about, text });
     const logger = Object.assign(Object.create(silentLogger) as Logger, { info });
@@ -46,10 +49,10 @@ describe('the opening of a collection with a long log', () => {
       const memory = new VectorMemory();
       const options = { memory, dedupWindow: 16, clock: systemClock, logs: { lateMs: 0 }, snapshots };
       const opening = openState(configOf(7), log, options);
-      await eventually('a line tells', () => lines.length > 0);
+      await eventually('a line reports the progress', () => lines.length > 0);
       expect(lines[0]).to.include({ collection: 7, sequence: 1, of: 3, text: 'opening a collection: reading its log' });
       expect([...snapshots.progress]).to.deep.equal([[7, 1 / 3]]);
-      goOn();
+      proceed();
       const { state, journal } = await opening;
       expect(journal.sequence).to.equal(3);
       expect([...snapshots.progress]).to.deep.equal([]);

@@ -56,10 +56,10 @@ describe('the snapshots of a collection', () => {
     await again.stop();
     await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before);
     await backend.call(collection, batchOf(rows(40)), soon());
-    await eventually('the new owner has one', () => saved('s2').length > 0);
+    await eventually('the new owner has a snapshot', () => saved('s2').length > 0);
     // A shard deletes snapshots of collections that it no longer owns at its next start.
     await cluster.shard('s1');
-    await eventually('the old one has none', () => saved('s1').length === 0);
+    await eventually('the former owner has no snapshot', () => saved('s1').length === 0);
   });
 
   it('are deleted with the collection, also while one is being made', async () => {

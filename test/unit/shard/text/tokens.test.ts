@@ -23,8 +23,8 @@ describe('the words of a text', () => {
     ['are the same in full width and in ligatures', 'ＡＢＣ１ ﬁn', ['abc1', 'fin']],
     ['hold the dot that İ leaves', 'İzmir', ['i\u0307zmir']],
     ['do not begin with a mark', '\u0301 a', ['a']],
-    ['are none in an empty text', '', []],
-    ['are none in punctuation', ' .,;–…!? \n\t', []],
+    ['are absent from an empty text', '', []],
+    ['are absent from punctuation', ' .,;–…!? \n\t', []],
   ];
   for (const [what, text, words] of cases)
     it(what, () => {

@@ -15,7 +15,7 @@ import { expectCode } from '../../../support/expectations.js';
 import { freshKeyId, shredded } from '../../../support/suites/vaultStorage.js';
 
 const AAD = Buffer.from('collection 1');
-const PLAINTEXT = Buffer.from('what nobody else may read');
+const PLAINTEXT = Buffer.from('a secret');
 
 describe('data keys', () => {
   let folder: string;

@@ -21,15 +21,15 @@ function onEveryStep(rig: EncryptedRig, onStep: () => Promise<void> | void): voi
 /** Runs `meanwhile` once, when `work` has done `step` steps. The returned function is false if `work` has fewer. */
 async function meeting(rig: EncryptedRig, step: number, work: Promise<unknown>[], meanwhile: () => Promise<unknown>) {
   let steps = 0;
-  let met = false;
+  let isReached = false;
   onEveryStep(rig, async () => {
     if (steps++ !== step) return;
-    met = true;
+    isReached = true;
     onEveryStep(rig, () => undefined);
     work.push(meanwhile());
     await work.at(-1)!.catch(() => undefined);
   });
-  return () => met;
+  return () => isReached;
 }
 
 async function settled(work: Promise<unknown>): Promise<'done' | VouchError> {
@@ -80,9 +80,9 @@ describe('an insert concurrent with a shred', () => {
         const rig = newRig();
         await prepare(rig);
         const shreds: Promise<unknown>[] = [];
-        const met = await meeting(rig, step, shreds, () => rig.shred(KEY));
+        const isReached = await meeting(rig, step, shreds, () => rig.shred(KEY));
         const outcome = await settled(rig.insert(ID, 'x', { keyId: KEY }));
-        if (!met()) {
+        if (!isReached()) {
           expect(step).to.be.at.least(2);
           expect(outcome).to.equal('done');
           return;
@@ -100,9 +100,9 @@ describe('an insert concurrent with a shred', () => {
         const rig = newRig();
         await prepare(rig);
         const inserts: Promise<unknown>[] = [];
-        const met = await meeting(rig, step, inserts, () => rig.insert(ID, 'x', { keyId: KEY }));
+        const isReached = await meeting(rig, step, inserts, () => rig.insert(ID, 'x', { keyId: KEY }));
         await rig.shred(KEY);
-        if (!met()) {
+        if (!isReached()) {
           expect(step).to.be.at.least(4);
           return;
         }
@@ -118,12 +118,12 @@ describe('an insert concurrent with a shred', () => {
   it('is lost if its commit is running when the shred begins', async () => {
     const rig = newRig();
     await rig.insert(ID, 'before', { keyId: KEY });
-    const held = gate();
-    rig.logs.fates.push(held.opened);
+    const append = gate();
+    rig.logs.fates.push(append.opened);
     const insert = rig.insert(ID, 'x', { keyId: KEY });
     while (rig.logs.appends < 2) await new Promise((resolve) => setImmediate(resolve));
     const shred = rig.shred(KEY);
-    held.open();
+    append.open();
     expect(await insert).to.deep.equal({ id: 2, keyId: KEY });
     await shred;
     await expectShredded(rig, { [ID]: 2 });

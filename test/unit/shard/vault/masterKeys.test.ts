@@ -104,21 +104,21 @@ describe('the master key file', () => {
   });
 
   it('is read again for an unknown key id', async () => {
-    const held = keys();
-    const old = await held.newestOrFirst();
+    const masterKeys = keys();
+    const old = await masterKeys.newestOrFirst();
     const fresh = freshKey();
-    expect(await held.has(fresh.id)).to.equal(false);
-    expect(await held.use(fresh.id, ({ id }) => id)).to.equal(undefined);
+    expect(await masterKeys.has(fresh.id)).to.equal(false);
+    expect(await masterKeys.use(fresh.id, ({ id }) => id)).to.equal(undefined);
     await replaceMasterKeyFile(path, [fresh, ...(await readMasterKeyFile(path))!]);
-    expect(await held.use(fresh.id, ({ bytes }) => Buffer.from(bytes).equals(fresh.bytes))).to.equal(true);
-    expect(await held.has(old)).to.equal(true);
+    expect(await masterKeys.use(fresh.id, ({ bytes }) => Buffer.from(bytes).equals(fresh.bytes))).to.equal(true);
+    expect(await masterKeys.has(old)).to.equal(true);
     await replaceMasterKeyFile(path, [fresh]);
-    held.close();
-    expect(await held.has(old)).to.equal(false);
+    masterKeys.close();
+    expect(await masterKeys.has(old)).to.equal(false);
   });
 
   it('can be read while it is replaced again and again', async () => {
-    const held = keys();
+    const masterKeys = keys();
     const first = freshKey();
     await createMasterKeyFile(path, first);
     let replacing = true;
@@ -127,8 +127,8 @@ describe('the master key file', () => {
       replacing = false;
     })();
     while (replacing) {
-      held.close();
-      expect(await held.has(first.id)).to.equal(true);
+      masterKeys.close();
+      expect(await masterKeys.has(first.id)).to.equal(true);
     }
     await replaced;
   });

@@ -218,17 +218,17 @@ describe('a BQ index', () => {
     const source = filled(128, 2_000);
     const path = newPath();
     const ids = await source.build(path);
-    const heldBytes = source.model.memory.usedBytes;
+    const usedBefore = source.model.memory.usedBytes;
     const index = await source.open(path, ids);
-    expect(source.model.memory.usedBytes).to.be.within(heldBytes + index.bytes, heldBytes + 2 * index.bytes);
+    expect(source.model.memory.usedBytes).to.be.within(usedBefore + index.bytes, usedBefore + 2 * index.bytes);
     expect(index.bytes).to.be.at.least(2_000 * 16);
     await index.free();
-    expect(source.model.memory.usedBytes).to.equal(heldBytes);
+    expect(source.model.memory.usedBytes).to.equal(usedBefore);
 
-    const full = new Modelled(128, new VectorMemory({ boundBytes: heldBytes + 16_384 }));
+    const full = new Modelled(128, new VectorMemory({ boundBytes: usedBefore + 16_384 }));
     for (const { vector, id } of source.model.rows.values()) full.insert(vector, id);
     const error: unknown = await new Indexed(full).open(path, ids).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(VouchError).and.have.property('code', 'capacity_exceeded');
-    expect(full.memory.usedBytes).to.equal(heldBytes);
+    expect(full.memory.usedBytes).to.equal(usedBefore);
   });
 });

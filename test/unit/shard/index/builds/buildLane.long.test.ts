@@ -73,7 +73,7 @@ describe('builds that take turns', () => {
   /** Waits until the build has another turn. */
   const expectsTurns = async ({ progress }: Build): Promise<void> => {
     const { done } = progress;
-    await eventually('the build to go on', () => progress.done > done);
+    await eventually('the build continues', () => progress.done > done);
   };
 
   it('finish a small build before three huge ones of another project', async () => {
@@ -135,7 +135,7 @@ describe('builds that take turns', () => {
     await underWay(huge);
     const long = build('b', 3, SMALL);
     const { progress } = long;
-    await eventually('the build to be told to wait', () => long.progress !== progress);
+    await eventually('the build receives the wait', () => long.progress !== progress);
     expect(existsSync(folderOf(3))).to.equal(false);
     huge.cancel();
     expect((await long.done).payload).to.deep.equal(alone.payload);

@@ -67,8 +67,8 @@ describe('the HNSW index with codes, for many rows of many dimensions', () => {
     await serving.index.persist(join(rig.folder, 'absorbed'));
     for (const row of times(500, far)) collection.insert(row);
     const from = { path: join(rig.folder, 'absorbed'), rows: serving.rows };
-    const { path, recordIds } = await collection.build('anew', {}, from);
-    const anew = rig.kept(await collection.open(path, recordIds));
-    for (const make of [coded, far]) expect(await anew.recall(times(30, make))).to.be.at.least(0.95);
+    const { path, recordIds } = await collection.build('rebuilt', {}, from);
+    const rebuilt = rig.kept(await collection.open(path, recordIds));
+    for (const make of [coded, far]) expect(await rebuilt.recall(times(30, make))).to.be.at.least(0.95);
   });
 });
