@@ -29,9 +29,9 @@ class CountingBucket extends MemoryBucket {
   isBehind = false;
 
   override async watch(listener: (change: Change) => void): Promise<Watch> {
-    const held: Change[] = [];
-    const watch = await super.watch((change) => (this.isBehind ? held.push(change) : listener(change)));
-    const caughtUp = async (): Promise<void> => held.splice(0).forEach(listener);
+    const delayed: Change[] = [];
+    const watch = await super.watch((change) => (this.isBehind ? delayed.push(change) : listener(change)));
+    const caughtUp = async (): Promise<void> => delayed.splice(0).forEach(listener);
     const read = (key: string): Promise<Entry | undefined> => {
       this.reads += 1;
       return caughtUp().then(() => super.get(key));
@@ -92,7 +92,7 @@ describe('API keys', () => {
   });
 
   it('allow the lesser scopes too; metrics require their own scope or admin', () => {
-    const table = SCOPES.map((held) => SCOPES.map((required) => allows(held, required)));
+    const table = SCOPES.map((owned) => SCOPES.map((required) => allows(owned, required)));
     expect(SCOPES).to.deep.equal(['read_only', 'read_write', 'admin', 'metrics']);
     expect(table).to.deep.equal([
       [true, false, false, false],
@@ -172,7 +172,7 @@ describe('authentication', () => {
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
     clock.jump(-5_000);
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
-    await eventually('the store says so', async () => (await listKeys(bucket))[0]?.expiredAtMs !== null);
+    await eventually('the store has the expiry', async () => (await listKeys(bucket))[0]?.expiredAtMs !== null);
     expect(await refused()).to.equal('unauthorized');
     await keyring.close();
     keyring = await Keyring.open(bucket, clock, silentLogger);
@@ -194,7 +194,7 @@ describe('authentication', () => {
     const revoked = await newKey(clock.nowMs() + 1_000);
     clock.jump(2_000);
     await revokeKey(bucket, revoked.record.id);
-    await eventually('the store says so', async () => (await listKeys(bucket))[0]?.expiredAtMs !== null);
+    await eventually('the store has the expiry', async () => (await listKeys(bucket))[0]?.expiredAtMs !== null);
     clock.jump(-2_000);
     expect(await listKeys(bucket)).to.deep.equal([{ ...record, expiredAtMs: clock.nowMs() + 2_000 }]);
     expect(lines).to.deep.equal([

@@ -200,7 +200,7 @@ describe('the hold on a project', () => {
     expect(3 * HOLD_TIMES.renewEveryMs).to.be.below(HOLD_TIMES.holdMs);
     const { hold, collections } = await heldBy('x', backend);
     expect(await hold.take(collections, soon())).to.have.length(NAMES.length);
-    await eventually('renewed', () => ofOp(backend.calls, 'hold').length >= 4 * NAMES.length);
+    await eventually('every hold is renewed three times', () => ofOp(backend.calls, 'hold').length >= 4 * NAMES.length);
     for (const call of ofOp(backend.calls, 'hold')) expect(call).to.deep.equal({ op: 'hold', token: 'x', holdMs: 400 });
     await hold.release();
     const { length } = backend.calls;
@@ -216,7 +216,7 @@ describe('the hold on a project', () => {
     backend.beforeCall = ({ name }, { op }) => {
       if (op === 'hold' && name === 'a' && failed++ < 3) throw unavailable('no answer');
     };
-    await eventually('renewed again', () => failed > 5);
+    await eventually('the failed hold is renewed', () => failed > 5);
     await hold.release();
     expect(backend.holders()).to.deep.equal(FREE);
   });

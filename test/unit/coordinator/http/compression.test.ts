@@ -95,8 +95,8 @@ overEngines('a long answer', (engine) => {
   });
 
   it('has for HEAD the length of the uncompressed body', async () => {
-    const [got, told] = [await get('/openapi.json', ''), await get('/openapi.json', 'gzip', 'HEAD')];
-    expect([Number(told.headers['content-length']), told.bytes.length]).to.deep.equal([got.bytes.length, 0]);
+    const [got, head] = [await get('/openapi.json', ''), await get('/openapi.json', 'gzip', 'HEAD')];
+    expect([Number(head.headers['content-length']), head.bytes.length]).to.deep.equal([got.bytes.length, 0]);
   });
 });
 

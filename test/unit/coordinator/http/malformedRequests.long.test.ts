@@ -118,7 +118,7 @@ overEngines('malformed requests', (engine) => {
       return {
         'a length beside chunked': native(400, framed('content-length: 2\r\ntransfer-encoding: chunked\r\n')),
         'no host': native(400, `${health}accept: */*\r\n\r\n`),
-        'a size of a chunk that is none': native(400, `${chunked}zz\r\n{}\r\n0\r\n\r\n`),
+        'a chunk size that is not a number': native(400, `${chunked}zz\r\n{}\r\n0\r\n\r\n`),
         'HTTP/1.0': native(505, `GET /health HTTP/1.0\r\n${HOST}\r\n`, { status: 200, ends: 'closed' }),
         'HTTP/1.0 with a body in chunks': native(
           ...([
@@ -227,10 +227,10 @@ overEngines('malformed requests', (engine) => {
 
   it('garbage behind an unanswered request gets no answer', async () => {
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    edge.backend.beforeCall = () => held;
+    edge.backend.beforeCall = () => released;
     const body = JSON.stringify({ collection: 'x', query: [1, 2], k: 1 });
     const client = await open(
       `POST /v1/search HTTP/1.1\r\n${HOST}${authorization}content-length: ${body.length}\r\n\r\n${body}`,

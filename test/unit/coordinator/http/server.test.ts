@@ -268,7 +268,7 @@ overEngines('the HTTP server', (engine) => {
     expect(answer.text).not.to.include('secret');
     expect(lines.join('')).to.include('secret detail').and.include('r-1');
     edge.backend.beforeCall = () => {
-      throw new VouchError('unavailable', 'nobody there', { retryAfterSecs: 3 });
+      throw new VouchError('unavailable', 'no shard answers', { retryAfterSecs: 3 });
     };
     const busy = await client.raw('POST', '/v1/search', SEARCH);
     expect([busy.status, busy.body.code, busy.headers.get('retry-after')]).to.deep.equal([503, 'unavailable', '3']);
@@ -278,10 +278,10 @@ overEngines('the HTTP server', (engine) => {
     const edge = await start({ limits: { inFlight: 2 } });
     const client = await edge.client();
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    edge.backend.beforeCall = () => held;
+    edge.backend.beforeCall = () => released;
     const search = () => client.raw('POST', '/v1/search', SEARCH);
     const first = [search(), search()];
     await until(() => edge.backend.calls.length === 2);
@@ -321,10 +321,10 @@ overEngines('the HTTP server', (engine) => {
     const { port } = edge.edge;
     const key = await edge.key();
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    edge.backend.beforeCall = () => held;
+    edge.backend.beforeCall = () => released;
     const agent = new Agent();
     const abandon = (body: string, length: number): (() => void) => {
       const headers = { authorization: `Bearer ${key}`, 'content-length': length };
@@ -362,10 +362,10 @@ overEngines('the HTTP server', (engine) => {
     const values = Array.from({ length: 32_768 }, (_, i) => i / 65_536);
     await client.post('/v1/records', { collection: 'wide', values });
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    edge.backend.beforeCall = () => held;
+    edge.backend.beforeCall = () => released;
     const before = edge.backend.calls.length;
     const slow = client.get('/v1/records/1?collection=wide');
     await until(() => edge.backend.calls.length > before);

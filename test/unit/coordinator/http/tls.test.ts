@@ -142,21 +142,24 @@ overEngines('HTTPS', (name) => {
       expect(await get(url, kept)).to.include({ name: 'one', reused: false });
       const inFlight = get(`${url}/slow`, newAgent());
       await install('two');
-      await eventually('new connections see the new one', async () => (await get(url, newAgent())).name === 'two');
+      await eventually(
+        'new connections get the new certificate',
+        async () => (await get(url, newAgent())).name === 'two',
+      );
       expect(await get(url, kept)).to.include({ name: 'one', reused: true, body: 'whole' });
       finish();
       expect(await inFlight).to.include({ status: 200, name: 'one', body: 'whole' });
 
       await writeFile(cert(), 'no certificate');
-      await eventually('it is told', async () => errors.length > 0);
+      await eventually('the bad certificate is logged', async () => errors.length > 0);
       await writeFile(cert(), await readFile(join(folder, 'one.pem')));
-      await eventually('a certificate of another key is told too', async () => errors.length > 1);
+      await eventually('a certificate of another key is logged too', async () => errors.length > 1);
       expect(await get(url, newAgent())).to.include({ status: 200, name: 'two' });
       expect(new Set(errors)).to.deep.equal(
         new Set(['the new certificate of HTTPS cannot be used; the previous one is still served']),
       );
       await install('one');
-      await eventually('a good one is taken again', async () => (await get(url, newAgent())).name === 'one');
+      await eventually('a valid certificate is used again', async () => (await get(url, newAgent())).name === 'one');
     } finally {
       finish();
       server.stopListening();

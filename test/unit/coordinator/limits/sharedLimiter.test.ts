@@ -82,7 +82,7 @@ describe('the limiter that coordinators share', () => {
     const second = await start('b');
     expect(await granted([...takes(first, 3, 'write'), ...takes(second, 4, 'write')])).to.equal(7);
     await first.stop();
-    await eventually('the second has heard', () => writesKnown('b') === 7);
+    await eventually('the second knows the limits', () => writesKnown('b') === 7);
     expect(await granted(takes(second, 12, 'write'))).to.equal(3);
     const third = await start('c');
     expect(writesKnown('c')).to.equal(10);
@@ -94,7 +94,7 @@ describe('the limiter that coordinators share', () => {
     const [first, second, third] = [await start('a'), await start('b'), await start('c')];
     await first.stop();
     expect(await granted(takes(second, 6, 'read'))).to.equal(6);
-    await eventually('the third has heard', () => known.get('c')?.known().length === 1);
+    await eventually('the third knows the limits', () => known.get('c')?.known().length === 1);
     expect(await granted(takes(third, 12, 'read'))).to.equal(4);
   });
 

@@ -109,7 +109,7 @@ describe('the publisher of the service log, with standard witnesses', () => {
     await witnesses[0]!.go();
     const { publisher, store } = await rig.rollBackTo([1]);
     await publisher.now();
-    expect(rig.size, 'nobody is there who knows more').to.equal(1);
+    expect(rig.size, 'no witness knows a larger log').to.equal(1);
     await witnesses[0]!.come();
     await store.append([entry(8)], Number.POSITIVE_INFINITY);
     rig.ms += 60_000;

@@ -10,7 +10,7 @@ const LOOK_MS = 10_000;
  * Entries in short: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `=2` a census of two, `=1-7` one in which 7 is
  * missing.
  */
-async function told(rig: LogWriterRig): Promise<string> {
+async function entriesOf(rig: LogWriterRig): Promise<string> {
   const words = (await rig.entries()).map((entry) => {
     if (entry.type === 'checkpoint') return `c${entry.collectionId}:${entry.size}`;
     if (entry.type === 'deletion') return `d${entry.collectionId}`;
@@ -26,7 +26,7 @@ describe('the writer of the service log', () => {
     rig.unseen.set(7, 1).set(8, 0);
     await rig.look();
     await rig.round();
-    expect(await told(rig)).to.equal('c7:2 =1');
+    expect(await entriesOf(rig)).to.equal('c7:2 =1');
     await rig.round();
     expect(rig.opened, 'it is opened once').to.deep.equal([7]);
   });
@@ -68,7 +68,7 @@ describe('the writer of the service log', () => {
     rig.erased.add(7);
     await rig.round();
     await rig.round();
-    expect([await told(rig), rig.opened]).to.deep.equal(['', []]);
+    expect([await entriesOf(rig), rig.opened]).to.deep.equal(['', []]);
   });
 
   it('counts the existing collections hourly', async () => {
@@ -81,10 +81,10 @@ describe('the writer of the service log', () => {
     await rig.round();
     rig.clock.ms += 59 * MINUTE_MS;
     await rig.round();
-    expect(await told(rig)).to.equal('c1:2 c2:2 =2');
+    expect(await entriesOf(rig)).to.equal('c1:2 c2:2 =2');
     rig.clock.ms += MINUTE_MS;
     await rig.round();
-    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =2');
+    expect(await entriesOf(rig)).to.equal('c1:2 c2:2 =2 =2');
   });
 
   it('names a collection that is missing without a deletion, and counts it again when it is back', async () => {
@@ -99,16 +99,16 @@ describe('the writer of the service log', () => {
     await rig.round();
     rig.clock.ms += 9_999;
     await rig.round();
-    expect(await told(rig), 'its deletion may come').to.equal('c1:2 c2:2 =2');
+    expect(await entriesOf(rig), 'its deletion may still arrive').to.equal('c1:2 c2:2 =2');
     for (let i = 0; i < 2; i++) {
       rig.clock.ms += LOOK_MS;
       await rig.round();
     }
-    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2');
+    expect(await entriesOf(rig)).to.equal('c1:2 c2:2 =2 =1-2');
     rig.listed.add(2);
     rig.clock.ms += LOOK_MS;
     await rig.round();
-    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2 =2');
+    expect(await entriesOf(rig)).to.equal('c1:2 c2:2 =2 =1-2 =2');
   });
 
   it('reports a collection with fewer events than the log once, unless the log has grown meanwhile', async () => {
@@ -144,6 +144,6 @@ describe('the writer of the service log', () => {
     await rig.round();
     rig.clock.ms += 60 * MINUTE_MS;
     await rig.round();
-    expect(await told(rig)).to.equal('c1:2 c2:2 =2 d2 =1');
+    expect(await entriesOf(rig)).to.equal('c1:2 c2:2 =2 d2 =1');
   });
 });

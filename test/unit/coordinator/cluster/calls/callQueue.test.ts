@@ -169,7 +169,7 @@ describe('the way of calls to the owner', () => {
     const all = Promise.all([...Array.from({ length: 20 }, () => late(10_000)), late(500)]);
     await eventually('all wait', async () => queue.waiting === 21);
     clock.advance(500);
-    await eventually('the shorter deadline', async () => over === 1);
+    await eventually('the call with the shorter deadline ends', async () => over === 1);
     clock.advance(2_499);
     const sent = wire.received.length;
     await eventually('they are sent together', async () => wire.received.length > sent + 1);
@@ -336,10 +336,10 @@ describe('the process that serves a collection', () => {
     const members = new Members(shards, owners, undefined as never, systemClock, 4_000);
     await members.start();
     const processOf = (): string | undefined => members.serverOf(7) && Object.values(members.serverOf(7)!).join(' ');
-    const told: string[] = [];
+    const reported: string[] = [];
     members.listen({
-      ownerChanged: (id) => told.push(`owner of ${id}`),
-      processChanged: (shard, session) => told.push(`${shard} is ${session}`),
+      ownerChanged: (id) => reported.push(`owner of ${id}`),
+      processChanged: (shard, session) => reported.push(`${shard} is ${session}`),
     });
     const known: (string | undefined)[] = [processOf()];
     const note = async (change: Promise<unknown>): Promise<void> => {
@@ -361,13 +361,13 @@ describe('the process that serves a collection', () => {
     expect(new Set(processes).size).to.equal(processes.length);
     await beat('two');
     const before = processOf();
-    const events = told.length;
+    const events = reported.length;
     await shards.put('s1', { session: 'two', collections: 9, records: 9 });
     const entry = await owners.get('7');
     await owners.put('7', { ...(entry!.value as object), followers: ['s2'] });
     expect(processOf(), 'a renewal changes nothing').to.equal(before);
-    expect(told, 'nor do followers').to.have.length(events);
-    expect(told).to.deep.equal([
+    expect(reported, 'nor do followers').to.have.length(events);
+    expect(reported).to.deep.equal([
       'owner of 7',
       's1 is one',
       's1 is two',

@@ -39,7 +39,7 @@ describe('the way of eventual searches', () => {
         throw new NobodyServes();
       },
       () => [{ moved: true }],
-      () => [{ code: 'validation_error', message: 'it has not heard of that event yet' }],
+      () => [{ code: 'validation_error', message: 'that event has not arrived yet' }],
     ];
     for (const answer of answers) {
       const wire = new Wire(16 << 20, 'vouch.');

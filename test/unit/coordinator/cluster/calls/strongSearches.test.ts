@@ -102,8 +102,8 @@ describe('the way of strong searches', () => {
         clock.advance(2 * calls.length);
         return subject === OWNER ? calls.map(() => ({ ok: 'owner' })) : calls.flatMap(() => answer());
       };
-      const told = await Promise.all(Array.from({ length: 10 }, () => queue.send(7, search, soon())));
-      expect(told).to.deep.equal(Array(10).fill('owner'));
+      const answers = await Promise.all(Array.from({ length: 10 }, () => queue.send(7, search, soon())));
+      expect(answers).to.deep.equal(Array(10).fill('owner'));
       expect([...(await sendAtOnce(queue, 10)).keys()]).to.deep.equal([OWNER]);
       clock.advance(2_001);
       expect((await sendAtOnce(queue, 10)).has(FOLLOWERS[0]!)).to.equal(true);

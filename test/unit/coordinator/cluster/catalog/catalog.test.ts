@@ -9,7 +9,7 @@ import { silentLogger } from '../../../../../shared/logger.js';
 import { expectCode } from '../../../../support/expectations.js';
 import { LateWatch } from '../../../../support/rigs/lateWatch.js';
 
-const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
+const request = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
 /** The bucket with some of its methods replaced. */
 const changed = (bucket: Bucket, methods: Partial<Bucket>): Bucket =>
@@ -45,11 +45,11 @@ describe('the catalog', () => {
 
   it('creates a collection once for concurrent callers, within the limit of the project', async () => {
     const all = await catalogs(3, bucket(), 4);
-    const made = await Promise.all(all.map((catalog) => catalog.create('p', wanted('c'))));
+    const made = await Promise.all(all.map((catalog) => catalog.create('p', request('c'))));
     expect(made.filter(({ created }) => created)).to.have.length(1);
     expect(new Set(made.map(({ collection }) => collection.id)).size).to.equal(1);
     const [catalog] = all as [Catalog];
-    const more = await Promise.allSettled(['d', 'e', 'f', 'g', 'h'].map((name) => catalog.create('p', wanted(name))));
+    const more = await Promise.allSettled(['d', 'e', 'f', 'g', 'h'].map((name) => catalog.create('p', request(name))));
     expect(more.filter(({ status }) => status === 'fulfilled')).to.have.length(3);
     expect(catalog.list('p').map(({ name }) => name)).to.have.length(4);
   });
@@ -57,13 +57,13 @@ describe('the catalog', () => {
   it('deletes the current collection, and none that was created later', async () => {
     const entries = bucket();
     const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
-    await one.create('p', wanted('c'));
+    await one.create('p', request('c'));
     const remove = entries.delete.bind(entries);
     // Another coordinator deletes and recreates the collection just before this deletion takes effect.
     entries.delete = async (key, revision) => {
       entries.delete = remove;
       await other.remove('p', 'c');
-      await other.create('p', wanted('c', 5));
+      await other.create('p', request('c', 5));
       return entries.delete(key, revision);
     };
     expect(await one.remove('p', 'c')).to.include({ dimension: 5 });
@@ -84,15 +84,15 @@ describe('the catalog', () => {
   it('has started once it lists all collections, also if the replica of its watch is stale', async () => {
     const entries = bucket();
     const [[other]] = [await catalogs(1, entries)] as [[Catalog]];
-    await other.create('p', wanted('there'));
-    const told: (() => void)[] = [];
+    await other.create('p', request('there'));
+    const delayed: (() => void)[] = [];
     let tries = 0;
     const behind = changed(entries, {
       watch: async (listener) => {
-        const watch = await entries.watch((change) => told.push(() => listener(change)));
+        const watch = await entries.watch((change) => delayed.push(() => listener(change)));
         const caughtUp = async (): Promise<void> => {
           if (++tries === 1) throw unavailable('a watch of the cluster does not catch up; retry shortly');
-          for (const tell of told.splice(0)) tell();
+          for (const deliver of delayed.splice(0)) deliver();
         };
         const read: Watch['read'] = (key) => caughtUp().then(() => watch.read(key));
         return { caughtUp, read, stop: () => watch.stop() };
@@ -108,7 +108,7 @@ describe('the catalog', () => {
 
   it('finds a collection that another coordinator created, and not a deleted one, before its watch reports either', async () => {
     const [catalog, watch, other] = await late(bucket());
-    const { collection } = await other.create('p', wanted('c'));
+    const { collection } = await other.create('p', request('c'));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
     await other.remove('p', 'c');
     expect(watch.pending).to.equal(1);
@@ -120,12 +120,12 @@ describe('the catalog', () => {
   it('lists a collection under a reused name, however late the deletion of the old one is reported', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
-    await other.create('p', wanted('c'));
+    await other.create('p', request('c'));
     await other.remove('p', 'c');
     expect(watch.pending).to.equal(2);
     const caughtUp = watch.caughtUp.bind(watch);
     watch.caughtUp = async () => {};
-    const { collection } = await catalog.create('p', wanted('c', 5));
+    const { collection } = await catalog.create('p', request('c', 5));
     expect(watch.pending).to.equal(3);
     watch.caughtUp = caughtUp;
     while (watch.pending > 0) {
@@ -141,12 +141,12 @@ describe('the catalog', () => {
     const racing = changed(entries, {
       delete: async (key, revision) => {
         const isDeleted = await entries.delete(key, revision);
-        await other.create('p', wanted('c', 5));
+        await other.create('p', request('c', 5));
         return isDeleted;
       },
     });
     const [catalog] = (await catalogs(1, racing)) as [Catalog];
-    await other.create('p', wanted('c'));
+    await other.create('p', request('c'));
     await catalog.remove('p', 'c');
     expect(idsOf(catalog)).to.deep.equal(idsOf(other));
     expect(await catalog.find('p', 'c')).to.include({ dimension: 5 });

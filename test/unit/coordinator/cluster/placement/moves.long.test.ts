@@ -38,10 +38,10 @@ describe('placement in operation', () => {
     for (const { shard } of await entries(ids)) counted[shard] = (counted[shard] ?? 0) + 1;
     return counted;
   };
-  const spread = (ids: readonly number[], wanted: Record<string, number>): Promise<void> =>
-    eventually(`spread as ${JSON.stringify(wanted)}`, async () => {
+  const spread = (ids: readonly number[], expected: Record<string, number>): Promise<void> =>
+    eventually(`spread as ${JSON.stringify(expected)}`, async () => {
       const now = await counts(ids);
-      return JSON.stringify(Object.entries(now).sort()) === JSON.stringify(Object.entries(wanted).sort());
+      return JSON.stringify(Object.entries(now).sort()) === JSON.stringify(Object.entries(expected).sort());
     });
   /** Waits until no collection has unnecessary followers. */
   const trimmed = (ids: readonly number[]): Promise<void> =>
@@ -69,11 +69,11 @@ describe('placement in operation', () => {
       const { shard, epoch } = await entryOf(id);
       expect(epoch).to.equal(shard === 's2' ? 2 : 1);
       const warmed = shard === 's2' && s1.open.has(id) ? 3 : 0;
-      const wanted = [...Array(warmed).fill(`warm ${id}`), ...(shard === 's2' ? [`adopt ${id}`] : [])];
+      const expected = [...Array(warmed).fill(`warm ${id}`), ...(shard === 's2' ? [`adopt ${id}`] : [])];
       const asked = (): string[] => s2.asked.filter((one) => one.endsWith(` ${id}`));
       // The call announces what the entry already says.
-      await eventually('it was told', () => asked().length >= wanted.length);
-      expect(asked()).to.deep.equal(wanted);
+      await eventually('the shard was asked', () => asked().length >= expected.length);
+      expect(asked()).to.deep.equal(expected);
     }
     const moved = (kind: string) => metric(metrics, 'vouch_placement_moves_total', { kind, stage: 'finished' });
     await eventually('both kinds are counted', async () => (await moved('warm')) + (await moved('cold')) === 3);
@@ -90,7 +90,7 @@ describe('placement in operation', () => {
     const [more] = [await backend.create(PROJECT, { name: 'more', dimension: 2, index: 'brute' }, soon())];
     expect((await entryOf(more.collection.id)).shard).to.equal('s2');
     shards.get('s2')!.leaving = true;
-    await eventually('nobody stays', async () => {
+    await eventually('no collection stays', async () => {
       const made = backend.create(PROJECT, { name: 'never', dimension: 2, index: 'brute' }, soon());
       return made.then(
         () => false,
@@ -136,9 +136,9 @@ describe('placement in operation', () => {
     };
     const s2 = await join('s2');
     await spread(ids, { s1: 1, s2: 1 });
-    await eventually('it is told', async () => s2.asked.some((one) => one.startsWith('adopt')));
+    await eventually('the shard is asked', async () => s2.asked.some((one) => one.startsWith('adopt')));
     const finished = () => metric(metrics, 'vouch_placement_moves_total', { kind: 'cold', stage: 'finished' });
-    await eventually('it counts as done', async () => (await finished()) === 1);
+    await eventually('the move is counted as finished', async () => (await finished()) === 1);
   });
 
   it('gives a collection to a live shard if its new owner dies during the transfer', async () => {
@@ -151,7 +151,7 @@ describe('placement in operation', () => {
       await s1.handOverNow(call);
     };
     await join('s2');
-    await eventually('it had been handed over', async () => (await counts(ids)).s2 === 1);
+    await eventually('s2 owns the collection', async () => (await counts(ids)).s2 === 1);
     await spread(ids, { s1: 2 });
   });
 
@@ -172,11 +172,11 @@ describe('placement in operation', () => {
     expect(await metric(metrics, 'vouch_followers_present')).to.equal(6);
     const before = await entries(ids);
     await s1.die();
-    await eventually('nobody is left with s1', async () => !('s1' in (await counts(ids))));
+    await eventually('s1 owns no collection', async () => !('s1' in (await counts(ids))));
     const after = await entries(ids);
     for (const [i, { shard, followers }] of before.entries())
       if (shard === 's1') expect(followers).to.include(after[i]!.shard);
-    await eventually('those of s1 are replaced', () => isFollowed(['s2', 's3']));
+    await eventually('the followers on s1 are replaced', () => isFollowed(['s2', 's3']));
     await s2.die();
     await eventually('one shard cannot follow itself', async () =>
       (await entries(ids)).every(({ shard, followers }) => shard === 's3' && followers.length === 0),
@@ -191,7 +191,7 @@ describe('placement in operation', () => {
     const s2 = await join('s2');
     await eventually('s2 follows', async () => (await entryOf(id)).followers.join() === 's2');
     s2.damages = [{ collectionId: id, part: 'follower', reason: 'another state hash' }];
-    await eventually('it is let go of', async () => (await entryOf(id)).followers.length === 0);
+    await eventually('the damaged follower is removed', async () => (await entryOf(id)).followers.length === 0);
     s2.damages = [];
     await join('s3');
     await eventually('s3 follows', async () => (await entryOf(id)).followers.join() === 's3');
@@ -238,7 +238,7 @@ describe('placement in operation', () => {
     await shards.get('s3')!.die();
     await spread(ids, { s1: 6, s2: 6 });
     watch.stop();
-    await eventually('all are followed by the other one', async () =>
+    await eventually('the other shard follows every collection', async () =>
       (await entries(ids)).every(({ shard, followers }) => followers.join() === (shard === 's1' ? 's2' : 's1')),
     );
   });
@@ -261,7 +261,7 @@ describe('placement in operation', () => {
     // Cut off: it can renew nothing and reach no other process.
     leader.reach.cut = true;
     for (const id of ids) s2.cold.set(id, 0);
-    await eventually('the other one leads', () => leads(other));
+    await eventually('the other coordinator leads', () => leads(other));
     await spread(ids, { s1: 1, s2: 1 });
     await trimmed(ids);
   });
@@ -275,7 +275,7 @@ describe('placement in operation', () => {
     await join('s2');
     await spread(ids, { s1: 2, s2: 1 });
     await s1.die();
-    await eventually('it is told', async () => {
+    await eventually('the shard is asked', async () => {
       const { impairment } = await backend.health();
       return impairment === '2 of 3 collections have no live owner';
     });

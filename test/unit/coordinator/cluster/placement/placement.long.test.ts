@@ -18,7 +18,7 @@ import { MemoryCluster, metric, TIMES } from '../../../../support/rigs/memoryClu
 import { TestClock } from '../../../../support/rigs/testEdge.js';
 
 const PROJECT = 'p';
-const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
+const request = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 const insert = (backend: ClusterBackend, collection: Collection, value: number): Promise<Results['insert']> =>
   backend.call(collection, insertOf(fixed(value, 0)), soon());
 const countOf = async (backend: ClusterBackend, collection: Collection): Promise<number> =>
@@ -48,7 +48,7 @@ describe('placement', () => {
     const { backend } = await cluster.coordinator();
     const ids: number[] = [];
     for (let i = 0; i < 5; i++) {
-      const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+      const { collection } = await backend.create(PROJECT, request('c'), soon());
       ids.push(collection.id);
       await insert(backend, collection, 1);
       await backend.remove(PROJECT, 'c', soon());
@@ -63,11 +63,11 @@ describe('placement', () => {
     const one = await cluster.coordinator();
     const two = await cluster.coordinator();
     const made = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).backend.create(PROJECT, wanted(`c${i % 3}`), soon())),
+      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).backend.create(PROJECT, request(`c${i % 3}`), soon())),
     );
     expect(made.filter(({ created }) => created)).to.have.length(3);
     expect(new Set(made.map(({ collection }) => `${collection.name} ${collection.id}`)).size).to.equal(3);
-    await expectCode(two.backend.create(PROJECT, wanted('c0', 3), soon()), 'conflict');
+    await expectCode(two.backend.create(PROJECT, request('c0', 3), soon()), 'conflict');
     for (const { collection } of made)
       expect((await two.backend.find(PROJECT, collection.name)).id).to.equal(collection.id);
   });
@@ -77,7 +77,7 @@ describe('placement', () => {
     const { backend } = await cluster.coordinator();
     const owners = new Map<string | undefined, number>();
     for (let i = 0; i < 9; i++) {
-      const { collection } = await backend.create(PROJECT, wanted(`c${i}`), soon());
+      const { collection } = await backend.create(PROJECT, request(`c${i}`), soon());
       const owner = await ownerOf(collection.id);
       owners.set(owner, (owners.get(owner) ?? 0) + 1);
     }
@@ -87,7 +87,7 @@ describe('placement', () => {
   it("moves a lost shard's collections to another, with every answered write", async () => {
     const lost = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     for (let i = 0; i < 5; i++) await insert(backend, collection, i);
     await cluster.shard('s2');
     await lost.stop();
@@ -99,7 +99,7 @@ describe('placement', () => {
   it('lets a shard without its lease refuse reads and writes, and serve again once it is renewed', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     await insert(backend, collection, 1);
     reach.cut = true;
     const brief = () => ({ requestId: 'test', deadlineMs: systemClock.nowMs() + TIMES.leaseMs });
@@ -120,7 +120,7 @@ describe('placement', () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     reach.cut = true;
-    await expectCode(backend.create(PROJECT, wanted('c'), soon()), 'unavailable');
+    await expectCode(backend.create(PROJECT, request('c'), soon()), 'unavailable');
     reach.cut = false;
     await expectServed(backend, await backend.find(PROJECT, 'c'), 0);
   });
@@ -128,7 +128,7 @@ describe('placement', () => {
   it('stops a returning shard from serving a moved collection, even before it learns of the move', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     await insert(backend, collection, 1);
     await cluster.shard('s2');
     reach.cut = true;
@@ -157,7 +157,7 @@ describe('placement', () => {
   it('gives a collection back to a former owner with the writes made in between', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     await insert(backend, collection, 1);
     const second = await cluster.shard('s2');
     reach.cut = true;
@@ -186,7 +186,7 @@ describe('placement', () => {
       takenOver++;
     });
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     await insert(backend, collection, 1);
     await cluster.shard('s1');
     // Both still serve their subjects; from whichever a call reaches, no answer comes from the first.
@@ -209,7 +209,7 @@ describe('placement', () => {
     await cluster.shard('s1');
     const { backend, metrics } = await cluster.coordinator();
     const [collection, kept, lost] = await Promise.all(
-      ['c', 'kept', 'lost'].map(async (name) => (await backend.create(PROJECT, wanted(name), soon())).collection),
+      ['c', 'kept', 'lost'].map(async (name) => (await backend.create(PROJECT, request(name), soon())).collection),
     );
     for (const one of [collection!, kept!, lost!]) await insert(backend, one, 1);
     const entry = (await cluster.bucket(BUCKETS.catalog).get(`${PROJECT}.lost`))!;
@@ -217,7 +217,10 @@ describe('placement', () => {
     const counters = cluster.bucket(BUCKETS.counters);
     for (const one of [collection!, kept!]) await markDeleted(counters, one);
     await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.c`);
-    await eventually('nothing is left', async () => (await counters.get(`deleted-${collection!.id}`)) === undefined);
+    await eventually(
+      'the deletion mark is removed',
+      async () => (await counters.get(`deleted-${collection!.id}`)) === undefined,
+    );
     expect(await ownerOf(collection!.id)).to.equal(undefined);
     expect(cluster.logs.frames(collection!.id)).to.deep.equal([]);
     expect((await cluster.bucket(BUCKETS.quota).get(PROJECT))?.value).to.have.all.keys(
@@ -227,16 +230,16 @@ describe('placement', () => {
     expect(await countOf(backend, kept!)).to.equal(1);
     expect(cluster.logs.frames(lost!.id)).to.have.length(1);
     const unlisted = () => metric(metrics, 'vouch_collections_unlisted');
-    await eventually('only the lost one is told', async () => (await unlisted()) === 1);
+    await eventually('the health reports the lost one only', async () => (await unlisted()) === 1);
     await cluster.bucket(BUCKETS.catalog).create(`${PROJECT}.lost`, entry.value);
     expect(await countOf(backend, await backend.find(PROJECT, 'lost'))).to.equal(1);
-    await eventually('nothing is told any more', async () => (await unlisted()) === 0);
+    await eventually('the health reports nothing', async () => (await unlisted()) === 0);
   });
 
   it('answers a deletion once no shard serves the collection, even if another coordinator began it', async () => {
     const { reach } = await cluster.shard('s1');
     const [one, other] = [await cluster.coordinator(), await cluster.coordinator()];
-    const { collection } = await one.backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await one.backend.create(PROJECT, request('c'), soon());
     await insert(other.backend, collection, 1);
     reach.hold(BUCKETS.owners);
     other.reach.hold(BUCKETS.catalog);
@@ -254,7 +257,7 @@ describe('placement', () => {
   it('removes the mark of a finished deletion', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const { collection } = await backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await backend.create(PROJECT, request('c'), soon());
     await insert(backend, collection, 1);
     await backend.remove(PROJECT, 'c', soon());
     expect(await cluster.bucket(BUCKETS.counters).get(`deleted-${collection.id}`)).to.equal(undefined);
@@ -264,14 +267,14 @@ describe('placement', () => {
   it('does not reuse ids, even if the counter or the catalog is lost', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
-    const first = (await backend.create(PROJECT, wanted('c'), soon())).collection;
+    const first = (await backend.create(PROJECT, request('c'), soon())).collection;
     await cluster.bucket(BUCKETS.ids).delete('collections');
-    const second = (await backend.create(PROJECT, wanted('d'), soon())).collection;
+    const second = (await backend.create(PROJECT, request('d'), soon())).collection;
     expect(second.id).to.equal(first.id + 1);
     for (const name of ['c', 'd']) await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.${name}`);
     await cluster.bucket(BUCKETS.ids).delete('collections');
     const other = await cluster.coordinator();
-    const third = (await other.backend.create('another', wanted('c'), soon())).collection;
+    const third = (await other.backend.create('another', request('c'), soon())).collection;
     expect(third.id).to.equal(second.id + 1);
   });
 
@@ -284,7 +287,7 @@ describe('placement', () => {
     });
     leader.reach.hold(BUCKETS.catalog);
     const other = await cluster.coordinator();
-    const { collection } = await other.backend.create(PROJECT, wanted('c'), soon());
+    const { collection } = await other.backend.create(PROJECT, request('c'), soon());
     await insert(other.backend, collection, 1);
     const ghost = { shard: 's1', epoch: 1, collection: configOf(99, 'ghost'), followers: [] };
     await cluster.bucket(BUCKETS.owners).put('99', storedOwnership(ghost));
@@ -320,10 +323,10 @@ describe('the parts of placement', () => {
     const clock = new TestClock();
     const [shards, owners] = [bucket(), bucket()];
     const members = new Members(shards, owners, undefined as never, clock, 4_000);
-    let tellGone = (): void => undefined;
+    let reportGone = (): void => undefined;
     const watch = shards.watch.bind(shards);
     shards.watch = (listener) => {
-      tellGone = () => listener({ key: 's1', entry: undefined });
+      reportGone = () => listener({ key: 's1', entry: undefined });
       return watch(listener);
     };
     await shards.put('s1', { session: 'x', collections: 0, records: 0 });
@@ -335,7 +338,7 @@ describe('the parts of placement', () => {
     clock.advance(3_999);
     expect(members.isLost('s1', 8_000)).to.equal(false);
     clock.advance(1);
-    tellGone();
+    reportGone();
     expect([members.isLost('s1', 8_000), members.isLost('never seen', 8_000)]).to.deep.equal([true, true]);
     await shards.put('s1', { session: 'x', collections: 0, records: 0 });
     // The store is gone for a minute: no shard can renew, and expired entries are reported when it is back.

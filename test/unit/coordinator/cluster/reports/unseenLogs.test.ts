@@ -7,7 +7,7 @@ import { unavailable } from '../../../../../shared/errors/errors.js';
 
 const ENVELOPE = { requestId: 'test', deadlineMs: 0 };
 
-class ToldMembers {
+class ScriptedMembers {
   readonly asked: number[][] = [];
   /** Shard of each collection. */
   readonly owners = new Map<number, string>();
@@ -57,58 +57,58 @@ class ToldMembers {
 }
 
 describe('logs that may have grown unseen', () => {
-  const setUp = (): { told: ToldMembers; look: (logged?: readonly number[]) => Promise<number[]> } => {
-    const told = new ToldMembers();
-    const unseen = new UnseenLogs(told.members, systemClock);
+  const setUp = (): { cluster: ScriptedMembers; look: (logged?: readonly number[]) => Promise<number[]> } => {
+    const cluster = new ScriptedMembers();
+    const unseen = new UnseenLogs(cluster.members, systemClock);
     const look = async (logged: readonly number[] = []) =>
       [...(await unseen.sequences(new Map(logged.map((id) => [id, id])), ENVELOPE)).keys()].sort((a, b) => a - b);
-    return { told, look };
+    return { cluster, look };
   };
 
   it('are requested once from each process that serves them', async () => {
-    const { told, look } = setUp();
-    told.own(1, 'a');
-    told.own(2, 'b');
-    expect(await look(), 'nobody serves them').to.deep.equal([]);
-    told.live('a', 'a1');
-    told.live('b', 'b1');
+    const { cluster, look } = setUp();
+    cluster.own(1, 'a');
+    cluster.own(2, 'b');
+    expect(await look(), 'no shard serves them').to.deep.equal([]);
+    cluster.live('a', 'a1');
+    cluster.live('b', 'b1');
     expect(await look()).to.deep.equal([1, 2]);
     expect(await look()).to.deep.equal([]);
-    told.live('a', undefined);
-    told.live('a', 'a2');
+    cluster.live('a', undefined);
+    cluster.live('a', 'a2');
     expect(await look(), 'a has another process').to.deep.equal([1]);
-    told.own(2, 'a');
+    cluster.own(2, 'a');
     expect(await look(), '2 has another owner').to.deep.equal([2]);
-    told.own(1, 'a');
-    told.disown(1);
+    cluster.own(1, 'a');
+    cluster.disown(1);
     expect(await look(), '1 was deleted').to.deep.equal([]);
-    expect(told.asked).to.have.length(4);
+    expect(cluster.asked).to.have.length(4);
   });
 
   it('are requested again after a missing answer', async () => {
-    const { told, look } = setUp();
-    told.live('a', 'a1');
-    told.own(1, 'a');
-    told.own(13, 'a');
-    told.isAway = true;
+    const { cluster, look } = setUp();
+    cluster.live('a', 'a1');
+    cluster.own(1, 'a');
+    cluster.own(13, 'a');
+    cluster.isAway = true;
     expect(await look()).to.deep.equal([]);
-    told.isAway = false;
+    cluster.isAway = false;
     expect(await look(), '13 is not served there').to.deep.equal([1]);
-    expect(told.asked).to.deep.equal([
+    expect(cluster.asked).to.deep.equal([
       [1, 13],
       [1, 13],
     ]);
     await look();
-    expect(told.asked.at(-1)).to.deep.equal([13]);
+    expect(cluster.asked.at(-1)).to.deep.equal([13]);
   });
 
   it('are requested again if the owner changed during the request', async () => {
-    const { told, look } = setUp();
-    told.live('a', 'a1');
-    told.own(1, 'a');
-    told.onAsked = () => {
-      told.onAsked = () => {};
-      told.own(1, 'a');
+    const { cluster, look } = setUp();
+    cluster.live('a', 'a1');
+    cluster.own(1, 'a');
+    cluster.onAsked = () => {
+      cluster.onAsked = () => {};
+      cluster.own(1, 'a');
     };
     expect(await look()).to.deep.equal([1]);
     expect(await look()).to.deep.equal([1]);
@@ -116,10 +116,10 @@ describe('logs that may have grown unseen', () => {
   });
 
   it('are requested in portions: never logged ones first, then those with the oldest entry', async () => {
-    const { told, look } = setUp();
-    told.live('a', 'a1');
+    const { cluster, look } = setUp();
+    cluster.live('a', 'a1');
     const count = HEADS_PER_LOOK + 100;
-    for (let id = 101; id <= 100 + count; id++) told.own(id, 'a');
+    for (let id = 101; id <= 100 + count; id++) cluster.own(id, 'a');
     // 101 has the oldest log entry, and the last 50 collections have none.
     const logged = Array.from({ length: count - 50 }, (_, i) => 50 + count - i);
     const never = Array.from({ length: 50 }, (_, i) => 51 + count + i);
@@ -128,7 +128,7 @@ describe('logs that may have grown unseen', () => {
       .to.have.length(HEADS_PER_LOOK)
       .and.include.members([...never, 101, 102]);
     expect(first).to.not.include(50 + count);
-    told.own(7, 'a');
+    cluster.own(7, 'a');
     expect(await look(logged))
       .to.have.length(101)
       .and.include.members([7, 50 + count]);

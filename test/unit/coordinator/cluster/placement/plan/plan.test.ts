@@ -77,7 +77,7 @@ class Cluster {
 
   counts(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { owner } of this.collections.values()) counts[owner ?? 'nobody'] = (counts[owner ?? 'nobody'] ?? 0) + 1;
+    for (const { owner } of this.collections.values()) counts[owner ?? 'none'] = (counts[owner ?? 'none'] ?? 0) + 1;
     return counts;
   }
 }
@@ -91,7 +91,7 @@ describe('the plan of placement', () => {
     expect(cluster.counts()).to.deep.equal({ s1: 4, s3: 4 });
     cluster.shards = { s2: 'leaves' };
     cluster.add(1, undefined);
-    expect(planHomes(cluster.view), 'nobody stays').to.deep.equal([]);
+    expect(planHomes(cluster.view), 'no shard stays').to.deep.equal([]);
   });
 
   it("gives a lost shard's collections to sound followers, or else to the least loaded shard", () => {
@@ -160,7 +160,7 @@ describe('the plan of placement', () => {
     cluster.settle();
     expect(cluster.counts()).to.deep.equal({ s2: 8 });
     cluster.shards = { s2: 'leaves' };
-    expect(planMoves(cluster.view, MOST), 'nobody is left').to.deep.equal([]);
+    expect(planMoves(cluster.view, MOST), 'no shard is left').to.deep.equal([]);
   });
 
   it('prefers a follower for a collection that leaves, unless that shard becomes much fuller', () => {
