@@ -26,7 +26,7 @@ export async function use(signal: AbortSignal): Promise<SearchHit[]> {
   const { results } = await docs.search({ query: [1, 2], k: 3, with: ['text'], groupBy: 'a' });
   return results;
 }
-// @ts-expect-error a field that there is none
+// @ts-expect-error a field that the API lacks
 docs.search({ query: [1], k: 1, metadatafilter: {} }).catch((error: unknown) => error instanceof CapacityExceededError);
 vouch.witness(memoryStore());
 `;

@@ -194,8 +194,8 @@ describe('requests of the client', () => {
         json(status, code === 'rate_limited' ? { error: 'why' } : { error: 'why', code }, { 'x-request-id': 'r' }),
       ];
       const error = (await rejection(docs().configureIndex({ type: 'hnsw' }, { timeoutMs: 100 }))) as VouchError;
-      const told = error instanceof DeadlineError ? (error.cause as VouchError) : error;
-      expect(told, code)
+      const cause = error instanceof DeadlineError ? (error.cause as VouchError) : error;
+      expect(cause, code)
         .to.be.instanceOf(ERROR_CLASSES[code])
         .and.include({ code, status, requestId: 'r', message: 'why' });
     }
@@ -251,11 +251,11 @@ describe('requests of the client', () => {
     async function* records() {
       for (let n = 0; n < 95; n++) yield { values: [n], metadata: n % 2 ? { n } : null, text: null };
     }
-    const told: number[] = [];
-    const onProgress = ({ inserted }: { inserted: number }): void => void told.push(inserted);
+    const counts: number[] = [];
+    const onProgress = ({ inserted }: { inserted: number }): void => void counts.push(inserted);
     const done = await docs().insertMany(records(), { batchSize: 10, concurrency: 3, onProgress });
     expect(done).to.deep.equal({ inserted: 95 });
-    expect(told.at(-1)).to.equal(95);
+    expect(counts.at(-1)).to.equal(95);
     expect(most).to.be.within(2, 3);
     // Concurrent batches arrive in any order.
     const sizes = seen.map(({ body }) => body.batch.length).sort((a, b) => b - a);

@@ -58,8 +58,8 @@ describe('the hosting files', () => {
   it('update packages of existing folders, except those that the decision records pin', () => {
     const { updates } = parsed<Bot>('.github/dependabot.yml');
     expect(updates.filter(({ directory }) => !existsSync(join(ROOT, directory)))).to.deep.equal([]);
-    const held = updates.flatMap(({ ignore = [] }) => ignore) as { 'dependency-name': string }[];
-    expect(held.map((entry) => entry['dependency-name'])).to.include.members(['typia', 'typescript', 'nats']);
+    const ignored = updates.flatMap(({ ignore = [] }) => ignore) as { 'dependency-name': string }[];
+    expect(ignored.map((entry) => entry['dependency-name'])).to.include.members(['typia', 'typescript', 'nats']);
   });
 
   it('have templates that are valid YAML', () => {

@@ -71,7 +71,7 @@ describe('a receipt under an inclusion proof', () => {
         inclusion: writeInclusion(log, 2, SIZE),
         checkpoint: await writeCheckpoint(log, SIZE),
       });
-      const held = (receiptFile: string, ...more: string[]) =>
+      const checked = (receiptFile: string, ...more: string[]) =>
         verify([
           'inclusion',
           files.inclusion!,
@@ -86,12 +86,12 @@ describe('a receipt under an inclusion proof', () => {
       const alone = await verify(['receipt', files.forged!, '--record', files.invented!]);
       expect(alone.text).to.match(/its event is another than the write of this record/);
       expect(alone.code).to.equal(1);
-      const together = await held(files.forged!, '--record', files.invented!);
+      const together = await checked(files.forged!, '--record', files.invented!);
       expect(together.text).to.match(/✘ inclusion {5}the receipt: its event is another/);
       expect(together.code).to.equal(1);
-      expect((await held(files.forged!)).text).to.match(/! record {8}number and values are the word of the receipt/);
+      expect((await checked(files.forged!)).text).to.match(/! record {8}number and values are the word of the receipt/);
 
-      const honest = await held(files.receipt!, '--record', files.record!);
+      const honest = await checked(files.receipt!, '--record', files.record!);
       expect(honest.text).to.match(
         /✔ receipt {7}of this event: write 2, insert of record 2\n✔ record {8}the write made just these/,
       );
@@ -108,17 +108,17 @@ describe('a receipt under an inclusion proof', () => {
         inclusion: writeInclusion(log, 2, 3),
         checkpoint: await writeCheckpoint(log, 3),
       });
-      const held = (receiptFile: string) =>
+      const checked = (receiptFile: string) =>
         verify(['inclusion', files.inclusion!, '--receipt', receiptFile, '--checkpoint', files.checkpoint!, ...KEY]);
       for (const [file, reason] of [
         [files.moved, /another collection than the checkpoint/],
         [files.changed, /another state hash than the checkpoint/],
       ] as const) {
-        const { code, text } = await held(file!);
+        const { code, text } = await checked(file!);
         expect(text).to.match(reason);
         expect(code).to.equal(1);
       }
-      const { code, text } = await held(files.receipt!);
+      const { code, text } = await checked(files.receipt!);
       expect(text).to.not.match(/! record/);
       expect(code, text).to.equal(0);
     }));
@@ -143,7 +143,7 @@ describe('a receipt under an inclusion proof', () => {
         ...{ late: writeInclusion(log, 5, SIZE), signedLate: await writeCheckpoint(log, SIZE) },
         ...{ exact: writeInclusion(log, 5, 6), signedExact: await writeCheckpoint(log, 6) },
       });
-      const held = (name: string, record: string, inclusion: string, checkpoint: string) =>
+      const checked = (name: string, record: string, inclusion: string, checkpoint: string) =>
         verify([
           ...['inclusion', files[inclusion]!, '--receipt', files[name]!, '--record', files[record]!],
           ...['--checkpoint', files[checkpoint]!, ...KEY],
@@ -152,19 +152,19 @@ describe('a receipt under an inclusion proof', () => {
         ['forged', 'invented'],
         ['receipt', 'truth'],
       ] as const) {
-        const { text } = await held(name, record, 'late', 'signedLate');
+        const { text } = await checked(name, record, 'late', 'signedLate');
         expect(text).to.match(
           /soft delete of record 2\n! record {8}what its insert made it is the word of the receipt/,
         );
       }
-      expect((await held('forged', 'invented', 'exact', 'signedExact')).code).to.equal(1);
-      const shown = await held('receipt', 'truth', 'exact', 'signedExact');
+      expect((await checked('forged', 'invented', 'exact', 'signedExact')).code).to.equal(1);
+      const shown = await checked('receipt', 'truth', 'exact', 'signedExact');
       expect(shown.text).to.match(/✔ record {8}the write made just these values/);
       expect(shown.code, shown.text).to.equal(0);
     }));
 
   it('yields the event of a plaintext record from exactly the given fields', () => {
-    const told: [number, 'insert' | 'change', bigint, object, string][] = [
+    const records: [number, 'insert' | 'change', bigint, object, string][] = [
       [
         1,
         'insert',
@@ -177,7 +177,7 @@ describe('a receipt under an inclusion proof', () => {
       [6, 'change', 1n, { values: [], metadata: '{"a":2}', inserted_ms: 0 }, 'update of metadata'],
       [17, 'change', 4n, { deleted: true }, 'delete'],
     ];
-    for (const [sequence, kind, recordId, json, what] of told) {
+    for (const [sequence, kind, recordId, json, what] of records) {
       const timeMs = BigInt(CREATED_MS + 250 * sequence);
       const newLeaf = Buffer.alloc(32, what === 'delete' ? 0 : 1);
       const proof = {
@@ -266,8 +266,8 @@ describe('a rewritten log with consistent hashes', () => {
       const { bytes, framesAt } = await exportOf(is);
       const path = join(folder, 'notes.vouchlog');
       await writeFile(path, bytes);
-      const held = [SIZE + 1, SIZE + 2, SIZE + 3].map((size) => checkpointOf(was, size));
-      const files = await saved(folder, Object.fromEntries(Object.entries(await Promise.all(held))));
+      const checkpoints = [SIZE + 1, SIZE + 2, SIZE + 3].map((size) => checkpointOf(was, size));
+      const files = await saved(folder, Object.fromEntries(Object.entries(await Promise.all(checkpoints))));
       const against = (...names: string[]) =>
         verify(['log', path, ...KEY, ...names.flatMap((name) => ['--checkpoint', files[name]!])]);
 

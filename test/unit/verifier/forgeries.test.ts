@@ -47,7 +47,7 @@ const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
   ['a soft delete of what never was', [1, [3, id(9)]], /not live/],
   ['a delete of what is deleted', [1, [4, id(4)]], /not there/],
   ['a delete of what never was', [1, [4, id(9)]], /not there/],
-  ['an end of deletions where there are none', [2, [13, deleteMany(1)]], /ends 1 deletions where 0 are before it/],
+  ['an end of deletions without deletions', [2, [13, deleteMany(1)]], /ends 1 deletions where 0 are before it/],
   ['an end of no deletion', [2, [13, deleteMany(0)]], /ends no deletion/],
   ['an update of what is tombstoned', [1, [5, updateMetadata(2, '{}')]], /not live/],
   ['an update of what is shredded', [1, [5, updateMetadata(3, '{}')]], /not live/],

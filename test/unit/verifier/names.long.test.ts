@@ -114,12 +114,12 @@ describe('the verifier, given another name than expected', () => {
       const receipt = join(folder, 'receipt.json');
       await writeFile(receipt, example.text);
       const record = join(folder, 'record.json');
-      const held = ['inclusion', inclusion, '--receipt', receipt, '--record', record, '--checkpoint', own, ...KEY];
+      const args = ['inclusion', inclusion, '--receipt', receipt, '--record', record, '--checkpoint', own, ...KEY];
       const values = { values: [0, 3], tag: 20 };
       await writeFile(record, JSON.stringify({ ...values, collection: 'ledger' }));
-      await expectOther(held, OWN_NAME, 'ledger, as in the record');
+      await expectOther(args, OWN_NAME, 'ledger, as in the record');
       await writeFile(record, JSON.stringify({ ...values, collection: ORIGIN.name }));
-      const same = await verify(held);
+      const same = await verify(args);
       expect(same.code, same.text).to.equal(0);
     }));
 

@@ -32,7 +32,7 @@ function* flipped(proof: string): Generator<string> {
   }
 }
 
-/** The proof cut, lengthened, or encoded otherwise. */
+/** Yields the proof cut, lengthened, and in another encoding. */
 function* misshapen(proof: string): Generator<string> {
   const bytes = Buffer.from(proof, 'base64url');
   for (let length = 0; length < bytes.length; length++) yield bytes.subarray(0, length).toString('base64url');

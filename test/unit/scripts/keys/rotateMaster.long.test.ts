@@ -98,9 +98,10 @@ describe('the rotation of the master key', () => {
     expect(await findBytes(join(folder, 'vault'), old.wraps)).to.deep.equal([]);
     expect(await findBytes(join(folder, 'keys'), { master: old.master })).to.deep.equal([]);
     expect(await readdir(join(folder, 'keys'))).to.deep.equal(['master.key']);
-    const held = (await readMasterKeyFile(file))!;
-    expect(held).to.have.length(1);
-    for (const stored of (await listed(vault)).entries) expect([undefined, held[0]!.id]).to.include(masterOf(stored));
+    const masterKeys = (await readMasterKeyFile(file))!;
+    expect(masterKeys).to.have.length(1);
+    for (const stored of (await listed(vault)).entries)
+      expect([undefined, masterKeys[0]!.id]).to.include(masterOf(stored));
     const thief = await DataKeys.open({ vault, masterKeyFile: oldCopy, logger: silentLogger });
     for (const stored of (await listed(vault)).entries)
       if (stored.entry.wrapped !== null) await expectCode(thief.encrypt(stored, AAD, AAD), 'internal_error');

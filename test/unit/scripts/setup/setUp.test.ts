@@ -70,6 +70,6 @@ describe('set-up', () => {
       setInterval(() => {}, 1000);`);
     await command.waitForLine(/^serves/);
     command.signal('SIGINT');
-    await eventually('it has ended by its own word', async () => (await command.ended).code === 7);
+    await eventually('the command ends with its own exit code', async () => (await command.ended).code === 7);
   });
 });

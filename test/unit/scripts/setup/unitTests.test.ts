@@ -52,7 +52,7 @@ describe('the unit tests of a file', () => {
     ]);
   });
 
-  it('are run and named by npm test with that file, which fails if there are none', async () => {
+  it('are run and named by npm test with that file, which fails if no test proves it', async () => {
     const setUp = (file: string) => launchNode(join(ROOT, 'scripts', 'setup.mjs'), ['test:fast', file], { cwd: ROOT });
     const proven = setUp('shard/state/commitBuilder.ts');
     expect((await proven.waitForEnd()).code, proven.output).to.equal(0);

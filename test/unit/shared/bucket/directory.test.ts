@@ -49,7 +49,7 @@ describe('a directory bucket', () => {
     const created = await tool.create('key', { scope: 'read_only' });
     await eventually('the key is known', async () => (await service.get('key'))?.revision === created);
     const updated = (await tool.update('key', { scope: 'admin' }, created!))!;
-    await eventually('its change is known', async () => (await service.get('key'))?.revision === updated);
+    await eventually('the change of the key is known', async () => (await service.get('key'))?.revision === updated);
     await tool.delete('key');
     await eventually('its end is known', async () => (await service.get('key')) === undefined);
     expect(changes.map(({ entry }) => entry?.revision)).to.deep.equal([created, updated, undefined]);
@@ -75,20 +75,20 @@ describe('a directory bucket', () => {
     const [service, tool] = [await open(), await open()];
     const seen = new Map<string, unknown>();
     await service.watch(({ key, entry }) => (entry === undefined ? seen.delete(key) : seen.set(key, entry.value)));
-    const wanted = new Map<string, unknown>();
+    const expected = new Map<string, unknown>();
     for (let i = 0; i < 300; i++) {
       const key = `k${random.int(30)}`;
       const writer = random.next() < 0.8 ? tool : service;
       if (random.next() < 0.3) {
         await writer.delete(key);
-        wanted.delete(key);
+        expected.delete(key);
       } else {
         await writer.put(key, i);
-        wanted.set(key, i);
+        expected.set(key, i);
       }
     }
     const sorted = (map: Map<string, unknown>): string => JSON.stringify([...map].sort());
-    await eventually('the watcher has it all', () => sorted(seen) === sorted(wanted));
+    await eventually('the watcher has every change', () => sorted(seen) === sorted(expected));
   });
 
   it('reports a write as unavailable if its sync fails, and shows its actual value', async () => {
@@ -103,7 +103,7 @@ describe('a directory bucket', () => {
     } finally {
       restore();
     }
-    await eventually('the watcher is told', () => seen.length === 2);
+    await eventually('the watcher reports both changes', () => seen.length === 2);
     expect(seen).to.deep.equal([1, 2]);
     expect((await bucket.get('key'))!.value).to.equal(2);
   });
@@ -185,7 +185,7 @@ describe('a directory bucket', () => {
     expect(changes.map(({ entry }) => entry!.revision)).to.deep.equal(Array.from({ length: count }, (_, i) => i + 1));
     const revision = await tool.put(keyOf(77), 'new');
     expect(revision).to.be.greaterThan(count);
-    await eventually('the change is told', () => changes.length > count);
+    await eventually('the watcher reports the change', () => changes.length > count);
     expect(changes.slice(count)).to.deep.equal([{ key: keyOf(77), entry: { key: keyOf(77), revision, value: 'new' } }]);
     expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).to.deep.equal([]);
   });

@@ -18,7 +18,7 @@ class Script {
   /** Whether the leader still has the entries that it is asked for. */
   isThere = true;
   #take: Take = () => undefined;
-  #told = 0;
+  #delivered = 0;
   readonly #onBreak = new Set<() => void>();
 
   readonly bucket = {
@@ -53,25 +53,25 @@ class Script {
   }
 
   /** Delivers an entry, or its deletion. */
-  tell(key: string, sequence: number, value: number | undefined, pending = 0): void {
+  deliver(key: string, sequence: number, value: number | undefined, pending = 0): void {
     const data = new TextEncoder().encode(value === undefined ? '' : String(value));
-    const reply = `$JS.ACK.s.c.1.${sequence}.${++this.#told}.0.${pending}`;
+    const reply = `$JS.ACK.s.c.1.${sequence}.${++this.#delivered}.0.${pending}`;
     this.#take(null, { subject: `$KV.b.${key}`, reply, data } as unknown as Msg);
   }
 
   #begin(): object {
     this.begun++;
-    this.#told = 0;
+    this.#delivered = 0;
     return { name: 'c', num_pending: this.entries, delivered: { consumer_seq: 0 } };
   }
 }
 
 describe('a watch of a JetStream bucket', () => {
-  const told: [string, number | undefined][] = [];
-  const listener = ({ key, entry }: Change): void => void told.push([key, entry?.value as number | undefined]);
+  const changes: [string, number | undefined][] = [];
+  const listener = ({ key, entry }: Change): void => void changes.push([key, entry?.value as number | undefined]);
   let script: Script;
   beforeEach(() => {
-    told.length = 0;
+    changes.length = 0;
     script = new Script();
   });
 
@@ -79,13 +79,13 @@ describe('a watch of a JetStream bucket', () => {
     const watch = await NatsWatch.start(script.bucket, listener);
     script.entries = 2;
     script.break();
-    await eventually('it begins anew', () => script.begun === 2);
-    script.tell('a', 1, 1, 1);
-    await eventually('the first is told', () => told.length === 1);
+    await eventually('the watch restarts', () => script.begun === 2);
+    script.deliver('a', 1, 1, 1);
+    await eventually('the first change arrives', () => changes.length === 1);
     await expectCode(watch.caughtUp(), 'unavailable');
-    script.tell('b', 2, 2);
-    await eventually('the second is told', () => told.length === 2);
-    expect([script.begun, told]).to.deep.equal([
+    script.deliver('b', 2, 2);
+    await eventually('the second change arrives', () => changes.length === 2);
+    expect([script.begun, changes]).to.deep.equal([
       2,
       [
         ['a', 1],
@@ -93,28 +93,28 @@ describe('a watch of a JetStream bucket', () => {
       ],
     ]);
     await expectCode(watch.caughtUp(), 'unavailable');
-    await eventually('one that has caught up and hears no mark does', () => script.begun === 3);
+    await eventually('a watch that has caught up and receives no mark restarts', () => script.begun === 3);
     watch.stop();
   });
 
   for (const isThere of [false, true])
     it(`after a restart ${isThere ? 'reports' : 'skips'} entries below the last sequence if the leader ${isThere ? 'has' : 'lacks'} them`, async () => {
       const watch = await NatsWatch.start(script.bucket, listener);
-      script.tell('a', 10, 1);
-      script.tell('a', 20, undefined);
-      await eventually('both are told', () => told.length === 2);
+      script.deliver('a', 10, 1);
+      script.deliver('a', 20, undefined);
+      await eventually('both changes arrive', () => changes.length === 2);
       Object.assign(script, { isThere, entries: 1 });
       script.break();
-      await eventually('it begins anew', () => script.begun === 2);
-      script.tell('a', 10, 1);
-      script.tell('a', 12, 2);
-      script.tell('b', 21, 3);
-      await eventually('the next one is told', () => told.at(-1)?.[0] === 'b');
+      await eventually('the watch restarts', () => script.begun === 2);
+      script.deliver('a', 10, 1);
+      script.deliver('a', 12, 2);
+      script.deliver('b', 21, 3);
+      await eventually('the next change arrives', () => changes.at(-1)?.[0] === 'b');
       const again = [
         ['a', 1],
         ['a', 2],
       ];
-      expect(told.slice(2)).to.deep.equal([...(isThere ? again : []), ['b', 3]]);
+      expect(changes.slice(2)).to.deep.equal([...(isThere ? again : []), ['b', 3]]);
       watch.stop();
     });
 
@@ -122,10 +122,10 @@ describe('a watch of a JetStream bucket', () => {
     const watch = await NatsWatch.start(script.bucket, listener);
     script.entries = 1;
     script.break();
-    await eventually('it begins anew', () => script.begun === 2);
-    script.tell('a', 2, undefined);
-    await eventually('it is told', () => told.length === 1);
-    expect(told).to.deep.equal([['a', undefined]]);
+    await eventually('the watch restarts', () => script.begun === 2);
+    script.deliver('a', 2, undefined);
+    await eventually('the change arrives', () => changes.length === 1);
+    expect(changes).to.deep.equal([['a', undefined]]);
     watch.stop();
   });
 });

@@ -117,7 +117,7 @@ describe('durable files', () => {
   });
 
   it('in /proc fail with ENOENT instead of a loop of attempts to make folders', async function () {
-    if (process.platform !== 'linux') skip(this, 'there is no /proc, in which nobody makes a folder');
+    if (process.platform !== 'linux') skip(this, 'there is no /proc, in which no process can make a folder');
     expect(await rejection(makeDirectory('/proc/nothing/in/it'))).to.include({ code: 'ENOENT' });
   });
 
@@ -175,7 +175,7 @@ describe('durable files', () => {
   it('are deleted after an unfinished write if its process is gone, and kept if it lives', async () => {
     await writeFile(at(`.${process.pid}-0-1.tmp`), 'being written');
     await writeFile(at('.999999999-0-1.tmp'), 'left behind');
-    await writeFile(at('.hidden'), 'somebody’s own');
+    await writeFile(at('.hidden'), 'a file of another program');
     await deleteLeftovers(folder);
     expect((await readdir(folder)).sort()).to.deep.equal([`.${process.pid}-0-1.tmp`, '.hidden'].sort());
   });
@@ -217,10 +217,10 @@ describe('the lock of a data folder', () => {
     const program = `
       import { lockFolder } from ${JSON.stringify(new URL('../../../../shared/files/folderLock.js', import.meta.url).href)};
       await lockFolder(${JSON.stringify(folder)});
-      process.stdout.write('held');
+      process.stdout.write('locked');
       setInterval(() => {}, 1000);`;
-    const held = ['--input-type=module', '-e', program];
-    child = guarded(spawn(process.execPath, held, { stdio: ['ignore', 'pipe', 'inherit'] }));
+    const args = ['--input-type=module', '-e', program];
+    child = guarded(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }));
     await once(child.stdout!, 'data');
     return child;
   }

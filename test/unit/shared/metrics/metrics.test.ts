@@ -15,14 +15,14 @@ describe('the metrics of a process', () => {
     metrics.count('vouch_eventual_reads_total', { by: 'follower' }, 2);
     metrics.count('vouch_eventual_reads_total', { by: 'owner' });
     // @ts-expect-error: only a follower or the owner answers such reads.
-    metrics.count('vouch_eventual_reads_total', { by: 'nobody' });
+    metrics.count('vouch_eventual_reads_total', { by: 'unknown' });
     // @ts-expect-error: a gauge is not a counter.
     expect(() => metrics.count('vouch_http_in_flight')).to.throw();
     expect(await values(metrics, 'vouch_http_body_bytes_total')).to.deep.equal([[{}, 42]]);
     expect(await values(metrics, 'vouch_eventual_reads_total')).to.deep.equal([
       [{ by: 'follower' }, 3],
       [{ by: 'owner' }, 1],
-      [{ by: 'nobody' }, 1],
+      [{ by: 'unknown' }, 1],
     ]);
   });
 

@@ -70,14 +70,14 @@ describe('a bucket with entries of another writer', () => {
   });
 
   it('returns and reports the valid entries only', async () => {
-    const told: string[] = [];
-    watch = await bucket.watch(({ key }) => told.push(key));
+    const changed: string[] = [];
+    watch = await bucket.watch(({ key }) => changed.push(key));
     const js = direct.jetstream();
     const wrong = ['{}', 'null', '{"shard":5}', 'no JSON', JSON.stringify(OWNER)];
     for (const [n, text] of wrong.entries()) await js.publish(`$KV.${BUCKETS.owners}.${n + 100}`, text);
     await bucket.put('7', OWNER);
-    await eventually('it is told', async () => told.includes('7'));
-    expect(told).to.deep.equal(['7']);
+    await eventually('the change arrives', async () => changed.includes('7'));
+    expect(changed).to.deep.equal(['7']);
     for (const n of wrong.keys()) await expectCode(bucket.get(String(n + 100)), 'internal_error');
     expect((await bucket.get('7'))?.value).to.deep.equal(OWNER);
     await js.publish(`$KV.${BUCKETS.owners}.7`, '{}');

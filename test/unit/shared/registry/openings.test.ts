@@ -41,7 +41,7 @@ describe('a collection with failed openings', () => {
     ['4E4E5E4E4E5E', 'processes ended in different steps, however many'],
     ['4B5B', 'two shards were silent and ended in different steps'],
     ['b5E4E', 'a shard was silent, and two processes ended in different steps'],
-    ['bE', 'somebody ended the process after a shard was silent'],
+    ['bE', 'an operator ended the process after a shard was silent'],
     ['bbbb', 'many shards were silent that opened others beside it'],
     ['eeee', 'many processes ended that opened others beside it'],
   ];

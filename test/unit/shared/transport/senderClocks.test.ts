@@ -23,7 +23,9 @@ describe('the clock of a sender', () => {
       expect(shiftOf(clocks, aheadMs, 2)).to.equal(2 - aheadMs);
       for (let i = 0; i < 100; i++) {
         nowMs += 100;
-        expect(shiftOf(clocks, aheadMs, 5_000), 'what waited is told from what is sent late').to.equal(2 - aheadMs);
+        expect(shiftOf(clocks, aheadMs, 5_000), 'a delayed message differs from one that is sent late').to.equal(
+          2 - aheadMs,
+        );
       }
     });
 

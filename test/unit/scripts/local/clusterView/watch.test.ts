@@ -153,33 +153,33 @@ describe('the events of a cluster', () => {
     const news = new News(clock);
     const owned = new Map<string, number>();
     const lives = new ShardLives((name) => owned.get(name) ?? 0, 2_000, news);
-    const told = (act: () => void): string[] => {
+    const newsOf = (act: () => void): string[] => {
       const before = news.items.length;
       act();
       return news.items.slice(before).map(({ text }) => text);
     };
-    expect(told(() => lives.set('s1', heartbeat(), 0))).to.deep.equal(['s1 joined']);
-    expect(told(() => lives.set('s1', heartbeat(), 500))).to.deep.equal([]);
+    expect(newsOf(() => lives.set('s1', heartbeat(), 0))).to.deep.equal(['s1 joined']);
+    expect(newsOf(() => lives.set('s1', heartbeat(), 500))).to.deep.equal([]);
     expect(lives.leaseOf('s1', 1_000)).to.deep.equal({ kind: 'held', leftMs: 1_500 });
     expect(lives.leaseOf('s1', 2_500)).to.deep.equal({ kind: 'none' });
     owned.set('s1', 12);
-    expect(told(() => lives.set('s1', undefined, 2_600))).to.deep.equal([
+    expect(newsOf(() => lives.set('s1', undefined, 2_600))).to.deep.equal([
       's1 has no heartbeat any more; 12 collections wait for another owner',
     ]);
-    expect(told(() => lives.ownersChanged(3_000))).to.deep.equal([]);
+    expect(newsOf(() => lives.ownersChanged(3_000))).to.deep.equal([]);
     owned.set('s1', 0);
-    expect(told(() => lives.ownersChanged(4_000))).to.deep.equal([
+    expect(newsOf(() => lives.ownersChanged(4_000))).to.deep.equal([
       'failover of s1 took 3.5 s: others own all that it owned',
     ]);
-    expect(told(() => lives.set('s1', heartbeat({ session: 'b' }), 5_000))).to.deep.equal(['s1 joined']);
-    expect(told(() => lives.set('s1', heartbeat({ session: 'c' }), 5_500))).to.deep.equal(['s1 runs anew']);
+    expect(newsOf(() => lives.set('s1', heartbeat({ session: 'b' }), 5_000))).to.deep.equal(['s1 joined']);
+    expect(newsOf(() => lives.set('s1', heartbeat({ session: 'c' }), 5_500))).to.deep.equal(['s1 runs anew']);
     owned.set('s1', 3);
-    expect(told(() => lives.set('s1', heartbeat({ session: 'c', leaving: true }), 6_000))).to.deep.equal([
+    expect(newsOf(() => lives.set('s1', heartbeat({ session: 'c', leaving: true }), 6_000))).to.deep.equal([
       's1 is leaving and hands 3 collections over',
     ]);
     expect(lives.leaseOf('s1', 6_100)).to.deep.equal({ kind: 'leaving' });
     owned.set('s1', 0);
-    expect(told(() => lives.set('s1', undefined, 7_000))).to.deep.equal(['s1 has left']);
+    expect(newsOf(() => lives.set('s1', undefined, 7_000))).to.deep.equal(['s1 has left']);
   });
 
   it('report a shard that returns in time, and each damage once', () => {

@@ -95,9 +95,9 @@ describe('the supervisor', () => {
       restartAfterMs,
     });
     const killed = async (supervised: SupervisedProcess): Promise<number | undefined> => {
-      const told = ended.length;
+      const count = ended.length;
       process.kill(supervised.pid!, 'SIGKILL');
-      await eventually('its end is told', () => ended.length > told);
+      await eventually('its end is reported', () => ended.length > count);
       return ended.at(-1);
     };
 
@@ -106,7 +106,7 @@ describe('the supervisor', () => {
       await supervised.start();
       const { pid } = supervised;
       expect(await killed(supervised)).to.equal(1);
-      await eventually('another runs', () => supervised.pid !== undefined && supervised.pid !== pid);
+      await eventually('a new process runs', () => supervised.pid !== undefined && supervised.pid !== pid);
       await supervised.stop();
       expect(supervised.pid).to.equal(undefined);
     });

@@ -76,7 +76,7 @@ describe('the judge of states', () => {
   });
 
   it('reports a difference that the state hash does not cover', async () => {
-    const found = await foundWith(({ state }) => state.requests.add('of nobody', { recordId: 1, sequence: 1 }));
+    const found = await foundWith(({ state }) => state.requests.add('of no call', { recordId: 1, sequence: 1 }));
     expect(found).to.deep.equal(['judged wrong: world has another state of collection 1 after event 3 than world']);
   });
 

@@ -139,11 +139,11 @@ describe('the history checker', () => {
     const { a } = WRITES;
     if (a.outcome.kind !== 'ok') throw new Error('it was answered');
     const { answer } = a.outcome;
-    const repeat = (told: object): Call => ({
+    const repeat = (changed: object): Call => ({
       ...a,
       startMs: 110,
       endMs: 120,
-      outcome: ok({ ...answer, deduplicated: true, ...told }),
+      outcome: ok({ ...answer, deduplicated: true, ...changed }),
     });
     expect(wrong(withReads(repeat({})))).to.deep.equal({});
     expect(wrong(withReads(repeat({ id: 2 })))).to.include({ 'wrong sequence': 1 });
@@ -189,15 +189,15 @@ describe('the history checker', () => {
     const shown = got([91, 92], 3, undefined);
     expect(wrong(withReads(shown, got([91, 94], 3, C)))).to.deep.equal({});
     expect(wrong(withReads(shown, got([93, 94], 3, C)))).to.deep.equal({ 'stale read': 1 });
-    const told: Call = {
+    const update: Call = {
       op: 'updateMetadata',
       ...asked([93, 94]),
       id: 3,
       metadata: { color: 0, mark: 50 },
       outcome: ABSENT,
     };
-    expect(wrong(withReads(told))).to.deep.equal({});
-    expect(wrong(withReads({ ...told, id: 4 })), 'it is there').to.deep.equal({ 'stale read': 1 });
+    expect(wrong(withReads(update))).to.deep.equal({});
+    expect(wrong(withReads({ ...update, id: 4 })), 'record 4 exists').to.deep.equal({ 'stale read': 1 });
   });
 
   it('reports a read of a write that is not yet or never made', () => {
@@ -211,13 +211,13 @@ describe('the history checker', () => {
 
   it('accepts any state of a log without events, if every answer shows that state', () => {
     const log = { ...logOf([]), configHash: NO_HASH };
-    const told = (sequence: number, stateHash: string): Call => {
+    const read = (sequence: number, stateHash: string): Call => {
       const answer = { sequence, stateRoot: rootAt(0), stateHash, chainHead: rootAt(1) };
       return { op: 'state', ...asked([110, 120]), outcome: ok(answer) };
     };
-    expect(wrong([told(0, rootAt(2)), told(0, rootAt(2))], log)).to.deep.equal({});
-    expect(wrong([told(0, rootAt(2)), told(0, rootAt(3))], log)).to.deep.equal({ 'wrong answer': 1 });
-    expect(wrong([told(1, rootAt(2))], log)).to.deep.equal({ 'wrong answer': 1 });
+    expect(wrong([read(0, rootAt(2)), read(0, rootAt(2))], log)).to.deep.equal({});
+    expect(wrong([read(0, rootAt(2)), read(0, rootAt(3))], log)).to.deep.equal({ 'wrong answer': 1 });
+    expect(wrong([read(1, rootAt(2))], log)).to.deep.equal({ 'wrong answer': 1 });
   });
 
   it('reports a wrong search result of each kind', () => {

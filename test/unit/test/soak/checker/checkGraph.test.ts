@@ -88,11 +88,11 @@ const edgesOf = (times: Times, id: number, edges: typeof EDGES | undefined): Cal
   id,
   outcome: edges === undefined ? ABSENT : ok({ edges }),
 });
-const nodeAt = (times: Times, id: number, told: (typeof NODES)[number] | undefined): Call => ({
+const nodeAt = (times: Times, id: number, node: (typeof NODES)[number] | undefined): Call => ({
   op: 'getNode',
   ...asked(times),
   id,
-  outcome: told === undefined ? ABSENT : ok(told),
+  outcome: node === undefined ? ABSENT : ok(node),
 });
 
 describe('the history checker, on a graph', () => {

@@ -42,14 +42,14 @@ const multi = (
   times: Times,
   k: number,
   hits: readonly (readonly [collection: string, id: number, score: number])[],
-  more: Partial<MultiSearchCall> & { readonly told?: object } = {},
+  more: Partial<MultiSearchCall> & { readonly answer?: object } = {},
 ): MultiSearchCall => {
   const answer = {
     hits: hits.map(([collection, id, score]): MultiHit => ({ collection, id, score })),
     searched: ['a', OTHER],
     sequences: {},
     failures: [],
-    ...more.told,
+    ...more.answer,
   };
   return {
     op: 'multiSearch',
@@ -70,7 +70,7 @@ describe('the history checker, on searches of several collections', () => {
     ] as const)
       expect(wrong(withReads(multi(NOW, k, hits))), `k ${k}`).to.deep.equal({});
     const failed = { searched: ['a'], failures: [{ collection: OTHER, code: 'unavailable' }] };
-    expect(wrong(withReads(multi(NOW, 5, [b, d], { told: failed })))).to.deep.equal({});
+    expect(wrong(withReads(multi(NOW, 5, [b, d], { answer: failed })))).to.deep.equal({});
   });
 
   it('reports a result with missing, stale or wrong hits', () => {
@@ -112,13 +112,13 @@ describe('the history checker, on searches of several collections', () => {
         ]),
         'wrong search result',
       ],
-      'a collection that is not told of': [
-        multi(NOW, 1, [['a', 2, 25]], { told: { searched: ['a'] } }),
+      'a collection that the answer omits': [
+        multi(NOW, 1, [['a', 2, 25]], { answer: { searched: ['a'] } }),
         'wrong search result',
       ],
       'a failure that may not be': [
         multi(NOW, 1, [['a', 2, 25]], {
-          told: { searched: ['a'], failures: [{ collection: OTHER, code: 'internal_error' }] },
+          answer: { searched: ['a'], failures: [{ collection: OTHER, code: 'internal_error' }] },
         }),
         'unexpected answer',
       ],
@@ -129,7 +129,7 @@ describe('the history checker, on searches of several collections', () => {
 
   it('checks each part of an eventual result against the state that it names, and its age', () => {
     const eventually = (sequence: number, times: Times = [3_000, 3_010]): MultiSearchCall =>
-      multi(times, 1, [['a', 2, 25]], { isEventual: true, told: { sequences: { a: sequence, [OTHER]: 1 } } });
+      multi(times, 1, [['a', 2, 25]], { isEventual: true, answer: { sequences: { a: sequence, [OTHER]: 1 } } });
     expect(wrong(withReads(eventually(7)))).to.deep.equal({});
     expect(wrong(withReads(eventually(4)))).to.deep.equal({ 'eventual answer too old': 1 });
     expect(wrong(withReads(eventually(2, [200, 210])))).to.deep.equal({ 'wrong search result': 1 });
@@ -170,22 +170,22 @@ describe('the history checker, on searches over an index', () => {
   });
 
   it('reports an index that no client requested, or that could not be built', () => {
-    const state = (times: Times, told: object, more: object = {}): IndexCall =>
+    const state = (times: Times, answer: object, more: object = {}): IndexCall =>
       ({
         op: 'indexState',
         ...asked(times),
         ...more,
-        outcome: ok({ active: 'hnsw', desired: 'hnsw', status: 'active', error: null, ...told }),
+        outcome: ok({ active: 'hnsw', desired: 'hnsw', status: 'active', error: null, ...answer }),
       }) as IndexCall;
     const ivf = state([10, 20], { desired: 'ivf', status: 'building' }, { op: 'configureIndex', kind: 'ivf' });
     expect(wrong(withReads(state([5, 8], {}), ivf, state([30, 40], { desired: 'ivf' })), indexed)).to.deep.equal({});
     expect(wrong(withReads(state([12, 15], {}), ivf), indexed), 'while it is changed').to.deep.equal({});
-    for (const [what, told] of Object.entries({
+    for (const [what, answer] of Object.entries({
       'the wish before the last one': { desired: 'hnsw' },
-      'a kind nobody named': { desired: 'ivf', active: 'bq' },
+      'a kind that no call named': { desired: 'ivf', active: 'bq' },
       'a failed build': { desired: 'ivf', error: 'the build has failed' },
     }))
-      expect(wrong(withReads(ivf, state([30, 40], told)), indexed), what).to.deep.equal({ 'wrong index state': 1 });
+      expect(wrong(withReads(ivf, state([30, 40], answer)), indexed), what).to.deep.equal({ 'wrong index state': 1 });
     const open = { ...ivf, outcome: UNKNOWN } as IndexCall;
     for (const desired of ['hnsw', 'ivf'])
       expect(wrong(withReads(open, state([30, 40], { desired })), indexed), desired).to.deep.equal({});
@@ -193,11 +193,11 @@ describe('the history checker, on searches over an index', () => {
 });
 
 describe('the history checker, on searches as of the past', () => {
-  const past = (asOf: number, hits: readonly (readonly number[])[], told: object = {}): SearchCall => {
+  const past = (asOf: number, hits: readonly (readonly number[])[], answer: object = {}): SearchCall => {
     const found = search([200, 210], [0, 0], 5, hits);
     if (found.outcome.kind !== 'ok') throw new Error('it was answered');
     const { stateHash } = stateAt(Math.max(1, asOf));
-    return { ...found, asOf, outcome: ok({ ...found.outcome.answer, sequence: asOf, stateHash, ...told }) };
+    return { ...found, asOf, outcome: ok({ ...found.outcome.answer, sequence: asOf, stateHash, ...answer }) };
   };
 
   it('accepts exactly the state that was asked for, over an index too', () => {

@@ -43,10 +43,10 @@ const read = (times: Times, id: number, outcome: GetSecretCall['outcome']): GetS
   outcome,
 });
 const shown = (mark: number) => ok({ keyId: KEY, plaintext: plaintextOf({ mark }) });
-const status = (times: Times, told: string, via = 'c2'): KeyStatusCall => ({
+const status = (times: Times, shown: string, via = 'c2'): KeyStatusCall => ({
   op: 'keyStatus',
   ...asked(times),
-  ...{ collection: '*', via, keyId: KEY, outcome: ok({ status: told }) },
+  ...{ collection: '*', via, keyId: KEY, outcome: ok({ status: shown }) },
 });
 
 /** 1, 2: two secrets under the key; 3: soft deletion of the second; 4: the shred of the key. */
