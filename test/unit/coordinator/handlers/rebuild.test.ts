@@ -63,7 +63,10 @@ describe('the rebuild of a project', () => {
     const slow = gate();
     edge.backend.beforeCall = ({ project }, { op }) => (project === 'p' && op === 'rebuild' ? slow.opened : undefined);
     const first = rw.post('/v1/index/rebuild', {});
-    await eventually('it rebuilds', () => ofOp(edge.backend.calls, 'rebuild').length === NAMES.length);
+    await eventually(
+      'every collection is asked to rebuild',
+      () => ofOp(edge.backend.calls, 'rebuild').length === NAMES.length,
+    );
     const holders = edge.backend.holders();
     const second = await rw.post('/v1/index/rebuild', {});
     expect([second.status, second.body.code]).to.deep.equal([409, 'conflict']);
@@ -126,7 +129,7 @@ describe('the rebuild of a project', () => {
       if (op === 'rebuild' && name === 'c') throw unavailable('the collection is being erased');
     };
     const rebuilt = rw.post('/v1/index/rebuild', {});
-    await eventually('it rebuilds', () => ofOp(edge.backend.calls, 'rebuild').length === 2);
+    await eventually('every collection is asked to rebuild', () => ofOp(edge.backend.calls, 'rebuild').length === 2);
     await edge.backend.create('p', { name: 'new', dimension: 1, index: 'brute' });
     expect((await rw.post('/v1/records', { collection: 'new', values: [1] })).status).to.equal(200);
     await rw.post('/v1/records', { collection: 'a', values: [1] });
@@ -169,12 +172,17 @@ describe('the rebuild of a project', () => {
       headers: { authorization: `Bearer ${key}` },
       signal: client.signal,
     });
-    await eventually('it rebuilds', () => ofOp(edge.backend.calls, 'rebuild').length === NAMES.length);
+    await eventually(
+      'every collection is asked to rebuild',
+      () => ofOp(edge.backend.calls, 'rebuild').length === NAMES.length,
+    );
     client.abort();
     await sent.catch(() => undefined);
     expect(edge.backend.holders()).not.to.include(FREE);
     slow.open();
-    await eventually('all are released', () => Object.values(edge.backend.holders()).every((one) => one === undefined));
+    await eventually('every hold is released', () =>
+      Object.values(edge.backend.holders()).every((one) => one === undefined),
+    );
   });
 });
 

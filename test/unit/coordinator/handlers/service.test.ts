@@ -50,10 +50,10 @@ describe('the service routes', () => {
     const asking = gate();
     backend.beforeAsked = () => asking.opened;
     const first = Array.from({ length: 40 }, () => scraper.get('/metrics'));
-    await eventually('they are asked for', () => backend.asked.metrics === 1);
+    await eventually('the metrics are collected', () => backend.asked.metrics === 1);
     const refused: number[] = [];
     for (const asked of first) void asked.then(({ status }) => refused.push(status));
-    await eventually('the others are refused', () => refused.length === 24);
+    await eventually('the excess requests are refused', () => refused.length === 24);
     expect(new Set(refused)).to.deep.equal(new Set([503]));
     asking.open();
     const answers = await Promise.all(first);
@@ -82,7 +82,7 @@ describe('the service routes', () => {
     backend.beforeAsked = () => asking.opened;
     const before = backend.asked.health;
     const all = Array.from({ length: 40 }, () => client.get('/health'));
-    await eventually('it is asked for', () => backend.asked.health > before);
+    await eventually('the health is checked', () => backend.asked.health > before);
     asking.open();
     expect(new Set((await Promise.all(all)).map(({ status }) => status))).to.deep.equal(new Set([200]));
     backend.beforeAsked = () => {};

@@ -27,7 +27,7 @@ describe('encrypted records in a cluster', () => {
     shards = [await cluster.shard('s1'), await cluster.shard('s2')];
     one = await cluster.coordinator();
     other = await cluster.coordinator();
-    await eventually('both see both shards', async () =>
+    await eventually('both coordinators know both shards', async () =>
       (await Promise.all([one, other].map(({ backend }) => backend.health()))).every((health) => health.shards === 2),
     );
     for (const name of NAMES) await one.backend.create(PROJECT, { name, dimension: 2, index: 'brute' }, soon());
@@ -102,7 +102,7 @@ describe('encrypted records in a cluster', () => {
     await shred(one.backend).catch((error) => expect(error).to.include({ code: 'unavailable' }));
     const status = (await (await cluster.vault()).get(PROJECT, KEY))!.entry;
     expect([status.status, status.wrapped]).to.deep.equal(['shredded', null]);
-    await eventually('another shard has finished it', async () => {
+    await eventually('another shard has finished the shred', async () => {
       const stored = await (await cluster.vault()).get(PROJECT, KEY);
       return stored!.entry.pendingIds.length === 0;
     });
@@ -164,7 +164,7 @@ describe('encrypted records in a cluster', () => {
     for (const shard of shards) await shard.stop();
     await cluster.shard('s1');
     await cluster.shard('s2');
-    await eventually('it is not counted any more', async () => {
+    await eventually('the record is no longer counted', async () => {
       const [copy] = (await one.backend.list(PROJECT, soon())).filter(({ name }) => name === 'early');
       return copy!.records === 0;
     });

@@ -62,7 +62,7 @@ describe('a lease', () => {
     expect((await bucket.get('s1'))!.revision).to.be.greaterThan(revision);
     expect([lease.valid, asked.length]).to.deep.equal([false, 1]);
     asked[0]!.answer();
-    await eventually('it is valid', () => lease.valid);
+    await eventually('the lease is valid', () => lease.valid);
     expect(lease.leftMs).to.equal(LEASE_MS);
   });
 
@@ -78,6 +78,6 @@ describe('a lease', () => {
     await new Promise(setImmediate);
     expect(lease.valid, 'that was asked before it expired the second time').to.equal(false);
     asked[2]!.answer();
-    await eventually('it is valid', () => lease.valid);
+    await eventually('the lease is valid', () => lease.valid);
   });
 });

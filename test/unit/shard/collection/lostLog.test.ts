@@ -129,7 +129,7 @@ describe('a collection whose log is written to', () => {
     const writing = collection.insert([1, 1]).then(() => {
       isAnswered = true;
     });
-    await eventually('it is noted', () => reached.writes === 1);
+    await eventually('the log is noted', () => reached.writes === 1);
     expect([logs.frames(config.id).length, isAnswered]).to.deep.equal([1, false]);
     noteGate.open();
     await writing;
@@ -156,7 +156,7 @@ describe('a collection whose log is written to', () => {
     reached.isAway = false;
     expect([logs.frames(config.id).length, await noted()]).to.deep.equal([1, 0]);
     expect(await open().found()).to.deep.equal([1]);
-    await eventually('it is noted', async () => (await noted()) === 1);
+    await eventually('the log is noted', async () => (await noted()) === 1);
     logs.lose(config.id, 0);
     await expectQuarantined(open());
   });
@@ -222,7 +222,7 @@ describe('a collection whose log is written to', () => {
   it('is noted after a while, and refused if its log ends before the noted event', async () => {
     const busy = open(config, soonNoted);
     await write(busy, 5);
-    await eventually('it is noted', async () => (await noted()) === 5);
+    await eventually('the log is noted', async () => (await noted()) === 5);
     expect(await open().found()).to.have.length(5);
     logs.lose(config.id, 4);
     await expectQuarantined(open(), 'it ends with event 4, but event 5 was committed');
@@ -243,7 +243,7 @@ describe('a collection whose log is written to', () => {
     await second.hosted.close({ keep: false });
     expect(await noted()).to.equal(3);
     await open(config, soonNoted).found();
-    await eventually('it is noted', async () => (await noted()) === 4);
+    await eventually('the log is noted', async () => (await noted()) === 4);
   });
 
   it('is noted once for many writes, and again for writes during the note', async () => {
@@ -252,7 +252,7 @@ describe('a collection whose log is written to', () => {
     const under = gate();
     reached.before = () => under.opened;
     await busy.insert([2, 2]);
-    await eventually('it is being noted', () => reached.writes === 2);
+    await eventually('the log is being noted', () => reached.writes === 2);
     await write(busy, 5);
     expect(reached.writes).to.equal(2);
     under.open();
@@ -264,7 +264,7 @@ describe('a collection whose log is written to', () => {
     const late = gate();
     const former = open(config, soonNoted);
     await write(former, 2);
-    await eventually('it is noted', async () => (await noted()) === 2);
+    await eventually('the log is noted', async () => (await noted()) === 2);
     await former.insert([3, 3]);
     reached.before = () => late.opened;
     await eventually('the former owner is about to note', () => reached.writes === 3);

@@ -30,7 +30,7 @@ describe('the watermark notes of a shard', () => {
       },
     });
     for (let n = 0; n < 5; n++) notes.later(noting(n));
-    await eventually('all are noted', () => done.length === 5);
+    await eventually('every watermark is noted', () => done.length === 5);
     // Failed notes go to the end of the queue.
     expect([done, most, notes.waiting]).to.deep.equal([[2, 3, 4, 0, 1], 1, 0]);
   });
@@ -48,7 +48,7 @@ describe('the watermark notes of a shard', () => {
     mayAnswer = true;
     await notes.last(ended!);
     expect(done).to.include('ended');
-    await eventually('the other is noted', () => notes.waiting === 0);
+    await eventually('the other watermark is noted', () => notes.waiting === 0);
     // No note of this collection waits any more.
     await notes.last(ended!);
     expect(done.sort()).to.deep.equal(['ended', 'kept']);
@@ -63,7 +63,7 @@ describe('the watermark notes of a shard', () => {
       if (noted++ % 200 === 0) setImmediate(() => afterRounds.push(noted));
     };
     for (let n = 0; n < 450; n++) notes.later({ note });
-    await eventually('all are noted', () => afterRounds.length === 3);
+    await eventually('every watermark is noted', () => afterRounds.length === 3);
     expect([afterRounds, notes.waiting]).to.deep.equal([[200, 400, 450], 0]);
   });
 });

@@ -157,7 +157,7 @@ describe('a follower', () => {
     await insert(1);
     await followed();
     await owner.stop();
-    await eventually('it is too old', () =>
+    await eventually('the follower is too old', () =>
       rig.eventual(ID).then(
         () => false,
         () => true,
@@ -215,13 +215,19 @@ describe('a follower', () => {
       await rig.call(ID, batchOf(Array.from({ length: 50 }, (_, i) => fixed(i, 1))));
       await insert(99, { metadata: json({ colour: 'red' }) });
       await followed();
-      await eventually('it was compared', async () => (await rig.metric('s2', 'vouch_follower_compared_total')) > 0);
+      await eventually(
+        'the follower was compared',
+        async () => (await rig.metric('s2', 'vouch_follower_compared_total')) > 0,
+      );
       const [owner, follower] = opened;
       expect(owner!.memory).not.to.equal(follower!.memory);
       const { state } = follower!;
       const slot = state.liveSlotOf(51)!;
       state.insertions.set(slot, 1);
-      await eventually('it is found', async () => (await rig.metric('s2', 'vouch_follower_diverged_total')) === 1);
+      await eventually(
+        'the difference is found',
+        async () => (await rig.metric('s2', 'vouch_follower_diverged_total')) === 1,
+      );
       await isStale();
       expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'diverged' })).to.equal(1);
       await eventually('the heartbeat reports it', async () => {
@@ -250,7 +256,10 @@ describe('a follower', () => {
       await followed();
       opened[1]!.state.tree.change(0, new Uint8Array(32).fill(1), 1);
       await insert(2);
-      await eventually('it is found', async () => (await rig.metric('s2', 'vouch_follower_diverged_total')) === 1);
+      await eventually(
+        'the difference is found',
+        async () => (await rig.metric('s2', 'vouch_follower_diverged_total')) === 1,
+      );
     } finally {
       end();
     }
@@ -270,7 +279,10 @@ describe('a follower', () => {
     await rig.ask('s1', { op: 'drop', collectionId: ID });
     await rig.cluster.logs.remove(ID);
     await rig.cluster.bucket(BUCKETS.owners).delete(String(ID));
-    await eventually('it is gone', async () => (await rig.metric('s2', 'vouch_collections_followed')) === 0);
+    await eventually(
+      'the follower is removed',
+      async () => (await rig.metric('s2', 'vouch_collections_followed')) === 0,
+    );
     expect(await rig.metric('s2', 'vouch_vector_bytes')).to.equal(0);
     await rig.create(ID + 1, 's1', ['s2']);
     await rig.call(ID + 1, insertOf(fixed(5, 5)));

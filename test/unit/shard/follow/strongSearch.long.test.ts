@@ -173,12 +173,12 @@ describe('a strong search at a follower', () => {
     await rig.create(ID, 's1', ['s2']);
     await insert(1);
     await rig.untilFollowed(ID);
-    await eventually('it is answered', async () => (await found().catch(() => [])).length === 1);
+    await eventually('the search is answered', async () => (await found().catch(() => [])).length === 1);
     reach.cut = true;
     await delay(300);
     await isForwarded();
     reach.cut = false;
-    await eventually('it is answered again', async () => (await found().catch(() => [])).length === 1);
+    await eventually('the search is answered again', async () => (await found().catch(() => [])).length === 1);
   });
 
   it('finds each answered write while owners change', async () => {
@@ -232,7 +232,7 @@ describe('a strong search at a follower', () => {
     await isForwarded();
     await rig.change(ID, { shard: 's3', epoch: 2, followers: ['s2'] });
     await insert(2);
-    await eventually('it follows the new owner', async () => (await found().catch(() => [])).length === 2);
+    await eventually('the follower follows the new owner', async () => (await found().catch(() => [])).length === 2);
   });
 
   it("is answered with the owner's index type, and otherwise forwarded", async () => {
@@ -243,7 +243,7 @@ describe('a strong search at a follower', () => {
     await startFollowed();
     await rig.call(ID, batchOf(Array.from({ length: 200 }, (_, i) => fixed(i, 1))));
     const answers = (): Promise<void> =>
-      eventually('it is answered', async () => (await found().catch(() => [])).length === 201);
+      eventually('the search is answered', async () => (await found().catch(() => [])).length === 201);
     await answers();
     const wanted: readonly IndexSpec[] = [
       { kind: 'ivf', parameters: { nList: 4, nProbe: 4 } },

@@ -23,7 +23,7 @@ describe('the index in a listing', () => {
     }
     const serving = async () => (await backend.list('p', soon())).map((one) => one.serving);
     const all = ['brute', 'bq', 'brute', 'hnsw', 'ivf'];
-    await eventually('all serve', async () => (await serving()).join() === all.join());
+    await eventually('every index serves', async () => (await serving()).join() === all.join());
     const ivf = await backend.find('p', 'ivf');
     await backend.call(ivf, { op: 'configureIndex', spec: { kind: 'brute', parameters: {} } }, soon());
     const dropped = [...all.slice(0, 4), 'brute'];

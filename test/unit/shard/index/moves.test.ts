@@ -66,11 +66,11 @@ describe('the index of a collection', () => {
     await cluster.shard('s1');
     await fill('hnsw');
     await serves('hnsw');
-    await eventually('it is saved', () => saved().length === 1);
+    await eventually('the index is saved', () => saved().length === 1);
     const { failure } = await slowRebuild();
     await backend.remove(PROJECT, 'c', soon());
     expect((await failure).message).to.match(/moving|no collection|gone/);
-    await eventually('its files are gone', () => saved().length === 0);
+    await eventually('the files of the index are deleted', () => saved().length === 0);
   });
 
   it('does not keep its shard from stopping during a rebuild with held writes', async () => {

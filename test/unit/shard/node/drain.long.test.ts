@@ -68,7 +68,7 @@ describe('a draining shard', () => {
         expect((await backend.call(collection, { op: 'describe' }, soon())).records).to.equal(mine);
       }
     });
-    await eventually('it is used', () => inserts > 20);
+    await eventually('the collections are in use', () => inserts > 20);
     try {
       await leaving.leave();
     } finally {

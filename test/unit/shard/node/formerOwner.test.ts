@@ -108,7 +108,7 @@ describe('a former owner', () => {
       }),
     );
     const write = rig.call(ID, insertOf(fixed(2, 0))).catch(() => undefined);
-    await eventually('it is being appended', () => rig.cluster.logs.fates.length === 0);
+    await eventually('the event is being appended', () => rig.cluster.logs.fates.length === 0);
     let given = 0;
     const drops = [1, 2].map(async () => {
       await rig.ask('s1', { op: 'drop', collectionId: ID });

@@ -57,7 +57,7 @@ describe('the answer to a repeated old write', () => {
   });
 
   const repeat = (): Promise<Results['insert']> => collection.insert([0, 0], { requestId: FIRST });
-  const isRead = (): Promise<void> => eventually('its frame is read', () => logs.waiting > 0);
+  const isRead = (): Promise<void> => eventually('the frame is being read', () => logs.waiting > 0);
 
   it('equals the first answer, and does not delay commits in between', async () => {
     const repeated = [repeat(), repeat()];

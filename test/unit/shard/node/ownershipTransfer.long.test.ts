@@ -146,7 +146,7 @@ describe('an ownership transfer', () => {
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
     const underWay = rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
-    await eventually('it is under way', () => rig.cluster.logs.appends === 2);
+    await eventually('the append is under way', () => rig.cluster.logs.appends === 2);
     const waits = rig.askEpoch(ID, 1, insertOf(fixed(3, 0)));
     const retried = insert(4);
     const handed = handOver('s2', 1);
@@ -166,7 +166,7 @@ describe('an ownership transfer', () => {
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
     const underWay = insert(2);
-    await eventually('it is under way', () => rig.cluster.logs.appends === 2);
+    await eventually('the append is under way', () => rig.cluster.logs.appends === 2);
     const waits = insert(3);
     const error = await expectCode(handOver('s2', 1, 700), 'unavailable');
     expect(error).not.to.be.instanceOf(NobodyServes);
@@ -219,7 +219,7 @@ describe('an ownership transfer', () => {
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
     const underWay = insert(2);
-    await eventually('it is under way', () => rig.cluster.logs.appends === 2);
+    await eventually('the append is under way', () => rig.cluster.logs.appends === 2);
     const handed = expectCode(handOver('s2', 1), 'unavailable');
     const holding = rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
     await eventually(

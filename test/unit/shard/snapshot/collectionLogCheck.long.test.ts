@@ -161,7 +161,7 @@ describe('the log before a snapshot', () => {
     expect(await metric('vouch_log_checked_bytes_total')).to.equal(0);
     const collection = host();
     await describeIt(collection);
-    await eventually('it is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
+    await eventually('the log is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(await metric('vouch_log_checked_bytes_total')).to.equal(end.logBytes);
     expect(await metric('vouch_log_check_failures_total')).to.equal(0);
     expect(collection.hosted.quarantined).to.equal(false);
@@ -229,7 +229,7 @@ describe('the log before a snapshot', () => {
     }
     const collection = host();
     await describeIt(collection);
-    await eventually('it is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
+    await eventually('the log is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(collection.hosted.quarantined).to.equal(false);
   });
 
@@ -246,7 +246,7 @@ describe('the log before a snapshot', () => {
     expect(await collection.found()).to.have.length(WRITES + 6);
     expect(await metric('vouch_log_checks_waiting')).to.equal(1);
     reads.open();
-    await eventually('it is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
+    await eventually('the log is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(await collection.records()).to.equal(WRITES + 6);
   });
 
@@ -303,7 +303,7 @@ describe('the log before a snapshot', () => {
     // A waiting one is closed, and skipped.
     await close(collections.get(1)!);
     reads.open();
-    await eventually('all are checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
+    await eventually('every log is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(logs.begun).to.deep.equal([3, 4, 2]);
   });
 
@@ -315,7 +315,7 @@ describe('the log before a snapshot', () => {
     logs.fail = unavailable('out of reach');
     const collection = host();
     await describeIt(collection);
-    await eventually('it is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
+    await eventually('the log is checked', async () => (await metric('vouch_log_checks_waiting')) === 0);
     expect(await metric('vouch_log_checked_bytes_total')).to.equal(end.logBytes);
     expect(await metric('vouch_log_check_failures_total', 'unreadable')).to.equal(1);
     expect(logs.begun).to.deep.equal([ID, ID]);
@@ -339,7 +339,7 @@ describe('the log before a snapshot', () => {
         if (begun.length === 1) throw unavailable('out of reach');
         return true;
       });
-      await eventually('it is checked', () => !snapshots.unchecked.has(ID));
+      await eventually('the log is checked', () => !snapshots.unchecked.has(ID));
       expect(begun).to.deep.equal([LOG_BEGIN, half]);
       expect(await metric('vouch_log_checked_bytes_total')).to.equal(1_000);
       expect(await metric('vouch_log_check_failures_total', 'unreadable')).to.equal(1);
@@ -352,7 +352,7 @@ describe('the log before a snapshot', () => {
         times++;
         return false;
       });
-      await eventually('it has ended', () => damages.length > 0);
+      await eventually('the check has reported the damage', () => damages.length > 0);
       expect(times).to.equal(3);
       expect(damages).to.deep.equal(['it ends before event 9, which the snapshot has']);
     });
@@ -363,7 +363,7 @@ describe('the log before a snapshot', () => {
         await reads.opened;
         throw new Damaged('a frame');
       });
-      await eventually('it reads', () => snapshots.unchecked.has(ID));
+      await eventually('the check reads', () => snapshots.unchecked.has(ID));
       stopped.stop();
       const closing = stopped.close();
       reads.open();

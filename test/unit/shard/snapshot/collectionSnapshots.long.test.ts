@@ -130,7 +130,7 @@ describe('the snapshots of a collection', () => {
     for (let round = 0; round < 5; round++) {
       const before = (await rig.names()).at(-1);
       for (let n = 0; n < 20; n++) await rig.collection.insert([n, round]);
-      await eventually('a newer snapshot is there', async () => {
+      await eventually('a newer snapshot exists', async () => {
         // A write starts the next snapshot once the previous one is finished.
         await rig.collection.insert([0, round]);
         const now = await rig.names();

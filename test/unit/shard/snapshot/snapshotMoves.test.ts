@@ -43,18 +43,18 @@ describe('the snapshots of a collection', () => {
     await fill();
     const requestId = requestIdOf(1);
     const written = await backend.call(collection, insertOf(fixed(9, 9, 9, 9), { requestId }), soon());
-    await eventually('a snapshot is there', () => saved('s1').length > 0);
+    await eventually('a snapshot exists', () => saved('s1').length > 0);
     const before = await stateHash();
     await first.stop();
     const again = await cluster.shard('s1');
-    await eventually('it is served', async () => (await stateHash().catch(() => '')) === before);
+    await eventually('the collection is served', async () => (await stateHash().catch(() => '')) === before);
     expect(await backend.call(collection, insertOf(fixed(9, 9, 9, 9), { requestId }), soon())).to.deep.equal({
       ...written,
       deduplicated: true,
     });
     await cluster.shard('s2');
     await again.stop();
-    await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before);
+    await eventually('the collection has moved', async () => (await stateHash().catch(() => '')) === before);
     await backend.call(collection, batchOf(rows(40)), soon());
     await eventually('the new owner has a snapshot', () => saved('s2').length > 0);
     // A shard deletes snapshots of collections that it no longer owns at its next start.
@@ -66,7 +66,7 @@ describe('the snapshots of a collection', () => {
     await cluster.shard('s1');
     await fill();
     await backend.remove(PROJECT, 'c', soon());
-    await eventually('its files are gone', () => saved('s1').length === 0);
+    await eventually('the files of the collection are deleted', () => saved('s1').length === 0);
   });
 
   it('are counted in the usage', async () => {

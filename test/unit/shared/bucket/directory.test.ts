@@ -51,7 +51,7 @@ describe('a directory bucket', () => {
     const updated = (await tool.update('key', { scope: 'admin' }, created!))!;
     await eventually('the change of the key is known', async () => (await service.get('key'))?.revision === updated);
     await tool.delete('key');
-    await eventually('its end is known', async () => (await service.get('key')) === undefined);
+    await eventually('the deletion of the key is known', async () => (await service.get('key')) === undefined);
     expect(changes.map(({ entry }) => entry?.revision)).to.deep.equal([created, updated, undefined]);
   });
 
@@ -63,7 +63,7 @@ describe('a directory bucket', () => {
       expect(outcomes.filter((revision) => revision !== undefined)).to.have.length(1);
       const winner = outcomes[0] === undefined ? 'tool' : 'service';
       for (const bucket of [service, tool]) expect((await bucket.put(`${key}.seen`, 0)) > 0).to.equal(true);
-      await eventually('both know the winner', async () => {
+      await eventually('both processes know the winner', async () => {
         const values = await Promise.all([service, tool].map(async (bucket) => (await bucket.get(key))?.value));
         return values.every((value) => value === winner);
       });

@@ -167,12 +167,12 @@ describe('the way of calls to the owner', () => {
         over++;
       });
     const all = Promise.all([...Array.from({ length: 20 }, () => late(10_000)), late(500)]);
-    await eventually('all wait', async () => queue.waiting === 21);
+    await eventually('every call waits', async () => queue.waiting === 21);
     clock.advance(500);
     await eventually('the call with the shorter deadline ends', async () => over === 1);
     clock.advance(2_499);
     const sent = wire.received.length;
-    await eventually('they are sent together', async () => wire.received.length > sent + 1);
+    await eventually('the calls are sent together', async () => wire.received.length > sent + 1);
     expect([over, wire.received.at(-1)?.calls.length]).to.deep.equal([1, 20]);
     clock.advance(1);
     await all;
@@ -196,7 +196,7 @@ describe('the way of calls to the owner', () => {
     const owners = new Owners(1);
     const queue = queueOver(wire, owners);
     const answer = queue.send(7, remove, soon());
-    await eventually('it waits', async () => queue.waiting === 1);
+    await eventually('the call waits', async () => queue.waiting === 1);
     const { rereads } = owners;
     owners.moveTo({ shard: 's2', session: 'two', epoch: 2 });
     expect(await answer).to.equal(0);
@@ -234,7 +234,7 @@ describe('the way of calls to the owner', () => {
     for (const error of await Promise.all(unknown)) expect(error).to.be.instanceOf(AnswerLost);
     expect(wire.received).to.have.length(2);
     const read = queue.send(7, get(1), soon());
-    await eventually('it waits', async () => queue.waiting === 1);
+    await eventually('the call waits', async () => queue.waiting === 1);
     wire.answer = ({ calls }) => calls.map(() => ({ ok: 'again' }));
     expect(await read).to.equal('again');
   });
@@ -252,7 +252,7 @@ describe('the way of calls to the owner', () => {
     };
     const queue = queueOver(wire, owners);
     const calls = [get(1), remove, rebuild].map((call) => queue.send(7, call, soon()));
-    await eventually('they wait', async () => queue.waiting === 3);
+    await eventually('the calls wait', async () => queue.waiting === 3);
     const refused = Array.from({ length: 300 }, () => rejection(queue.send(7, get(1), soon())));
     await Promise.race(refused);
     isConnected = true;

@@ -76,7 +76,10 @@ describe('placement in operation', () => {
       expect(asked()).to.deep.equal(expected);
     }
     const moved = (kind: string) => metric(metrics, 'vouch_placement_moves_total', { kind, stage: 'finished' });
-    await eventually('both kinds are counted', async () => (await moved('warm')) + (await moved('cold')) === 3);
+    await eventually(
+      'warm and cold moves are counted',
+      async () => (await moved('warm')) + (await moved('cold')) === 3,
+    );
     expect(await metric(metrics, 'vouch_placement_leader')).to.equal(1);
   });
 
@@ -167,7 +170,7 @@ describe('placement in operation', () => {
         ({ shard, followers }) =>
           followers.length === 1 && !followers.includes(shard) && followers.every((one) => live.includes(one)),
       );
-    await eventually('all have a follower', () => isFollowed(['s1', 's2', 's3']));
+    await eventually('every collection has a follower', () => isFollowed(['s1', 's2', 's3']));
     expect(await metric(metrics, 'vouch_followers_wanted')).to.equal(6);
     expect(await metric(metrics, 'vouch_followers_present')).to.equal(6);
     const before = await entries(ids);
@@ -178,7 +181,7 @@ describe('placement in operation', () => {
       if (shard === 's1') expect(followers).to.include(after[i]!.shard);
     await eventually('the followers on s1 are replaced', () => isFollowed(['s2', 's3']));
     await s2.die();
-    await eventually('one shard cannot follow itself', async () =>
+    await eventually('the last shard has no follower', async () =>
       (await entries(ids)).every(({ shard, followers }) => shard === 's3' && followers.length === 0),
     );
   });
@@ -226,7 +229,7 @@ describe('placement in operation', () => {
       if (key === 'placement' && entry !== undefined) void leases.delete(key);
     });
     const second = await cluster.coordinator();
-    await eventually('both lead', async () => {
+    await eventually('both coordinators lead', async () => {
       const leaders = await Promise.all(
         [first, second].map(({ metrics }) => metric(metrics, 'vouch_placement_leader')),
       );
@@ -250,14 +253,17 @@ describe('placement in operation', () => {
     const second = await cluster.coordinator();
     const ids = await create(first.backend, 2);
     for (const id of ids) s1.open.add(id);
-    await eventually('one leads', async () => (await cluster.bucket(BUCKETS.leases).get('placement')) !== undefined);
+    await eventually(
+      'one coordinator leads',
+      async () => (await cluster.bucket(BUCKETS.leases).get('placement')) !== undefined,
+    );
     const leads = async ({ metrics }: typeof first) => (await metric(metrics, 'vouch_placement_leader')) === 1;
     const leader = (await leads(first)) ? first : second;
     const other = leader === first ? second : first;
     const s2 = await FakeShard.join(cluster, 's2');
     shards.set('s2', s2);
     for (const id of ids) s2.cold.set(id, 1_000);
-    await eventually('it is being warmed', async () => s2.asked.length > 2);
+    await eventually('the collections are being warmed', async () => s2.asked.length > 2);
     // Cut off: it can renew nothing and reach no other process.
     leader.reach.cut = true;
     for (const id of ids) s2.cold.set(id, 0);

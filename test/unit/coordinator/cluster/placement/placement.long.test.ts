@@ -281,7 +281,7 @@ describe('placement', () => {
   it('spares in its sweep a collection of the catalog that this coordinator has not yet learned of', async () => {
     await cluster.shard('s1');
     const leader = await cluster.coordinator();
-    await eventually('it leads', async () => {
+    await eventually('the coordinator leads', async () => {
       const lease = await cluster.bucket(BUCKETS.leases).get('placement');
       return lease !== undefined;
     });

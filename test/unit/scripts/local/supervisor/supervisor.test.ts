@@ -97,7 +97,7 @@ describe('the supervisor', () => {
     const killed = async (supervised: SupervisedProcess): Promise<number | undefined> => {
       const count = ended.length;
       process.kill(supervised.pid!, 'SIGKILL');
-      await eventually('its end is reported', () => ended.length > count);
+      await eventually('the end of the process is reported', () => ended.length > count);
       return ended.at(-1);
     };
 
