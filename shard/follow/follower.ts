@@ -1,9 +1,11 @@
 /**
  * A collection that this shard replays beside its owner.
  *
- *   Idle ──its owner has it open, or it is warmed──▶ opening ──▶ following ──differs from its owner──▶ diverged
+ * ```
+ *   idle ──its owner has it open, or it is warmed──▶ opening ──▶ following ──differs from its owner──▶ diverged
  *     ▲                                                │
  *     └─────────────────────failed─────────────────────┘
+ * ```
  *
  * An idle follower costs an entry in a list. A following one applies the frames that its owner publishes. It reads the
  * log if a frame is missing, or if none arrives though there are more. It answers eventual searches while its state is

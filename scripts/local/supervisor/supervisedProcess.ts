@@ -1,12 +1,13 @@
 /**
  * One process that is kept running.
  *
- *              start()                its ready line
- *   stopped ────────────▶ starting ──────────────────▶ running
- *      ▲                   ▲   │ ends                     │ ends
- *      │         a delay   │   ▼                          │
- *      │                  waiting ◀───────────────────────┘
- *      └──── stopping ◀──── stop(), from any state
+ * ```
+ *   stopped ──start()──▶ starting ──its ready line──▶ running
+ *   starting, running ──it ends──▶ waiting ──after a delay──▶ starting
+ *   starting, running ──stop()──▶ stopping ──it ends──▶ stopped
+ *   waiting ──stop()──▶ stopped
+ *   starting, running ──it ends, and is not started again──▶ stopped
+ * ```
  *
  * A start that was asked for can fail. A process that ends later is started again until it is stopped, unless its plan
  * says otherwise.
