@@ -1,6 +1,14 @@
 /**
- * A shard's right to answer. It renews its heartbeat; while the last successful renewal is younger than the lease, no
- * coordinator can have given its collections to another shard, and its memory is current.
+ * A shard's right to answer, which it renews with its heartbeat. While the last renewal is younger than the lease, its memory is
+ * current. No coordinator can have given its collections to another shard.
+ *
+ * ```
+ *   starting ──heartbeat stored──▶ settled ──expired, then renewed──▶ unsettled ──owners read again──▶ settled
+ *   unsettled ──expired again, then renewed──▶ unsettled
+ *   starting, settled, unsettled ──another process has the name, or stop()──▶ ended
+ * ```
+ *
+ * Only a settled lease can be valid, and only until it expires. Expiry is not a transition: time passes without this process.
  */
 import type { Bucket, BucketValue, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -27,17 +35,32 @@ interface LeaseOptions {
   readonly onTakenOver: () => void;
 }
 
+/** The newest heartbeat of this process. Only a renewal changes it, and one renewal runs at a time. */
+interface StoredHeartbeat {
+  revision: number;
+  /** When its write began, on the monotonic clock: the lease counts from then. Never decreases. */
+  renewedMs: number;
+}
+
+type LeaseState =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'settled'; readonly heartbeat: StoredHeartbeat }
+  | Unsettled
+  | { readonly kind: 'ended' };
+
+/** After one expiry: other shards may own the collections now. Another expiry makes another of these. */
+interface Unsettled {
+  readonly kind: 'unsettled';
+  readonly heartbeat: StoredHeartbeat;
+  /** While `onRegain` runs for this expiry. */
+  isRegaining: boolean;
+}
+
 export class Lease {
-  #revision: number | undefined;
-  #renewedMs = Number.NEGATIVE_INFINITY;
-  /** How often the lease has expired, and up to which time it is known what this shard owns since. */
+  #state: LeaseState = { kind: 'starting' };
   #lapses = 0;
-  #settled = 0;
-  /** The lapse after which that is being found out. */
-  #regaining: number | undefined;
   readonly #rounds: PeriodicTask;
-  #takenOver = false;
-  /** Follows the heartbeats, from the first question about another shard on. */
+  /** The watch of all heartbeats; begins with the first question about another shard. */
   #watch: Promise<Watch> | undefined;
 
   constructor(
@@ -52,9 +75,9 @@ export class Lease {
   /** Takes the shard's name, also from a process that still runs, which notices when it renews. */
   async start(): Promise<void> {
     const take = async (): Promise<void> => {
-      const askedMs = this.clock.monotonicMs();
-      this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
-      this.#renewedMs = askedMs;
+      const renewedMs = this.clock.monotonicMs();
+      const revision = await this.bucket.put(this.options.shard, this.#heartbeat());
+      if (this.#state.kind === 'starting') this.#state = { kind: 'settled', heartbeat: { revision, renewedMs } };
     };
     await whenAvailable('the heartbeats', take, { clock: this.clock, logger: this.logger });
     this.#rounds.start();
@@ -63,15 +86,14 @@ export class Lease {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     void this.#watch?.then((watch) => watch.stop()).catch(() => undefined);
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.#state = { kind: 'ended' };
   }
 
   /** Ends the lease for good: another process has the name, or is about to take it. */
   yield(): void {
-    if (this.#takenOver) return;
-    this.#takenOver = true;
+    if (this.#state.kind === 'ended') return;
+    this.#state = { kind: 'ended' };
     void this.#rounds.stop();
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
     this.options.onTakenOver();
   }
 
@@ -92,7 +114,8 @@ export class Lease {
 
   /** How long the lease is still valid; 0 when it has expired. */
   get leftMs(): number {
-    return this.#settled === this.#lapses ? this.#heldMs : 0;
+    const state = this.#state;
+    return state.kind === 'settled' ? this.#unexpiredMs(state.heartbeat) : 0;
   }
 
   /** How often this process has noticed that the lease had expired. */
@@ -113,49 +136,60 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    if (this.#takenOver) return;
+    const state = this.#state;
+    if (state.kind === 'starting' || state.kind === 'ended') return;
+    const { heartbeat } = state;
     const askedMs = this.clock.monotonicMs();
     try {
-      const revision = await this.#write();
-      if (revision === undefined) return;
-      this.#revision = revision;
-      if (this.#heldMs === 0) this.#lapses++;
-      if (!this.#takenOver) this.#renewedMs = askedMs;
-      if (this.#settled !== this.#lapses) void this.#regain();
+      const revision = await this.#write(heartbeat);
+      if (revision !== undefined) this.#renewed(heartbeat, revision, askedMs);
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'the heartbeat did not go through');
     }
   }
 
-  /** How long the heartbeat that was stored last keeps others from taking the collections. */
-  get #heldMs(): number {
-    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);
+  #renewed(heartbeat: StoredHeartbeat, revision: number, askedMs: number): void {
+    const hadExpired = this.#unexpiredMs(heartbeat) === 0;
+    heartbeat.revision = revision;
+    heartbeat.renewedMs = askedMs;
+    if (this.#state.kind === 'ended') return;
+    if (hadExpired) {
+      this.#lapses++;
+      this.#state = { kind: 'unsettled', heartbeat, isRegaining: false };
+    }
+    if (this.#state.kind === 'unsettled') void this.#regain(this.#state);
   }
 
-  /** Heartbeats go on meanwhile. Where it fails, the next one begins it again. */
-  async #regain(): Promise<void> {
-    const lapses = this.#lapses;
-    if (this.#regaining === lapses) return;
-    this.#regaining = lapses;
+  /** How long this heartbeat keeps other shards from taking the collections. */
+  #unexpiredMs({ renewedMs }: StoredHeartbeat): number {
+    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - renewedMs), 0);
+  }
+
+  /** Does not delay heartbeats. After a failure the next one tries again. */
+  async #regain(lapse: Unsettled): Promise<void> {
+    if (lapse.isRegaining) return;
+    lapse.isRegaining = true;
     try {
       await this.options.onRegain();
-      this.#settled = Math.max(this.#settled, lapses);
+      // After another expiry this answer may be outdated.
+      if (this.#state === lapse) this.#state = { kind: 'settled', heartbeat: lapse.heartbeat };
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'what this shard owns is not known yet');
     } finally {
-      if (this.#regaining === lapses) this.#regaining = undefined;
+      lapse.isRegaining = false;
     }
   }
 
-  async #write(): Promise<number | undefined> {
-    const revision = await this.bucket.update(this.options.shard, this.#heartbeat(), this.#revision ?? 0);
+  /** Returns the new revision; undefined where nothing was renewed. */
+  async #write(heartbeat: StoredHeartbeat): Promise<number | undefined> {
+    const revision = await this.bucket.update(this.options.shard, this.#heartbeat(), heartbeat.revision);
     if (revision !== undefined) return revision;
     const entry = await this.bucket.get(this.options.shard);
     // The entry expired while this process could not renew: the name is free.
     if (entry === undefined) return this.bucket.create(this.options.shard, this.#heartbeat());
     if (heartbeatOf(entry).session === this.options.session) {
       // An earlier renewal succeeded although its answer was lost.
-      this.#revision = entry.revision;
+      heartbeat.revision = entry.revision;
       return undefined;
     }
     this.yield();

@@ -30,7 +30,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a lease never ends',
     isIn: inClusters,
     file: 'shard/answering/lease.js',
-    find: 'return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);',
+    find: 'return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - renewedMs), 0);',
     put: 'return this.options.leaseMs;',
   },
   {
