@@ -1,10 +1,21 @@
 /**
- * A collection's log, and how far the state has applied it. The same code verifies and applies a frame that was just
- * committed here, one of an earlier owner, and one that is read at a restart.
+ * A collection's log, and how far the state has applied it. One code path verifies and applies every frame: committed here,
+ * published by the owner, or read from the log.
+ *
+ * The newest append of this process:
+ *
+ * ```
+ *   settled ──adopt()──▶ appending ──stored──▶ settled
+ *   appending ──failed──▶ unknown ──the log is read──▶ late ──its time is over, and the log is read──▶ settled
+ *   unknown ──its time is over, and the log is read──▶ settled
+ *   late ──a term begins──▶ settled
+ * ```
+ *
+ * An append of unknown outcome may be stored until its time is over. It cannot be stored any more once another append is.
  */
 
 import type { Clock } from '../../shared/clock.js';
-import { Malformed } from '../../shared/errors/malformed.js';
+import { unreachable } from '../../shared/errors/errors.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
@@ -17,7 +28,6 @@ import {
   EVENT_PREFIX_BYTES,
   FRAME_OVERHEAD_BYTES,
   type Frame,
-  readFrameHeader,
 } from '../../shared/log/frame.js';
 import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -28,30 +38,43 @@ import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
 import { LogHistory } from './logHistory.js';
-import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
+import { assertLiveRecords, claimedEvents, configHashIn, verifiedFrame } from './replay.js';
 import { assertReaches, lostBeginning, readStored, WHAT_TO_DO } from './truncatedLog.js';
 import { writeReceipt } from './writeReceipt.js';
 
-/** Gets every frame that is committed here, as soon as it is durable. */
+/** Receives every frame that is committed here, as soon as it is durable. */
 export type Feed = (committed: StoredFrame) => void;
 
 /** Called after each event of a commit is applied. `makeReceipt` works only during the call. */
 type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
 
+type AppendState =
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'appending' }
+  /** The append failed, and the log has not been read since. It may be stored until `untilMs`, on the monotonic clock. */
+  | { readonly kind: 'unknown'; readonly untilMs: number }
+  /** The log was read after the failure. An append that it did not hold then may still be stored until `untilMs`. */
+  | { readonly kind: 'late'; readonly untilMs: number };
+
+const SETTLED: AppendState = { kind: 'settled' };
+const APPENDING: AppendState = { kind: 'appending' };
+
 export class Journal {
-  /** Undefined while there is no follower. */
+  /** Publishes to followers; undefined while the collection has no follower. */
   feed: Feed | undefined;
   /** Called before an event is verified or applied, and again when that resumes. */
   onStep: ((sequence: number) => void) | undefined;
-  #isAppendUnknown = false;
-  /** Until then, on the monotonic clock, an append of unknown outcome may be stored. */
-  #ownUntilMs: number | undefined;
-  /** The same of appends of owners before. */
+  #append: AppendState = SETTLED;
+  /** Until this time, on the monotonic clock, an append of an earlier owner may be stored; undefined: it cannot be. */
   #othersUntilMs: number | undefined;
-  /** While the state holds a part of a frame that the history does not. */
+  /** Defined while the state holds a part of a frame, and `history` does not hold that frame. */
   #applying: Promise<void> | undefined;
-  /** The sequence of the last event that is in the state. */
+  /** The sequence of the newest event in the state. It is above `sequence` only while a frame is being applied. */
   #seen = 0;
+  /**
+   * One reading at a time, since a caller that gave up may have left one running. The slower of two readings would take for
+   * damage what the other has applied.
+   */
   readonly #readings = new Mutex();
 
   constructor(
@@ -78,7 +101,7 @@ export class Journal {
     return Math.max(this.history.end.lastTimeMs, this.config.createdAtMs);
   }
 
-  /** As of `EventLog`. */
+  /** See `EventLog`. */
   get added(): number {
     return this.log.added;
   }
@@ -92,7 +115,7 @@ export class Journal {
     return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - EVENT_PREFIX_BYTES - eventSizeBytes(genesisOf(this.config));
   }
 
-  /** What is held besides the log after event `sequence`; undefined in the middle of a frame. */
+  /** The bytes that the state takes besides the log, after event `sequence`; undefined in the middle of a frame. */
   get heldBytes(): HeldBytes | undefined {
     return this.isWhole ? this.state.heldBytes : undefined;
   }
@@ -103,41 +126,53 @@ export class Journal {
     return FRAME_OVERHEAD_BYTES + EVENT_PREFIX_BYTES + eventSizeBytes(genesisOf(this.config));
   }
 
-  /** Whether an append of unknown outcome may still be stored: it cannot be once another is, or it is late enough. */
+  /** Whether an append of this process may still be stored although its outcome is unknown. */
   get isUnsettled(): boolean {
-    return this.#ownUntilMs !== undefined;
+    return this.#append.kind !== 'settled';
   }
 
-  /** Whether no owner before can add to the log any more, and the state has what they added. */
+  /** Whether no earlier owner can add to the log any more, and the state has everything that they added. */
   get isAlone(): boolean {
     return this.#othersUntilMs === undefined;
   }
 
-  /** Whether a late append cannot come any more, and `settle` learns what came of it. */
+  /** Whether the time of a late append is over, so that `settle` learns its outcome. */
   get canSettle(): boolean {
     return this.#isOver(this.#ownUntilMs) || this.#isOver(this.#othersUntilMs);
+  }
+
+  /** Until this time the newest append of this process may be stored without its knowledge; undefined: it cannot be. */
+  get #ownUntilMs(): number | undefined {
+    const append = this.#append;
+    switch (append.kind) {
+      case 'settled':
+        return undefined;
+      case 'appending':
+        return Number.POSITIVE_INFINITY;
+      case 'unknown':
+      case 'late':
+        return append.untilMs;
+      default:
+        return unreachable(append);
+    }
   }
 
   #isOver(untilMs: number | undefined): boolean {
     return untilMs !== undefined && this.clock.monotonicMs() >= untilMs;
   }
 
-  /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an owner before may be stored. */
+  /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
   beginTerm(othersUntilMs: number | undefined): void {
     this.#othersUntilMs = othersUntilMs;
-    if (!this.#isAppendUnknown) this.#ownUntilMs = undefined;
+    if (this.#append.kind === 'late') this.#append = SETTLED;
   }
 
-  /**
-   * Reads and applies what the log holds beyond the state. Throws Damaged if it does not verify. One call after another: a
-   * caller that has given up may have left one behind, and of two readings the slower would take for damage what the other
-   * has applied.
-   */
+  /** Reads and applies what the log holds beyond the state. Throws Damaged if it does not verify. */
   catchUp(): Promise<void> {
     return this.#readings.run(() => this.#readRest());
   }
 
-  /** As `catchUp`, and misses nothing that was durable at the call, whichever server answers. */
+  /** Catches up, and misses nothing that was durable at the call, whichever server answers. Throws as `catchUp`. */
   catchUpToOwn(): Promise<void> {
     return this.#readings.run(async () => {
       await this.log.barrier();
@@ -177,22 +212,25 @@ export class Journal {
   }
 
   /**
-   * Learns whether an append of unknown outcome succeeded, and what owners before have added late; must be called before a
+   * Learns whether an append of unknown outcome succeeded, and what earlier owners have added late. Must be called before a
    * commit. Throws Damaged if the log does not even hold what was applied, which is then why it refused the append.
    */
   async settle(): Promise<void> {
+    const append = this.#append;
     const [isOwnOver, areOthersOver] = [this.#isOver(this.#ownUntilMs), this.#isOver(this.#othersUntilMs)];
-    if (!this.#isAppendUnknown && !isOwnOver && !areOthersOver) return;
+    if (append.kind !== 'unknown' && !isOwnOver && !areOthersOver) return;
     await this.catchUp();
-    if (this.#isAppendUnknown) await this.#assertEnd();
-    this.#isAppendUnknown = false;
-    if (isOwnOver) this.#ownUntilMs = undefined;
+    if (append.kind === 'unknown') {
+      await this.#assertEnd();
+      this.#append = { kind: 'late', untilMs: append.untilMs };
+    }
+    if (isOwnOver) this.#append = SETTLED;
     if (areOthersOver) this.#othersUntilMs = undefined;
   }
 
   /**
-   * Throws Damaged if the log does not hold the first and the last applied frame: nothing is ever removed from between them.
-   * `loss`: how a loss is known already.
+   * Throws Damaged if the log does not hold the first and the last applied frame. Frames between them are never removed.
+   * `loss`: the reason, if a loss is known already.
    */
   async assertStored(loss?: string): Promise<void> {
     if (this.sequence === 0) return;
@@ -236,16 +274,15 @@ export class Journal {
     onDurable: (frameBytes: number) => void,
     onApplied?: OnApplied,
   ): Promise<void> {
-    this.#isAppendUnknown = true;
-    this.#ownUntilMs = Number.POSITIVE_INFINITY;
+    if (this.#append.kind === 'appending') throw new RangeError('a frame is being appended already');
+    this.#append = APPENDING;
     const append = noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     const position = await append.catch((error: unknown) => {
-      this.#ownUntilMs = this.clock.monotonicMs() + this.lateMs;
+      this.#append = { kind: 'unknown', untilMs: this.clock.monotonicMs() + this.lateMs };
       throw error;
     });
-    this.#isAppendUnknown = false;
-    // The log takes no other frame that follows the one before.
-    this.#ownUntilMs = undefined;
+    // The log takes no other frame at this place.
+    this.#append = SETTLED;
     this.#othersUntilMs = undefined;
     this.feed?.({ position, bytes: frame.bytes });
     onDurable(frame.bytes.length);
@@ -346,17 +383,7 @@ export class Journal {
   }
 }
 
-/** Reads the header of an unverified frame. Bytes that are not a frame have no events, and so continue nothing. */
-function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; readonly events: number } {
-  try {
-    return readFrameHeader(bytes);
-  } catch (error) {
-    if (error instanceof Malformed) return { firstSequence: Number.POSITIVE_INFINITY, events: 0 };
-    throw error;
-  }
-}
-
-/** Undefined where the log has no frame there. */
+/** Returns undefined if the log has no frame there. */
 async function orGone(frame: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
   try {
     return await frame;

@@ -7,7 +7,7 @@ import { Damaged } from '../../shared/log/damaged.js';
 import { genesisOf } from '../../shared/log/event.js';
 import { encodeEvent } from '../../shared/log/eventCodec.js';
 import type { Position } from '../../shared/log/eventLog.js';
-import { type Frame, hashAt, verifyFrame } from '../../shared/log/frame.js';
+import { type Frame, hashAt, readFrameHeader, verifyFrame } from '../../shared/log/frame.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
@@ -18,6 +18,16 @@ export async function verifiedFrame(bytes: Uint8Array, before: LogEnd, position:
     return await verifyFrame(bytes, before, sliceTurns());
   } catch (error) {
     if (error instanceof Malformed) throw new Damaged(`frame at ${position}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Reads the header of an unverified frame. Bytes that are not a frame have no events, and so continue nothing. */
+export function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; readonly events: number } {
+  try {
+    return readFrameHeader(bytes);
+  } catch (error) {
+    if (error instanceof Malformed) return { firstSequence: Number.POSITIVE_INFINITY, events: 0 };
     throw error;
   }
 }

@@ -86,7 +86,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an append of unknown outcome is forgotten',
     isIn: inClusters,
     file: 'shard/state/journal.js',
-    find: 'if (!this.#isAppendUnknown && !isOwnOver && !areOthersOver) return;',
+    find: 'if (append.kind !== "unknown" && !isOwnOver && !areOthersOver) return;',
     put: 'if (!isOwnOver && !areOthersOver) return;',
   },
   {
