@@ -1,4 +1,5 @@
 /** The cluster behind the HTTP edge: catalog, members, placement, and the calls to the owners. */
+
 import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { type Clock, systemId } from '../../shared/clock.js';
@@ -10,6 +11,7 @@ import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { Reservations } from '../../shared/registry/reservations.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -152,7 +154,7 @@ export class ClusterBackend {
   /** A collection in any state, by the id in a vault entry; undefined if it was deleted. */
   async findById(collectionId: number): Promise<Collection | undefined> {
     const known = this.#catalog.byId(collectionId);
-    if (known !== undefined && known.imported?.finished !== false) return known;
+    if (known !== undefined && !isImporting(known)) return known;
     // The collection may be newer than this process's copy of the catalog. A collection with writes has an owner.
     await this.#members.ownersTold();
     const owned = this.#members.owned().get(collectionId)?.collection;

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import { refusal } from '../../shared/errors/errors.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
-import { parametersOf } from '../../shared/registry/catalogEntry.js';
+import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
 import type {
   CreateCollectionResponse,
   IndexConfigResponse,
@@ -97,10 +97,13 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
   const collections = await services.backend.list(caller.project, envelope);
   const max_records = services.config.limits.maxRecords;
   return json<ListCollectionsResponse>({
-    collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
-      ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
-      ...(imported?.finished === false ? { importing: true } : {}),
-    })),
+    collections: collections.map((collection) => {
+      const { name, id, dimension, metric, serving, records } = collection;
+      return {
+        ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
+        ...(isImporting(collection) ? { importing: true } : {}),
+      };
+    }),
   });
 }
 

@@ -2,9 +2,11 @@
  * The rebuild of all indexes of a project: take a hold on the writes of every collection, rebuild each, release all. It
  * continues if the client goes away.
  */
+
 import { systemId } from '../../shared/clock.js';
 import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import type { DesiredKind } from '../../shared/model/indexSpec.js';
+import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Prepared } from '../body/kinds.js';
@@ -38,9 +40,7 @@ export async function rebuild({
   const hold = new ProjectHold(backend, { clock, logger }, { token: systemId(), requestId });
   try {
     // A collection that is being imported gets its index when the import ends.
-    const collections = (await backend.list(caller.project, envelope)).filter(
-      ({ imported }) => imported?.finished !== false,
-    );
+    const collections = (await backend.list(caller.project, envelope)).filter((one) => !isImporting(one));
     const held = await hold.take(collections, envelope);
     const counts = await mapConcurrent(held, REBUILDS_AT_ONCE, (one) =>
       rebuildOne(backend, one, kind, rebuildEnvelope),

@@ -14,7 +14,9 @@
  * A key that the vault never knew is created as a shredded one, in a single step. It needs no mark, since no collection has
  * records under it; the number of such keys in a project is bounded.
  */
+
 import { isCollectionNotFound } from '../../shared/errors/errors.js';
+import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { ShredMarks } from '../../shared/vault/shredMarks.js';
@@ -92,7 +94,7 @@ async function commitShred(
 ): Promise<boolean> {
   const collection = await backend.findById(collectionId);
   if (collection === undefined) return true;
-  if (collection.imported?.finished === false) return false;
+  if (isImporting(collection)) return false;
   try {
     await backend.call(collection, { op: 'shredKey', keyId }, envelope);
   } catch (error) {

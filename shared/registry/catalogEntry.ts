@@ -13,15 +13,18 @@ export interface ImportEnd {
   readonly stateHash: string;
 }
 
-/** The state of an import; its collection cannot be used before it is finished. */
+/** The state of an import, which finishes once, when the log is the announced one. */
 export interface ImportState extends ImportEnd {
   readonly finished: boolean;
 }
 
+/** Whether the collection is still being imported. Until the import finishes it is only sent to, listed and deleted. */
+export const isImporting = ({ imported }: { readonly imported?: ImportState }): boolean => imported?.finished === false;
+
 export interface CatalogEntry {
   readonly config: CollectionConfig;
   readonly spec: IndexSpec;
-  /** Absent for a collection that was created here. */
+  /** Absent if the collection was created here. */
   readonly imported?: ImportState;
 }
 

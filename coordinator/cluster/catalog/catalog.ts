@@ -1,22 +1,23 @@
 /**
- * The catalog of all collections. The bucket is the truth; every coordinator keeps a copy by watching it, and lets the watch catch
- * up on a miss, so that a collection created at one coordinator exists at all of them at once.
- *
- * A collection that comes as an export of another is first only sent to, listed and deleted:
- *
- *   importing ──its log is the announced one──▶ finished: like any other collection
- *       └──deleted──▶ gone
+ * The catalog of all collections. Its bucket decides; every coordinator keeps a copy, which a watch brings up to date. On a miss the
+ * watch catches up first, so that a collection created at one coordinator exists at all of them at once.
  */
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable } from '../../../shared/errors/errors.js';
 import { originOf } from '../../../shared/model/collectionConfig.js';
-import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
+import {
+  type CatalogEntry,
+  catalogEntryOf,
+  catalogKey,
+  isImporting,
+  storedEntry,
+} from '../../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../../shared/scheduling/mutex.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 
-/** Of BUCKETS.ids. */
+/** The key in BUCKETS.ids. */
 const IDS = 'collections';
 
 export interface CatalogBuckets {
@@ -40,16 +41,18 @@ function collectionOf(entry: CatalogEntry): Collection {
 }
 
 export class Catalog {
-  /** Project → name → collection. */
+  /** Project → name → collection. No map is empty. */
   readonly #projects = new Map<string, Map<string, Known>>();
+  /** The collections of `#projects`, keyed by id. */
   readonly #byId = new Map<number, Collection>();
-  /** By project. */
+  /** Keyed by project. */
   readonly #creations = new KeyedMutex<string>();
   readonly #bucket: Bucket;
   readonly #counters: Bucket;
   readonly #ids: Bucket;
+  /** Undefined before the start: then nothing can be read. */
   #watch: Watch | undefined;
-  /** The greatest id that was ever listed. */
+  /** The greatest id that was ever listed. Never decreases, also when that collection is deleted. */
   #greatestId = 0;
 
   constructor(
@@ -64,7 +67,7 @@ export class Catalog {
     this.#ids = ids;
   }
 
-  /** Resolves when every collection is known: a stale replica reports fewer at first. May be called again. */
+  /** Resolves when every collection is known, even if a stale replica reports fewer at first. May be called again. */
   async start(): Promise<void> {
     this.#watch ??= await this.#bucket.watch((change) => this.#onChange(change));
     await this.#watch.caughtUp();
@@ -86,7 +89,7 @@ export class Catalog {
     return this.#byId.get(id);
   }
 
-  /** By name. */
+  /** The collections of a project, sorted by name. */
   list(project: string): Collection[] {
     const known = [...(this.#projects.get(project)?.values() ?? [])].map(({ collection }) => collection);
     return known.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -95,8 +98,8 @@ export class Catalog {
   /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   async find(project: string, name: string): Promise<Collection> {
     const known = this.#known(project, name)?.collection;
-    if (known !== undefined && known.imported?.finished !== false) return known;
-    // Another coordinator may have finished the import.
+    if (known !== undefined && !isImporting(known)) return known;
+    // Another coordinator may have created it, or finished its import.
     return assertUsable(await this.reread(project, name));
   }
 
@@ -118,7 +121,7 @@ export class Catalog {
     return entry && { collection: collectionOf(catalogEntryOf(entry)), revision: entry.revision };
   }
 
-  /** The id of the collection of that name; undefined where there is certainly none. */
+  /** The id of the collection of that name; undefined if it certainly does not exist. */
   async listedId(project: string, name: string): Promise<number | undefined> {
     return (await this.#read(project, name))?.collection.id;
   }
@@ -128,7 +131,7 @@ export class Catalog {
     return (await this.listedId(project, name)) === id;
   }
 
-  /** Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name came later. */
+  /** Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name is newer. */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
     const now = await this.listedId(project, name);
     return now === undefined || now > id;
@@ -172,7 +175,7 @@ export class Catalog {
     await this.reread(project, name);
   }
 
-  /** One after the other, or all of them would find room. */
+  /** Runs one creation after another in a project. Otherwise all of them would find room for one more. */
   #findOrMake(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
     return this.#creations.run(project, () => this.#findOrMakeInTurn(project, name, entryOf));
   }
@@ -199,8 +202,8 @@ export class Catalog {
   }
 
   /**
-   * Marks the collection and removes its name. The caller removes its log and its owner entry. What another has made under the name
-   * meanwhile is another collection, or one that has changed.
+   * Marks the collection and removes its name. The caller removes its log and its owner entry. Repeats if another process replaces
+   * or changes the entry meanwhile.
    */
   async remove(project: string, name: string): Promise<Collection> {
     const key = catalogKey(project, name);
@@ -218,7 +221,7 @@ export class Catalog {
   }
 
   /**
-   * An id is never given twice, not even after a deletion or the loss of the counter: it names the log and the subject of
+   * Returns an id that no collection ever had, even after a deletion or the loss of the counter. It names the log and the subject of
    * one collection for ever.
    */
   #nextId(): Promise<number> {
@@ -237,7 +240,7 @@ export class Catalog {
       this.#projects.set(collection.project, names);
     }
     const before = names.get(collection.name);
-    // The watch may lag behind what this process has made.
+    // The watch may be behind the writes of this process.
     if (before !== undefined && before.revision > revision) return;
     if (before !== undefined) this.#byId.delete(before.collection.id);
     names.set(collection.name, { collection, revision });
@@ -245,7 +248,7 @@ export class Catalog {
     this.#greatestId = Math.max(this.#greatestId, collection.id);
   }
 
-  /** `upTo`: of a later entry nothing is forgotten. */
+  /** Forgets the entry of the key, unless its revision is above `upTo`. */
   #forget(key: string, upTo = Number.POSITIVE_INFINITY): void {
     const dot = key.indexOf('.');
     const names = this.#projects.get(key.slice(0, dot));
@@ -267,7 +270,7 @@ function assertDimension(existing: Collection, dimension: number): Collection {
 const shown = ({ name }: Collection): { name: string } => ({ name: JSON.stringify(name) });
 
 function assertUsable(collection: Collection): Collection {
-  if (collection.imported?.finished === false) throw refusal('conflict', 'importing', shown(collection));
+  if (isImporting(collection)) throw refusal('conflict', 'importing', shown(collection));
   return collection;
 }
 

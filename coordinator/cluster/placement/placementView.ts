@@ -1,5 +1,6 @@
 /** Builds the input of the planning functions from this coordinator's copies of the buckets. */
 import type { Config } from '../../../config/config.js';
+import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import type { PlacementContext } from './context.js';
 import type { Moves } from './moves.js';
 import { followersWanted } from './plan/followers.js';
@@ -52,14 +53,14 @@ export class PlacementViews {
     const { catalog, members } = this.context;
     const placed: PlacedCollection[] = [];
     for (const collection of catalog.all()) {
-      const { id, imported } = collection;
+      const { id } = collection;
       const entry = members.owned().get(id);
       placed.push({
         id,
         owner: entry?.shard,
         followers: entry?.followers ?? [],
         followersWanted: followersWanted(this.config.followers, collection),
-        resting: imported?.finished === false || this.moves.isBackingOff(id),
+        resting: isImporting(collection) || this.moves.isBackingOff(id),
       });
     }
     return placed;

@@ -1,4 +1,5 @@
 /** The state of the cluster, for `/health` and the metrics: live shards, collections without an owner, followers. */
+
 import type { Config } from '../../../config/config.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Clock } from '../../../shared/clock.js';
@@ -6,6 +7,7 @@ import type { Readings } from '../../../shared/metrics/metrics.js';
 import type { Damage } from '../../../shared/model/damage.js';
 import type { Platform } from '../../../shared/platform/platform.js';
 import { otherVersions } from '../../../shared/protocol/version.js';
+import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import { shardOf } from '../../../shared/registry/owners.js';
 import type { Catalog } from '../catalog/catalog.js';
 import type { Collection } from '../catalog/collection.js';
@@ -88,9 +90,9 @@ export class ClusterHealth {
     return gauges;
   }
 
-  #isBeingPlaced({ id, createdAtMs, imported }: Collection, nowMs: number): boolean {
-    const isNew = nowMs - createdAtMs < PLACED_WITHIN_MS || imported?.finished === false;
-    return isNew && !this.members.owned().has(id);
+  #isBeingPlaced(collection: Collection, nowMs: number): boolean {
+    const isNew = nowMs - collection.createdAtMs < PLACED_WITHIN_MS || isImporting(collection);
+    return isNew && !this.members.owned().has(collection.id);
   }
 
   /** Names shards of another protocol version, to which all calls fail. */
