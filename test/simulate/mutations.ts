@@ -65,8 +65,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a quarantined collection is handed over while a commit runs',
     isIn: inClusters,
     file: 'shard/collection/collectionHandle.js',
-    find: 'this.#latest?.pause(withinMs)',
-    put: 'this.#open?.pause(withinMs)',
+    find: 'latestOf(this.#state)?.pause(withinMs)',
+    put: 'this.openCollection?.pause(withinMs)',
   },
   {
     name: 'an append expects nothing of the log',
