@@ -1,11 +1,15 @@
 /**
- * This shard's replica of one collection, as the owner entry has it:
+ * This shard's replica of one collection, as the owner entry says.
  *
- *              ┌──named the owner──▶ owner ◀── under a later epoch ─┐
- *   nothing ───┤                      ▲ │ └──────────────────────────┘
- *              └──named a follower─▶ follower          (either ──named no more──▶ nothing)
- *                                     ▲ │
- *                  owner to follower ──┘ └── follower to owner: reads the log to its end, then serves
+ * ```
+ *   nothing ──named the owner──▶ owner
+ *   nothing ──named a follower──▶ follower
+ *   owner ──the entry changes──▶ changing
+ *   follower ──named the owner──▶ changing
+ *   changing ──named the owner: reads the log to its end──▶ owner
+ *   changing ──named a follower──▶ follower
+ *   owner, follower, changing ──not named any more──▶ nothing
+ * ```
  *
  * Changes are made one after another, and the newest entry wins. Nothing is answered from here as soon as an entry is known
  * to name another owner, or this shard begins to name one.
@@ -38,23 +42,41 @@ export interface ReplicaServices {
   readonly onServing: () => void;
 }
 
-interface Term {
+/** One term. A later term of this shard is another object. */
+interface Owner {
+  readonly kind: 'owner';
+  readonly handle: CollectionHandle;
   readonly epoch: number;
   /** Resolves when its subjects are served, or when it ended before they could be. */
   readonly serving: Promise<Serving | undefined>;
 }
 
+interface Following {
+  readonly kind: 'follower';
+  readonly handle: CollectionHandle;
+  readonly follower: Follower;
+}
+
+type ReplicaState =
+  | { readonly kind: 'nothing' }
+  /** Between two roles: the collection stays in memory. */
+  | { readonly kind: 'changing'; readonly handle: CollectionHandle }
+  | Owner
+  | Following;
+
+const NOTHING: ReplicaState = { kind: 'nothing' };
+
 const CALLS_OF: Readonly<Record<Verb, AreCalls<Call>>> = { read: areReads, write: areWrites, control: areControls };
 
 export class CollectionReplica {
+  /** Only `#converge` changes it, and `stop` after that. */
+  #state: ReplicaState = NOTHING;
   #ownership: Ownership | undefined;
-  /** The revision of the newest owner entry so far. An older entry is ignored. */
+  /** The revision of the newest owner entry so far. Never decreases: an older entry is ignored. */
   #revision = 0;
-  #handle: CollectionHandle | undefined;
-  #term: Term | undefined;
-  #follower: Follower | undefined;
-  /** While this shard names another owner, and until it knows whether it did. */
+  /** While this shard names another owner, and until it knows whether it did. May outlast the term that began it. */
   #isTransferring = false;
+  /** Never reset: no role is wanted any more. */
   #isStopped = false;
   #converging: Promise<void> | undefined;
   /** Subjects that are being given up: their calls are still answered. */
@@ -70,7 +92,7 @@ export class CollectionReplica {
     if (ownership === undefined || revision > this.#revision) {
       this.#ownership = ownership;
       if (ownership !== undefined) this.#revision = revision;
-      if (ownership !== undefined) this.#follower?.ownerIs(ownership);
+      if (ownership !== undefined) this.follower?.ownerIs(ownership);
       this.#feedFollowers();
     }
     return this.converged();
@@ -86,7 +108,7 @@ export class CollectionReplica {
 
   /** Whether the shard has nothing of the collection, is not to have it, and waits for nothing that could make it the owner. */
   get isEmpty(): boolean {
-    const isIdle = this.#handle === undefined && this.#converging === undefined && !this.#isTransferring;
+    const isIdle = this.#state.kind === 'nothing' && this.#converging === undefined && !this.#isTransferring;
     return isIdle && this.#wanted === 'nothing';
   }
 
@@ -111,11 +133,11 @@ export class CollectionReplica {
 
   /** The collection, if this shard owns it, also while it names another owner. */
   get held(): CollectionHandle | undefined {
-    return this.#term && this.#handle;
+    return this.#owner?.handle;
   }
 
   get follower(): Follower | undefined {
-    return this.#follower;
+    return this.#state.kind === 'follower' ? this.#state.follower : undefined;
   }
 
   applyDesiredIndex(): void {
@@ -129,11 +151,11 @@ export class CollectionReplica {
 
   /** The epoch under which it is owned and served here. */
   get epoch(): number | undefined {
-    return this.isServing ? this.#term?.epoch : undefined;
+    return this.isServing ? this.#owner?.epoch : undefined;
   }
 
   get isServing(): boolean {
-    return !this.#isTransferring && this.#term !== undefined && this.#isWanted(this.#term.epoch);
+    return !this.#isTransferring && this.#wantedOwner !== undefined;
   }
 
   /** Answers nothing and begins nothing until `endTransfer`. No commit may run. */
@@ -144,9 +166,23 @@ export class CollectionReplica {
 
   /** Called when it is known what the owner entry says, after `entryIs`. */
   async endTransfer(): Promise<void> {
-    if (this.#term !== undefined && this.#isWanted(this.#term.epoch))
-      await this.#promote(this.#handle as CollectionHandle);
+    const owner = this.#wantedOwner;
+    if (owner !== undefined) await this.#promote(owner.handle);
     this.#isTransferring = false;
+  }
+
+  get #handle(): CollectionHandle | undefined {
+    return this.#state.kind === 'nothing' ? undefined : this.#state.handle;
+  }
+
+  get #owner(): Owner | undefined {
+    return this.#state.kind === 'owner' ? this.#state : undefined;
+  }
+
+  /** The term, if the newest entry names it. */
+  get #wantedOwner(): Owner | undefined {
+    const owner = this.#owner;
+    return owner !== undefined && this.#isWanted(owner.epoch) ? owner : undefined;
   }
 
   get #wanted(): 'owner' | 'follower' | 'nothing' {
@@ -171,19 +207,18 @@ export class CollectionReplica {
     } finally {
       this.#converging = undefined;
     }
-    const term = this.#term;
-    if (term !== undefined && this.#isWanted(term.epoch)) await term.serving;
+    const owner = this.#wantedOwner;
+    if (owner !== undefined) await owner.serving;
   }
 
   get #isConverged(): boolean {
     const wanted = this.#wanted;
     switch (wanted) {
       case 'owner':
-        return this.#term !== undefined && this.#isWanted(this.#term.epoch);
+        return this.#wantedOwner !== undefined;
       case 'follower':
-        return this.#follower !== undefined;
       case 'nothing':
-        return this.#handle === undefined;
+        return this.#state.kind === wanted;
       default:
         return unreachable(wanted);
     }
@@ -191,57 +226,61 @@ export class CollectionReplica {
 
   /** Ends the present role before the next one begins. */
   async #step(): Promise<void> {
+    const state = this.#state;
     if (this.#wanted === 'nothing') return this.#release(false);
-    if (this.#term !== undefined) return this.#endTerm();
+    if (state.kind === 'owner') return this.#endTerm(state);
     if (this.#wanted === 'follower') return this.#beginFollowing();
-    if (this.#follower !== undefined) await this.#endFollowing();
+    if (state.kind === 'follower') await this.#endFollowing(state);
     if (this.#wanted === 'owner') await this.#beginTerm();
   }
 
   async #release(keep: boolean): Promise<void> {
-    const term = this.#term;
+    const state = this.#state;
     const handle = this.#handle;
-    this.#term = undefined;
-    this.#handle = undefined;
+    this.#state = NOTHING;
     this.services.context.damages.forget(this.collectionId);
     // Before the subjects are given up, since their calls are answered first.
     handle?.cancelBackgroundWork();
-    await this.#endFollowing();
+    await this.#stopFollower(state.kind === 'follower' ? state.follower : undefined);
     try {
-      await (await term?.serving)?.stop();
+      const serving = state.kind === 'owner' ? await state.serving : undefined;
+      await serving?.stop();
     } finally {
       await handle?.close({ keep });
     }
   }
 
-  async #endTerm(): Promise<void> {
-    const term = this.#term;
-    this.#term = undefined;
-    await this.#handle?.demote();
+  async #endTerm({ handle, serving }: Owner): Promise<void> {
+    this.#state = { kind: 'changing', handle };
+    await handle.demote();
     // Running reads are answered as moved when they end; nothing waits for them here.
-    const ending = (async () => (await term?.serving)?.stop())()
+    const ending = (async () => (await serving)?.stop())()
       .catch(() => undefined)
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
 
-  async #endFollowing(): Promise<void> {
-    const follower = this.#follower;
-    this.#follower = undefined;
-    await follower?.stop();
-    if (!follower?.hasDiverged) return;
+  async #endFollowing({ handle, follower }: Following): Promise<void> {
+    this.#state = { kind: 'changing', handle };
+    if (!(await this.#stopFollower(follower))) return;
     // A state that differs from the owner's must not become the owner's.
+    this.#state = NOTHING;
+    await handle.close({ keep: false });
+  }
+
+  /** Returns whether it differs from its owner. */
+  async #stopFollower(follower: Follower | undefined): Promise<boolean> {
+    await follower?.stop();
+    if (!follower?.hasDiverged) return false;
     this.services.context.damages.forget(this.collectionId);
-    const handle = this.#handle;
-    this.#handle = undefined;
-    await handle?.close({ keep: false });
+    return true;
   }
 
   #beginFollowing(): void {
     const ownership = this.#ownership as Ownership;
     const { context, follow } = this.services;
-    this.#handle ??= new CollectionHandle(ownership.collection, context, 'follower');
-    this.#follower = new Follower(this.#handle, ownership, follow);
+    const handle = this.#handle ?? new CollectionHandle(ownership.collection, context, 'follower');
+    this.#state = { kind: 'follower', handle, follower: new Follower(handle, ownership, follow) };
   }
 
   async #beginTerm(): Promise<void> {
@@ -252,16 +291,17 @@ export class CollectionReplica {
       await this.#untilDone('the owner before has a heartbeat and does not answer yet', () =>
         assertGivenUp(former, this.collectionId, this.services),
       );
-    const handle = this.#handle ?? new CollectionHandle(config, context);
+    const existing = this.#handle;
+    const handle = existing ?? new CollectionHandle(config, context);
     handle.beginTerm(mayGetAppends);
-    if (this.#handle !== undefined) await this.#promote(handle);
-    this.#handle = handle;
+    if (existing !== undefined) await this.#promote(existing);
+    this.#state = { kind: 'changing', handle };
     if (!this.#isWanted(epoch)) return handle.demote();
-    const term = { epoch, serving: this.#serve(handle, epoch) };
-    this.#term = term;
+    const owner: Owner = { kind: 'owner', handle, epoch, serving: this.#serve(handle, epoch) };
+    this.#state = owner;
     this.#feedFollowers();
-    await term.serving;
-    if (this.#term !== term) return;
+    await owner.serving;
+    if (this.#state !== owner) return;
     const isOpen = handle.openCollection !== undefined;
     const seconds = (context.clock.monotonicMs() - beganMs) / 1000;
     context.metrics.observe('vouch_takeover_seconds', { as: isOpen ? 'follower' : 'idle' }, seconds);
@@ -325,11 +365,12 @@ export class CollectionReplica {
   }
 
   /**
-   * Under its own epoch and its lease alone: once it has lost them, what it has committed late is nothing that its followers may
-   * show before the next owner does.
+   * Publishes frames only while this shard has the epoch and its lease. Followers must not show a late commit before the next
+   * owner does.
    */
   #feedFollowers(): void {
-    if (this.#handle === undefined || this.#ownership === undefined) return;
+    const handle = this.#handle;
+    if (handle === undefined || this.#ownership === undefined) return;
     const { epoch, followers } = this.#ownership;
     const { context, follow, lease } = this.services;
     const publish: CollectionHandle['feed'] = (committed) => {
@@ -337,7 +378,6 @@ export class CollectionReplica {
       context.transport.publish(feedSubject(this.collectionId), packFeed(epoch, committed));
       follow.metrics.count('vouch_feed_frames_total', { way: 'sent' });
     };
-    const isOwner = this.#term?.epoch === epoch && this.#isWanted(epoch);
-    this.#handle.feed = isOwner && followers.length > 0 ? publish : undefined;
+    handle.feed = this.#wantedOwner !== undefined && followers.length > 0 ? publish : undefined;
   }
 }
