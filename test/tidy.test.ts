@@ -152,6 +152,16 @@ describe('tidy', () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it('private members are written with #, and private marks parameters of constructors alone', () => {
+    const member = /^\s+private (?!constructor\b)(?:(?:static|readonly|async|get|set) )*\w+(?:[(<]|.*[;{=]$)/;
+    expect(
+      linesWith(
+        sources.map(({ path }) => path),
+        member,
+      ),
+    ).to.deep.equal([]);
+  });
+
   it('files are written by one module', () => {
     const isFs = ({ specifier }: Import): boolean => /^(?:node:)?fs(?:\/promises)?$/.test(specifier);
     const importsWriting = product

@@ -37,8 +37,16 @@ const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
   ['a key shredded twice', [1, [7, KEY_A]], /shreds a key a second time/],
   ['an external id given twice', [3, [2, insert(9, [0, 0], { externalId: 'doc-7' })]], /that a live record has/],
   ['a replacement under no external id', [2, [12, insert(8, [0, 0])]], /names no external id/],
-  ['a replacement under another external id', [2, [12, insert(8, [0, 0], { externalId: 'doc-8' })]], /under an external id that the record does not have/],
-  ['a replacement of another record', [2, [12, insert(5, [0, 0], { externalId: 'doc-7' })]], /under an external id that the record does not have/],
+  [
+    'a replacement under another external id',
+    [2, [12, insert(8, [0, 0], { externalId: 'doc-8' })]],
+    /under an external id that the record does not have/,
+  ],
+  [
+    'a replacement of another record',
+    [2, [12, insert(5, [0, 0], { externalId: 'doc-7' })]],
+    /under an external id that the record does not have/,
+  ],
   ['a replacement of what is tombstoned', [2, [12, insert(7, [0, 0], { externalId: 'doc-7' })]], /not live/],
   ['a replacement of another dimension', [2, [12, insert(8, [0], { externalId: 'doc-7' })]], /another dimension/],
   ['a soft delete of what is tombstoned', [1, [3, id(2)]], /not live/],
