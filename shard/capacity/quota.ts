@@ -107,7 +107,7 @@ export class Quota {
    * afterwards if the use of one is not known.
    */
   async trim(project: string, except?: number): Promise<void> {
-    // Do it before taking the mutex: a collection may have to be opened to be counted, and other grants would wait.
+    // Settle before taking the mutex: a collection may have to be opened to be counted, and other grants would wait.
     const unread = new Set<GrantedCollection>();
     await mapConcurrent([...this.#ofProject(project, except)], COUNTED_AT_ONCE, (collection) =>
       collection.settle().catch(() => void unread.add(collection)),
@@ -116,7 +116,7 @@ export class Quota {
     await this.#mutex.run(project, async () => {
       for (const collection of this.#ofProject(project, except)) {
         const { id } = collection.config;
-        // Do it before reading the use: a commit that begins after this line asks again, and waits for the mutex.
+        // Forget the grant before reading the use: a commit that begins after this line asks again, and waits for the mutex.
         this.#granted.delete(id);
         const used = unread.has(collection) ? 'unknown' : await collection.inUse();
         if (used === 'unknown') unknown++;
