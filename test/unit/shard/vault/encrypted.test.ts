@@ -94,7 +94,7 @@ describe('encrypted records', () => {
     expect(rig.vault.keys).to.equal(keys);
     const both = await Promise.all([2, 2].map(() => rig.insert(ID, 'd', { requestId: requestIdOf(2) })));
     expect(both[0]).to.deep.equal(both[1]);
-    // The id belongs to a vector, so there is no key to return.
+    // The id belongs to a vector, which has no key.
     await rig.collection(ID).insert([1, 1], { requestId: requestIdOf(3) });
     await expectCode(rig.insert(ID, 'e', { requestId: requestIdOf(3) }), 'validation_error');
     expect(await rig.sequence(ID)).to.equal(4);

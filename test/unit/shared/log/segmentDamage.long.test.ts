@@ -114,7 +114,7 @@ describe('the check of local segments', () => {
     expect(await folder.expectDamage()).to.contain('segment version 7 is not known here; this program reads version 2');
   });
 
-  it('of one log does not affect other logs', async () => {
+  it('leaves other logs readable if it finds one damaged', async () => {
     await folder.write({}, 1);
     await append(await folder.open(), 2);
     await append(await folder.logs.open(6), 1);
