@@ -33,7 +33,7 @@ import type {
   RecordResponse,
 } from './contract/records.js';
 import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
-import { assertExactJson, idSegment, type RequestName } from './exact.js';
+import { assertExactJson, assertRequest, idSegment, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
@@ -102,7 +102,8 @@ export class Collection {
   }
 
   /** Inserts a record and answers its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
-  insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
+  async insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
+    assertRequest(record, 'insert', '{ values, text, metadata }');
     const { metadata, requestId } = record;
     const body = {
       ...record,
@@ -113,12 +114,14 @@ export class Collection {
   }
 
   /** Inserts up to 16,384 records, all or none. */
-  batchInsert(request: Here<BatchInsertRequest>, options: IdempotentOptions = {}): Promise<BatchInsertResponse> {
+  async batchInsert(request: Here<BatchInsertRequest>, options: IdempotentOptions = {}): Promise<BatchInsertResponse> {
+    assertRequest(request, 'batchInsert', '{ batch, texts, metadata }');
     return this.#keyed('/v1/vectors/batch-insert', 'BatchInsertRequest', request, options, request.batch);
   }
 
   /** Inserts or replaces up to 16,384 records by external ids, all or none. */
-  batchUpsert(request: Here<BatchUpsertRequest>, options: IdempotentOptions = {}): Promise<BatchUpsertResponse> {
+  async batchUpsert(request: Here<BatchUpsertRequest>, options: IdempotentOptions = {}): Promise<BatchUpsertResponse> {
+    assertRequest(request, 'batchUpsert', '{ externalIds, batch }');
     return this.#keyed('/v1/vectors/batch-upsert', 'BatchUpsertRequest', request, options, request.batch);
   }
 
@@ -192,19 +195,23 @@ export class Collection {
    * Deletes records permanently, all or none, by ids, by external ids or by a filter. Without a `requestId` one is made, so that
    * a retry deletes nothing that came since; it is answered as the first attempt, but for `missing`.
    */
-  deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
+  async deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
+    assertRequest(request, 'deleteMany', '{ ids }, { externalIds } or { metadataFilter }');
     const { requestId } = request;
     const body = 'requestId' in request && requestId !== null ? request : { ...request, requestId: newRequestId() };
     return this.#post('/v1/records/delete', 'DeleteRecordsRequest', body, options);
   }
 
   /** Searches up to 256 times in one state of the collection. */
-  searchBatch(request: Here<SearchBatchRequest>, options: CallOptions = {}): Promise<SearchBatchResponse> {
+  async searchBatch(request: Here<SearchBatchRequest>, options: CallOptions = {}): Promise<SearchBatchResponse> {
+    assertRequest(request, 'searchBatch', '{ searches: [{ query, k }] }');
+    if (!Array.isArray(request.searches)) throw new TypeError('searches: expected a list of searches');
     const vectors = request.searches.flatMap(({ query }) => (query == null ? [] : [query]));
     return this.#post('/v1/search/batch', 'SearchBatchRequest', request, options, vectors);
   }
 
-  search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
+  async search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
+    assertRequest(request, 'search', '{ query, k }');
     return this.#post('/v1/search', 'SearchRequest', request, options, [request.query]);
   }
 

@@ -3,6 +3,7 @@
  * anything is sent: a condition that vanishes matches every record.
  */
 import { REQUEST_FIELDS } from './contract/fields.js';
+import { meantBy } from './contract/spelling.js';
 import { camelCase, snakeCase } from './spelling.js';
 
 export type RequestName = keyof typeof REQUEST_FIELDS;
@@ -71,7 +72,13 @@ export function idSegment(id: number): string {
 /** @throws {TypeError} naming the first key of `value` that is not known. */
 export function assertKnown(value: object, known: readonly string[], path: string): void {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw unknownField(below(path, unknown), known);
+  if (unknown !== undefined) throw unknownField(path, unknown, known);
+}
+
+/** @throws {TypeError} unless `value` is an object that may have fields. `example`: what is expected, such as `{ ids }`. */
+export function assertRequest(value: unknown, call: string, example: string): void {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  if (!isObject) throw new TypeError(`${call} takes an object such as ${example}; got ${shown(value)}`);
 }
 
 function fieldsOf(of: string, request: object, path: string, numbers: Numbers): object {
@@ -80,7 +87,7 @@ function fieldsOf(of: string, request: object, path: string, numbers: Numbers): 
   const sent = new Map<string, unknown>();
   for (const [key, value] of Object.entries(request)) {
     const [name, at] = [snakeCase(key), below(path, key)];
-    if (!Object.hasOwn(fields, name)) throw unknownField(at, Object.keys(fields));
+    if (!Object.hasOwn(fields, name)) throw unknownField(path, key, Object.keys(fields));
     if (sent.has(name)) throw new TypeError(`${at}: the field is given twice, as ${name} and ${camelCase(name)}`);
     sent.set(name, fieldOf(fields[name]!, value, at, numbers));
   }
@@ -145,8 +152,12 @@ function assertPlain(value: object, path: string): void {
 
 const CONTAINERS = [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer, Number, String, Boolean];
 
-function unknownField(path: string, known: readonly string[]): TypeError {
-  return new TypeError(`${path} is not a field of this request, which has ${known.map(camelCase).join(', ')}`);
+/** Names the field that is probably meant, or all that there are. */
+function unknownField(path: string, key: string, known: readonly string[]): TypeError {
+  const meant = meantBy(snakeCase(key), known.map(snakeCase));
+  const hint =
+    meant === undefined ? `expected only ${known.map(camelCase).join(', ')}` : `did you mean ${camelCase(meant)}?`;
+  return new TypeError(`${below(path, key)} is not a field here: ${hint}`);
 }
 
 const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
@@ -156,6 +167,7 @@ function shown(value: unknown): string {
   if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean')
     return String(value);
   if (typeof value === 'bigint') return `the bigint ${value}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object') return `a ${value.constructor?.name ?? 'object'}`;
   return `a ${typeof value}`;
 }

@@ -18,7 +18,7 @@ import {
   UnexpectedAnswerError,
   type VouchError,
 } from './errors.js';
-import { assertKnown, exactRequest, type RequestName } from './exact.js';
+import { assertKnown, assertRequest, exactRequest, type RequestName } from './exact.js';
 import { packed } from './msgpack.js';
 import { fromWire } from './spelling.js';
 
@@ -96,11 +96,14 @@ export class Http {
   readonly #fetch: typeof fetch;
 
   constructor(options: HttpOptions) {
+    assertRequest(options, 'new Vouch', "{ url: 'http://127.0.0.1:8080', apiKey }");
     assertKnown(options, HTTP_OPTIONS, '');
     const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch } = options;
     if (!Number.isSafeInteger(retries) || retries < 0)
       throw new TypeError(`retries: expected a whole number, got ${retries}`);
-    this.url = new URL(url).href.replace(/\/$/, '');
+    if (apiKey !== undefined && typeof apiKey !== 'string')
+      throw new TypeError(`apiKey: expected a string, got a ${typeof apiKey}`);
+    this.url = serviceUrl(url);
     this.#apiKey = apiKey;
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
@@ -221,6 +224,15 @@ function encoded(of: RequestName, body: object, vectors: readonly unknown[]): Co
 function encodedOwn(own: object): Content {
   if (own instanceof Uint8Array) return { sent: own as Uint8Array<ArrayBuffer>, type: 'application/octet-stream' };
   return { sent: JSON.stringify(own), type: 'application/json' };
+}
+
+/** The address without a slash at its end. @throws {TypeError} unless it is one of HTTP. */
+function serviceUrl(url: unknown): string {
+  const given = url instanceof URL ? url.href : url;
+  const isUrl = typeof given === 'string' && /^https?:\/\//i.test(given) && URL.canParse(given);
+  if (isUrl) return new URL(given).href.replace(/\/$/, '');
+  const shown = typeof given === 'string' ? JSON.stringify(given) : String(given);
+  throw new TypeError(`url: expected the address of the service, such as http://127.0.0.1:8080, got ${shown}`);
 }
 
 const CALL_OPTIONS = ['signal', 'timeoutMs'];

@@ -23,7 +23,7 @@ import type {
   OwnKeyResponse,
   UsageResponse,
 } from './contract/service.js';
-import { assertName, nameSegment, type RequestName } from './exact.js';
+import { assertName, assertRequest, nameSegment, type RequestName } from './exact.js';
 import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
 import { Witness, type WitnessStore } from './witness.js';
 
@@ -59,7 +59,8 @@ export class Vouch {
   }
 
   /** Searches several collections and merges their hits. */
-  searchMulti(request: MultiSearchRequest, options: CallOptions = {}): Promise<MultiSearchResponse> {
+  async searchMulti(request: MultiSearchRequest, options: CallOptions = {}): Promise<MultiSearchResponse> {
+    assertRequest(request, 'searchMulti', '{ collections, query, k }');
     const of = 'MultiSearchRequest' as const;
     const call = { method: 'POST', path: '/v1/search/multi', of, body: request, vectors: [request.query] } as const;
     return this.#http.json({ ...call, repeat: 'safe' }, options);

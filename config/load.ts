@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import typia from 'typia';
 import type { Config } from './config.js';
+import { nearest } from './nearest.js';
 import { SETTINGS, type SettingPath, settingAt } from './settings.js';
 
 /** A configuration that cannot be used. The message is one line: the setting, its value, and the allowed values. */
@@ -62,15 +63,30 @@ export function loadConfigOrExit(env: Environment, overrides: ConfigOverrides = 
   }
 }
 
+const VARIABLES = Object.values(SETTINGS).map(({ variable }) => variable);
+
 /** Variables that set-up, single commands or tests read. */
-const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|KEY|BENCH_DATA|SEED|API_CASES)$/;
+const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|PACKAGE|KEY|BENCH_DATA|SEED|API_CASES)$/;
+const PREFIX = 'VOUCH_';
 
 /** Variables with our prefix that set nothing, such as misspelt ones. */
 export function strayVariables(env: Environment): string[] {
-  const settings = new Set(Object.values(SETTINGS).map(({ variable }) => variable));
-  const ours = Object.keys(env).filter((name) => name.startsWith('VOUCH_') && !OTHER_VARIABLES.test(name));
+  const settings = new Set(VARIABLES);
+  const ours = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !OTHER_VARIABLES.test(name));
   return ours.filter((name) => !settings.has(name)).sort();
 }
+
+/** A warning for each stray variable, with the nearest one that sets something. */
+export const strayWarnings = (env: Environment): string[] =>
+  strayVariables(env).map((name) => {
+    const meant = nearest(
+      name.slice(PREFIX.length),
+      VARIABLES.map((variable) => variable.slice(PREFIX.length)),
+    );
+    const hint =
+      meant === undefined ? 'docs/operations/settings.md lists those that do' : `did you mean ${PREFIX}${meant}?`;
+    return `${name} sets nothing: ${hint}`;
+  });
 
 /** The configuration for a log, without the credentials in the NATS addresses. */
 export function printableConfig(config: Config): Config {
@@ -141,7 +157,7 @@ function refusal(
   const from = file ? ` in ${file}` : '';
   if (!known) {
     const below = Object.keys(SETTINGS).filter((at) => at.startsWith(`${path}.`));
-    if (below.length === 0) return new ConfigError(`there is no setting named ${path}${from}`);
+    if (below.length === 0) return new ConfigError(`there is no setting named ${path}${from}: ${hintFor(path)}`);
     return new ConfigError(`${path} is ${quote(value)}${from}; allowed is an object of ${below.join(', ')}`);
   }
   const { allowed } = known.setting;
@@ -150,6 +166,14 @@ function refusal(
   const where =
     variable === undefined ? `${path} is ${quote(value)}${from}` : `${variable}${inside} is ${quote(value)}`;
   return new ConfigError(`${where}; allowed is ${allowed}`);
+}
+
+/** Names the setting that is probably meant: of a path that is near, or of a last part that is. */
+function hintFor(path: string): string {
+  const last = (one: string): string => one.split('.').at(-1)!;
+  const paths = Object.keys(SETTINGS);
+  const near = nearest(path, paths) ?? paths.find((one) => last(one) === nearest(last(path), paths.map(last)));
+  return near === undefined ? 'docs/operations/settings.md lists them' : `did you mean ${near}?`;
 }
 
 function quote(value: unknown): string {

@@ -1,9 +1,10 @@
 /** Collections and their indexes. */
 
 import typia, { type tags } from 'typia';
+import type { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
-import { refuseIndexAt } from './refusal.js';
+import { invalid, type Mismatch, refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
@@ -99,6 +100,17 @@ export interface IndexConfigResponse {
   index_type: 'collection_scoped';
 }
 
-export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseIndexAt('index'));
+/** Follows the refusal of a metric such as `cosine`, `dot` or `l2`. */
+const METRIC_ADVICE =
+  'no other metric exists. Its order is that of l2. For cosine or dot, normalise vectors to length 1: then the order is that ' +
+  'of cosine, and similarity = 1 − score/2';
+
+function refuseCreation(mismatch: Mismatch): VouchError {
+  const refusal = refuseIndexAt('index')(mismatch);
+  const isOther = mismatch.path === '$input.metric' && mismatch.value !== undefined;
+  return isOther ? invalid(`${refusal.message}: ${METRIC_ADVICE}`) : refusal;
+}
+
+export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseCreation);
 export const assertConfigureIndex = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
 export const assertRebuild = typia.createAssert<RebuildRequest>(refuseIndexAt('index'));

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, refusal } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -86,7 +86,8 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
    * impossible name, and `conflict` while it is being imported.
    */
   async find(name: string | null | undefined): Promise<Collection> {
-    return this.services.backend.find(this.caller.project, collectionName(name));
+    const found = this.services.backend.find(this.caller.project, collectionName(name));
+    return name === null || name === undefined ? found.catch(refuseUnnamed) : found;
   }
 
   /** Sends a call to the collection's owner; see `Backend.call`. */
@@ -129,6 +130,12 @@ export function collectionName(wanted: string | null | undefined): string {
   const name = wanted ?? DEFAULT_COLLECTION;
   if (isCollectionName(name)) return name;
   throw refusal('collection_not_found', 'named', { name: JSON.stringify(name.slice(0, SHOWN_CHARS)) });
+}
+
+/** For a request without a name of a collection, whose caller may not know that one is meant. */
+function refuseUnnamed(error: unknown): never {
+  if (!isCollectionNotFound(error)) throw error;
+  throw refusal('collection_not_found', 'unnamed', { name: JSON.stringify(DEFAULT_COLLECTION) });
 }
 
 /** Throws `validation_error` if the percent-encoding is broken. */

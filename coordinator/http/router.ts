@@ -1,4 +1,5 @@
 /** Finds the route of a method and a path. A path is matched segment by segment; `{name}` matches any one segment. */
+import { nearest } from '../../config/nearest.js';
 import type { Method } from '../contract/openapi.js';
 
 export interface Routable {
@@ -18,6 +19,20 @@ interface Node<R> {
   readonly methods: Map<string, R>;
 }
 
+/** A collection of this API is below `namespaces`. */
+const OTHER_WORD = /\bcollections?\b/;
+
+/** A path and a known one without the segments of parameters, which are the caller's own. */
+function withoutParameters(path: string, known: string): readonly [string, string] {
+  const segments = known.split('/');
+  const fixed = (text: string): string =>
+    text
+      .split('/')
+      .filter((_, i) => segments[i]?.startsWith('{') !== true)
+      .join('/');
+  return [fixed(path), fixed(known)];
+}
+
 const NONE = { kind: 'none' } as const;
 const newNode = <R>(): Node<R> => ({ segments: new Map(), parameter: undefined, methods: new Map() });
 
@@ -28,8 +43,10 @@ export class Router<R extends Routable> {
   readonly #root = newNode<R>();
   /** Paths without parameters, found by one look-up. */
   readonly #fixed = new Map<string, Node<R>>();
+  readonly #paths: readonly string[];
 
   constructor(routes: readonly R[]) {
+    this.#paths = [...new Set(routes.map(({ path }) => path))];
     for (const route of routes) {
       const node = this.#grow(route.path);
       if (node.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
@@ -47,6 +64,13 @@ export class Router<R extends Routable> {
     const route = node.methods.get(method) ?? (method === 'HEAD' ? node.methods.get('GET') : undefined);
     if (route === undefined) return { kind: 'method', allow: allowed(node.methods.keys()) };
     return { kind: 'route', route, parameters };
+  }
+
+  /** The path that a caller of an unknown path probably meant, with the names of its parameters. Undefined if no path is near. */
+  nearestTo(path: string): string | undefined {
+    const found = nearest(path, this.#paths, withoutParameters);
+    if (found !== undefined || !OTHER_WORD.test(path)) return found;
+    return nearest(path.replace(OTHER_WORD, 'namespaces'), this.#paths, withoutParameters);
   }
 
   #walk(path: string, parameters: string[]): Node<R> | undefined {

@@ -226,7 +226,10 @@ class Requests {
   }
 
   #work(request: AcceptedRequest, match: Match<Route>): Reply | Promise<Reply> {
-    if (match.kind === 'none') throw refusal('not_found', 'path');
+    if (match.kind === 'none') {
+      const meant = this.#router.nearestTo(request.head.path);
+      throw meant === undefined ? refusal('not_found', 'path') : refusal('not_found', 'nearPath', { path: meant });
+    }
     if (match.kind === 'method')
       return errorReply(refusal('method_not_allowed', 'path', { methods: match.allow }), [['allow', match.allow]]);
     const { route, parameters } = match;

@@ -33,9 +33,10 @@ export const typeScriptSources = (root) =>
 export const validatorSources = (root, sources) =>
   sources.filter((path) => /from 'typia'/.test(readFileSync(join(root, path), 'utf8')));
 
-/** The types of the API, from which those of the client package are made. */
+/** The types of the API and the finder of near names, from which parts of the client package are made. */
 export const contractSources = (root) => [
   ...filesUnder(root, [join('coordinator', 'contract')], '.ts'),
+  join('config', 'nearest.ts'),
   join('shared', 'model', 'indexKinds.ts'),
   join('shared', 'model', 'whole.ts'),
   join('shared', 'registry', 'keys.ts'),

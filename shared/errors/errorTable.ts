@@ -63,6 +63,9 @@ export const ERRORS = {
     remedy: 'create it, or correct the name',
     messages: {
       named: 'there is no collection named {name}',
+      unnamed:
+        'the request names no collection, so {name} is meant, and there is none of that name; name one as collection, a field of ' +
+        'the body or a query parameter',
       deleted: 'collection {name} was deleted',
     },
   },
@@ -78,6 +81,7 @@ export const ERRORS = {
     remedy: 'correct the path or the id',
     messages: {
       path: 'there is nothing at this path',
+      nearPath: 'there is nothing at this path: did you mean {path}?',
       node: 'there is no node {id} in the graph of the collection',
       edge: 'there is no edge {id} in the graph of the collection',
       key: 'the project has no key of this id',

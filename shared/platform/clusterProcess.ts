@@ -1,5 +1,6 @@
 /** Runs a process of a cluster: connects to NATS, registers it as a service, and ends it in order. */
 import type { Config } from '../../config/config.js';
+import { strayWarnings } from '../../config/load.js';
 import type { Logger } from '../logger.js';
 import { releaseMemoryAtRest } from '../process/memoryAtRest.js';
 import { runProcess } from '../process/process.js';
@@ -31,6 +32,7 @@ export type StartProcess = (platform: ClusterPlatform, end: (exitCode: number) =
 
 /** Returns when the process is registered; it then runs until a signal or `end`. */
 export async function runClusterProcess(wanted: ClusterProcess, start: StartProcess): Promise<void> {
+  for (const warning of strayWarnings(process.env)) wanted.logger.warn(warning);
   const run = async (end: (exitCode: number) => void): Promise<() => Promise<void>> => {
     const stop = await startClusterProcess(wanted, start, end);
     await releaseMemoryAtRest();

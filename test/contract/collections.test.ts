@@ -83,6 +83,18 @@ inBothModes('collections', (service) => {
       expect((await rw.get('/v1/namespaces')).body.collections).to.deep.equal([]);
     });
 
+  it('create says what to do for the order of another metric', async () => {
+    const { rw } = await service.newProject();
+    for (const metric of ['cosine', 'dot', 'ip', 'euclidean', 'l2']) {
+      const { status, body } = await rw.post('/v1/namespaces', { name: 'a', dimension: 3, metric });
+      expect(status).to.equal(400);
+      expect(body.error).to.equal(
+        `$.metric: expected "squared_l2", got "${metric}": no other metric exists. Its order is that of l2. For cosine or dot, ` +
+          'normalise vectors to length 1: then the order is that of cosine, and similarity = 1 − score/2',
+      );
+    }
+  });
+
   it('a collection may have the largest dimension and a name of every allowed character', async () => {
     const { rw } = await service.newProject();
     const name = `A-z_0${'9'.repeat(59)}`;

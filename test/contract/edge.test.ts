@@ -153,6 +153,26 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(namespaces.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'HEAD', 'POST']);
   });
 
+  it('an unknown path is answered with the nearest one there is, or with none', async () => {
+    const { rw } = await service.newProject();
+    for (const [path, meant] of [
+      ['/v1/serach', '/v1/search'],
+      ['/v1/search/', '/v1/search'],
+      ['/v1/Search/Multi', '/v1/search/multi'],
+      ['/search', '/v1/search'],
+      ['/v1/record/7', '/v1/records/{id}'],
+      ['/v1/namespaces/words/indx', '/v1/namespaces/{name}/index'],
+      ['/v1/collections', '/v1/namespaces'],
+      ['/v1/collections/words', '/v1/namespaces/{name}'],
+      ['/heath', '/health'],
+    ] as const)
+      expect((await rw.post(path, {})).body.error, path).to.equal(
+        `there is nothing at this path: did you mean ${meant}?`,
+      );
+    for (const path of ['/v1', '/x', `/v1/search/${'x'.repeat(2_000)}`, '/%00', '/v1/quite/another/path'])
+      expect((await rw.get(path)).body.error, path).to.equal('there is nothing at this path');
+  });
+
   it('an invalid content length deletes nothing', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'kept', dimension: 1, metric: 'squared_l2' });

@@ -168,6 +168,23 @@ inBothModesAndEngines('every endpoint', (service) => {
         expectError(await send(rw, endpoint, 'nope'), 404, 'collection_not_found', nameOf(endpoint));
   });
 
+  it('says that "default" is meant where a request names no collection, and how to name one', async () => {
+    const { rw } = await withCollection(service);
+    const unnamed = ENDPOINTS.filter(
+      ({ path, body }) => path.includes('collection={c}') || 'collection' in (body?.('c') ?? {}),
+    );
+    expect(unnamed).to.have.length.above(20);
+    for (const endpoint of unnamed) {
+      const path = endpoint.path.replace(/collection=\{c\}&?/, '');
+      const body = endpoint.body && ((): object => ({ ...endpoint.body!('c'), collection: undefined }));
+      const answer = await send(rw, { ...endpoint, path, ...(body && { body }) });
+      expect(answer.body.error, nameOf(endpoint)).to.equal(
+        'the request names no collection, so "default" is meant, and there is none of that name; name one as collection, a field of the ' +
+          'body or a query parameter',
+      );
+    }
+  });
+
   it('answers 405 with Allow to another method', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../../config/config.js';
+import { strayVariables } from '../../../config/load.js';
 import { systemMemoryBytes } from '../../../shared/process/memoryLimit.js';
 import { READY_TEXT, type ServerPlan } from '../natsServer/serverPlan.js';
 import { bracketed } from '../port.js';
@@ -93,8 +94,11 @@ export function childEnvironment(
   environment: NodeJS.ProcessEnv,
   settings: Record<string, string>,
 ): NodeJS.ProcessEnv {
+  // The start has warned of them: its children need not.
+  const stray = Object.fromEntries(strayVariables(environment).map((name) => [name, undefined]));
   return {
     ...environment,
+    ...stray,
     ...settings,
     VOUCH_MODE: 'cluster',
     VOUCH_DATA_DIR: dataDir,

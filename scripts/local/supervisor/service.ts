@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
-import { strayVariables } from '../../../config/load.js';
+import { strayWarnings } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { deleteEmptyDirectory, ifThere } from '../../../shared/files/durable.js';
 import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
@@ -34,8 +34,7 @@ export interface Show {
  * fails prints one line and exits with 1.
  */
 export async function runService(service: Service, show?: Show): Promise<void> {
-  for (const name of strayVariables(process.env))
-    say('warning', 'settings', `${name} sets nothing; the variables that do are in docs/operations/settings.md`);
+  for (const warning of strayWarnings(process.env)) say('warning', 'settings', warning);
   const interrupted = new AbortController();
   onSignals(
     () => {

@@ -1,7 +1,7 @@
 /**
  * Writes the types of the client package, in `client/contract/`, from those of the API: names in camelCase, without the tags that
  * validate. There is one file for each file of `coordinator/contract/` with requests and answers. `userKeyed.ts` and `fields.ts`
- * name fields.
+ * name fields. Copies of other files find the field that a misspelt name is near.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +16,9 @@ const CONTRACT = 'coordinator/contract';
 const SCHEMAS = `${CONTRACT}/schemas.ts`;
 /** Objects with keys of the caller, and vectors, which a caller may give as typed arrays. */
 const WRITTEN_BY_HAND = ['JsonObject', 'Vector'];
+
+/** Files that are copied into one folder. */
+const COPIED = [`${CONTRACT}/spelling.ts`, `${CONTRACT}/otherNames.ts`, 'config/nearest.ts'];
 
 /** Interfaces whose unknown fields the API ignores. */
 const EXTENSIBLE = ['IndexParameters'];
@@ -45,7 +48,8 @@ class TypeWriter {
   /** The texts of the files by name. */
   files() {
     const written = this.#published.map((name) => [name, this.#file(`${CONTRACT}/${name}`)]);
-    return [...written, ['userKeyed.ts', this.#userKeyedFile()], ['fields.ts', this.#fieldsFile()]];
+    const copied = COPIED.map((path) => [`${homeName(path)}.ts`, copyOf(path)]);
+    return [...written, ...copied, ['userKeyed.ts', this.#userKeyedFile()], ['fields.ts', this.#fieldsFile()]];
   }
 
   #read(source) {
@@ -238,6 +242,9 @@ const camelCase = (name) => name.replaceAll(/_([a-z0-9])/g, (_, letter) => lette
 const isRequest = (name) => /(?:Request|Query|Reference)$/.test(name);
 
 const homeName = (file) => file.replace(/^.*\//, '').replace(/\.ts$/, '');
+
+const copyOf = (path) =>
+  `/** Copied from ${path} at the build. */\n${readFileSync(join(root, path), 'utf8').replaceAll(/from '[./\w]*\/(\w+\.js)'/g, "from './$1'")}`;
 
 const inParentheses = (type) => (/^[^{]* [|&] /.test(type) && !/^\(.*\)$/.test(type) ? `(${type})` : type);
 

@@ -95,15 +95,43 @@ const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, m
   [
     'a misspelt filter of a search',
     () => docs.search(odd({ query: [1], k: 1, filter: {} })),
-    /^filter is not a field of this request, which has /,
+    /^filter is not a field here: did you mean metadataFilter\?$/,
   ],
-  ['a filter of a count in other words', () => docs.count(odd({ metadata: {} })), /^metadata is not a field/],
-  ['a misspelt option of a call', () => docs.get(1, odd({ timeout: 5 })), /^options.timeout is not a field/],
+  [
+    'a filter of a count in other words',
+    () => docs.count(odd({ metadata: {} })),
+    /^metadata is not a field here: did you mean metadataFilter\?$/,
+  ],
+  [
+    'a misspelt option of a call',
+    () => docs.get(1, odd({ timeout: 5 })),
+    /^options.timeout is not a field here: did you mean timeoutMs\?$/,
+  ],
   [
     'a misspelt field of a record',
     () => docs.insertMany([odd({ values: [1], meta: {} })]),
-    /^record 0.meta is not a field/,
+    /^record 0.meta is not a field here: did you mean metadata\?$/,
   ],
+  ['a misspelt option of a batch', () => docs.insertMany([], odd({ batchsize: 5 })), /did you mean batchSize\?$/],
+  [
+    'a field like no other',
+    () => docs.search(odd({ query: [1], k: 1, colour: 1 })),
+    /: expected only query, like, k, /,
+  ],
+  ['a search without a request', () => docs.search(odd(undefined)), /^search takes .* \{ query, k \}; got undefined$/],
+  ['a search for a vector alone', () => docs.search(odd([1, 2])), /^search takes .*; got an array of 2$/],
+  [
+    'several searches in a list',
+    () => docs.searchBatch(odd([])),
+    /^searchBatch takes .*searches.*; got an array of 0$/,
+  ],
+  ['no searches', () => docs.searchBatch(odd({})), /^searches: expected a list of searches$/],
+  ['a search in several without a request', () => vouch.searchMulti(odd(null)), /^searchMulti takes .*; got null$/],
+  ['the insert of nothing', () => docs.insert(odd(undefined)), /^insert takes .*; got undefined$/],
+  ['the insert of a vector', () => docs.insert(odd(Float32Array.of(1))), /^insert takes .*; got a Float32Array$/],
+  ['a batch in a list', () => docs.batchInsert(odd([[1]])), /^batchInsert takes .* batch.*; got an array of 1$/],
+  ['an upsert of nothing', () => docs.batchUpsert(odd(undefined)), /^batchUpsert takes .*; got undefined$/],
+  ['the deletion of everything', () => docs.deleteMany(odd(undefined)), /^deleteMany takes .*; got undefined$/],
   ['a record without an id', () => docs.get(odd(undefined)), /^id: expected a whole number, got undefined/],
   ['the deletion of record NaN', () => docs.delete(Number.NaN), /^id is NaN/],
   [
@@ -165,6 +193,24 @@ describe('a call of the client', () => {
     it(`fails with a TypeError before it is sent: ${name}`, async () => {
       expect(await refusalOf(call)).to.match(message);
     });
+
+  it('needs a client, which is refused at once without the address of a service', () => {
+    for (const [options, message] of [
+      [undefined, "new Vouch takes an object such as { url: 'http://127.0.0.1:8080', apiKey }; got undefined"],
+      ['http://127.0.0.1:8080', 'new Vouch takes an object such as'],
+      [{}, 'url: expected the address of the service, such as http://127.0.0.1:8080, got undefined'],
+      [{ url: 'localhost:8080' }, 'url: expected the address of the service, .* got "localhost:8080"'],
+      [{ url: 'http://' }, 'url: expected'],
+      [{ url: 'http://127.0.0.1:1', apikey: 'k' }, 'apikey is not a field here: did you mean apiKey?'],
+      [{ url: 'http://127.0.0.1:1', apiKey: 7 }, 'apiKey: expected a string, got a number'],
+    ] as const)
+      expect(() => new Vouch(odd(options)), JSON.stringify(options))
+        .to.throw(TypeError)
+        .with.property('message')
+        .that.matches(new RegExp(message.replaceAll(/[{}?]/g, '\\$&')));
+    const url = 'http://127.0.0.1:1';
+    expect(() => new Vouch(odd({ url: new URL(url) }))).not.to.throw();
+  });
 
   it('fails at once for a collection without a name and for unknown options', () => {
     expect(() => vouch.collection(odd(undefined))).to.throw(TypeError, 'collection: expected a name, got undefined');

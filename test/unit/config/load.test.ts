@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { ConfigError, loadConfig, printableConfig, strayVariables } from '../../../config/load.js';
+import { ConfigError, loadConfig, printableConfig, strayVariables, strayWarnings } from '../../../config/load.js';
 import { SETTINGS, type SettingPath } from '../../../config/settings.js';
 
 const CONFIG_FOLDER = fileURLToPath(new URL('../../../../config/', import.meta.url));
@@ -184,8 +184,9 @@ describe('configuration', () => {
     expect(of({ http: 8080 })).to.match(
       /^http is 8080 in .*; allowed is an object of http.host, http.port, http.sharePort, /,
     );
-    expect(of({ prot: 1 })).to.match(/^there is no setting named prot in .*vouch.json$/);
-    expect(of({ http: { prot: 1 } })).to.match(/^there is no setting named http.prot in /);
+    expect(of({ prot: 1 })).to.match(/^there is no setting named prot in .*vouch.json: did you mean http.port\?$/);
+    expect(of({ http: { prot: 1 } })).to.match(/^there is no setting named http.prot in .*: did you mean http.port\?$/);
+    expect(of({ colour: 1 })).to.match(/^there is no setting named colour in .*: docs\/operations\/settings.md lists/);
     expect(of('{"__proto__": {"shards": 3}}')).to.match(/^there is no setting named __proto__ in /);
     expect(of({ metrics: { host: 'x' } })).to.match(/^metrics.port is missing in .*; allowed is host:port/);
     expect(of('{')).to.match(/^the configuration file .*vouch.json is not JSON: /);
@@ -234,6 +235,15 @@ describe('configuration', () => {
     expect(strayVariables({ ...known, VOUCH_PROT: '9000', VOUCH_DATA: '' })).to.deep.equal([
       'VOUCH_DATA',
       'VOUCH_PROT',
+    ]);
+  });
+
+  it('warns of each variable that sets nothing, with the nearest one that does', () => {
+    const warnings = strayWarnings({ VOUCH_PROT: '', VOUCH_LOGLEVEL: '', VOUCH_COLOUR: '', VOUCH_PORT: '' });
+    expect(warnings).to.deep.equal([
+      'VOUCH_COLOUR sets nothing: docs/operations/settings.md lists those that do',
+      'VOUCH_LOGLEVEL sets nothing: did you mean VOUCH_LOG_LEVEL?',
+      'VOUCH_PROT sets nothing: did you mean VOUCH_PORT?',
     ]);
   });
 
