@@ -9,7 +9,7 @@ import { clusterFolder } from './local/supervisor/runtimeFile.js';
 import { runService } from './local/supervisor/service.js';
 import { runCommand, UsageError } from './terminal/commandLine.js';
 
-await runCommand({ name: 'cluster', usage: CLUSTER_USAGE, isTerse: true }, async (args) => {
+await runCommand({ name: 'cluster', usage: CLUSTER_USAGE }, async (args) => {
   const request = parseClusterRequest(args);
   const { servers, coordinators, shards, restartAfterMs, plain } = request;
   const config = configFor(request);

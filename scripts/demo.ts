@@ -8,7 +8,7 @@ import { searchBoth, searchOne } from './demo/chapters/search.js';
 import { type DemoCluster, Interrupted, withCluster } from './demo/cluster.js';
 import { readDeal } from './demo/digits.js';
 import { chapter, durationText, fact, gap, tell } from './demo/story.js';
-import { parseFlags, runCommand } from './terminal/commandLine.js';
+import { commandText, parseFlags, runCommand } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';
 import { EXIT_INTERRUPTED } from './terminal/signals.js';
 
@@ -40,10 +40,10 @@ async function show(): Promise<void> {
   await withCluster(tour);
   const took = durationText(systemClock.monotonicMs() - startedMs);
   fact('done', 'the end', `everything held, in ${took}; nothing is left of it`);
-  fact('plain', 'your turn', 'npm start, and the tour in docs/tour.md');
+  fact('plain', 'your turn', `${commandText('start')}, and the tour in docs/tour.md`);
 }
 
-const USAGE = `npm run demo
+const USAGE = `${commandText('demo')}
 
 Takes no arguments, and no settings: it has a cluster of its own, on free ports and in a temporary folder.`;
 

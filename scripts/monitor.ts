@@ -10,7 +10,7 @@ import { onSignals } from './terminal/signals.js';
 const EXIT_ALARM = 1;
 const EXIT_UNCHECKED = 2;
 
-await runCommand({ name: 'monitor', usage: MONITOR_USAGE, isTerse: true, exitFailed: EXIT_UNCHECKED }, async (args) => {
+await runCommand({ name: 'monitor', usage: MONITOR_USAGE, exitFailed: EXIT_UNCHECKED }, async (args) => {
   const request = parseMonitorRequest(args);
   const monitor = await Monitor.open(request);
   const ending = new AbortController();

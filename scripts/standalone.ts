@@ -2,11 +2,11 @@
 import { loadConfigOrExit } from '../config/load.js';
 import { runService } from './local/supervisor/service.js';
 import { StandaloneService } from './local/supervisor/standaloneService.js';
-import { parseFlags, runCommand } from './terminal/commandLine.js';
+import { commandText, parseFlags, runCommand } from './terminal/commandLine.js';
 
-const USAGE = `npm run standalone
+const USAGE = `${commandText('standalone')}
 
-Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 npm run standalone, or a file that
+Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 ${commandText('standalone')}, or a file that
 VOUCH_CONFIG names.`;
 
 await runCommand({ name: 'standalone', usage: USAGE }, async (args) => {

@@ -2,11 +2,12 @@
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import { runService } from './local/supervisor/service.js';
-import { parseFlags, runCommand } from './terminal/commandLine.js';
+import { commandText, parseFlags, runCommand } from './terminal/commandLine.js';
 
-const USAGE = `npm start
+const USAGE = `${commandText('start')}
 
-Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 npm start, or a file that VOUCH_CONFIG names.`;
+Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 ${commandText('start')}, or a file
+that VOUCH_CONFIG names.`;
 
 /** Loads the code of one mode alone: a cluster's service runs in other processes. */
 async function serviceOf(config: Config) {

@@ -8,7 +8,7 @@ import { openWitness } from './witness/open.js';
 import { parseWitnessRequest, WITNESS_USAGE } from './witness/request.js';
 import { serveWitness } from './witness/server.js';
 
-await runCommand({ name: 'witness', usage: WITNESS_USAGE, isTerse: true }, async (args) => {
+await runCommand({ name: 'witness', usage: WITNESS_USAGE }, async (args) => {
   const { folder, name, logs, host, port } = parseWitnessRequest(args);
   const refused = (reason: string, note: string): void => {
     say('failed', 'REFUSED', reason);

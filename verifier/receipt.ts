@@ -55,7 +55,7 @@ export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | Enc
   expect(receipt.old_root === toHex(oldRootOf(proof)), 'the proof does not lead to old_root');
   expect(receipt.new_root === toHex(newRoot), 'the proof does not lead to new_root');
   expect(receipt.state_hash === toHex(stateHashOf(proof, newRoot)), 'state_hash does not follow');
-  if (record !== undefined) expect(equal(leafOf(record), proof.newLeaf), 'the receipt is not about this record');
+  if (record !== undefined) expect(equal(leafOf(record), proof.newLeaf), 'it is not about this record');
   return problems;
 }
 

@@ -1,14 +1,16 @@
 /** Reads the command lines of export and import. */
 import { namedService, pathOf } from '../service/target.js';
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 
-export const EXPORT_USAGE = `npm run export -- --collection <name> --out <file> [--url <address>] [--key <API key>]
-npm run export -- --collection <name> --to hnswlib <folder> [--url <address>] [--key <API key>]
+export const EXPORT_USAGE = `${commandText('export', '--collection <name> --out <file> [--url <address>] [--key <API key>]')}
+${commandText('export', '--collection <name> --to hnswlib <folder> [--url <address>] [--key <API key>]')}
 
 --out writes the collection's log, to verify and to import. --to hnswlib writes its live records into a new folder, which
 HNSWLib of LangChain.js loads.`;
-export const IMPORT_USAGE =
-  'npm run import -- --file <file> [--collection <new name>] [--url <address>] [--key <API key>]';
+export const IMPORT_USAGE = commandText(
+  'import',
+  '--file <file> [--collection <new name>] [--url <address>] [--key <API key>]',
+);
 
 const TEXT = { type: 'string' } as const;
 

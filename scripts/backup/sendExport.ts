@@ -7,6 +7,7 @@ import { openExport } from '../../verifier/node/index.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
 import { withProgress } from '../terminal/progress.js';
+import { assertNoOtherFile } from '../verify/files.js';
 import { shownCheck } from './checkedExport.js';
 import { withLength } from './exportWriter.js';
 
@@ -18,6 +19,7 @@ const TOO_LARGE = 413;
 export async function sendExport(client: ServiceClient, path: string, name: string | undefined): Promise<void> {
   const source = await ifThere(openExport(path));
   if (source === undefined) throw new Error(`there is no file ${path}`);
+  await assertNoOtherFile('export', path);
   const announced = await shownCheck(source);
   const wanted: BeginImportRequest = name === undefined ? announced : { ...announced, name };
   const begun = await client.ask<ImportResponse>('POST', '/v1/import', wanted);

@@ -10,7 +10,7 @@ import { failuresKey } from '../../shared/registry/openings.js';
 import { openSigner } from '../../shared/signing/signer.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import { writeUsersConfig } from '../local/natsServer/users.js';
-import { callersFolder } from '../terminal/commandLine.js';
+import { callersFolder, commandText } from '../terminal/commandLine.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { tableLines } from '../terminal/table.js';
@@ -111,7 +111,7 @@ async function rotate(
   const { outcome, oldId, newId, rewrapped } = await rotateMaster(options).finally(() => shown?.abandon());
   if (outcome === 'prepared') {
     say('done', 'master key', `${newId} stands beside ${oldId} in ${masterKeyFile}, and is not used yet`);
-    const others = 'every other machine with shards, then: npm run keys -- rotate-master';
+    const others = `every other machine with shards, then: ${commandText('keys', 'rotate-master')}`;
     say('plain', 'next', `copy ${masterKeyFile} to ${others}`);
     return;
   }

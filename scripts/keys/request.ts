@@ -1,7 +1,7 @@
 /** Reads the command line of the key tool. */
 import { unreachable } from '../../shared/errors/errors.js';
 import { isProjectName, KEY_LABEL_MAX, KEY_VALID_SECS_MAX, SCOPES, type Scope } from '../../shared/registry/keys.js';
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 import { unknownWord } from '../terminal/unknownWord.js';
 
 export type KeyRequest =
@@ -27,15 +27,19 @@ const COMMANDS: readonly Command[] = [
   ...(['create', 'list', 'revoke', 'release', 'rotate-master', 'nats', 'streams', 'master', 'log'] as const),
 ];
 
-export const KEY_USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
-npm run keys -- list [--project <name>]
-npm run keys -- revoke <id>
-npm run keys -- release <collection id>
-npm run keys -- rotate-master [--prepare] [--forget-damaged]
-npm run keys -- nats --out <folder> [--routes <host:port,…>]
-npm run keys -- streams
-npm run keys -- master --out <file>
-npm run keys -- log`;
+export const KEY_USAGE = [
+  `create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]`,
+  'list [--project <name>]',
+  'revoke <id>',
+  'release <collection id>',
+  'rotate-master [--prepare] [--forget-damaged]',
+  'nats --out <folder> [--routes <host:port,…>]',
+  'streams',
+  'master --out <file>',
+  'log',
+]
+  .map((args) => commandText('keys', args))
+  .join('\n');
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -13,6 +13,7 @@ import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import { prepareStore } from '../local/natsServer/prepareStore.js';
 import { localNats } from '../local/natsServer/users.js';
 import { nothingRunsOn, readRuntime } from '../local/supervisor/runtimeFile.js';
+import { commandText } from '../terminal/commandLine.js';
 
 export interface KeyStore {
   keys(): Promise<Bucket>;
@@ -41,7 +42,10 @@ export async function openKeyStore(config: Config, role: NatsRole): Promise<KeyS
   }
   if (config.mode === 'standalone' || runtime?.mode === 'standalone' || (await isStandalone(config.dataDir)))
     return openInFolder(config.dataDir);
-  throw await nothingRunsOn(config.dataDir, 'run npm start first, or set VOUCH_NATS_URL or VOUCH_DATA_DIR');
+  throw await nothingRunsOn(
+    config.dataDir,
+    `run ${commandText('start')} first, or set VOUCH_NATS_URL or VOUCH_DATA_DIR`,
+  );
 }
 
 /** Makes the streams and buckets of a cluster, or gives them the configured times. Throws an Error of one line. */

@@ -1,9 +1,9 @@
 /** Reads the command line of `npm run mcp`. */
 import { namedService } from '../service/target.js';
-import { parseFlags } from '../terminal/commandLine.js';
+import { commandText, parseFlags } from '../terminal/commandLine.js';
 import { parsePublicKey } from '../verify/request.js';
 
-export const MCP_USAGE = `npm run mcp --silent -- [--write] [--signer PUBLIC_KEY] [--url URL] [--key KEY]
+export const MCP_USAGE = `${commandText('mcp', '[--write] [--signer PUBLIC_KEY] [--url URL] [--key KEY]', '--silent')}
 
 Speaks the Model Context Protocol on standard input and output; a client starts it.
 

@@ -1,5 +1,5 @@
 /** Reads the command line of the monitor. */
-import { durationMs, parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, durationMs, parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export interface MonitorRequest {
   /** The prefix of the log, such as `http://127.0.0.1:8080/log`. */
@@ -12,7 +12,7 @@ export interface MonitorRequest {
   readonly isOnce: boolean;
 }
 
-export const MONITOR_USAGE = `npm run monitor -- --log URL --policy FILE [--state FILE] [--key KEY] [--every SECONDS] [--once]
+export const MONITOR_USAGE = `${commandText('monitor', '--log URL --policy FILE [--state FILE] [--key KEY] [--every SECONDS] [--once]')}
 
 URL is the prefix of the log, such as https://vouch.example.com/log, and the policy says whose signatures are needed
 (c2sp.org/tlog-policy). The state (default: monitor.json) keeps what was seen. With an API key, in --key or VOUCH_KEY, the

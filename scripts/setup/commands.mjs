@@ -135,15 +135,15 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
 
 export const asksForHelp = (args) => args.includes('--help') || args.includes('-h');
 
-/** Throws UsageError, whose message ends with the usage. */
-export function assertArguments({ usage, options, positionals: most = Number.POSITIVE_INFINITY }, args) {
+/** Throws UsageError. */
+export function assertArguments({ options, positionals: most = Number.POSITIVE_INFINITY }, args) {
   try {
     const { positionals } = parseArgs({ args, options, allowPositionals: true });
     if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most]}'`);
     if (options === TEST_OPTIONS) assertTestFiles(positionals);
   } catch (error) {
     // The rest of Node's message is about arguments that begin with a dash.
-    throw new UsageError(`${error.message.split(/\.(?: |\n)/)[0]}\n\n${usage}`);
+    throw new UsageError(`${error.message.split(/\.(?: |\n)/)[0]}; --help shows the usage`);
   }
 }
 

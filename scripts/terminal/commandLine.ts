@@ -1,6 +1,7 @@
 /** How every command reads its arguments, says what is wrong with them, and answers `--help`. */
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { OTHERS_MODE } from '../../shared/files/durable.js';
+import { commandText } from '../../shared/process/commandText.js';
 import { parseFlags, UsageError } from '../../shared/process/processFlags.js';
 import { say } from './line.js';
 
@@ -9,23 +10,22 @@ const EXIT_USAGE = 2;
 /** The exit code of a program that SIGPIPE ended, which Node ignores. */
 const EXIT_UNREAD = 141;
 
-export { parseFlags, UsageError };
+export { commandText, parseFlags, UsageError };
 
 interface Command {
   readonly name: string;
-  /** Printed for `--help`, and below what is wrong with the arguments unless `isTerse`. */
+  /** Printed for `--help`. */
   readonly usage: string;
-  readonly isTerse?: boolean;
   /** The exit code of a failure for any other reason than the arguments. */
   readonly exitFailed?: number;
 }
 
 /**
- * Runs a command. A failure is one line on standard error; wrong arguments exit with 2. Files of the programs that it
+ * Runs a command. A failure is one line on standard error; wrong arguments exit with 2, and the line names `--help`. Files of the programs that it
  * starts, such as nats-server, are for the owner alone.
  */
 export async function runCommand(
-  { name, usage, isTerse = false, exitFailed = EXIT_FAILED }: Command,
+  { name, usage, exitFailed = EXIT_FAILED }: Command,
   work: (args: readonly string[]) => Promise<void>,
 ): Promise<void> {
   endWithReader();
@@ -40,8 +40,8 @@ export async function runCommand(
   } catch (error) {
     const isUsage = error instanceof UsageError;
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
-    say('failed', name, isDefect(error) ? stack : message);
-    if (isUsage && !isTerse) process.stderr.write(`\n${usage}\n`);
+    const advice = isUsage ? `${message.endsWith('?') ? '' : ';'} ${commandText(name, '--help')} shows the usage` : '';
+    say('failed', name, isDefect(error) ? stack : `${message}${advice}`);
     process.exitCode = isUsage ? EXIT_USAGE : exitFailed;
   }
 }

@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { ifThere } from '../../shared/files/durable.js';
 import { type Policy, parseJson, parsePolicy } from '../../verifier/index.js';
-import { callersFolder } from '../terminal/commandLine.js';
+import { callersFolder, commandText } from '../terminal/commandLine.js';
+import { assertKind, assertNoOther, assertNoOtherText, type FileKind } from './kinds.js';
 
 /** The largest file, as large as the body of an insert. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
@@ -10,25 +12,53 @@ const JSON_BYTES_MAX = 64 * 1024 * 1024;
 /** A path as the caller meant it. */
 export const callersPath = (path: string): string => resolve(callersFolder(), path);
 
-/** Reads JSON; `-` is standard input. Throws an Error of one line. */
-export async function readJson(file: string): Promise<unknown> {
+/** Reads JSON of that kind; `-` is standard input. Throws an Error of one line, which names the kind of any other file. */
+export async function readJson(kind: FileKind, file: string): Promise<unknown> {
   const name = file === '-' ? 'standard input' : file;
-  const source = file === '-' ? process.stdin : createReadStream(callersPath(file));
-  const bytes = await opened(file, readAll(source, name));
+  const bytes = await readBytes(file, name, (head) => assertNoOtherText(kind, head, file, name));
   if (bytes.every((byte) => byte <= 0x20)) throw new Error(`${name} is empty`);
-  return parseJson(bytes, name);
+  const json = parseJson(bytes, name);
+  assertKind(kind, json, file, name);
+  return json;
 }
 
 /** Reads a policy. Throws an Error of one line. */
 export async function readPolicy(file: string): Promise<Policy> {
-  return parsePolicy(await opened(file, readFile(callersPath(file), 'utf8')));
+  const bytes = await opened(file, readFile(callersPath(file)));
+  assertNoOtherText('policy', bytes, file, file);
+  if (isJson(bytes)) assertNoOther('policy', parseJson(bytes, file), file, file);
+  return parsePolicy(bytes.toString('utf8'));
+}
+
+/** Throws an Error of one line if the file is of another kind than an export, or a data folder. */
+export async function assertNoOtherFile(kind: 'export' | 'folder', file: string): Promise<void> {
+  if ((await ifThere(stat(callersPath(file))))?.isFile() !== true) return;
+  const head = await readHead(file);
+  assertNoOtherText(kind, head, file, file);
+  if (isJson(head)) assertNoOther(kind, parseJson(await readBytes(file, file), file), file, file);
+  if (kind === 'folder') throw new Error(`${file} is a file, not a data folder`);
+}
+
+const OBJECT = 0x7b;
+const isJson = (bytes: Uint8Array): boolean => bytes.find((byte) => byte > 0x20) === OBJECT;
+
+async function readHead(file: string): Promise<Buffer> {
+  for await (const chunk of createReadStream(callersPath(file)) as AsyncIterable<Buffer>) return chunk;
+  return Buffer.alloc(0);
+}
+
+/** `look` gets the first bytes, before a file that is too large is refused. */
+async function readBytes(file: string, name: string, look: (head: Buffer) => void = () => {}): Promise<Buffer> {
+  const source = file === '-' ? process.stdin : createReadStream(callersPath(file));
+  return opened(file, readAll(source, name, look));
 }
 
 /** Throws an Error where it is too large. */
-async function readAll(source: AsyncIterable<Buffer>, name: string): Promise<Buffer> {
+async function readAll(source: AsyncIterable<Buffer>, name: string, look: (head: Buffer) => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of source) {
+    if (sizeBytes === 0) look(chunk);
     chunks.push(chunk);
     sizeBytes += chunk.length;
     if (sizeBytes > JSON_BYTES_MAX) throw new Error(`${name} is too large for what can be checked here`);
@@ -45,7 +75,9 @@ export async function opened<Content>(file: string, reading: Promise<Content>): 
       case 'ENOENT':
         throw new Error(`there is no file ${file}`);
       case 'EISDIR':
-        throw new Error(`${file} is a folder`);
+        throw new Error(
+          `${file} is a folder: ${commandText('verify', `folder ${file}`)} checks that of a standalone node`,
+        );
       case 'EACCES':
         throw new Error(`${file} may not be read by this user`);
       default:

@@ -21,9 +21,9 @@ import {
   readFolderReached,
 } from '../../verifier/node/index.js';
 import { showProgress } from '../terminal/progress.js';
-import { callersPath, opened, readJson } from './files.js';
+import { assertNoOtherFile, callersPath, opened, readJson } from './files.js';
 import { holdAsked, isSameName, type Named, printOtherName, titleOf } from './names.js';
-import { loginFrom } from './natsLogin.js';
+import { loginFrom, withLoginAdvice } from './natsLogin.js';
 import {
   counted,
   instant,
@@ -42,6 +42,7 @@ const MEBIBYTE = 1 << 20;
 const SHOWN_FROM_BYTES = 32 * MEBIBYTE;
 
 export async function checkExportFile({ file, ...files }: FileRequest): Promise<Verdict> {
+  await assertNoOtherFile('export', file);
   const source = await opened(file, openExport(callersPath(file)));
   try {
     const claims = await readClaims(files);
@@ -68,6 +69,7 @@ export async function checkExportFile({ file, ...files }: FileRequest): Promise<
 }
 
 export async function checkFolder(request: FileRequest): Promise<Verdict> {
+  await assertNoOtherFile('folder', request.file);
   const dataDir = callersPath(request.file);
   const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
   if (chosen.length === 0) throw new Error('there is no collection');
@@ -90,7 +92,9 @@ export async function checkFolder(request: FileRequest): Promise<Verdict> {
 }
 
 export async function checkStream(request: StreamRequest): Promise<Verdict> {
-  const cluster = await JetStreamCluster.connect(request.nats, loginFrom(process.env));
+  const cluster = await JetStreamCluster.connect(request.nats, loginFrom(process.env)).catch((error: Error) => {
+    throw withLoginAdvice(error, process.env);
+  });
   try {
     const [item] = choose(await cluster.catalog(), request.collection, request.project);
     const reached = await cluster.reached(item!.id);
@@ -138,8 +142,8 @@ const namesOf = ({ project, name, collectionId: id }: Genesis): Named => ({ proj
 
 async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
   const claims = new Claims();
-  for (const file of receipts) claims.addReceipt(file, await readJson(file));
-  for (const file of checkpoints) claims.addCheckpoint(file, await readJson(file), key);
+  for (const file of receipts) claims.addReceipt(file, await readJson('receipt', file));
+  for (const file of checkpoints) claims.addCheckpoint(file, await readJson('checkpoint', file), key);
   return claims;
 }
 

@@ -38,7 +38,7 @@ const signedBy = (json: unknown, { key, policy }: Trust): Signed =>
   policy === undefined ? { checkpoint: verifyCheckpoint(json, key) } : verifyLogged(json, policy, key);
 
 export async function checkCheckpoint({ file, ...files }: FileRequest): Promise<Verdict> {
-  const json = await readJson(file);
+  const json = await readJson('checkpoint', file);
   const trust = await trustOf(files);
   return attempt('checkpoint', () => {
     const signed = signedBy(json, trust);
@@ -47,9 +47,9 @@ export async function checkCheckpoint({ file, ...files }: FileRequest): Promise<
 }
 
 export async function checkInclusion({ file, ...files }: FileRequest): Promise<Verdict> {
-  const json = await readJson(file);
-  const receipts = await Promise.all(files.receipts.map(readJson));
-  const record = files.record === undefined ? undefined : await readJson(files.record);
+  const json = await readJson('inclusion', file);
+  const receipts = await Promise.all(files.receipts.map((receipt) => readJson('receipt', receipt)));
+  const record = files.record === undefined ? undefined : await readJson('record', files.record);
   const checkpoints = await readCheckpoints(files);
   const trust = await trustOf(files);
   return attempt('inclusion', () => {
@@ -60,14 +60,16 @@ export async function checkInclusion({ file, ...files }: FileRequest): Promise<V
     print('plain', 'chain head', `${toHex(head)} after the event`);
     const signed = checkpoints.map((checkpoint) => signedBy(checkpoint, trust));
     const states = signed.map(({ checkpoint }) => checkpoint);
-    for (const receipt of receipts) printHeld(receiptOfEvent(receipt, record, inclusion, states));
+    const held = receipts.map((receipt) =>
+      attempt('receipt', () => printHeld(receiptOfEvent(receipt, record, inclusion, states))),
+    );
     const verdicts = signed.map((checkpoint) => holdAgainst(checkpoint, trust, [log]));
-    return worst([...verdicts, ...holdNames(states, files), ...holdRecordName(record, states)]);
+    return worst([...held, ...verdicts, ...holdNames(states, files), ...holdRecordName(record, states)]);
   });
 }
 
 export async function checkConsistency({ file, ...files }: FileRequest): Promise<Verdict> {
-  const json = await readJson(file);
+  const json = await readJson('consistency', file);
   const checkpoints = await readCheckpoints(files);
   const trust = await trustOf(files);
   return attempt('consistency', () => {
@@ -83,7 +85,8 @@ export async function checkConsistency({ file, ...files }: FileRequest): Promise
   });
 }
 
-const readCheckpoints = ({ checkpoints }: ClaimFiles): Promise<unknown[]> => Promise.all(checkpoints.map(readJson));
+const readCheckpoints = ({ checkpoints }: ClaimFiles): Promise<unknown[]> =>
+  Promise.all(checkpoints.map((checkpoint) => readJson('checkpoint', checkpoint)));
 
 /** Compares the names of all checkpoints with what was asked for, and with each other: an import has the log of its original. */
 function holdNames(checkpoints: readonly Checkpoint[], asked: Asked): Verdict[] {
@@ -144,8 +147,8 @@ function attempt(name: string, work: () => Verdict): Verdict {
 const JUST_THESE_VALUES = 'the write made just these values';
 
 export async function checkReceipt({ file, record }: FileRequest): Promise<Verdict> {
-  const json = await readJson(file);
-  const recordJson = record === undefined ? undefined : await readJson(record);
+  const json = await readJson('receipt', file);
+  const recordJson = record === undefined ? undefined : await readJson('record', record);
   const { receipt, problems } = checkReceiptAlone(json, recordJson);
   for (const problem of problems) print('failed', 'receipt', problem);
   if (problems.length > 0) return 'refused';
@@ -156,10 +159,10 @@ export async function checkReceipt({ file, record }: FileRequest): Promise<Verdi
 }
 
 /**
- * Prints what the proof shows: that the event is in the log, and what the event tells where it can be rebuilt, which is all
+ * Prints what the proof shows: that the event is in the log, and what the event says where it can be rebuilt, which is all
  * values of an insert, and the record of a change.
  */
-function printHeld({ proof, record, told, isSigned }: HeldReceipt): void {
+function printHeld({ proof, record, told, isSigned }: HeldReceipt): Verdict {
   const what = told === undefined ? '' : `${told} of `;
   print('done', 'receipt', `of this event: write ${proof.sequence}, ${what}record ${proof.recordId}`);
   const isOfEvent = told === 'insert' || told === 'replacement' || told === 'delete';
@@ -168,4 +171,5 @@ function printHeld({ proof, record, told, isSigned }: HeldReceipt): void {
     print('warning', 'record', 'what its insert made it is the word of the receipt: prove that too');
   else if (told === undefined && !isSigned)
     print('warning', 'record', 'number and values are the word of the receipt: give what was sent with --record');
+  return 'holds';
 }

@@ -52,7 +52,7 @@ export function checkReceiptAlone(json: unknown, recordJson: unknown): Checked {
   return { receipt, proof, record, problems };
 }
 
-/** Throws an Error unless the receipt holds, and is of the proved event and of the signed log. */
+/** Throws an Error, in words about the receipt, unless it holds, and is of the proved event and of the signed log. */
 export function receiptOfEvent(
   json: unknown,
   recordJson: unknown,
@@ -60,14 +60,14 @@ export function receiptOfEvent(
   checkpoints: readonly Checkpoint[],
 ): HeldReceipt {
   const { receipt, proof, record, problems } = checkReceiptAlone(json, recordJson);
-  if (proof === undefined || problems.length > 0) throw new Error(`the receipt: ${problems.join('; ')}`);
+  if (proof === undefined || problems.length > 0) throw new Error(problems.join('; '));
   const isOfEvent =
     proof.sequence === sequence && toHex(chainHead(proof.chainHeadBefore, proof.eventHash)) === toHex(head);
-  if (!isOfEvent) throw new Error('the receipt is of another event');
+  if (!isOfEvent) throw new Error('it is of another event');
   if (checkpoints.some(({ origin }) => origin.configHash !== toHex(proof.configHash)))
-    throw new Error('the receipt is of another collection than the checkpoint');
+    throw new Error('it is of another collection than the checkpoint');
   const then = checkpoints.filter(({ size }) => size === sequence + 1n);
   if (then.some(({ stateHash }) => stateHash !== receipt.state_hash))
-    throw new Error('the receipt has another state hash than the checkpoint');
+    throw new Error('its state hash is not that of the checkpoint');
   return { receipt, proof, record, told: rebuiltEvent(proof, record), isSigned: then.length > 0 };
 }

@@ -1,7 +1,7 @@
 /** Reads the command line of the verifier. */
 import { existsSync } from 'node:fs';
 import { weaknessOf } from '../../verifier/index.js';
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 import { unknownWord } from '../terminal/unknownWord.js';
 import { callersPath } from './files.js';
 
@@ -36,13 +36,17 @@ export interface StreamRequest extends Given {
 /** Fields that do not go with the command are empty. */
 export type VerifyRequest = FileRequest | StreamRequest;
 
-export const VERIFY_USAGE = `npm run verify -- receipt FILE [--record FILE]
-npm run verify -- inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key …] [--policy …] [--collection …]
-npm run verify -- consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]
-npm run verify -- checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]
-npm run verify -- log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection NAME|ID] [--project NAME]
-npm run verify -- folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]
-npm run verify -- stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]
+const FORMS = [
+  'receipt FILE [--record FILE]',
+  'inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key …] [--policy …] [--collection …]',
+  'consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]',
+  'checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]',
+  'log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection NAME|ID] [--project NAME]',
+  'folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
+  'stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
+];
+
+export const VERIFY_USAGE = `${FORMS.map((args) => commandText('verify', args)).join('\n')}
 
 FILE may be - for standard input, but for a log; a FILE without a command is a receipt. Ends with
   0  where all holds
@@ -52,7 +56,10 @@ FILE may be - for standard input, but for a log; a FILE without a command is a r
   4  where all agrees, but something belongs to another collection than --collection, the log or another checkpoint says
 
 With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for
-it with logged=true. The log and its witnesses then vouch for the signer.`;
+it with logged=true. The log and its witnesses then vouch for the signer.
+
+VOUCH_NATS_NKEY or VOUCH_NATS_CREDS names the file of the login at the NATS servers: data/nats/users/operator/seed.nk for those
+of ${commandText('start')}.`;
 
 const OPTIONS = {
   record: { type: 'string' },

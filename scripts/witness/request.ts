@@ -1,6 +1,6 @@
 /** Reads the command line of the witness. */
 import { isKeyName, parseVerifierKey, type VerifierKey } from '../../verifier/index.js';
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export interface WitnessRequest {
   readonly folder: string;
@@ -10,7 +10,7 @@ export interface WitnessRequest {
   readonly port: number;
 }
 
-export const WITNESS_USAGE = `npm run witness -- --name NAME --log VKEY [--log VKEY]… [--folder FOLDER] [--listen HOST:PORT]
+export const WITNESS_USAGE = `${commandText('witness', '--name NAME --log VKEY [--log VKEY]… [--folder FOLDER] [--listen HOST:PORT]')}
 
 NAME is the name of its key, such as witness.example.com; VKEY the key of a log as whoever runs the log tells it. The folder
 (default: witness-data) gets its key, witness.key, and what it has seen, seen.json. It listens on 127.0.0.1:8082; others reach

@@ -5,6 +5,7 @@
 import type { Bucket, Change } from '../../shared/bucket/bucket.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
+import { commandText } from '../../shared/process/commandText.js';
 import {
   failuresKey,
   failuresOf,
@@ -52,7 +53,7 @@ export class OpeningFailures {
   quarantineOf(collectionId: number): string | undefined {
     const failures = this.#failed.get(collectionId)?.failures ?? [];
     if (!isQuarantined(failures)) return undefined;
-    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run npm run keys -- release ${collectionId}`;
+    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run ${commandText('keys', `release ${collectionId}`)}`;
   }
 
   async add(collectionId: number, failure: OpeningFailure): Promise<void> {
@@ -64,7 +65,8 @@ export class OpeningFailures {
     this.options.metrics.count('vouch_openings_failed_total', { how });
     this.options.logger.error(
       { collectionId, shard, how, alone, step },
-      'the opening of a collection has cost a shard its lease or its process',
+      'the opening of a collection has cost a shard its lease or its process; if that repeats, the collection is quarantined and ' +
+        `answers nothing until ${commandText('keys', `release ${collectionId}`)}: docs/operations/damage.md has the causes`,
     );
   }
 

@@ -1,5 +1,6 @@
 /** Denials in the settings of streams: purges and deletions of messages, for every user with any permissions. */
 import type { StreamConfig, StreamUpdateConfig } from 'nats';
+import { commandText } from '../process/commandText.js';
 import type { ClusterConnection } from './natsConnection.js';
 import { NotPermitted } from './natsError.js';
 
@@ -38,7 +39,7 @@ export async function enforceDenials(
     connection.logger.warn(
       { stream: found.name, lacking },
       'the stream, and maybe others, does not deny the purge or deletion of messages, which only the admin may change: ' +
-        'run npm run keys -- streams',
+        `run ${commandText('keys', 'streams')}`,
     );
   }
 }

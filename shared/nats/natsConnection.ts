@@ -226,7 +226,7 @@ export class ClusterConnection {
         this.logger.warn({ server: data }, 'the connection to NATS is lost');
         this.#become('disconnected');
       } else if (type === Events.Reconnect) {
-        this.logger.info({ server: data }, 'the connection to NATS is restored');
+        this.logger.info({ server: data, endsAlarm: true }, 'the connection to NATS is restored');
         this.#payloadBytes = this.nc.info?.max_payload ?? this.#payloadBytes;
         this.#become('connected');
       } else if (type === Events.Error) this.logger.warn({ error: data }, 'NATS reports an error');

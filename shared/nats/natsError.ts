@@ -2,6 +2,7 @@
 import { ErrorCode, NatsError } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';
 import { messageText } from '../errors/errorTable.js';
+import { commandText } from '../process/commandText.js';
 
 /** Codes of JetStream's answers, from `server/errors.json` of nats-server. */
 export const JETSTREAM = {
@@ -55,7 +56,7 @@ export const leftToAdmin =
   (problem: string) =>
   (error: unknown): never => {
     if (!isNatsError(error, ErrorCode.PermissionsViolation) && !(error instanceof NotPermitted)) throw error;
-    throw unavailable(`${problem}, which only the admin may change: run npm run keys -- streams`, error);
+    throw unavailable(`${problem}, which only the admin may change: run ${commandText('keys', 'streams')}`, error);
   };
 
 export const isNatsError = (error: unknown, ...codes: readonly ErrorCode[]): boolean =>

@@ -1,6 +1,7 @@
 /** The command line of a server process: its name, and the address of NATS. Everything else is configuration. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../errors/errors.js';
+import { commandText } from './commandText.js';
 
 interface ProcessFlags {
   readonly name: string | undefined;
@@ -10,16 +11,13 @@ interface ProcessFlags {
 /** Arguments that are wrong; the message is one line. */
 export class UsageError extends Error {}
 
-/** Calls `parseArgs` of Node. Throws UsageError, whose message ends with `hint`. */
-export function parseFlags<Flags extends ParseArgsConfig>(
-  flags: Flags,
-  hint = '',
-): ReturnType<typeof parseArgs<Flags>> {
+/** Calls `parseArgs` of Node. Throws UsageError. */
+export function parseFlags<Flags extends ParseArgsConfig>(flags: Flags): ReturnType<typeof parseArgs<Flags>> {
   try {
     return parseArgs(flags);
   } catch (error) {
     // The rest of Node's message is about arguments that begin with a dash.
-    throw new UsageError(`${messageOf(error).split(/\.(?: |\n)/)[0]}${hint}`);
+    throw new UsageError(messageOf(error).split(/\.(?: |\n)/)[0]);
   }
 }
 
@@ -28,7 +26,7 @@ const EXIT_USAGE = 2;
 /** A name is a part of subjects and keys, and of the holder of a lease before its dot. */
 const NAME = /^[\w-]{1,64}$/;
 
-const usageOf = (kind: string): string => `npm run ${kind} -- [--name NAME] [--nats URL[,URL]…]
+const usageOf = (kind: string): string => `${commandText(kind, '[--name NAME] [--nats URL[,URL]…]')}
 
   --name NAME  1 to 64 of A-Z a-z 0-9 _ -; no other ${kind} of the cluster may have it
   --nats URL   such as nats://host:4222; several separated by commas (default VOUCH_NATS_URL)
@@ -45,7 +43,7 @@ export function readProcessFlagsOrExit(kind: 'shard' | 'coordinator'): ProcessFl
   try {
     return parseProcessFlags(args);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}; npm run ${kind} -- --help shows the options\n`);
+    process.stderr.write(`${messageOf(error)}; ${commandText(kind, '--help')} shows the usage\n`);
     process.exit(EXIT_USAGE);
   }
 }

@@ -287,12 +287,15 @@ describe('npm run export, npm run import', () => {
     await home.rw.post('/v1/namespaces', { name: 'other', dimension: 2, metric: 'squared_l2' });
     const file = newFile();
     await succeeded(runExport(home, 'lived', file));
+    const checkpoint = newFile();
+    await writeFile(checkpoint, (await home.rw.get('/v1/proof/checkpoint?collection=lived')).text);
     const failing: [Launched, number, RegExp][] = [
       [runExport(home, 'lived', file), 1, /is there already/],
       [runImport(home, file), 1, /is there already/],
       [runExport(other, 'lived', newFile()), 1, /no collection named "lived"/],
       [runExport({ ...home, url: 'nowhere' }, 'lived', newFile()), 2, /--url is nowhere/],
       [runImport(home, newFile()), 1, /there is no file/],
+      [runImport(home, checkpoint), 1, /is a checkpoint, not an export: npm run verify -- checkpoint .* checks it/],
     ];
     for (const [command, code, says] of failing) {
       expect((await command.waitForEnd()).code, command.output).to.equal(code);

@@ -41,7 +41,9 @@ describe('npm run cluster', () => {
   };
 
   it('reports wrong arguments in one line, and lists them with --help', async () => {
-    expect(await refusal('--nats', '2')).to.equal('✘ cluster       --nats is 2; allowed is 1, 3 or 5');
+    expect(await refusal('--nats', '2')).to.equal(
+      '✘ cluster       --nats is 2; allowed is 1, 3 or 5; npm run cluster -- --help shows the usage',
+    );
     expect(await refusal('--colour')).to.match(/^✘ cluster +Unknown option '--colour'; .* --help/);
     const own = run([], { VOUCH_NATS_URL: 'nats://127.0.0.1:1' });
     expect((await own.waitForEnd()).code).to.equal(2);

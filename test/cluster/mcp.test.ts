@@ -182,7 +182,7 @@ describe('npm run mcp', () => {
     expect(verified.json.checks[2].says).to.equal('is of this event: insert of record 2, which made just these values');
     const other = await mcp.call('verify', { collection: 'birds', sequence: 2, record: { vector: [1, 1] } });
     expect(other.json.verdict).to.equal('refused');
-    expect(other.json.checks[2].says).to.include('the receipt is not about this record');
+    expect(other.json.checks[2].says).to.equal('it is not about this record');
     const later = await mcp.call('verify', { collection: 'birds', sequence: 4 });
     expect(later.json).to.include({ error: 'the signed log of 4 events has no event 4', code: 'validation_error' });
     const unknown = await (await start()).call('verify', { collection: 'birds', sequence: 2 });
@@ -226,7 +226,7 @@ describe('npm run mcp', () => {
     const direct = await start();
     const elsewhere = await direct.call('verify', { collection: 'words', receipt: kept });
     expect(elsewhere.json.verdict).to.equal('refused');
-    expect(elsewhere.json.checks.at(-1).says).to.equal('the receipt is of another event');
+    expect(elsewhere.json.checks.at(-1).says).to.equal('it is of another event');
     const forged = await direct.call('verify', { collection: 'birds', receipt: { ...kept, sequence: 1 } });
     expect(forged.json.checks).to.deep.equal([
       { check: 'receipt alone', result: 'fails', says: 'sequence is not the one of the proof' },
@@ -371,7 +371,7 @@ describe('npm run mcp', () => {
       [['--url', service.url], /^✘ mcp +http:\S+ needs an API key: give it as --key, or in VOUCH_KEY$/m],
       [[], /^✘ mcp +nothing runs on the data folder \S+; give the service's address as --url$/m],
       [['--url', service.url, '--key', 'a\nb'], /^✘ mcp +the API key holds characters that no key has$/m],
-      [['--signer', 'ab'], /^✘ mcp +--signer takes 64 lowercase hex$/m],
+      [['--signer', 'ab'], /^✘ mcp +--signer takes 64 lowercase hex; npm run mcp -- --help shows the usage$/m],
     ];
     for (const [args, line] of cases) {
       const command = launchNode(COMMAND, args, { env });

@@ -87,9 +87,7 @@ for (const [title, pages] of [
       const blocks = steps.map(({ commands }) => `${commands}\necho "${END} $?"`);
       // One stream for both, because two could be read in any order.
       const script = ['exec 2>&1', ...blocks].join('\n');
-      const here = script
-        .replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`)
-        .replaceAll(/npm run (\w+) --silent(?: --)?/g, runOnceByNpm());
+      const here = script.replaceAll(/npm run (\w+) --silent(?: --)?/g, runOnceByNpm());
       const shell = launch('bash', ['-c', here], { cwd: folder, env: { ...env, INIT_CWD: undefined } });
       await shell.waitForEnd();
       outputs = shell.output.split(new RegExp(`^${END} `, 'm'));

@@ -67,7 +67,9 @@ inBothModes('a rotation of the master key', (_shared, { start }) => {
     const file = join(service.dataDir, 'master.key');
     const before = await readFile(file);
     const unknown = await runKeys(service, 'rotate-master', '--perpare');
-    expect(unknown.output).to.contain("Unknown option '--perpare'").and.to.contain('rotate-master [--prepare]');
+    expect(unknown.output)
+      .to.contain("Unknown option '--perpare'")
+      .and.to.contain('npm run keys -- --help shows the usage');
     const prepared = await runKeys(service, 'rotate-master', '--prepare');
     expect(prepared.output).to.match(
       /✔ master key +[0-9a-f]{16} stands beside [0-9a-f]{16} in .*, and is not used yet/,

@@ -11,7 +11,7 @@ import { parseKeyRequest } from '../../scripts/keys/request.js';
 import { findNatsServer } from '../../scripts/local/natsServer/find.js';
 import { READY_TEXT } from '../../scripts/local/natsServer/serverPlan.js';
 import { natsUsers, seedFile, usersBlock, usersFolder } from '../../scripts/local/natsServer/users.js';
-import { loginFrom } from '../../scripts/verify/natsLogin.js';
+import { loginFrom, withLoginAdvice } from '../../scripts/verify/natsLogin.js';
 import { loginOptions, NO_LOGIN } from '../../shared/nats/natsLogin.js';
 import { JetStreamCluster } from '../../verifier/node/index.js';
 import { authority, hasOpenSsl } from '../support/certificates.js';
@@ -73,7 +73,11 @@ describe('the login at nats-server', () => {
       await expectLetIn({ role, nkey: seedFile(folder, role) });
     const verify = await JetStreamCluster.connect(url, loginFrom({ VOUCH_NATS_NKEY: seedFile(folder, 'operator') }));
     await verify.close();
-    expect((await rejection(JetStreamCluster.connect(url, loginFrom({})))).message).to.match(/Authorization/i);
+    const locked = await rejection(JetStreamCluster.connect(url, loginFrom({})));
+    expect(locked.message).to.match(/Authorization/i);
+    const advised = withLoginAdvice(locked, { VOUCH_DATA_DIR: folder }).message;
+    expect(advised).to.include(`VOUCH_NATS_NKEY names the file of one, which is ${seedFile(folder, 'operator')} for`);
+    expect(withLoginAdvice(locked, { VOUCH_NATS_NKEY: 'another' })).to.equal(locked);
     expect(await natsUsers(usersFolder(folder)), 'made once').to.deep.equal(users);
     expect(await refused({})).to.equal(
       'the NATS server at HOST asks for a login: set VOUCH_NATS_NKEY, VOUCH_NATS_CREDS, or a user in VOUCH_NATS_URL',

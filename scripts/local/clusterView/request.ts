@@ -1,10 +1,10 @@
 /** Reads the command line of `npm run cluster`. */
-import { parseFlags, UsageError } from '../../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../../terminal/commandLine.js';
 
 /** Undefined fields are as configured; `restartAfterMs` null: a process that ended is not started again. */
 export type ClusterRequest = ReturnType<typeof parseClusterRequest>;
 
-export const CLUSTER_USAGE = `npm run cluster -- [flags]
+export const CLUSTER_USAGE = `${commandText('cluster', '[flags]')}
 
 Runs a whole cluster on this machine and shows it: NATS servers, coordinators that share one port, and shards.
 
@@ -19,7 +19,7 @@ Runs a whole cluster on this machine and shows it: NATS servers, coordinators th
   --plain              lines instead of the view, as when the output is no terminal
   --help               this
 
-Everything else is set as for npm start: VOUCH_CONFIG and the other variables. Keys in the view: q or Ctrl-C ends it all.`;
+Everything else is set as for ${commandText('start')}: VOUCH_CONFIG and the other variables. Keys in the view: q or Ctrl-C ends it all.`;
 
 const OPTIONS = {
   nats: { type: 'string', default: '3' },
@@ -37,10 +37,7 @@ const SERVER_COUNTS = [1, 3, 5];
 
 /** Throws UsageError. */
 export function parseClusterRequest(args: readonly string[]) {
-  const { values } = parseFlags(
-    { args: [...args], options: OPTIONS },
-    '; npm run cluster -- --help says what there is',
-  );
+  const { values } = parseFlags({ args: [...args], options: OPTIONS });
   const servers = whole('--nats', values.nats, 1, 5);
   if (!SERVER_COUNTS.includes(servers)) throw new UsageError(`--nats is ${servers}; allowed is 1, 3 or 5`);
   if (values['data-dir']?.trim() === '') throw new UsageError('--data-dir is empty; allowed is the path of a folder');

@@ -4,6 +4,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { OLDEST_NATS_VERSION } from '../../../shared/nats/serverVersion.js';
+import { commandText } from '../../../shared/process/commandText.js';
 import { inspectBinary, isUsable, type NatsBinary } from './binary.js';
 import { SERVER_SOURCES, type ServerSource } from './sources.js';
 
@@ -47,7 +48,7 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
   throw new Error(
     `nats-server was not found and could not be fetched (${reasons.join('; ')}). Install nats-server ` +
       `${OLDEST_NATS_VERSION} or newer from https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL ` +
-      'to a running one; `npm run standalone` needs none',
+      `to a running one; ${commandText('standalone')} needs none`,
   );
 }
 

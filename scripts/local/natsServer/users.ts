@@ -9,6 +9,7 @@ import type { Config } from '../../../config/config.js';
 import { createFile, isThere, makeDirectory, replaceFile } from '../../../shared/files/durable.js';
 import { nkeys } from '../../../shared/nats/nkeys.js';
 import { NATS_ROLES, type NatsRole } from '../../../shared/nats/roles.js';
+import { commandText } from '../../../shared/process/commandText.js';
 
 export interface NatsUsers {
   /** The public key of each role's user. */
@@ -66,7 +67,7 @@ export const routesBlock = ({ routePassword }: NatsUsers, routes: readonly strin
 export async function writeUsersConfig(folder: string, routes: readonly string[]): Promise<void> {
   const users = await natsUsers(folder);
   const write = (name: string, lines: readonly string[]): Promise<void> =>
-    replaceFile(join(folder, name), `${['# Written by npm run keys -- nats.', ...lines].join('\n')}\n`);
+    replaceFile(join(folder, name), `${[`# Written by ${commandText('keys', 'nats')}.`, ...lines].join('\n')}\n`);
   await write('users.conf', usersBlock(users));
   await write('routes.conf', routesBlock(users, routes));
 }

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../shared/clock.js';
 
 const WARN = 40;
 
-/** The text to show of a line of output; undefined where it is no warning or error. */
+/** The text to show of a line of output that is a warning, an error, or the end of one; otherwise undefined. */
 export function alarmOf(line: string): string | undefined {
   if (line.startsWith('{')) return alarmOfJson(line);
   const nats = /\[(?:WRN|ERR|FTL)\]\s+(.*)$/.exec(line);
@@ -23,8 +23,8 @@ function alarmOfJson(line: string): string | undefined {
   } catch {
     return undefined;
   }
-  const { level, msg, collectionId, collection = collectionId } = entry;
-  if (typeof level !== 'number' || level < WARN) return undefined;
+  const { level, msg, endsAlarm, collectionId, collection = collectionId } = entry;
+  if (typeof level !== 'number' || (level < WARN && endsAlarm !== true)) return undefined;
   const cause = causeIn(entry);
   const text = typeof msg === 'string' ? msg : 'something went wrong';
   const about = typeof collection === 'number' ? `collection ${collection}: ${text}` : text;

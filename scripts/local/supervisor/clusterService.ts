@@ -9,6 +9,7 @@ import { silentLogger } from '../../../shared/logger.js';
 import { parseNatsUrl } from '../../../shared/nats/natsAddress.js';
 import type { NatsRole } from '../../../shared/nats/roles.js';
 import { type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
+import { commandText } from '../../../shared/process/commandText.js';
 import { Mutex } from '../../../shared/scheduling/mutex.js';
 import { BACKOFF } from '../../../shared/scheduling/retry.js';
 import { openSigner, publicSigningKey } from '../../../shared/signing/signer.js';
@@ -140,7 +141,7 @@ export class ClusterService implements Service {
     if (url === null && replicas > servers)
       throw new Error(
         `${replicas} replicas are configured, and ${servers === 1 ? 'one NATS server holds' : `${servers} NATS servers hold`} ` +
-          `${servers}; set VOUCH_REPLICAS to ${servers}, or let npm run cluster start more servers`,
+          `${servers}; set VOUCH_REPLICAS to ${servers}, or let ${commandText('cluster')} start more servers`,
       );
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { codeOf, createFile, deleteFile, isThere, makeDirectory } from '../../../shared/files/durable.js';
+import { commandText } from '../../../shared/process/commandText.js';
 import { probePort } from '../port.js';
 
 /** Returns the port to listen on: `port`, or a free one where that is 0. */
@@ -55,8 +56,8 @@ function writeRefusal(error: unknown): readonly [cause: string, remedy: string] 
 
 /** The folder that each mode makes and the other does not, and the command of that mode. */
 const HOMES = {
-  cluster: { folder: 'nats', command: 'npm start' },
-  standalone: { folder: 'registry', command: 'npm run standalone' },
+  cluster: { folder: 'nats', command: commandText('start') },
+  standalone: { folder: 'registry', command: commandText('standalone') },
 } as const;
 
 /**

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deleteFile, ifThere, replaceFile } from '../../../shared/files/durable.js';
+import { commandText } from '../../../shared/process/commandText.js';
 
 interface Runtime {
   readonly mode: 'cluster' | 'standalone';
@@ -41,6 +42,6 @@ export async function nothingRunsOn(dataDir: string, remedy: string): Promise<Er
   const runsCluster = (await readRuntime(folder)) !== undefined;
   return new Error(
     `nothing runs on the data folder ${dataDir}; ` +
-      (runsCluster ? `for what npm run cluster runs set VOUCH_DATA_DIR to ${folder}` : remedy),
+      (runsCluster ? `for what ${commandText('cluster')} runs set VOUCH_DATA_DIR to ${folder}` : remedy),
   );
 }

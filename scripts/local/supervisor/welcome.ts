@@ -5,7 +5,7 @@ import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { isThere, makeDirectory, move, replaceFile } from '../../../shared/files/durable.js';
 import { createKey, listKeys } from '../../../shared/registry/keys.js';
-import { callersFolder } from '../../terminal/commandLine.js';
+import { callersFolder, commandText } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
 
 export const defaultKeyFile = (dataDir: string): string => join(dataDir, 'keys', 'default.key');
@@ -44,7 +44,7 @@ export async function welcome({ url, dataDir, newKey, signingKey }: Welcome, { r
     say('plain', 'key file', keyFile);
     say('plain', 'try', curlLine(url, keyFile).join(' '));
   } else {
-    say('plain', 'API key', 'npm run keys -- create --project default --scope read_write');
+    say('plain', 'API key', commandText('keys', 'create --project default --scope read_write'));
   }
   say('plain', 'limits', limitsText(rateLimits));
   say('plain', 'signs with', `${signingKey}  (public key of its checkpoints)`);

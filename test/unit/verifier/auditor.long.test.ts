@@ -87,7 +87,7 @@ describe('a receipt under an inclusion proof', () => {
       expect(alone.text).to.match(/its event is another than the write of this record/);
       expect(alone.code).to.equal(1);
       const together = await checked(files.forged!, '--record', files.invented!);
-      expect(together.text).to.match(/✘ inclusion {5}the receipt: its event is another/);
+      expect(together.text).to.match(/✘ receipt {7}its event is another/);
       expect(together.code).to.equal(1);
       expect((await checked(files.forged!)).text).to.match(/! record {8}number and values are the word of the receipt/);
 
@@ -112,7 +112,7 @@ describe('a receipt under an inclusion proof', () => {
         verify(['inclusion', files.inclusion!, '--receipt', receiptFile, '--checkpoint', files.checkpoint!, ...KEY]);
       for (const [file, reason] of [
         [files.moved, /another collection than the checkpoint/],
-        [files.changed, /another state hash than the checkpoint/],
+        [files.changed, /its state hash is not that of the checkpoint/],
       ] as const) {
         const { code, text } = await checked(file!);
         expect(text).to.match(reason);

@@ -85,7 +85,7 @@ describe('a receipt', () => {
     expect(verifyReceipt(INSERTED)).to.deep.equal([]);
     expect(verifyReceipt(INSERTED, seventh)).to.deep.equal([]);
     expect(verifyReceipt(DELETED, 'deleted')).to.deep.equal([]);
-    const other = 'the receipt is not about this record';
+    const other = 'it is not about this record';
     expect(verifyReceipt(INSERTED, 'deleted')).to.deep.equal([other]);
     for (const changed of [
       { state: 'tombstoned' as const },

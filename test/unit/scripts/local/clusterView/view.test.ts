@@ -263,7 +263,7 @@ describe('the command line of npm run cluster', () => {
       '--replicas is 3; allowed is a whole number from 1 to 1',
     );
     for (const args of [['--colour'], ['extra'], ['--nats'], ['--restart-after', '-1'], ['--no-restart=yes']])
-      expect(refusal(...args), args.join()).to.match(/^[^\n]+; npm run cluster -- --help says what there is$/);
+      expect(refusal(...args), args.join()).to.match(/^[^\n;]+$/);
   });
 
   it('has a description of each flag', () => {

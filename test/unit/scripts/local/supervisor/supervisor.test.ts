@@ -39,10 +39,11 @@ describe('the supervisor', () => {
     expect(lines).to.deep.equal(['one', 'two ✔', '', 'last']);
   });
 
-  it('shows warnings and errors that a process logs, and no other line', () => {
+  it('shows warnings and errors that a process logs, their ends, and no other line', () => {
     const nats = (level: string, text: string): string => `[42] 2026/11/21 09:00:00.000000 [${level}] ${text}`;
     const shown: [line: string, alarm: string | undefined][] = [
       ['{"level":30,"msg":"ready"}', undefined],
+      ['{"level":30,"msg":"it is back","endsAlarm":true}', 'it is back'],
       ['{"level":40,"msg":"lost it","error":"no route"}', 'lost it: no route'],
       ['{"level":50,"msg":"no route","error":"no route"}', 'no route'],
       ['{"level":60,"err":{"message":"boom"}}', 'something went wrong: boom'],
