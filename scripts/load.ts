@@ -8,12 +8,12 @@ import { hnswlibSource } from './load/formats/hnswlib.js';
 import { openFile } from './load/formats/open.js';
 import { Loader } from './load/loader.js';
 import { reachedBefore } from './load/progressFile.js';
-import { Rejects } from './load/rejects.js';
+import { noneFits, Rejects, RowRejected, rejection } from './load/rejects.js';
 import { LOAD_USAGE, type LoadRequest, type Origin, parseLoad } from './load/request.js';
 import { rowOf } from './load/row.js';
 import { openService } from './load/services/open.js';
 import { type RawRow, RowFault, type Source } from './load/source.js';
-import { collectionFor } from './load/target.js';
+import { findCollection, makeCollection, type Target } from './load/target.js';
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget } from './service/target.js';
 import { callersFolder, isDefect, runCommand } from './terminal/commandLine.js';
@@ -24,31 +24,48 @@ import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 async function sourceOf(origin: Origin): Promise<Source> {
   if (origin.kind === 'service') return openService(origin);
   if (origin.kind === 'hnswlib') return hnswlibSource(origin.path, origin.space);
-  const source = await openFile(origin.path, origin.format);
+  const source = await openFile(origin.path, origin.format, origin.delimiter);
   return origin.beside === undefined
     ? source
-    : beside(source, await openFile(origin.beside.path, origin.beside.format));
+    : beside(source, await openFile(origin.beside.path, origin.beside.format, origin.delimiter));
 }
 
 /** Identifies the source wherever the command is called: a part of request ids. */
 const identityOf = async (origin: Origin): Promise<string> =>
   origin.kind === 'service' ? `${origin.url} ${origin.name}` : origin.path === undefined ? '-' : realpath(origin.path);
 
+/** Rows in which one that fits is sought, where no row may be left out: enough to know whether the command can succeed. */
+const SOUGHT_ROWS = 100;
+
+/** Rows of standard input may be slow: the first that does not fit ends the load at once. */
+function soughtRows({ origin, rejects }: LoadRequest): number {
+  if (rejects !== undefined) return Number.POSITIVE_INFINITY;
+  return origin.kind === 'file' && origin.path === undefined ? 1 : SOUGHT_ROWS;
+}
+
 /** Returns whether all rows were read: false where `signal` was aborted before. */
 async function load(request: LoadRequest, client: ServiceClient, signal: AbortSignal): Promise<boolean> {
   const source = await sourceOf(request.origin);
-  const faultOf = (row: RawRow): string | undefined => faultIn(row, request, source);
-  const rows = await opened(source, signal, faultOf, request.rejects !== undefined);
+  let found: Promise<Target | undefined> | undefined;
+  const find = (): Promise<Target | undefined> => (found ??= findCollection(client, request));
+  const faultOf = async (row: RawRow): Promise<string | undefined> =>
+    faultIn(row, request, source, (await find())?.dimension);
+  const rows = await opened(source, signal, faultOf, soughtRows(request));
   try {
-    return await loadRows(request, client, signal, rows);
+    return await loadRows(request, client, signal, rows, await find());
   } finally {
     await rows.close();
   }
 }
 
-function faultIn({ fields }: RawRow, { columns }: LoadRequest, { usual }: Source): string | undefined {
+function faultIn(
+  { fields }: RawRow,
+  { columns }: LoadRequest,
+  { usual }: Source,
+  dimension: number | undefined,
+): string | undefined {
   try {
-    rowOf(fields, columns, usual);
+    rowOf(fields, columns, usual, dimension);
     return undefined;
   } catch (error) {
     if (error instanceof RowFault) return error.message;
@@ -56,17 +73,26 @@ function faultIn({ fields }: RawRow, { columns }: LoadRequest, { usual }: Source
   }
 }
 
+/** Throws RowRejected where the first row must fit and does not, or no row fits. */
+function assertBegins({ first, fault, looked }: Opened, { rejects }: LoadRequest): void {
+  if (fault === undefined || (first !== undefined && rejects !== undefined)) return;
+  throw new RowRejected(first === undefined ? noneFits(fault, looked) : rejection(fault));
+}
+
 async function loadRows(
   request: LoadRequest,
   client: ServiceClient,
   signal: AbortSignal,
   rows: Opened,
+  found: Target | undefined,
 ): Promise<boolean> {
-  const { source } = rows;
+  const { source, first, fault } = rows;
   if (source.remark !== undefined) say('plain', 'order', source.remark);
-  const { id, dimension } = await collectionFor(client, request, rows);
+  if (found === undefined) assertBegins(rows, request);
+  const { id, dimension } = found ?? (await makeCollection(client, request, first!, source.usual));
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);
+  if (request.rejects === undefined && before.row === 0) assertBegins(rows, request);
   if (before.row > 0) say('plain', 'load', `goes on after row ${grouped(before.row)}, as ${request.progress} says`);
   const rejects = await Rejects.open(request.rejects, before.row);
   const { collection, columns, progress: progressFile } = request;
@@ -86,9 +112,14 @@ async function loadRows(
   if (loader.reached.row === before.row && before.row > 0)
     say('plain', 'collection', `there were no new rows; without ${request.progress} all are loaded again`);
   const { rejected } = loader.reached;
-  const told = request.rejects && relative(callersFolder(), request.rejects);
+  const file = request.rejects && relative(callersFolder(), request.rejects);
+  const why = first === undefined && fault !== undefined ? `; ${noneFits(fault, rows.looked)}` : '';
   if (rejected > 0)
-    say('warning', 'rejected', `${grouped(rejected)} rows do not fit${told === undefined ? '' : `: ${told} says why`}`);
+    say(
+      'warning',
+      'rejected',
+      `${grouped(rejected)} rows do not fit${file === undefined ? '' : `: ${file} says why`}${why}`,
+    );
   const { count } = await client.ask<CountRecordsResponse>(
     'GET',
     `/v1/records/count?collection=${encodeURIComponent(collection)}`,

@@ -1,4 +1,5 @@
 /** Sources made of others. */
+import type { Looked } from './rejects.js';
 import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
 
 /** The rows of one source with the fields of another: the first of both, the second of both, and so on. */
@@ -37,20 +38,18 @@ export interface Opened {
   readonly first: RawRow | undefined;
   /** The first row that does not fit, if it precedes `first`. */
   readonly fault: Unreadable | undefined;
+  readonly looked: Looked;
   /** Closes the source, also where its rows were not read. */
   close(): Promise<void>;
 }
 
+type FaultOf = (row: RawRow) => Promise<string | undefined>;
+
 /**
- * Reads up to the first row in which `fault` finds no fault. Without `skips` reads one row. Throws an Error of one line if the
- * source is empty.
+ * Reads up to the first row in which `faultOf` finds no fault, and at most `most` rows. Throws an Error of one line if the source
+ * is empty, and what `faultOf` throws.
  */
-export async function opened(
-  source: Source,
-  signal: AbortSignal,
-  fault: (row: RawRow) => string | undefined,
-  skips: boolean,
-): Promise<Opened> {
+export async function opened(source: Source, signal: AbortSignal, faultOf: FaultOf, most: number): Promise<Opened> {
   const rows = source.rows(signal)[Symbol.asyncIterator]();
   const close = async (): Promise<void> => {
     await rows.return?.();
@@ -67,10 +66,11 @@ export async function opened(
   // Without a generator, which would hold every row up three times.
   const all = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
   try {
-    const first = await firstFitting(rows, seen, fault, skips);
+    const { first, isAll } = await firstFitting(rows, seen, faultOf, most);
     if (seen.length === 0) throw new Error(`${source.name} has no row that can be read`);
     const [unfit] = seen;
-    return { source: { ...source, rows: () => all }, first, fault: isUnreadable(unfit!) ? unfit : undefined, close };
+    const fault = isUnreadable(unfit!) ? unfit : undefined;
+    return { source: { ...source, rows: () => all }, first, fault, looked: { looked: seen.length, isAll }, close };
   } catch (error) {
     await close();
     throw error;
@@ -81,18 +81,18 @@ export async function opened(
 async function firstFitting(
   rows: AsyncIterator<RawRow | Unreadable>,
   seen: (RawRow | Unreadable)[],
-  fault: (row: RawRow) => string | undefined,
-  skips: boolean,
-): Promise<RawRow | undefined> {
-  for (;;) {
+  faultOf: FaultOf,
+  most: number,
+): Promise<{ readonly first: RawRow | undefined; readonly isAll: boolean }> {
+  while (seen.length < most) {
     const { value: row, done } = await rows.next();
-    if (done === true) return undefined;
-    const wrong = isUnreadable(row) ? row.fault : fault(row);
+    if (done === true) return { first: undefined, isAll: true };
+    const wrong = isUnreadable(row) ? row.fault : await faultOf(row);
     if (wrong === undefined) {
       seen.push(row);
-      return row as RawRow;
+      return { first: row as RawRow, isAll: false };
     }
     seen.push({ number: row.number, fault: wrong });
-    if (!skips) return undefined;
   }
+  return { first: undefined, isAll: false };
 }

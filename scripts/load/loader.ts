@@ -12,7 +12,7 @@ import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
-import { type Columns, dimensionOf, type Row, rowOf } from './row.js';
+import { type Columns, type Row, rowOf } from './row.js';
 import { isUnreadable, type RawRow, RowFault, type Source, type Unreadable } from './source.js';
 
 interface LoadOptions {
@@ -132,10 +132,7 @@ export class Loader {
     const { columns, source, dimension } = this.options;
     if (isUnreadable(raw)) return new RowFault(raw.fault);
     try {
-      const row = rowOf(raw.fields, columns, source.usual);
-      const given = dimensionOf(row);
-      if (given === dimension) return row;
-      return new RowFault(`its vector has ${given} components, those of the collection ${dimension}`);
+      return rowOf(raw.fields, columns, source.usual, dimension);
     } catch (error) {
       if (error instanceof RowFault) return error;
       throw error;

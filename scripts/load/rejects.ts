@@ -3,12 +3,28 @@
 import { readFile } from 'node:fs/promises';
 import { DurableFile, ifThere, replaceFile } from '../../shared/files/durable.js';
 import { printable } from '../terminal/line.js';
+import type { Unreadable } from './source.js';
 
 /** A row that does not fit ends the load. */
 export class RowRejected extends Error {}
 
-export const rejection = (number: number, reason: string): string =>
-  `row ${number}: ${printable(reason)}; --rejects FILE writes such rows there and goes on with the others`;
+/** The message about a row beside which others fit. */
+export const rejection = ({ number, fault }: Unreadable): string =>
+  `${rejected(number, fault)}; --rejects FILE writes such rows there and goes on with the others`;
+
+/** The message about the first row where none of the rows that were looked at fits: `--rejects` would not help. */
+export function noneFits({ number, fault }: Unreadable, { looked, isAll }: Looked): string {
+  const others = isAll ? '; no row fits' : looked === 1 ? '' : `; none of the first ${looked} rows fits`;
+  return `${rejected(number, fault)}${others}`;
+}
+
+/** The number of rows that were looked at, and whether the source has no others. */
+export interface Looked {
+  readonly looked: number;
+  readonly isAll: boolean;
+}
+
+const rejected = (number: number, reason: string): string => `row ${number}: ${printable(reason)}`;
 
 export class Rejects {
   private constructor(
@@ -37,7 +53,7 @@ export class Rejects {
 
   /** Throws RowRejected where there is no file for it. */
   async add(number: number, reason: string): Promise<void> {
-    if (this.file === undefined) throw new RowRejected(rejection(number, reason));
+    if (this.file === undefined) throw new RowRejected(rejection({ number, fault: reason }));
     const line = Buffer.from(`${JSON.stringify({ row: number, reason })}\n`, 'utf8');
     const at = this.sizeBytes;
     this.sizeBytes += line.length;

@@ -2,20 +2,21 @@
 
 import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
 import { namedService, pathOf } from '../service/target.js';
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 import { FORMATS, type Format, formatOf } from './formats/open.js';
 import type { Columns } from './row.js';
 import { VECTOR_BYTES, type VectorBytes, vectorBytesIn } from './vectorBytes.js';
 
-export const LOAD_USAGE = `npm run load -- FILE --collection NAME [options]
-npm run load -- URL --from qdrant|chroma|pgvector --source NAME --collection NAME [options]
-npm run load -- FOLDER|FILE --from hnswlib --collection NAME [options]
+export const LOAD_USAGE = `${commandText('load', 'FILE --collection NAME [options]')}
+${commandText('load', 'URL --from qdrant|chroma|pgvector --source NAME --collection NAME [options]')}
+${commandText('load', 'FOLDER|FILE --from hnswlib --collection NAME [options]')}
 
-FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standard input. With --from hnswlib it is an
-index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
+FILE is .jsonl, .json, .csv, .tsv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standard input. With --from hnswlib it is
+an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
 
   --create            makes the collection where it is not there; --index KIND with that index
   --format FORMAT     of standard input, or of a file that is named otherwise
+  --delimiter CHAR    between the columns of a .csv file, such as ';' or tab (default: a comma)
   --vector FIELD      of the vector (default: vector, embedding, embeddings or values); FIRST..LAST: a column each component
   --vector-bytes TYPE of the numbers in a vector of bytes, little-endian: float32, float64, float16, int8 or uint8;
                       float32,hex or float32,base64 where a text holds the bytes
@@ -25,7 +26,7 @@ index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --metadata FIELDS   what becomes metadata, separated by commas; a single object is the metadata itself; none: nothing
                       (default: every other field)
   --numbers FIELDS    whose text becomes a number in the metadata, such as columns of a .csv file
-  --beside FILE       .jsonl, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
+  --beside FILE       .jsonl, .json, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
   --normalise         divides each vector by its length, so that the nearest are those of the greatest cosine
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --progress FILE     notes how far the load has come, and goes on there (default: FILE.NAME.progress)
@@ -45,7 +46,7 @@ const TEXT = { type: 'string' } as const;
 const SWITCH = { type: 'boolean' } as const;
 const OPTIONS = {
   ...{ collection: TEXT, create: SWITCH, index: TEXT, format: TEXT, vector: TEXT, text: TEXT, metadata: TEXT },
-  ...{ tag: TEXT, id: TEXT, numbers: TEXT, 'vector-bytes': TEXT },
+  ...{ tag: TEXT, id: TEXT, numbers: TEXT, 'vector-bytes': TEXT, delimiter: TEXT },
   ...{ beside: TEXT, normalise: SWITCH, rejects: TEXT, progress: TEXT, from: TEXT, source: TEXT, 'source-key': TEXT },
   space: TEXT,
   ...{ url: TEXT, key: TEXT },
@@ -58,6 +59,8 @@ export type Origin =
       readonly path: string | undefined;
       readonly format: Format;
       readonly beside: File | undefined;
+      /** Of the columns of .csv files; undefined: the usual one. */
+      readonly delimiter: string | undefined;
     }
   /** A store of LangChain.js, or an index file, which does not say its space. */
   | { readonly kind: 'hnswlib'; readonly path: string; readonly space: Space | undefined }
@@ -116,22 +119,36 @@ function originOf(from: string, given: Given): Origin {
   return typeof kind === 'string' ? serviceOrigin(from, kind, given) : fileOrigin(from, given);
 }
 
-function hnswlibOrigin(from: string, { space, source, format, beside, 'source-key': key }: Given): Origin {
+function hnswlibOrigin(from: string, given: Given): Origin {
+  const { space, source, format, beside, delimiter, 'source-key': key } = given;
   if (source !== undefined || key !== undefined) throw new UsageError('--source and --source-key go with a service');
-  if (format !== undefined || beside !== undefined)
-    throw new UsageError('--format and --beside go with a file of rows');
+  if (format !== undefined || beside !== undefined || delimiter !== undefined)
+    throw new UsageError('--format, --delimiter and --beside go with a file of rows');
   if (from === STDIN) throw new UsageError(`--from ${HNSWLIB} reads no standard input: name a folder or an index file`);
   if (space !== undefined && !isSpace(space))
     throw new UsageError(`--space is ${space}; there are ${SPACES.join(', ')}`);
   return { kind: HNSWLIB, path: pathOf(from), space };
 }
 
-function fileOrigin(from: string, { format, beside, source }: Given): Origin {
+function fileOrigin(from: string, { format, beside, source, delimiter }: Given): Origin {
   if (source !== undefined) throw new UsageError('--source goes with --from');
   const path = from === STDIN ? undefined : pathOf(from);
   const besideFile =
     typeof beside === 'string' ? { path: pathOf(beside), format: known(formatOf(beside), beside) } : undefined;
-  return { kind: 'file', path, format: known(format ?? formatOf(from), from), beside: besideFile };
+  const file = { path, format: known(format ?? formatOf(from), from) };
+  if (delimiter !== undefined && file.format !== 'csv' && besideFile?.format !== 'csv')
+    throw new UsageError('--delimiter goes with a .csv file');
+  return { kind: 'file', ...file, beside: besideFile, delimiter: delimiterIn(delimiter) };
+}
+
+const DELIMITER = /^[ -!#-~]$/;
+
+/** One character of ASCII that quotes no field and ends no line. */
+function delimiterIn(given: Given[string]): string | undefined {
+  if (given === undefined) return undefined;
+  const delimiter = given === 'tab' || given === '\\t' ? '\t' : String(given);
+  if (delimiter === '\t' || DELIMITER.test(delimiter)) return delimiter;
+  throw new UsageError(`--delimiter is ${JSON.stringify(given)}; allowed is one character, such as ; or |, or tab`);
 }
 
 function known(format: string | boolean | undefined, file: string): Format {
@@ -142,13 +159,14 @@ function known(format: string | boolean | undefined, file: string): Format {
 }
 
 function serviceOrigin(url: string, kind: string, given: Given): Origin {
-  const { source, format, beside } = given;
+  const { source, format, beside, delimiter } = given;
   if (!(SERVICES as readonly string[]).includes(kind))
     throw new UsageError(`--from is ${kind}; there are ${[...SERVICES, HNSWLIB].join(', ')}`);
   if (!URL.canParse(url)) throw new UsageError(`${url} is no address such as http://127.0.0.1:6333`);
   if (typeof source !== 'string')
     throw new UsageError('--source is missing: which collection or table of the service?');
-  if (format !== undefined || beside !== undefined) throw new UsageError('--format and --beside go with a file');
+  if (format !== undefined || beside !== undefined || delimiter !== undefined)
+    throw new UsageError('--format, --delimiter and --beside go with a file');
   const key = given['source-key'];
   const named = { name: source, key: typeof key === 'string' ? key : undefined };
   return { kind: 'service', service: kind as ServiceKind, url: url.replace(/\/$/, ''), ...named };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../coordinator/contract/values.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
-import { componentsIn, type VectorBytes } from './vectorBytes.js';
+import { codingOf, componentsIn, type VectorBytes } from './vectorBytes.js';
 
 export { RowFault };
 
@@ -37,8 +37,8 @@ export interface Columns {
   readonly isNormalised: boolean;
 }
 
-/** Throws RowFault. */
-export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']): Row {
+/** `dimension`: that of the collection, where it is known. Throws RowFault. */
+export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], dimension?: number): Row {
   const vectorName = columns.vector ?? firstOf(fields, usual.vector);
   if (vectorName === undefined)
     throw new RowFault(`there is no field ${usual.vector.join(', ')}: name the one of the vector with --vector`);
@@ -49,13 +49,12 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']):
   const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
   if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
     throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
-  return {
-    vector: quantised(componentsOf(fields, vectorName, vectorNames, columns.vectorBytes), columns.isNormalised),
-    text,
-    metadata,
-    tag: columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag),
-    externalId,
-  };
+  const vector = quantised(componentsOf(fields, vectorName, vectorNames, columns.vectorBytes), columns.isNormalised);
+  const tag = columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag);
+  const row = { vector, text, metadata, tag, externalId };
+  if (dimension !== undefined && dimensionOf(row) !== dimension)
+    throw new RowFault(`its vector has ${dimensionOf(row)} components, those of the collection ${dimension}`);
+  return row;
 }
 
 function componentsOf(
@@ -103,6 +102,12 @@ function numbersOf(value: unknown, name: string): ArrayLike<number> {
 function numbersIn(text: string, name: string): number[] {
   const inner = text.trim().replace(/^[[({]|[\])}]$/g, '');
   if (inner.trim() === '') throw new RowFault(`${name} is empty`);
+  const coding = codingOf(inner.trim());
+  if (coding !== undefined)
+    throw new RowFault(
+      `${name} holds ${shown(text)}, which is no list of numbers: if it is bytes in ${coding}, --vector-bytes float32,${coding} ` +
+        'reads them, or another type than float32',
+    );
   return inner
     .trim()
     .split(/\s*[,;\s]\s*/)

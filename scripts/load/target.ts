@@ -2,28 +2,40 @@
 import type { CreateCollectionResponse, ListCollectionsResponse } from '../../coordinator/contract/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
-import type { Opened } from './combined.js';
-import { RowRejected, rejection } from './rejects.js';
 import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
+import type { RawRow, Source } from './source.js';
 
-/** Makes it where it is not there and the command says so. Throws an Error of one line. */
-export async function collectionFor(
+export interface Target {
+  readonly id: number;
+  readonly dimension: number;
+}
+
+/** Undefined: the collection is not there, and is to be made. Throws an Error of one line where the command does not say so. */
+export async function findCollection(
   client: ServiceClient,
-  { collection: name, created, columns }: LoadRequest,
-  { first, fault, source }: Opened,
-): Promise<{ readonly id: number; readonly dimension: number }> {
+  { collection: name, created }: LoadRequest,
+): Promise<Target | undefined> {
   const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
   const found = collections.find((collection) => collection.name === name);
-  if (found !== undefined) return found;
-  if (created === undefined) throw new Error(`there is no collection ${name}: --create makes it`);
-  if (first === undefined) throw new RowRejected(rejection(fault!.number, fault!.fault));
-  const dimension = dimensionOf(rowOf(first.fields, columns, source.usual));
+  if (found === undefined && created === undefined)
+    throw new Error(`there is no collection ${name}: --create makes it`);
+  return found;
+}
+
+/** Makes the collection, for vectors as that of `row`. Throws an Error of one line. */
+export async function makeCollection(
+  client: ServiceClient,
+  { collection: name, created, columns }: LoadRequest,
+  row: RawRow,
+  usual: Source['usual'],
+): Promise<Target> {
+  const dimension = dimensionOf(rowOf(row.fields, columns, usual));
   const wanted = {
     name,
     dimension,
     metric: 'squared_l2',
-    ...(created.index !== undefined && { index: created.index }),
+    ...(created?.index !== undefined && { index: created.index }),
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);
   say('done', 'collection', `${name} is made, of ${dimension} components`);

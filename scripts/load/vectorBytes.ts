@@ -44,6 +44,19 @@ export function componentsIn(value: unknown, name: string, { type, coding }: Vec
   return components;
 }
 
+/** A shorter text may be a word, or a number. */
+const CODED_CHARS_MIN = 8;
+
+/** The coding in which a text seems to hold bytes. Undefined: it holds a number, or anything else. */
+export function codingOf(text: string): VectorBytes['coding'] {
+  const digits = text.replace(PREFIX, '');
+  // JavaScript would read hex after 0x as one number.
+  if (digits !== text && digits !== '' && HEX.test(digits)) return 'hex';
+  if (text.length < CODED_CHARS_MIN || !Number.isNaN(Number(text))) return undefined;
+  if (HEX.test(text)) return 'hex';
+  return text.length % 4 === 0 && BASE64.test(text) ? 'base64' : undefined;
+}
+
 const HEX = /^(?:[0-9a-f]{2})*$/i;
 const PREFIX = /^(?:\\x|0x)/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;

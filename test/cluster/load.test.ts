@@ -178,6 +178,29 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ fit: fitting });
   });
 
+  it('loads a file with semicolons or tabs, and refuses to take it for one of commas', async () => {
+    const semicolons = await file('csv', 'vector;text\n0.5 1;one\n0 2;two\n');
+    expect(await refusalOf(at, semicolons, 'parted', ['--create'])).to.match(
+      /has one column by commas, and ";" in its titles: give --delimiter ';', or --delimiter , if they are right$/m,
+    );
+    expect(await counts()).to.deep.equal({});
+    await succeeded(runLoad(at, semicolons, 'parted', ['--create', '--delimiter', ';']));
+    await succeeded(runLoad(at, await file('tsv', 'vector\ttext\n7 1\tthree\n'), 'parted'));
+    const tabs = await file('csv', 'vector\ttext\n8 1\tfour\n');
+    await succeeded(runLoad(at, tabs, 'parted', ['--delimiter', 'tab']));
+    expect(await counts()).to.deep.equal({ parted: 4 });
+  });
+
+  it('loads an array of objects of a .json file', async () => {
+    const rows = Array.from({ length: 2_345 }, (_, i) => ({ vector: [i, 1], text: `row ${i}`, n: i }));
+    const output = await succeeded(
+      runLoad(at, await file('json', JSON.stringify(rows, null, 2)), 'array', ['--create']),
+    );
+    expect(output).to.match(/^✔ load +2,345 rows \(/m);
+    expect(await counts()).to.deep.equal({ array: 2_345 });
+    expect(((await nearest('array', [2_344, 1])) as Record<string, unknown>).metadata).to.deep.equal({ n: 2_344 });
+  });
+
   it('finds a row in its batch that only the service refuses', async () => {
     const lines = Array.from({ length: 40 }, (_, i) =>
       JSON.stringify({ vector: [i, 0], text: i === 17 ? 'x'.repeat(2_000_000) : 'a' }),
@@ -205,6 +228,9 @@ describe('npm run load', () => {
       ],
       [['--vector-bytes', 'int8', '--vector', 'a..b'], /--vector-bytes goes with one field of bytes/],
       [['--from', 'pinecone'], /--from is pinecone; there are qdrant, chroma, pgvector/],
+      [['--delimiter', ';'], /--delimiter goes with a \.csv file/],
+      [['--format', 'csv', '--delimiter', '::'], /--delimiter is "::"; allowed is one character/],
+      [['--format', 'csv', '--delimiter', '"'], /--delimiter is .*; allowed is one character/],
     ] as const) {
       const command = runLoad(at, path, 'x', args);
       expect((await command.waitForEnd()).code, command.output).to.equal(2);

@@ -37,7 +37,7 @@ describe('the end of npm run load', () => {
   it('names the row and the byte of a file in Latin-1, and adds no record', async () => {
     const table = await file('csv', Buffer.from('id,vector,text\nCaf\xe9,1 0,a\nCaf\xe8,0 1,b\n', 'latin1'));
     const output = await refusalOf(runLoad(at, table, 'cafes', ['--create', '--id', 'id']));
-    expect(output).to.match(/^✘ load +row 1: byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8; --rejects FILE/m);
+    expect(output).to.match(/^✘ load +row 1: byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8; no row fits$/m);
     expect(await collections()).to.deep.equal([]);
   });
 
@@ -58,8 +58,27 @@ describe('the end of npm run load', () => {
     const none = await refusalOf(
       runLoad(at, await file('jsonl', '{"vector":1}\n'), 'none', ['--create', '--rejects', rejects]),
     );
-    expect(none).to.match(/^✘ load +row 1: vector is no list of numbers/m);
+    expect(none).to.match(/^✘ load +row 1: vector is no list of numbers; no row fits$/m);
     expect(await collections()).to.deep.equal(['first']);
+  });
+
+  it('names the first row and its fault where no row fits, and advises no file of rejects', async () => {
+    const lines = (count: number): string => '{"vector":[1,2,3]}\n'.repeat(count);
+    const load = async (count: number, options: readonly string[] = []): Promise<Launched> =>
+      runLoad(at, await file('jsonl', lines(count)), 'narrow', options);
+    await succeeded(runLoad(at, await file('jsonl', '{"vector":[1]}\n'), 'narrow', ['--create']));
+    const fault = 'row 1: its vector has 3 components, those of the collection 1';
+    expect(await refusalOf(await load(99))).to.match(new RegExp(`^✘ load +${fault}; no row fits$`, 'm'));
+    expect(await refusalOf(await load(200))).to.match(
+      new RegExp(`^✘ load +${fault}; none of the first 100 rows fits$`, 'm'),
+    );
+    const piped = runLoadOf(at, [lines(2)], 'narrow', ['--format', 'jsonl'], { isInputOpen: true });
+    expect(await refusalOf(piped)).to.match(new RegExp(`^✘ load +${fault}$`, 'm'));
+    const rejects = join(rig.folder, 'narrow.rejects');
+    expect(await succeeded(await load(200, ['--rejects', rejects]))).to.match(
+      new RegExp(`^! rejected +200 rows do not fit: .*narrow.rejects says why; ${fault}; no row fits$`, 'm'),
+    );
+    expect((await readFile(rejects, 'utf8')).trim().split('\n')).to.have.length(200);
   });
 
   it('names the number of records, where rows with one external id count once', async () => {
@@ -120,7 +139,7 @@ describe('the end of npm run load', () => {
       expect(stored).to.deep.include({ vector: [1.5, -2], metadata: null });
       const longer = load('raw', ['--collection', 'bytes', '--vector', 'emb', '--vector-bytes', 'int8']);
       expect(await refusalOf(longer)).to.match(
-        /^✘ load +row 1: its vector has 8 components, those of the collection 2/m,
+        /^✘ load +row 1: its vector has 8 components, those of the collection 2; no row fits$/m,
       );
       const rejects = join(rig.folder, 'pg.rejects');
       const output = await succeeded(load('firstbad', ['--create', '--rejects', rejects]));

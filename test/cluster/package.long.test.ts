@@ -45,16 +45,39 @@ describe('the package of npm pack', () => {
     expect(await readdir(join(folder, 'data', 'keys'))).to.deep.equal(['default.key']);
   });
 
+  const vouch = async (...args: string[]) => {
+    const env = { VOUCH_DATA_DIR: join(folder, 'none'), VOUCH_NATS_URL: undefined, VOUCH_MODE: undefined };
+    const program = launchNode(join(ROOT, 'dist', 'scripts', 'vouch.js'), args, { env });
+    return { ...(await program.waitForEnd()), output: program.output };
+  };
+
   it('lists its commands, and refuses others', async () => {
-    const vouch = async (...args: string[]) => {
-      const program = launchNode(join(ROOT, 'dist', 'scripts', 'vouch.js'), args);
-      return { ...(await program.waitForEnd()), output: program.output };
-    };
     const help = await vouch('--help');
     expect([help.code, help.output]).to.satisfy(
       ([code, text]: [number, string]) => code === 0 && /standalone/.test(text),
     );
-    expect(await vouch('stat')).to.deep.include({ code: 2 });
-    expect(await vouch('keys', '--help')).to.deep.include({ code: 0 });
+    const wrong = await vouch('stat');
+    expect([wrong.code, wrong.output]).to.deep.equal([
+      2,
+      '✘ vouch         there is no command "stat": did you mean start?',
+    ]);
+  });
+
+  it('names its commands as they are called: no usage and no message names npm', async () => {
+    const names = [...(await vouch('--help')).output.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name!);
+    expect(names).to.include.members(['start', 'verify', 'demo']);
+    for (const name of names) {
+      const { code, output } = await vouch(name, '--help');
+      expect(code, output).to.equal(0);
+      expect(output, name)
+        .to.match(new RegExp(`^vouch ${name}\\b`))
+        .and.not.match(/\bnpm\b/);
+      const refused = await vouch(name, '--colour');
+      expect(refused.code, refused.output).to.equal(2);
+      expect(refused.output, name).to.match(new RegExp(`; vouch ${name} --help shows the usage$`));
+    }
+    const { code, output } = await vouch('keys', 'list');
+    expect(code, output).to.equal(1);
+    expect(output).to.match(/; run vouch start first, or set /);
   });
 });

@@ -1,31 +1,12 @@
 /** `.jsonl`: an object of JSON a line; `.csv`: a line of titles, and a row a line. */
 import { pipeline, type Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { jsonIn } from '../json.js';
-import {
-  assertDifferentTitles,
-  type Fields,
-  type RawRow,
-  RowFault,
-  rowFrom,
-  type Source,
-  type Unreadable,
-  USUAL,
-} from '../source.js';
+import { assertDifferentTitles, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
 import { textOf } from '../utf8.js';
 import { type ByteSource, streamOf } from './bytes.js';
-
-/** Guesses the number of rows from the part of the bytes that is read. */
-class Guess {
-  readBytes = 0;
-
-  constructor(private readonly sizeBytes: number | undefined) {}
-
-  rows(read: number): number | undefined {
-    if (this.sizeBytes === undefined || this.readBytes === 0) return undefined;
-    return Math.max(read, Math.round((read * this.sizeBytes) / this.readBytes));
-  }
-}
+import { Guess } from './guess.js';
+import { fieldsIn } from './jsonValues.js';
+import { withoutMark, withoutMarkAhead } from './marks.js';
 
 export function jsonlSource(name: string, source: ByteSource): Source {
   const guess = new Guess(source.sizeBytes);
@@ -39,18 +20,16 @@ export function jsonlSource(name: string, source: ByteSource): Source {
         guess.readBytes += line.length + 1;
         number += 1;
         const json = number === 1 ? withoutMark(line, name) : line;
-        if (!isBlank(json)) yield rowFrom(number, () => fieldsIn(json));
+        if (number === 1 && BRACKET.test(json.toString('latin1')))
+          throw new Error(`${name} has rows of several lines: --format json reads them`);
+        if (!isBlank(json)) yield rowFrom(number, () => fieldsIn(json, 'the line'));
       }
     },
   };
 }
 
-function fieldsIn(line: Buffer): Fields {
-  const fields = jsonIn(line, 'the line', { isExact: false });
-  if (Array.isArray(fields)) return { vector: fields };
-  if (typeof fields === 'object' && fields !== null) return fields as Fields;
-  throw new RowFault('the line is no object of JSON');
-}
+/** The first line of JSON that is written over several. */
+const BRACKET = /^\s*[[{]\s*$/;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -99,21 +78,27 @@ function* endsIn(piece: Buffer): Generator<number> {
   }
 }
 
-const MARK_BYTES = 3;
-
-/** The bytes without a byte order mark. Throws an Error of one line where it is one of UTF-16. */
-function withoutMark(bytes: Buffer, name: string): Buffer {
-  const begin = bytes.toString('hex', 0, MARK_BYTES);
-  if (begin.startsWith('fffe') || begin.startsWith('feff')) throw new Error(`${name} is UTF-16: convert it to UTF-8`);
-  return begin === 'efbbbf' ? bytes.subarray(MARK_BYTES) : bytes;
-}
-
 /** Mixed ones too: titles written by hand above rows that a program wrote. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 /** Each byte becomes one character, so that a field can be read as UTF-8 by itself. */
 const BYTEWISE = 'latin1';
 
-export function csvSource(name: string, source: ByteSource): Source {
+/** Other characters that separate columns. */
+const OTHER_DELIMITERS = [';', '\t', '|'];
+
+/** Throws an Error of one line where titles that were read by commas look separated by another character. */
+function assertSeparated(titles: readonly string[], name: string): void {
+  const found = OTHER_DELIMITERS.find((other) => titles.join('').split(other).length > titles.length);
+  if (found === undefined) return;
+  const [shown, option] = found === '\t' ? ['tabs', 'tab'] : [JSON.stringify(found), `'${found}'`];
+  const columns = titles.length === 1 ? 'one column' : `${titles.length} columns`;
+  throw new Error(
+    `${name} has ${columns} by commas, and ${shown} in its titles: give --delimiter ${option}, or --delimiter , if they are right`,
+  );
+}
+
+/** `delimiter`: between columns. Undefined: commas, unless the titles look otherwise. */
+export function csvSource(name: string, source: ByteSource, delimiter?: string): Source {
   const guess = new Guess(source.sizeBytes);
   return {
     name,
@@ -121,7 +106,18 @@ export function csvSource(name: string, source: ByteSource): Source {
     expected: (read) => guess.rows(read),
     async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
       // A quoted field may hold lines: a row that is cut short takes the rest of the file with it, so it ends the load.
-      const parser = parse({ encoding: BYTEWISE, record_delimiter: LINE_ENDS, skip_empty_lines: true });
+      const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, skip_empty_lines: true } as const;
+      let isFirst = true;
+      const parser = parse({
+        ...options,
+        delimiter: delimiter ?? ',',
+        // Before the rows: of a file that is separated otherwise they may be no CSV.
+        on_record: (values: string[]) => {
+          if (isFirst && delimiter === undefined) assertSeparated(values, name);
+          isFirst = false;
+          return values;
+        },
+      });
       async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
         for await (const piece of withoutMarkAhead(pieces, name)) {
           guess.readBytes += piece.length;
@@ -156,18 +152,3 @@ const NOT_ASCII = /[^\0-\x7f]/;
 /** A field that was read bytewise. Throws RowFault. */
 const fieldText = (value: string, title: string): string =>
   NOT_ASCII.test(value) ? textOf(Buffer.from(value, BYTEWISE), title) : value;
-
-async function* withoutMarkAhead(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  let begin: Buffer | undefined = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    if (begin === undefined) {
-      yield piece;
-      continue;
-    }
-    begin = Buffer.concat([begin, piece]);
-    if (begin.length < MARK_BYTES) continue;
-    yield withoutMark(begin, name);
-    begin = undefined;
-  }
-  if (begin !== undefined) yield begin;
-}

@@ -4,22 +4,25 @@ import { basename, extname } from 'node:path';
 import { ifThere } from '../../../shared/files/durable.js';
 import type { Source } from '../source.js';
 import type { ByteSource } from './bytes.js';
+import { jsonSource } from './jsonValues.js';
 import { csvSource, jsonlSource } from './lines.js';
 import { npySource } from './npy.js';
 import { parquetSource } from './parquet.js';
 import { vecsSource } from './vecs.js';
 
-export const FORMATS = ['jsonl', 'csv', 'npy', 'fvecs', 'bvecs', 'ivecs', 'parquet'] as const;
+export const FORMATS = ['jsonl', 'json', 'csv', 'npy', 'fvecs', 'bvecs', 'ivecs', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** By the end of its name; undefined: it says nothing. */
 export function formatOf(path: string): Format | undefined {
   const end = extname(path).slice(1).toLowerCase();
-  return end === 'ndjson' ? 'jsonl' : FORMATS.find((format) => format === end);
+  return OTHER_ENDS[end] ?? FORMATS.find((format) => format === end);
 }
 
-/** `path` undefined: standard input. Throws an Error of one line. */
-export async function openFile(path: string | undefined, format: Format): Promise<Source> {
+const OTHER_ENDS: Readonly<Record<string, Format>> = { ndjson: 'jsonl', tsv: 'csv' };
+
+/** `path` undefined: standard input. `delimiter`: between the columns of a .csv file. Throws an Error of one line. */
+export async function openFile(path: string | undefined, format: Format, delimiter?: string): Promise<Source> {
   const found = path === undefined ? undefined : await ifThere(stat(path));
   if (path !== undefined && found === undefined) throw new Error(`there is no file ${path}`);
   if (found?.isDirectory() === true) throw new Error(`${path} is a folder`);
@@ -28,8 +31,10 @@ export async function openFile(path: string | undefined, format: Format): Promis
   switch (format) {
     case 'jsonl':
       return jsonlSource(name, bytes);
+    case 'json':
+      return jsonSource(name, bytes);
     case 'csv':
-      return csvSource(name, bytes);
+      return csvSource(name, bytes, delimiter ?? (path?.endsWith('.tsv') ? '\t' : undefined));
     case 'npy':
       return npySource(name, bytes);
     case 'parquet':

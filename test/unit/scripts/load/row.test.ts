@@ -71,6 +71,23 @@ describe('a loaded row', () => {
     expect(rowFrom({ 'a.b': [1], a: { b: [2] } }, { vector: 'a.b' }).vector).to.deep.equal([1]);
   });
 
+  it('names the option for a text that seems to hold bytes in hex or base64', () => {
+    const bytes = Buffer.from(Float32Array.of(1.5, -2).buffer);
+    for (const [vector, coding] of [
+      [bytes.toString('hex'), 'hex'],
+      [bytes.toString('hex').toUpperCase(), 'hex'],
+      [`\\x${bytes.toString('hex')}`, 'hex'],
+      ['0x40', 'hex'],
+      [bytes.toString('base64'), 'base64'],
+      [' AACAPwAAgD8= ', 'base64'],
+    ] as const)
+      expect(faultOf({ vector }), vector).to.match(
+        new RegExp(`^vector holds .*: if it is bytes in ${coding}, --vector-bytes float32,${coding} reads them`),
+      );
+    for (const vector of ['12345678', '1e5', '-0.00001234']) expect(faultOf({ vector }), vector).to.not.match(/bytes/);
+    expect(faultOf({ vector: 'a word' })).to.equal('vector holds "a", which is no number');
+  });
+
   it('takes a vector from text, or from one column for each component', () => {
     for (const vector of ['[1, -2.5]', '1,-2.5', '1 -2.5', '{1;-2.5}', ' ( 1 , -2.5 ) '])
       expect(rowFrom({ vector }).vector, vector).to.deep.equal([1, -2.5]);

@@ -15,11 +15,11 @@ describe('lines of a text file', () => {
 
   let files = 0;
   /** Fields of each row, or the reason why it cannot be read. */
-  const read = async (format: Format, content: string | Buffer): Promise<unknown[]> => {
+  const read = async (format: Format, content: string | Buffer, delimiter?: string): Promise<unknown[]> => {
     const path = join(folder, `${++files}`);
     await writeFile(path, content);
     const rows: unknown[] = [];
-    for await (const row of (await openFile(path, format)).rows())
+    for await (const row of (await openFile(path, format, delimiter)).rows())
       rows.push(isUnreadable(row) ? row.fault : row.fields);
     return rows;
   };
@@ -117,5 +117,78 @@ describe('lines of a text file', () => {
     expect(top).to.match(/a appears twice$/);
     expect(deep).to.match(/b appears twice$/);
     expect(different).to.deep.equal({ a: { b: 1 }, b: { b: 1 } });
+  });
+
+  it('a .csv file that is separated by another character is refused with the option that reads it', async () => {
+    for (const [content, option] of [
+      ['id;vector;text\n1;1 0;a\n', "';'"],
+      ['id;vector\n1;0,5 0,5\n', "';'"],
+      ['id\tvector\n1\t1 0\n', 'tab'],
+      ['id|vector|a,b\n1|1 0|c,d\n', "'|'"],
+    ] as const) {
+      expect(await failureOf('csv', content), content).to.match(
+        new RegExp(
+          `has (?:one column|2 columns) by commas, .*: give --delimiter ${option.replace('|', '\\|')}, or --delim`,
+        ),
+      );
+      const delimiter = option === 'tab' ? '\t' : option[1];
+      const [row] = await read('csv', content, delimiter);
+      expect(Object.keys(row as object), content).to.deep.equal(content.split('\n')[0]!.split(delimiter!));
+    }
+    expect(await read('csv', 'vector\n1 0\n')).to.deep.equal([{ vector: '1 0' }]);
+    expect(await read('csv', 'a;b,vector\n1,2\n')).to.deep.equal([{ 'a;b': '1', vector: '2' }]);
+    expect(await read('csv', 'a;b\n1\n', ',')).to.deep.equal([{ 'a;b': '1' }]);
+  });
+
+  it('.json is an array of rows or one row after another, written in one line or many', async () => {
+    const rows = [
+      { vector: [1, 2], text: 'a ] " \\ }' },
+      { vector: [3, 4], more: [{ b: '[' }] },
+    ];
+    for (const content of [
+      JSON.stringify(rows),
+      JSON.stringify(rows, null, 2),
+      `\uFEFF \n${JSON.stringify(rows)}\n`,
+      rows.map((row) => JSON.stringify(row)).join('\n'),
+      rows.map((row) => JSON.stringify(row, null, 2)).join(''),
+    ])
+      expect(await read('json', content), content).to.deep.equal(rows);
+    expect(await read('json', '[[1, 2],[3, 4]]')).to.deep.equal([{ vector: [1, 2] }, { vector: [3, 4] }]);
+    expect(await read('json', '[]')).to.deep.equal([]);
+    const [first, second, third] = await read('json', '[{"a":1},{"a":01},{"a":1,"a":2}]');
+    expect(first).to.deep.equal({ a: 1 });
+    expect(second).to.match(/^the row is no JSON/);
+    expect(third).to.match(/a appears twice$/);
+  });
+
+  it('rows of .json that pieces of the file cut in two are whole', async () => {
+    const text = 'é"'.repeat(700_001);
+    const rows = [{ a: `x${text}` }, { a: text }, { a: `xyz${text}`, b: [[1], { c: '}' }] }];
+    expect(await read('json', JSON.stringify(rows, null, 1))).to.deep.equal(rows);
+  });
+
+  it('.json of any other form ends the load', async () => {
+    for (const [content, why] of [
+      ['[{"a":1}', /ends before the end of its array$/],
+      ['[{"a":1},', /ends before the end of its array$/],
+      ['[{"a":1},{"a":', /ends within a row$/],
+      ['[{"a":"1}]', /ends within a row$/],
+      ['[{"a":1},]', /"\]" is in the place of a row$/],
+      ['[,{"a":1}]', /"," is in the place of a row$/],
+      ['[{"a":1} {"a":1}]', /"\{" is in the place of a row$/],
+      ['[{"a":1}] []', /there is more behind the end of its array$/],
+      ['[1, 2]', /is not an array of objects, .* "1" is in the place of a row$/],
+      ['"text"', /in the place of a row$/],
+      ['{"a":1},{"a":2}', /"," is in the place of a row$/],
+    ] as const)
+      expect(await failureOf('json', content), content).to.match(why);
+  });
+
+  it('.jsonl with an array, or with rows of several lines, names the format that reads it', async () => {
+    for (const content of ['[\n{"vector":[1]},\n{"vector":[2]}\n]\n', '{\n"vector": [1]\n}\n'])
+      expect(await failureOf('jsonl', content)).to.match(/has rows of several lines: --format json reads them$/);
+    expect(await read('jsonl', '[{"vector":[1]},{"vector":[2]}]\n')).to.deep.equal([
+      'the line is an array of objects: --format json reads each as a row',
+    ]);
   });
 });
