@@ -9,22 +9,34 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
+interface State<T> extends Omit<Loaded<T>, 'reload'> {
+  /** The dependencies of the value. */
+  readonly of: readonly unknown[];
+}
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((part, i) => part === other[i]);
+
 export interface Poll {
   readonly everyMs: number;
   /** Called before each request. False: the poll is skipped. */
   readonly isAllowed: () => boolean;
 }
 
-/** Asks when a part of `dependencies` changes, and at each poll while the tab is visible. Outdated answers are dropped. */
+/**
+ * Asks when a part of `dependencies` changes, and at each poll while the tab is visible. Outdated answers are dropped. A failure
+ * keeps the value before it only if that has the same dependencies.
+ */
 export function useLoaded<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
   poll?: Poll,
 ): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+  const [{ of: _, ...state }, setState] = useState<State<T>>({
     value: undefined,
     error: undefined,
     isLoading: true,
+    of: dependencies,
   });
   const [asked, setAsked] = useState(0);
   const latest = useRef({ ask, poll, isLoading: false });
@@ -34,14 +46,15 @@ export function useLoaded<T>(
     const ended = new AbortController();
     latest.current.isLoading = true;
     setState((before) => ({ ...before, isLoading: true }));
-    const put = (change: Partial<Loaded<T>>): void => {
+    const put = (changed: (before: State<T>) => Pick<State<T>, 'value' | 'error'>): void => {
       if (ended.signal.aborted) return;
       latest.current.isLoading = false;
-      setState((before) => ({ ...before, error: undefined, ...change, isLoading: false }));
+      setState((before) => ({ ...changed(before), isLoading: false, of: dependencies }));
     };
     latest.current.ask(ended.signal).then(
-      (value) => put({ value }),
-      (error: Error) => put({ error: error.message }),
+      (value) => put(() => ({ value, error: undefined })),
+      (error: Error) =>
+        put(({ value, of }) => ({ value: isSame(of, dependencies) ? value : undefined, error: error.message })),
     );
     return () => ended.abort();
   }, [...dependencies, asked]);

@@ -85,6 +85,7 @@ interface HitsProps {
 }
 
 const TEXT_CHARS = 120;
+const ID_CHARS = 60;
 
 export const Hits = ({ name, collection, found, shared }: HitsProps) => (
   <section aria-label={name} aria-busy={found.isLoading}>
@@ -97,12 +98,7 @@ export const Hits = ({ name, collection, found, shared }: HitsProps) => (
               {counted(answer.body.results.length, 'hit')} in {answer.tookMs.toFixed(1)} ms
               <PointInTime of={answer.body} />
             </p>
-            <Table
-              label={`Hits: ${name}`}
-              titles={['Id', 'Squared distance', 'Record']}
-              plain={['Record']}
-              rows={answer.body.results.map((hit) => rowOf(hit, collection, shared))}
-            />
+            <HitTable label={`Hits: ${name}`} hits={answer.body.results} collection={collection} shared={shared} />
           </>
         )
       }
@@ -110,7 +106,25 @@ export const Hits = ({ name, collection, found, shared }: HitsProps) => (
   </section>
 );
 
-function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> | undefined) {
+interface HitTableProps extends Pick<HitsProps, 'collection' | 'shared'> {
+  readonly label: string;
+  readonly hits: readonly SearchHit[];
+}
+
+/** The column of external ids is there if a hit has one. */
+function HitTable({ label, hits, collection, shared }: HitTableProps) {
+  const isNamed = hits.some(({ external_id: externalId }) => externalId !== undefined);
+  return (
+    <Table
+      label={label}
+      titles={['Id', ...(isNamed ? ['External id'] : []), 'Squared distance', 'Record']}
+      plain={['Record']}
+      rows={hits.map((hit) => rowOf(hit, collection, shared, isNamed))}
+    />
+  );
+}
+
+function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> | undefined, isNamed: boolean) {
   const isMarked = shared !== undefined && !shared.has(hit.id);
   const { decay_factor: decay, graph_distance: hops } = hit;
   const cells = [
@@ -118,6 +132,7 @@ function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> |
       <a href={addressOf({ screen: 'records', collection, record: hit.id })}>{hit.id}</a>
       {isMarked && <span class="badge">only here</span>}
     </>,
+    ...(isNamed ? [shortened(hit.external_id ?? '', ID_CHARS)] : []),
     <>
       {hit.score.toPrecision(6)}
       {decay !== undefined && <small class="quiet"> age factor {decay.toPrecision(3)}</small>}

@@ -194,6 +194,24 @@ for (const viewport of VIEWPORTS)
       );
     });
 
+    it('hits are named by their external ids, and no hits and no records remain below an error', async () => {
+      const batch = { batch: [[1], [2]], external_ids: ['page one', 'page two'] };
+      await project.rw.post('/v1/namespaces', { name: 'named', dimension: 1, metric: 'squared_l2' });
+      await project.rw.post('/v1/vectors/batch-upsert', { collection: 'named', ...batch });
+      await open('search/named/1');
+      await page.getByText('page two', { exact: true }).waitFor();
+      await page.getByLabel('Id of the record').fill('77');
+      await page.getByRole('alert').getByText('there is no record 77').waitFor();
+      expect(await rowsOf(page, 'Hits: Search').count()).to.equal(0);
+      await open('records/named');
+      await rowsOf(page, 'Records').nth(1).waitFor();
+      await page.getByLabel('Filter by metadata').fill('{"a": {"gt": []}}');
+      await page.getByRole('button', { name: 'Apply filter' }).click();
+      await page.getByRole('alert').getByText('gt').waitFor();
+      expect(await rowsOf(page, 'Records').count()).to.equal(0);
+      await project.rw.delete('/v1/namespaces/named');
+    });
+
     for (const hash of ['%E0%A4%A', 'records/%', '%', 'records/places/%FF', 'nothing/here', ''])
       it(`the address #${hash} redirects to the collections`, async () => {
         await open(hash);
