@@ -59,7 +59,7 @@ export type Origin =
       readonly path: string | undefined;
       readonly format: Format;
       readonly beside: File | undefined;
-      /** Of the columns of .csv files; undefined: the usual one. */
+      /** Separates the columns of .csv files; undefined: the usual character. */
       readonly delimiter: string | undefined;
     }
   /** A store of LangChain.js, or an index file, which does not say its space. */

@@ -13,7 +13,7 @@ interface Kind {
   readonly what: string;
   /** Whether an object of JSON is such a file, as far as the names of its fields say. */
   readonly is: (fields: Fields) => boolean;
-  /** What to do with the file. */
+  /** Advises what to do with the file. */
   readonly advice: (file: string, fields: Fields) => string;
 }
 

@@ -272,7 +272,7 @@ export class CommitLoop {
   ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {
     const { config, state, capacity, context } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
-    // Writes that no quota refuses take room in the log too, which the other writes must not miss.
+    // Calls that no quota refuses still take room in the log: the other writes of the commit reserve it too.
     let besidesBytes = 0;
     for (const { call, records, replaceable, growthBytes, sizeBytes } of taken) {
       brought.records += records;

@@ -64,8 +64,7 @@ export const ERRORS = {
     messages: {
       named: 'there is no collection named {name}',
       unnamed:
-        'the request names no collection, so {name} is meant, and there is none of that name; name one as collection, a field of ' +
-        'the body or a query parameter',
+        'the request names no collection, so {name} is meant, and there is none of that name; name one as collection, a field of the body or a query parameter',
       deleted: 'collection {name} was deleted',
     },
   },

@@ -113,7 +113,6 @@ describe('damaged files of nats-server', () => {
           ['length', ({ length }) => flipBit(log(), length)],
           ['sequence', ({ sequence }) => flipBit(log(), sequence)],
           ['subject', ({ subject }) => flipBit(log(), subject)],
-          // Only the lowest byte: a server before 2.11 ends if another one is damaged.
           ['length of the headers', ({ headers }) => flipBit(log(), headers)],
           ['body', ({ body }) => flipBit(log(), body + 20)],
           ['checksum', ({ checksum }) => flipBit(log(), checksum)],

@@ -220,7 +220,7 @@ class IvfIndex implements Index {
     let spentBytes = 0;
     for (const list of lists) {
       if (untilFull && scan.isFull) return;
-      // Rows that are added during a pause were already seen by the search elsewhere.
+      // Lists may grow during a pause, but only by rows that the search has measured elsewhere.
       for (const chunk of this.#lists[list]!.chunks) {
         const { end } = chunk;
         for (let position = 0; position < end; ) {

@@ -1,4 +1,4 @@
-/** Covers kinds.ts and files.ts of scripts/verify. */
+// Covers: scripts/verify/kinds.ts, scripts/verify/files.ts
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ import {
   writeInclusion,
   writeLog,
 } from '../../../support/rigs/writtenLog.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { rejection } from '../../../support/expectations.js';
 
 const KINDS: readonly FileKind[] = ['receipt', 'inclusion', 'consistency', 'checkpoint', 'record'];
 
@@ -21,7 +21,7 @@ const log = writeLog();
 const SIZE = log.events.length;
 const NOTE = `vouch.example/log\n7\nAAAA\n\n— vouch.example/log AAAA\n`;
 
-/** Files by what they are, and the advice that each gets where it is given to a command that takes another kind. */
+/** Files by their kinds, with the advice of a command that takes another kind. */
 async function files(): Promise<Record<string, readonly [content: string | Uint8Array, advice: RegExp]>> {
   const receipt = (await formatExamples()).find(({ title }) => title.startsWith('receipt of event 2'))!.text;
   const checkpoint = await writeCheckpoint(log, SIZE);
