@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { assertNoOtherFile, readJson, readPolicy } from '../../../../scripts/verify/files.js';
 import type { FileKind } from '../../../../scripts/verify/kinds.js';
+import { rejection } from '../../../support/expectations.js';
 import { verify, withFolder } from '../../../support/launch/runVerify.js';
 import { formatExamples } from '../../../support/rigs/formatExamples.js';
 import {
@@ -13,7 +14,6 @@ import {
   writeInclusion,
   writeLog,
 } from '../../../support/rigs/writtenLog.js';
-import { rejection } from '../../../support/expectations.js';
 
 const KINDS: readonly FileKind[] = ['receipt', 'inclusion', 'consistency', 'checkpoint', 'record'];
 
