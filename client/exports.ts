@@ -17,6 +17,8 @@ export interface VerifiedExport {
   readonly project: string;
   readonly collection: string;
   readonly dimension: number;
+  /** Present where vectors are divided by their length. */
+  readonly normalise?: true;
   /** The number of committed events. */
   readonly events: number;
   /** Live records at its end. */
@@ -56,6 +58,7 @@ export async function verifyExport(file: Uint8Array | Blob, claimed: ExportClaim
       project: genesis!.project,
       collection: genesis!.name,
       dimension: genesis!.dimension,
+      ...(genesis!.normalise && { normalise: true }),
       events: Number(report.size) - 1,
       records: report.records.live,
       timeMs: Number(report.state.timeMs),

@@ -11,6 +11,7 @@ import { Keyring } from './auth/keyring.js';
 import { BodyPool } from './body/bodyPool.js';
 import type { Backend } from './cluster/clusterBackend.js';
 import { openApi } from './contract/openapi.js';
+import { isCollectionName } from './contract/values.js';
 import { consoleRoutes } from './handlers/console.js';
 import { API_ROUTES } from './handlers/routes.js';
 import { METRICS_ROUTE, OPEN_METRICS_ROUTE, openAnswers } from './handlers/service.js';
@@ -19,7 +20,7 @@ import { Certificate } from './http/certificate.js';
 import { EdgeMetrics } from './http/edgeMetrics.js';
 import type { HttpEngine } from './http/engine/engine.js';
 import { loadEngine } from './http/engine/loadEngine.js';
-import type { Services } from './http/handlerRequest.js';
+import { nameOrDefault, type Services } from './http/handlerRequest.js';
 import { type HttpServer, startServer } from './http/server.js';
 import { SharedReads } from './http/sharedReads.js';
 import { FailedAttempts } from './limits/failedAttempts.js';
@@ -60,7 +61,10 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const keys = await platform.bucket(BUCKETS.keys);
   const keyring = await whenAvailable('the keys', () => Keyring.open(keys, clock, logger), { clock, logger });
   const inFlight = new InFlight(limits.inFlight, Math.max(LARGEST_BODIES * limits.bodyBytes, BODY_MEMORY_BYTES));
-  const bodies = new BodyPool({ ...limits, commitBytes: backend.maxCommitBytes }, limits.maxQueueWaitMs, clock, logger);
+  const bounds = { ...limits, commitBytes: backend.maxCommitBytes };
+  const bodies = new BodyPool(bounds, limits.maxQueueWaitMs, clock, logger, (project, names) =>
+    backend.scaleFor(project, names.map(nameOrDefault).filter(isCollectionName)),
+  );
   const { metrics } = options;
   metrics.gauges(() => ({
     vouch_http_in_flight: inFlight.requests,

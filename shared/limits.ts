@@ -1,6 +1,8 @@
 /** Fixed limits of the contract. Limits that an operator may change are in `config/`. */
 
 export const FIXED_ONE = 65_536;
+/** Steps of a component of 1 in a collection that divides vectors by their length. */
+export const UNIT_ONE = 2 ** 20;
 /** Allowed components: MIN <= v <= MAX; everything in between rounds into an i32. */
 export const VALUE_MIN = -32_768;
 export const VALUE_MAX = 32_767.99998;

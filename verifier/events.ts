@@ -23,6 +23,8 @@ export interface Genesis extends Dated {
   readonly type: 'genesis';
   readonly collectionId: bigint;
   readonly dimension: number;
+  /** Whether vectors are divided by their length. */
+  readonly normalise: boolean;
   readonly project: string;
   readonly name: string;
 }
@@ -145,9 +147,11 @@ function readGenesis(dated: Dated, reading: Reading): Genesis {
   const projectLength = reading.u8();
   const nameLength = reading.u8();
   if (projectLength === 0 || nameLength === 0) reading.fail('has no project or no name');
-  reading.zeros(1);
+  const flags = reading.u8();
+  if (flags > 1) reading.fail(`has flags ${flags}`);
   const project = reading.utf8(projectLength);
-  return { type: 'genesis', ...dated, collectionId, dimension, project, name: reading.utf8(nameLength) };
+  const name = reading.utf8(nameLength);
+  return { type: 'genesis', ...dated, collectionId, dimension, normalise: flags === 1, project, name };
 }
 
 function readInsert(type: Insert['type'], dated: Dated, reading: Reading): Insert {

@@ -66,13 +66,22 @@ function readHeader(header: JsonObject): Genesis {
     timeMs: wholeOf(header, 'created_at_ms'),
     collectionId: wholeOf(origin, 'id'),
     dimension: Number(wholeOf(header, 'dimension')),
+    normalise: flagOf(header, 'normalise'),
     project: textOf(origin, 'project'),
     name: textOf(origin, 'name'),
   };
 }
 
+/** True or absent. */
+function flagOf(header: JsonObject, field: string): boolean {
+  const value = header[field];
+  if (value !== undefined && value !== true)
+    throw new Error(`the header: ${field} is not true; leave it out for false`);
+  return value === true;
+}
+
 function headerProblems(stated: Genesis, genesis: Genesis): string[] {
-  const fields = ['project', 'name', 'collectionId', 'dimension', 'timeMs'] as const;
+  const fields = ['project', 'name', 'collectionId', 'dimension', 'normalise', 'timeMs'] as const;
   return fields
     .filter((field) => stated[field] !== genesis[field])
     .map((field) => `the header says ${NAMES[field]} ${stated[field]}, the genesis ${genesis[field]}`);
@@ -83,6 +92,7 @@ const NAMES = {
   name: 'name',
   collectionId: 'id',
   dimension: 'dimension',
+  normalise: 'normalise',
   timeMs: 'created_at_ms',
 } as const;
 
@@ -101,11 +111,11 @@ function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState
 
 /** The state of a collection before its first write, as its genesis will make it. */
 export function stateBefore(genesis: Genesis): LogState {
-  const { collectionId, dimension, project, name, sequence, timeMs } = genesis;
+  const { collectionId, dimension, normalise, project, name, sequence, timeMs } = genesis;
   const [projectBytes, nameBytes] = [toUtf8(project), toUtf8(name)];
   const header = [u8(1), u8(1), new Uint8Array(6), u64(sequence), u64(timeMs)];
-  const lengths = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(0)];
-  const bytes = concat([...header, u64(collectionId), u32(dimension), ...lengths, projectBytes, nameBytes]);
+  const config = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(normalise ? 1 : 0)];
+  const bytes = concat([...header, u64(collectionId), u32(dimension), ...config, projectBytes, nameBytes]);
   const configHash = eventHash(bytes);
   const facts = {
     configHash,

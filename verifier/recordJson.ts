@@ -1,13 +1,11 @@
 /** Reads the expected values of a record from JSON with the fields of its insert. */
-import { fromHex, toUtf8 } from './bytes.js';
+import { equal, fromHex, toUtf8 } from './bytes.js';
 import { type JsonObject, objectOf, wholeOf } from './json.js';
 import type { Proof } from './receipt.js';
 import type { ClaimedRecord } from './receiptEvent.js';
-import type { RecordValues } from './records.js';
+import { leafOf, type RecordValues } from './records.js';
+import { storedVectors } from './storedVector.js';
 
-const FIXED_ONE = 65_536;
-const I32_MIN = -(2 ** 31);
-const I32_MAX = 2 ** 31 - 1;
 const REQUEST_ID_BYTES = 16;
 
 /**
@@ -28,37 +26,30 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
   // A replacement's time is that of its event, and only records with an external id are replaced.
   if (proof.kind === 'change' && record.inserted_ms === undefined && isAbsent(record.external_id))
     throw new Error('inserted_ms is missing: the receipt of a change does not contain the time of the insert');
-  return {
+  const others = {
     state,
     id: proof.recordId,
     tag: isAbsent(record.tag) ? 0n : wholeOf(record, 'tag'),
     insertedMs: record.inserted_ms === undefined ? proof.timeMs : wholeOf(record, 'inserted_ms'),
-    vector: vectorOf(record.values ?? record.vector),
     metadata: metadataOf(record),
     text: textOf(record.text, 'text'),
     externalId: textOf(record.external_id, 'external_id'),
-  };
+  } as const;
+  return withVector(others, numbersOf(record.values ?? record.vector), proof);
+}
+
+/** The record as the receipt proves it, where the vector has such a form, or as its numbers are. */
+function withVector(others: Omit<RecordValues, 'vector'>, values: readonly number[], { newLeaf }: Proof): RecordValues {
+  const forms = Array.from(storedVectors(values), (vector) => ({ ...others, vector }));
+  return forms.find((form) => equal(leafOf(form), newLeaf)) ?? forms[0]!;
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Each component as Q16.16, halves to the even one. */
-function vectorOf(values: unknown): Uint8Array {
+function numbersOf(values: unknown): readonly number[] {
   if (!Array.isArray(values) || !values.every((value) => Number.isFinite(value)))
     throw new Error('values is not an array of numbers');
-  const components = new DataView(new ArrayBuffer(4 * values.length));
-  for (const [i, value] of (values as number[]).entries()) {
-    const fixed = rounded(value * FIXED_ONE);
-    if (fixed < I32_MIN || fixed > I32_MAX) throw new Error(`values holds ${value}, which no record can have`);
-    components.setInt32(4 * i, fixed, true);
-  }
-  return new Uint8Array(components.buffer);
-}
-
-function rounded(value: number): number {
-  const floor = Math.floor(value);
-  if (value - floor !== 0.5) return Math.round(value);
-  return floor % 2 === 0 ? floor : floor + 1;
+  return values as number[];
 }
 
 function metadataOf({ metadata }: JsonObject): Uint8Array | null {

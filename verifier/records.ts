@@ -11,7 +11,7 @@ interface Kept {
 }
 
 export interface RecordValues extends Kept {
-  /** Little-endian Q16.16. */
+  /** Little-endian i32; see `storedVector.ts`. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
   /** UTF-8. */

@@ -1,5 +1,6 @@
 /** Prepares a batch of inserts, or of upserts, for its call. */
 
+import type { Scale } from '../../shared/fixedPoint.js';
 import { JsonBudget } from '../../shared/json/nesting.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
 import { insertSizeBytes } from '../../shared/log/eventLayout.js';
@@ -13,6 +14,7 @@ import { rowsOf, type TakenVectors, vectorSizeBytes } from './vectors.js';
 
 export interface PreparedBatch {
   readonly collection: string | null;
+  readonly scale: Scale;
   readonly count: number;
   /** The length of the first vector; 0 if the batch is empty. */
   readonly dimension: number;
@@ -36,7 +38,7 @@ export function prepareBatch(
   bounds: BodyBounds,
   taken: TakenVectors,
 ): PreparedBatch {
-  const { count, dimension, unevenAt, bytes: vectors } = rowsOf(request.batch, taken);
+  const { count, dimension, unevenAt, bytes: vectors } = rowsOf(request.batch, taken, '$.batch');
   if (count > bounds.batchVectors)
     throw invalid(`$.batch has ${count} vectors: at most ${bounds.batchVectors} are allowed`);
   const texts = positional(request.texts, count, 'texts');
@@ -65,6 +67,7 @@ export function prepareBatch(
 
   return {
     collection: request.collection ?? null,
+    scale: taken.scale,
     count,
     dimension,
     unevenAt,

@@ -1,19 +1,33 @@
 /**
  * Prepares bodies: small ones at once, large ones in worker threads, one at a time in each, projects in turn. The threads are
  * started on demand and end after some idle time.
+ *
+ * Only a prepared body names its collections. Where one of them normalises, its vectors are read again:
+ *
+ *   bytes ──▶ prepared in `plain` ──no collection normalises──▶ the handler's
+ *                  └─────────────────▶ prepared in `unit` ──▶ the handler's
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
+import type { Scale } from '../../shared/fixedPoint.js';
 import type { Logger } from '../../shared/logger.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
-import type { BodyJob, BodyTurn } from './bodyWorker.js';
+import type { BodyAgain, BodyJob, BodyOutcome, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
-import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
+import {
+  type BodyForm,
+  type BodyKind,
+  collectionsIn,
+  inlineBytesMax,
+  joinedScales,
+  type Prepared,
+  prepareInline,
+} from './kinds.js';
 
 const WORKERS_MAX = 2;
 /** Most bytes of small bodies in one turn of the event loop: some ten milliseconds. Further bodies wait for the next turn, in order. */
@@ -28,6 +42,8 @@ const IDLE_MS = 10_000;
 
 interface Job extends BodyJob {
   readonly project: string;
+  /** The body prepared in `plain`, while it is prepared again. */
+  plain?: unknown;
   readonly resolve: (prepared: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -38,6 +54,9 @@ interface RunningJob {
   readonly sizeBytes: number;
   readonly job: Job;
 }
+
+/** The scale that a body needs which names these collections of a project; null is the default one. */
+export type FindScale = (project: string, names: readonly (string | null)[]) => Scale | Promise<Scale>;
 
 const stopping = (): VouchError => unavailable('the coordinator is stopping; retry shortly');
 
@@ -57,6 +76,7 @@ export class BodyPool {
     maxQueueWaitMs: number,
     clock: Clock,
     private readonly logger: Logger,
+    private readonly findScale: FindScale,
     private readonly idleMs = IDLE_MS,
   ) {
     this.#queue = new FairQueue(maxQueueWaitMs, clock);
@@ -78,12 +98,31 @@ export class BodyPool {
   /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */
   async prepare<K extends BodyKind>(kind: K, form: BodyForm, bytes: Buffer, project: string): Promise<Prepared<K>> {
     if (bytes.length <= inlineBytesMax(kind)) await this.#turnFor(bytes.length);
-    const prepared = prepareInline(kind, form, bytes, this.bounds);
-    if (prepared !== undefined) return prepared;
+    const plain = prepareInline(kind, form, bytes, this.bounds);
+    if (plain === undefined) return this.#queued(kind, form, bytes, project, 'plain');
+    const scale = this.#scaleOf(project, kind, plain);
+    if (scale === 'plain' || (await scale) === 'plain') return plain;
+    const unit =
+      prepareInline(kind, form, bytes, this.bounds, 'unit') ?? (await this.#queued(kind, form, bytes, project, 'unit'));
+    return joinedScales(kind, plain, unit);
+  }
+
+  #scaleOf(project: string, kind: BodyKind, prepared: unknown): Scale | Promise<Scale> {
+    const names = collectionsIn(kind, prepared);
+    return names === undefined ? 'plain' : this.findScale(project, names);
+  }
+
+  async #queued<K extends BodyKind>(
+    kind: K,
+    form: BodyForm,
+    bytes: Buffer,
+    project: string,
+    scale: Scale,
+  ): Promise<Prepared<K>> {
     if (this.#closed) throw stopping();
     this.assertCapacity(kind, bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
-      const job: Job = { project, kind, form, bytes, resolve: resolve as (prepared: unknown) => void, reject };
+      const job: Job = { project, kind, form, scale, bytes, resolve: resolve as (prepared: unknown) => void, reject };
       this.#queue.push(project, job, bytes.length, this.#runningBytes(project));
       this.#assign();
     });
@@ -117,8 +156,8 @@ export class BodyPool {
     clearTimeout(this.#idleTimer);
     const worker = this.#idle.pop() ?? this.#start();
     const sizeBytes = job.bytes.length;
-    const { kind, form, bytes } = job;
-    worker.postMessage({ kind, form, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
+    const { kind, form, scale, bytes } = job;
+    worker.postMessage({ kind, form, scale, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
     this.#busy.set(worker, { project: job.project, sizeBytes, job });
   }
 
@@ -142,15 +181,43 @@ export class BodyPool {
 
   #settle(worker: Worker, { outcome, times }: BodyTurn): void {
     const job = this.#busy.get(worker)?.job;
+    if (job !== undefined && times.ms > WORKER_STALL_MS)
+      reportStall({ thread: 'body', ...times, works: [{ op: job.kind, subject: job }] });
+    if (job !== undefined && 'prepared' in outcome && job.scale === 'plain' && job.plain === undefined) {
+      const scale = this.#scaleOf(job.project, job.kind, outcome.prepared);
+      if (scale !== 'plain') {
+        void this.#again(worker, job, outcome.prepared, scale);
+        return;
+      }
+    }
+    this.#finish(worker, job, outcome);
+  }
+
+  #finish(worker: Worker, job: Job | undefined, outcome: BodyOutcome): void {
     this.#busy.delete(worker);
     this.#idle.push(worker);
     this.#assign();
     this.#endWhenIdle();
     if (job === undefined) return;
-    if (times.ms > WORKER_STALL_MS) reportStall({ thread: 'body', ...times, works: [{ op: job.kind, subject: job }] });
-    if ('prepared' in outcome) job.resolve(outcome.prepared);
-    else if ('code' in outcome) job.reject(new VouchError(outcome.code, outcome.message));
+    if ('prepared' in outcome) {
+      const { prepared } = outcome as { readonly prepared: Prepared<BodyKind> };
+      const { plain } = job as { readonly plain?: Prepared<BodyKind> };
+      job.resolve(plain === undefined ? prepared : joinedScales(job.kind, plain, prepared));
+    } else if ('code' in outcome) job.reject(new VouchError(outcome.code, outcome.message));
     else job.reject(new Error(`a body could not be prepared: ${outcome.defect}`));
+  }
+
+  /** Lets the worker, which still has the body, prepare it in the scale that is being found. */
+  async #again(worker: Worker, job: Job, plain: unknown, finding: Scale | Promise<Scale>): Promise<void> {
+    const scale = await finding;
+    // The worker has died, and the job has failed.
+    if (this.#busy.get(worker)?.job !== job) return;
+    if (scale === 'plain') {
+      this.#finish(worker, job, { prepared: plain });
+      return;
+    }
+    job.plain = plain;
+    worker.postMessage({ scale } satisfies BodyAgain);
   }
 
   #endWhenIdle(): void {

@@ -2,6 +2,7 @@
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/errors.js';
+import type { Scale } from '../../shared/fixedPoint.js';
 import { cpuTimeMs } from '../../shared/process/stalls.js';
 import type { BodyBounds } from './bounds.js';
 import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.js';
@@ -9,8 +10,14 @@ import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.j
 export interface BodyJob {
   readonly kind: BodyKind;
   readonly form: BodyForm;
+  readonly scale: Scale;
   /** Transferred, not copied. */
   readonly bytes: Uint8Array;
+}
+
+/** Prepares the last body again, in this scale. */
+export interface BodyAgain {
+  readonly scale: Scale;
 }
 
 export type BodyOutcome =
@@ -27,14 +34,18 @@ export interface BodyTurn {
 
 const bounds = workerData as BodyBounds;
 
-parentPort?.on('message', ({ kind, form, bytes }: BodyJob) => {
+let last: BodyJob | undefined;
+
+parentPort?.on('message', (message: BodyJob | BodyAgain) => {
+  last = 'bytes' in message ? message : { ...last!, ...message };
+  const { kind, form, scale, bytes } = last;
   const [startedMs, startedCpuMs] = [systemClock.monotonicMs(), cpuTimeMs()];
   const post = (outcome: BodyOutcome, transferred: readonly unknown[] = []): void => {
     const times = { ms: systemClock.monotonicMs() - startedMs, cpuMs: cpuTimeMs() - startedCpuMs };
     parentPort?.postMessage({ outcome, times } satisfies BodyTurn, transferred as Transferable[]);
   };
   try {
-    const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds);
+    const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds, scale);
     const { buffers } = BODY_KINDS[kind] as { buffers?: (value: unknown) => ArrayBufferLike[] };
     post({ prepared }, buffers?.(prepared));
   } catch (error) {

@@ -43,7 +43,7 @@ export function assertKept({ value, text, members }: JsonText, path: string, fie
 }
 
 /** Whether the text has `e-` or `E-`. Over vectors this search is many times faster than a pattern. */
-function mayHaveTiny(text: string): boolean {
+export function mayHaveTiny(text: string): boolean {
   for (const minus of MINUSES)
     for (let at = text.indexOf(minus); at >= 0; at = text.indexOf(minus, at + 2))
       if (THREE_DIGITS.test(text.slice(at + 2, at + 5))) return true;

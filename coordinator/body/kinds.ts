@@ -3,6 +3,7 @@
  * for large bodies, in a worker: it is pure, and its results can be cloned.
  */
 import { VouchError } from '../../shared/errors/errors.js';
+import type { Scale } from '../../shared/fixedPoint.js';
 import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { assertBeginImport } from '../contract/backup.js';
@@ -34,7 +35,14 @@ import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
 import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList } from './recordSets.js';
-import { prepareMultiSearch, prepareSearch, prepareSearchBatch, searchBatchBuffers } from './search.js';
+import {
+  type PreparedMultiSearch,
+  type PreparedSearch,
+  prepareMultiSearch,
+  prepareSearch,
+  prepareSearchBatch,
+  searchBatchBuffers,
+} from './search.js';
 import { takeVectors, type VectorField } from './takenVectors.js';
 import { rowOf, type TakenVectors } from './vectors.js';
 
@@ -70,6 +78,8 @@ const BATCH_JSON_BYTES = 64 * 1024;
  * and never goes to a worker, since its bytes may be in memory that other bodies share.
  */
 const INLINE_PIECES = 2_000;
+/** Larger bodies whose vectors are divided by their length are prepared in a worker: that takes four times as long. */
+const UNIT_INLINE_BYTES = 64 * 1024;
 const SHORT_BYTES = 4 * 1024;
 
 /** Properties of a body with a filter among its fields. */
@@ -185,17 +195,18 @@ export function prepareInline<K extends BodyKind>(
   form: BodyForm,
   bytes: Buffer,
   bounds: BodyBounds,
+  scale: Scale = 'plain',
 ): Prepared<K> | undefined {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
-  if (bytes.length > INLINE_BYTES) return undefined;
+  if (bytes.length > (scale === 'plain' ? INLINE_BYTES : UNIT_INLINE_BYTES)) return undefined;
   const kind = definition as Kind<Prepared<K>>;
   if (form === 'msgpack')
-    return preparePacked(kind, bytes, bounds, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
+    return preparePacked(kind, bytes, bounds, scale, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
   const isCheap = (json: Buffer): boolean => isCheapJson(name, kind, json);
-  const prepared = prepareTaken(kind, bytes, bounds, isCheap);
+  const prepared = prepareTaken(kind, bytes, bounds, scale, isCheap);
   if (prepared !== undefined) return prepared;
-  return isCheap(bytes) ? prepareJson(kind, bytes, bounds, null) : undefined;
+  return isCheap(bytes) ? prepareJson(kind, bytes, bounds, { scale, rows: null }) : undefined;
 }
 
 function isCheapJson<T>(name: BodyKind, definition: Kind<T>, json: Buffer): boolean {
@@ -212,23 +223,41 @@ export function prepareBody<K extends BodyKind>(
   form: BodyForm,
   bytes: Buffer,
   bounds: BodyBounds,
+  scale: Scale = 'plain',
 ): Prepared<K> {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
   const kind = definition as Kind<Prepared<K>>;
-  if (form === 'msgpack') return preparePacked(kind, bytes, bounds)!;
-  return prepareTaken(kind, bytes, bounds) ?? prepareJson(kind, bytes, bounds, null);
+  if (form === 'msgpack') return preparePacked(kind, bytes, bounds, scale)!;
+  return prepareTaken(kind, bytes, bounds, scale) ?? prepareJson(kind, bytes, bounds, { scale, rows: null });
 }
 
+/** The names of the collections whose scale the vectors of the body need; undefined for a body without vectors. */
+export function collectionsIn(name: BodyKind, prepared: unknown): readonly (string | null)[] | undefined {
+  if (!mayBePacked(name)) return undefined;
+  const { collection, collections } = prepared as Partial<PreparedSearch & PreparedMultiSearch>;
+  return collections ?? [collection ?? null];
+}
+
+/** The body for a handler, where one of its collections needs it in `unit`. Several collections may need both. */
+export const joinedScales = <K extends BodyKind>(name: K, plain: Prepared<K>, unit: Prepared<K>): Prepared<K> =>
+  name === 'multiSearch' ? { ...plain, unit: (unit as PreparedMultiSearch).call } : unit;
+
 /** Undefined if the body has more than `valuesMax` values beside the components of vectors. */
-function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, valuesMax?: number): T | undefined {
+function preparePacked<T>(
+  definition: Kind<T>,
+  bytes: Buffer,
+  bounds: BodyBounds,
+  scale: Scale,
+  valuesMax?: number,
+): T | undefined {
   const limits = {
     depthMax: depthOf(definition),
     otherBytes: bounds.metadataBytes + REQUEST_ID_BYTES,
     ...(valuesMax === undefined ? {} : { valuesMax }),
   };
-  const parts = unpackBody(bytes, definition.vectors!, limits);
-  return parts && prepareJson(definition, parts.json, bounds, parts.vectors);
+  const parts = unpackBody(bytes, definition.vectors!, limits, scale);
+  return parts && prepareJson(definition, parts.json, bounds, { scale, rows: parts.vectors });
 }
 
 /** Longest rest of a body that may be parsed twice. */
@@ -242,12 +271,15 @@ function prepareTaken<T>(
   definition: Kind<T>,
   bytes: Buffer,
   bounds: BodyBounds,
+  scale: Scale,
   isCheap: (json: Buffer) => boolean = () => true,
 ): T | undefined {
-  const parts = definition.vectors && takeVectors(bytes, definition.vectors);
+  const parts = definition.vectors && takeVectors(bytes, definition.vectors, scale);
   if (parts === undefined) return undefined;
   try {
-    return isCheap(parts.json) ? prepareJson(definition, parts.json, bounds, parts.vectors) : undefined;
+    return isCheap(parts.json)
+      ? prepareJson(definition, parts.json, bounds, { scale, rows: parts.vectors })
+      : undefined;
   } catch (error) {
     if (error instanceof VouchError && parts.json.length <= TWICE_BYTES) return undefined;
     throw error;
@@ -273,9 +305,10 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   const metadataBytes = metadata ? Uint8Array.from(metadata) : null;
   if (metadataBytes) assertShownAsWritten(metadataBytes, '$.metadata');
   if (text) assertedUtf8Bytes(text, bounds.textBytes, '$.text');
-  const { dimension, bytes: vector } = rowOf(values, taken);
+  const { dimension, bytes: vector } = rowOf(values, taken, '$.values');
   return {
     collection: collection ?? null,
+    scale: taken.scale,
     dimension,
     vector,
     tag: tag ?? 0,

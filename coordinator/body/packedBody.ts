@@ -1,5 +1,5 @@
 /**
- * Reads a body of msgpack: its vectors straight to Q16.16, and the rest as equivalent JSON. That is checked like any JSON: depth,
+ * Reads a body of msgpack: its vectors straight to fixed point, and the rest as equivalent JSON. That is checked like any JSON: depth,
  * types, numbers that cannot be kept, misspelt names.
  *
  * A vector is a byte string of little-endian float32, or under `<field>_q16` of little-endian int32 in Q16.16, or an array of
@@ -7,13 +7,13 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { refusal, type VouchError } from '../../shared/errors/errors.js';
-import { fixedOf } from '../../shared/fixedPoint.js';
+import { componentsIn, fixedOf, normaliseInto, type Scale } from '../../shared/fixedPoint.js';
 import { longKey, tooDeep } from '../../shared/json/nesting.js';
 import { BATCH_MAX, JSON_KEY_MAX_BYTES, JSON_MEMBERS_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { below, invalid } from '../contract/refusal.js';
 import { type PackedHead, PackedReader } from './packedReader.js';
 import type { BodyParts, VectorField } from './takenVectors.js';
-import { type Rows, rowsIn } from './vectors.js';
+import { type Rows, rowsIn, withoutLength } from './vectors.js';
 
 /** Ending of a field's name if its components are in Q16.16. */
 const FIXED_SUFFIX = '_q16';
@@ -35,9 +35,14 @@ export interface PackedLimits {
 }
 
 /** Throws `validation_error`, `payload_too_large`. */
-export function unpackBody(body: Buffer, field: VectorField, limits: PackedLimits): BodyParts | undefined {
+export function unpackBody(
+  body: Buffer,
+  field: VectorField,
+  limits: PackedLimits,
+  scale: Scale = 'plain',
+): BodyParts | undefined {
   if (body.length === 0) throw invalid('the body is empty: expected msgpack');
-  return new BodyUnpacker(body, field, limits).unpack();
+  return new BodyUnpacker(body, field, limits, scale).unpack();
 }
 
 class BodyUnpacker {
@@ -52,6 +57,7 @@ class BodyUnpacker {
     body: Buffer,
     private readonly field: VectorField,
     private readonly limits: PackedLimits,
+    private readonly scale: Scale,
   ) {
     this.#reader = new PackedReader(body);
   }
@@ -207,14 +213,17 @@ class BodyUnpacker {
     isFixed: boolean,
     row?: number,
   ): void {
+    if (this.scale === 'unit') {
+      const values = isFixed
+        ? componentsIn(this.#reader.take((head as Sized).length), 'plain')
+        : this.#values64(head, path, row);
+      if (!normaliseInto(values, target, offset)) throw withoutLength(placeOf(path, row));
+      return;
+    }
     const isListed = head.type === 'array';
     const { length } = head as Sized;
     if (isListed) {
-      for (let i = 0; i < length; i++) {
-        const value = this.#reader.number();
-        if (value === undefined) throw outOfRange(path, row, i, `a ${this.#reader.next().type}`);
-        target[offset + i] = quantisedAt(value, path, row, i);
-      }
+      for (let i = 0; i < length; i++) target[offset + i] = fixedOf(this.#listed(path, row, i));
       return;
     }
     const bytes = this.#reader.take(length);
@@ -225,7 +234,30 @@ class BodyUnpacker {
     const view = new DataView(bytes.buffer, bytes.byteOffset, length);
     const count = length / COMPONENT_BYTES;
     for (let i = 0; i < count; i++)
-      target[offset + i] = quantisedAt(view.getFloat32(COMPONENT_BYTES * i, true), path, row, i);
+      target[offset + i] = fixedOf(inRange(view.getFloat32(COMPONENT_BYTES * i, true), path, row, i));
+  }
+
+  /** The next component of a list. */
+  #listed(path: string, row: number | undefined, at: number): number {
+    const value = this.#reader.number();
+    if (value === undefined) throw outOfRange(path, row, at, `a ${this.#reader.next().type}`);
+    return inRange(value, path, row, at);
+  }
+
+  /** The components of a list, or of a byte string of float32. */
+  #values64(head: PackedHead, path: string, row: number | undefined): Float64Array {
+    const { length } = head as Sized;
+    if (head.type === 'array') {
+      const values = new Float64Array(length);
+      for (let i = 0; i < length; i++) values[i] = this.#listed(path, row, i);
+      return values;
+    }
+    const bytes = this.#reader.take(length);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, length);
+    const values = new Float64Array(length / COMPONENT_BYTES);
+    for (let i = 0; i < values.length; i++)
+      values[i] = inRange(view.getFloat32(COMPONENT_BYTES * i, true), path, row, i);
+    return values;
   }
 }
 
@@ -243,7 +275,7 @@ const placeOf = (path: string, row: number | undefined): string => (row === unde
 const outOfRange = (path: string, row: number | undefined, at: number, got: unknown): VouchError =>
   invalid(`${placeOf(path, row)}[${at}]: expected a number from ${VALUE_MIN} to ${VALUE_MAX}, got ${got}`);
 
-function quantisedAt(value: number, path: string, row: number | undefined, at: number): number {
+function inRange(value: number, path: string, row: number | undefined, at: number): number {
   if (!(value >= VALUE_MIN && value <= VALUE_MAX)) throw outOfRange(path, row, at, value);
-  return fixedOf(value);
+  return value;
 }

@@ -1,4 +1,5 @@
 /** Prepares searches for their calls; the handler adds the time. */
+import { type Scale, searchedDistance } from '../../shared/fixedPoint.js';
 import {
   BATCH_CONDITIONS_MAX,
   BATCH_CONTAINS_MAX,
@@ -39,17 +40,22 @@ interface Prepared {
 
 export interface PreparedSearch extends Prepared {
   readonly collection: string | null;
+  readonly scale: Scale;
   readonly call: Omit<SearchCall, 'decay'>;
 }
 
 export interface PreparedMultiSearch extends Prepared {
   readonly collections: readonly string[];
+  /** For collections that store vectors as they are given. */
   readonly call: Omit<SearchCall, 'decay'>;
+  /** For collections that normalise; absent where none of them did when the body was prepared. */
+  readonly unit?: Omit<SearchCall, 'decay'>;
   readonly like: RecordInCollection | null;
 }
 
 export interface PreparedSearchBatch {
   readonly collection: string | null;
+  readonly scale: Scale;
   readonly searches: readonly (Prepared & { readonly call: Omit<SearchCall, 'decay'> })[];
   readonly call: Omit<SearchBatchCall, 'searches'>;
 }
@@ -72,6 +78,7 @@ export function prepareSearch(request: SearchRequest, bounds: BodyBounds, taken:
     dimension: dimensionIn(call),
     halfLifeSecs: halfLifeOf(request),
     collection: request.collection ?? null,
+    scale: taken.scale,
     call,
   };
 }
@@ -92,6 +99,7 @@ export function prepareSearchBatch(
   const asOf = asOfOf(request);
   return {
     collection: request.collection ?? null,
+    scale: taken.scale,
     searches,
     call: {
       op: 'searchBatch',
@@ -174,9 +182,11 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
 function draftOf(request: SearchOptions | MultiSearchRequest, taken: TakenVectors, path: string, spent?: Spent): Draft {
   const { query, like, k, metadata_filter, score_threshold, with: fields } = request;
   assertOneOf(query, like, path);
-  const call: Draft = query ? { op: 'search', query: rowOf(query, taken).bytes, k } : { op: 'search', k };
+  const call: Draft = query
+    ? { op: 'search', query: rowOf(query, taken, `${path}.query`).bytes, k }
+    : { op: 'search', k };
   if (metadata_filter) call.filter = filterOf(metadata_filter, `${path}.metadata_filter`, spent);
-  if (score_threshold != null) call.scoreMost = Math.min(score_threshold, Number.MAX_VALUE);
+  if (score_threshold != null) call.scoreMost = searchedDistance(score_threshold, taken.scale);
   if (fields?.length) call.fields = fields;
   return call;
 }

@@ -2,6 +2,7 @@
  * Takes the vectors out of the JSON of a body. The rest, which is short, is parsed and validated like any JSON. If it is
  * refused, or the body is unusual, the whole body is parsed instead, so that its errors show the sent values.
  */
+import type { Scale } from '../../shared/fixedPoint.js';
 import { endOfString } from '../../shared/json/nesting.js';
 import { BATCHED_SEARCHES_MAX } from '../../shared/limits.js';
 import type { Rows } from './vectors.js';
@@ -33,7 +34,11 @@ const BODY_LEVEL = 1;
 const INNER_LEVEL = 3;
 
 /** Takes the vectors out of a body. Undefined if it has no vector, too many, or a list that may not be a vector. */
-export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
+export function takeVectors(
+  body: Buffer,
+  { name, within }: VectorField,
+  scale: Scale = 'plain',
+): BodyParts | undefined {
   // The closing brace ends every reading: no position goes beyond it.
   if (body[lastOf(body)] !== OBJECT_END) return undefined;
   const level = within === undefined ? BODY_LEVEL : INNER_LEVEL;
@@ -62,7 +67,7 @@ export function takeVectors(body: Buffer, { name, within }: VectorField): BodyPa
     if (body[at] !== ARRAY) continue;
     // A bound, since each reading begins with a copy of 64 KiB.
     if (vectors.length === most) return undefined;
-    const found = read(body, at);
+    const found = read(body, at, scale);
     if (found === undefined) return undefined;
     const place = name === 'batch' ? `[[${vectors.length}]]` : `[${vectors.length}]`;
     pieces.push(body.subarray(copied, at), Buffer.from(place));

@@ -10,9 +10,10 @@
  * Only plain vectors of numbers in range are read here, without numbers that a double rounds to 0. For others the validation of the
  * parsed JSON reports the error.
  */
-import { fixedOf } from '../../shared/fixedPoint.js';
+import { fixedOf, type Scale } from '../../shared/fixedPoint.js';
 import { BATCH_MAX, DIMENSION_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { compileFile, instantiate, openOwnMemory, PAGE_BYTES } from '../../shared/webAssembly.js';
+import { UnitRowReader } from './unitText.js';
 import { type Rows, rowsIn } from './vectors.js';
 
 const SPACE = 0x20;
@@ -63,15 +64,15 @@ export interface ReadRows {
  * Reads the array of numbers that begins at `at`. Undefined for anything else, an empty array, more than DIMENSION_MAX numbers,
  * or a number out of range or too close to 0. The last byte of `bytes` must not be part of a number.
  */
-export function readVector(bytes: Buffer, at: number): ReadRows | undefined {
-  const reader = new RowReader(bytes);
+export function readVector(bytes: Buffer, at: number, scale: Scale = 'plain'): ReadRows | undefined {
+  const reader = readerOf(bytes, scale);
   const end = reader.read(at, DIMENSION_MAX);
   return end < 0 ? undefined : { rows: rowsIn(components.slice(0, reader.count), reader.count, 1), end };
 }
 
 /** Reads an array of vectors of one length, at most BATCH_MAX; undefined like `readVector`. */
-export function readVectors(bytes: Buffer, at: number): ReadRows | undefined {
-  const reader = new RowReader(bytes);
+export function readVectors(bytes: Buffer, at: number, scale: Scale = 'plain'): ReadRows | undefined {
+  const reader = readerOf(bytes, scale);
   const begin = afterBlanks(bytes, at + 1);
   let end = reader.read(begin, DIMENSION_MAX);
   if (end < 0) return undefined;
@@ -94,6 +95,9 @@ export function readVectors(bytes: Buffer, at: number): ReadRows | undefined {
   const isWhole = target.length === count * dimension;
   return { rows: rowsIn(isWhole ? target : target.slice(0, count * dimension), dimension, count), end: end + 1 };
 }
+
+const readerOf = (bytes: Buffer, scale: Scale): RowReader | UnitRowReader =>
+  scale === 'plain' ? new RowReader(bytes) : new UnitRowReader(bytes, components);
 
 function grown(components: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(2 * components.length);

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { type Clock, systemId } from '../../shared/clock.js';
 import { isCollectionNotFound, isUnavailable, messageOf, unavailable } from '../../shared/errors/errors.js';
+import type { Scale } from '../../shared/fixedPoint.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
@@ -151,6 +152,11 @@ export class ClusterBackend {
     return this.#catalog.find(project, name);
   }
 
+  /** `unit` if one of the collections normalises; see `Catalog.scaleFor`. */
+  scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
+    return this.#catalog.scaleFor(project, names);
+  }
+
   /** A collection in any state, by the id in a vault entry; undefined if it was deleted. */
   async findById(collectionId: number): Promise<Collection | undefined> {
     const known = this.#catalog.byId(collectionId);
@@ -171,7 +177,7 @@ export class ClusterBackend {
     return countUnknownKey(counters, this.config.limits.unknownShreds, project);
   }
 
-  /** Creates the collection or finds the identical one. Throws `conflict` if the dimension differs, `capacity_exceeded`. */
+  /** Creates the collection or finds the identical one. Throws `conflict` if dimension or `normalise` differ, `capacity_exceeded`. */
   async create(project: string, wanted: WantedCollection, envelope: Envelope): Promise<Created> {
     this.#assertHasShard();
     return this.#place(await this.#catalog.create(project, wanted), envelope);

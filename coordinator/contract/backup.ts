@@ -28,6 +28,8 @@ export interface CollectionFacts {
   origin: Origin;
   dimension: Dimension;
   metric: 'squared_l2';
+  /** Present where vectors are divided by their length. */
+  normalise?: true;
   /** Unix milliseconds. */
   created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
   /** Omitted: exact search. */

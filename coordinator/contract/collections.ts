@@ -11,6 +11,13 @@ export interface CreateCollectionRequest {
   name: CollectionName;
   dimension: Dimension;
   metric: 'squared_l2';
+  /**
+   * True: the service divides vectors and queries by their length. The nearest records are then those of the greatest cosine, which
+   * hits have as `similarity`. A vector of zeros is refused. It cannot be changed.
+   */
+  normalise?: boolean | null;
+  /** Another spelling of `normalise`. */
+  normalize?: boolean | null;
   /** Omitted: exact search. */
   index?: 'brute' | IndexKind | 'auto' | null;
 }
@@ -27,6 +34,8 @@ export interface ListedCollection {
   id: Whole;
   dimension: Whole;
   metric: 'squared_l2';
+  /** Present where vectors are divided by their length. */
+  normalise?: true;
   /** The index that serves searches now. */
   index: 'brute' | IndexKind;
   /** Live records. */
@@ -100,15 +109,30 @@ export interface IndexConfigResponse {
   index_type: 'collection_scoped';
 }
 
-/** Follows the refusal of a metric such as `cosine`, `dot` or `l2`. */
-const METRIC_ADVICE =
-  'no other metric exists. Its order is that of l2. For cosine or dot, normalise vectors to length 1: then the order is that ' +
-  'of cosine, and similarity = 1 − score/2';
+/** Advice on the distances of other systems, by their names there in small letters, without `_`, `-` and spaces. */
+const METRIC_ADVICE = [
+  [
+    ['euclidean', 'euclid', 'l2', 'l2squared', 'squaredeuclidean', 'sqeuclidean', 'squaredl2'],
+    'its order is that of Euclidean distance, of which a score is the square',
+  ],
+  [
+    ['dot', 'dotproduct', 'ip', 'innerproduct', 'maxinnerproduct', 'mips'],
+    'its order is that of dot products where vectors have length 1; send "normalise": true beside it where they have other lengths',
+  ],
+] as const;
+const COSINE_ADVICE = 'for cosine send "normalise": true beside it, and each hit has its cosine as similarity';
+
+const refuseIndex = refuseIndexAt('index');
 
 function refuseCreation(mismatch: Mismatch): VouchError {
-  const refusal = refuseIndexAt('index')(mismatch);
-  const isOther = mismatch.path === '$input.metric' && mismatch.value !== undefined;
-  return isOther ? invalid(`${refusal.message}: ${METRIC_ADVICE}`) : refusal;
+  const refusal = refuseIndex(mismatch);
+  const { path, value } = mismatch;
+  if (path !== '$input.metric' || value === undefined) return refusal;
+  const word = String(value)
+    .toLowerCase()
+    .replaceAll(/[_\- ]/g, '');
+  const advice = METRIC_ADVICE.find(([names]) => (names as readonly string[]).includes(word))?.[1] ?? COSINE_ADVICE;
+  return invalid(`${refusal.message}: no other metric exists; ${advice}`);
 }
 
 export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseCreation);

@@ -17,6 +17,7 @@ export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   name: ['collection', 'collectionname', 'namespace', 'index', 'indexname', 'id'],
   dimension: ['dim', 'dims', 'size', 'vectorsize'],
   metric: ['distance', 'metrictype', 'space', 'similarity', 'distancemetric'],
+  normalise: ['normalised', 'normalized', 'normalisation', 'normalization', 'unit'],
   index: ['indextype', 'type', 'kind'],
   type: ['index', 'indextype', 'kind'],
   parameters: ['params', 'config', 'options', 'm', 'efconstruction', 'efsearch', 'nlist', 'nprobe'],

@@ -117,6 +117,8 @@ export interface SearchHit {
   id: Whole;
   /** Squared Euclidean distance, in any order of hits; 0 is an exact match. */
   score: Score;
+  /** 1 − score / 2, the cosine: 1 for the same direction, 0 at a right angle, −1 for the opposite one. Present with `normalise`. */
+  similarity?: number;
   /** Above 0, at most 1. Present with decay. */
   decay_factor?: DecayFactor;
   /** Whole seconds. Present with decay. */
@@ -186,6 +188,8 @@ export interface MultiSearchHit {
   id: Whole;
   /** Squared Euclidean distance, undecayed. */
   score: Score;
+  /** 1 − score / 2, the cosine. Present if the collection was made with `normalise`. */
+  similarity?: number;
   /** Above 0, at most 1. Present with decay. */
   decay_factor?: DecayFactor;
   /** Whole seconds. Present with decay. */

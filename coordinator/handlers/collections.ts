@@ -4,6 +4,7 @@ import { refusal } from '../../shared/errors/errors.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
 import type {
+  CreateCollectionRequest,
   CreateCollectionResponse,
   IndexConfigResponse,
   IndexParameters,
@@ -27,8 +28,9 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     handle: async ({ body, caller, services, envelope }) => {
       const { name, dimension } = body;
       const index = body.index ?? 'brute';
+      const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
-      const wanted = { name, dimension, index };
+      const wanted = { name, dimension, ...(normalise && { normalise }), index };
       const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
       return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
     },
@@ -98,13 +100,21 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
   const max_records = services.config.limits.maxRecords;
   return json<ListCollectionsResponse>({
     collections: collections.map((collection) => {
-      const { name, id, dimension, metric, serving, records } = collection;
+      const { name, id, dimension, metric, normalise, serving, records } = collection;
       return {
-        ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
+        ...{ name, id, dimension, metric, ...(normalise && { normalise }) },
+        ...{ index: serving, record_count: records, max_records },
         ...(isImporting(collection) ? { importing: true } : {}),
       };
     }),
   });
+}
+
+/** Throws `validation_error` where the two spellings say different things. */
+function isNormalising({ normalise, normalize }: CreateCollectionRequest): boolean {
+  if (normalise != null && normalize != null && normalise !== normalize)
+    throw invalid('$.normalize is another spelling of $.normalise: leave out one of the two');
+  return normalise ?? normalize ?? false;
 }
 
 /** Throws `not_implemented` if this node is configured for exact search only. */

@@ -24,6 +24,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
         origin: originOf(collection),
         dimension: collection.dimension,
         metric: collection.metric,
+        ...(collection.normalise && { normalise: true }),
         created_at_ms: collection.createdAtMs,
         index: { type: collection.index, parameters: namedParameters(collection.indexParameters) },
         log_bytes: logBytes,

@@ -1,4 +1,5 @@
 /** The hits of one collection: decoded from the bytes of an answer, and written as JSON without an object for each. */
+import { type Scale, shownDistances } from '../../shared/fixedPoint.js';
 import type { SearchResult } from '../../shared/protocol/calls.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
@@ -10,6 +11,8 @@ const HITS_PER_STEP = 64;
 
 /** The hits of an answer, best first, in arrays of one length. */
 export interface DecodedHits {
+  /** The scale of the collection. */
+  readonly scale: Scale;
   readonly ids: Float64Array;
   readonly scores: Float64Array;
   /** Present with decay. */
@@ -21,11 +24,12 @@ export interface DecodedHits {
   readonly fields?: RecordFields;
 }
 
-export function decodeHits(result: SearchResult): DecodedHits {
+export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
   const { ids, scores, factors, agesSecs, hops, groups, groupValues, fields } = result;
   return {
+    scale,
     ids: float64sOf(ids),
-    scores: float64sOf(scores),
+    scores: shownDistances(float64sOf(scores), scale),
     ...(factors === undefined || agesSecs === undefined
       ? {}
       : { aged: { factors: float64sOf(factors), agesSecs: float64sOf(agesSecs) } }),
@@ -56,10 +60,11 @@ export const isStepEnd = ({ fields }: DecodedHits, i: number): boolean =>
   fields !== undefined || i % HITS_PER_STEP === HITS_PER_STEP - 1;
 
 /** The JSON members of hit `i`. A number in a template string is valid JSON. */
-export function hitFields({ ids, scores, aged, hops, groups, fields }: DecodedHits, i: number): string {
+export function hitFields({ scale, ids, scores, aged, hops, groups, fields }: DecodedHits, i: number): string {
+  const similarity = scale === 'unit' ? `,"similarity":${1 - scores[i]! / 2}` : '';
   const ages = aged === undefined ? '' : `,"decay_factor":${aged.factors[i]},"age_secs":${aged.agesSecs[i]}`;
   const distance = hops === undefined ? '' : `,"graph_distance":${hops[i]! < 0 ? null : hops[i]}`;
   const group = groups === undefined ? '' : `,"group":${groups.values[groups.of[i]!]}`;
-  const carried = fields === undefined ? '' : fieldsJson(fields, i);
-  return `"id":${ids[i]},"score":${scores[i]}${ages}${distance}${group}${carried}`;
+  const carried = fields === undefined ? '' : fieldsJson(fields, i, scale);
+  return `"id":${ids[i]},"score":${scores[i]}${similarity}${ages}${distance}${group}${carried}`;
 }

@@ -29,13 +29,15 @@ export const IMPORT_ROUTES: readonly Route[] = [
     answers,
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { origin, dimension, created_at_ms: createdAtMs, index, sequence, chain_head, state_hash } = request.body;
+      const { origin, dimension, normalise, created_at_ms: createdAtMs, index } = request.body;
+      const { sequence, chain_head, state_hash } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
       // A node without indexes uses exact search, which finds at least as much.
       const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : EXACT;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
-      const wanted = { name: nameOf(request.body), origin, dimension, createdAtMs, spec, end };
+      const fixed = { dimension, ...(normalise && { normalise }), createdAtMs };
+      const wanted = { name: nameOf(request.body), origin, ...fixed, spec, end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
       return json(importResponse(collection, await logEnd(request, collection)));
     },

@@ -1,5 +1,6 @@
 /** The endpoints that read many records: pages, records by id, counts, and the values of a metadata key. */
 
+import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import { FACET_BYTES_MAX } from '../../shared/limits.js';
 import type { Field, ListedRecords } from '../../shared/protocol/records.js';
 import { inSlices, type Steps } from '../../shared/scheduling/slice.js';
@@ -80,8 +81,9 @@ async function listRecords(
 ): Promise<Reply> {
   const maxBytes = maxBytesOf(request.services);
   const call = { op: 'listRecords', ...page, fields: fieldsOf(fields), maxBytes, ...matching } as const;
-  const listed = await request.callNamed(collection, call);
-  return recordsReply([listed], `"next":${listed.next}`, request);
+  const found = await request.find(collection);
+  const listed = await request.call(found, call);
+  return recordsReply([listed], scaleOf(found), `"next":${listed.next}`, request);
 }
 
 const countRecords = async (
@@ -122,7 +124,7 @@ async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Prom
     for (const place of part.missing) missing.push(named[at + place]!);
     at += part.read;
   }
-  return recordsReply(parts, `"missing":${JSON.stringify(missing)}`, request);
+  return recordsReply(parts, scaleOf(collection), `"missing":${JSON.stringify(missing)}`, request);
 }
 
 /** Records always have their metadata. */
@@ -131,20 +133,25 @@ const fieldsOf = (named: readonly Field[]): readonly Field[] => ['metadata', ...
 const maxBytesOf = ({ backend }: Services): number => fieldBytesMax({ commitBytes: backend.maxCommitBytes });
 
 /** Makes the answer from `ListedRecord`s and from `rest`, one more member as JSON. */
-async function recordsReply(parts: readonly ListedRecords[], rest: string, request: HandlerRequest): Promise<Reply> {
+async function recordsReply(
+  parts: readonly ListedRecords[],
+  scale: Scale,
+  rest: string,
+  request: HandlerRequest,
+): Promise<Reply> {
   const writer = new JsonWriter();
   writer.write('{"records":[');
-  await inSlices(writeRecords(writer, parts), request.slice());
+  await inSlices(writeRecords(writer, parts, scale), request.slice());
   writer.write(`],${rest}}`);
   return writer.reply();
 }
 
-function* writeRecords(writer: JsonWriter, parts: readonly ListedRecords[]): Steps<void> {
+function* writeRecords(writer: JsonWriter, parts: readonly ListedRecords[], scale: Scale): Steps<void> {
   let start = '{';
   for (const { ids, tags, fields } of parts) {
     const [recordIds, recordTags] = [float64sOf(ids), float64sOf(tags)];
     for (let i = 0; i < recordIds.length; i++) {
-      writer.write(`${start}"id":${recordIds[i]},"tag":${recordTags[i]}${fieldsJson(fields, i)}}`);
+      writer.write(`${start}"id":${recordIds[i]},"tag":${recordTags[i]}${fieldsJson(fields, i, scale)}}`);
       start = ',{';
       yield;
     }

@@ -1,6 +1,6 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
-import { refusal } from '../../shared/errors/errors.js';
-import { dequantise } from '../../shared/fixedPoint.js';
+import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
+import { dequantise, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
@@ -32,10 +32,10 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'InsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => {
-      const { vector, tag, metadata, text, dimension } = request.body;
+      const { vector, tag, metadata, text } = request.body;
       const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
       const collection = await request.find(request.body.collection);
-      assertDimension(collection, dimension, '$.values');
+      assertFits(collection, request.body, '$.values');
       const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
       const { id, deduplicated, receipt } = await request.call(collection, call);
       return json<InsertResponse>({ id, deduplicated, receipt });
@@ -87,9 +87,11 @@ export const RECORD_ROUTES: readonly Route[] = [
     errors: ['record_not_found'],
     handle: async (request) => {
       const call = { op: 'get', id: request.id } as const;
-      const { id, externalId, vector, tag, metadata } = await request.callNamed(request.query.collection, call);
+      const collection = await request.find(request.query.collection);
+      const { id, externalId, vector: stored, tag, metadata } = await request.call(collection, call);
+      const vector = dequantise(stored, scaleOf(collection));
       const named = externalId === null ? {} : { external_id: Buffer.from(externalId).toString() };
-      return json<RecordResponse>({ id, ...named, vector: dequantise(vector), tag, metadata: shownMetadata(metadata) });
+      return json<RecordResponse>({ id, ...named, vector, tag, metadata: shownMetadata(metadata) });
     },
   }),
   writeRoute('POST /v1/soft-delete', {
@@ -125,12 +127,12 @@ export const RECORD_ROUTES: readonly Route[] = [
 async function writeBatch(
   request: HandlerRequest<PreparedBatch>,
 ): Promise<{ readonly ids: number[]; readonly created: number }> {
-  const { count, vectors, texts, dimension, unevenAt, tags, externalIds, ...packed } = request.body;
+  const { count, vectors, texts, unevenAt, tags, externalIds, ...packed } = request.body;
   const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
   const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
   const collection = await request.find(packed.collection);
   if (count === 0) return { ids: [], created: 0 };
-  assertDimension(collection, dimension, '$.batch[0]');
+  assertFits(collection, request.body, '$.batch[0]');
   if (unevenAt >= 0) throw refusal('dimension_mismatch', 'uneven', { at: unevenAt });
   const metadata = packed.metadata && unpackBytes(packed.metadata);
   const { ids, created } = await request.call(collection, {
@@ -149,6 +151,22 @@ async function deleteRecord(
   const { sequence } = await request.callNamed(collection, { op, id });
   return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
+
+/** Vectors of a body as they were prepared. */
+interface PreparedVectors {
+  readonly dimension: number;
+  readonly scale: Scale;
+}
+
+/** Throws `dimension_mismatch`, and `unavailable` if the vectors are in another scale. `path`: of the vector in the body. */
+export function assertFits(collection: Collection, { dimension, scale }: PreparedVectors, path: string): void {
+  assertDimension(collection, dimension, path);
+  if (scale !== scaleOf(collection)) throw replaced(collection);
+}
+
+/** The collection that the body was prepared for had its name before. */
+export const replaced = ({ name }: Collection): VouchError =>
+  unavailable(`collection ${JSON.stringify(name)} was replaced while the request was read; retry`);
 
 /** Throws `dimension_mismatch`. `path`: of the vector in the body. */
 export function assertDimension({ name, dimension }: Collection, components: number, path: string): void {

@@ -1,9 +1,11 @@
 /** The endpoints of search, in one collection or in several. */
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
+import { inScale, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
 import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js';
+import { withoutLength } from '../body/vectors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
@@ -13,7 +15,7 @@ import type { Reply } from '../http/reply.js';
 import { type Route, readRoute } from '../http/route.js';
 import { decodeHits, writeHits } from './hits.js';
 import { type CollectionHits, writeMerged } from './mergeHits.js';
-import { assertDimension } from './records.js';
+import { assertDimension, assertFits, replaced } from './records.js';
 
 export const SEARCH_ROUTES: readonly Route[] = [
   readRoute('POST /v1/search', {
@@ -24,13 +26,14 @@ export const SEARCH_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { clock } = request.services;
       const collection = await request.find(request.body.collection);
-      assertDimension(collection, request.body.dimension ?? collection.dimension, '$.query');
+      const { dimension, scale } = request.body;
+      assertFits(collection, { dimension: dimension ?? collection.dimension, scale }, '$.query');
       const result = await request.call(collection, searchCall(request.body, clock));
       const { sequence } = result;
       const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
       const writer = new JsonWriter();
       writer.write('{"results":[');
-      await inSlices(writeHits(writer, decodeHits(result)), request.slice());
+      await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), request.slice());
       writer.write(`]${asOfJson(result)}${sequenceJson}}`);
       return writer.reply();
     },
@@ -66,15 +69,16 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
   const { body, services } = request;
   const { clock } = services;
   const collection = await request.find(body.collection);
+  const { scale } = body;
   for (const [i, { dimension }] of body.searches.entries())
-    assertDimension(collection, dimension ?? collection.dimension, `$.searches[${i}].query`);
+    assertFits(collection, { dimension: dimension ?? collection.dimension, scale }, `$.searches[${i}].query`);
   const searches = body.searches.map((search) => searchCall(search, clock));
   const { answers, sequence } = await request.call(collection, { ...body.call, searches });
   const writer = new JsonWriter();
   const slice = request.slice();
   for (const [i, answer] of answers.entries()) {
     writer.write(i === 0 ? '{"answers":[{"results":[' : ']},{"results":[');
-    await inSlices(writeHits(writer, decodeHits(answer)), slice);
+    await inSlices(writeHits(writer, decodeHits(answer, scale)), slice);
   }
   writer.write(`]}],"sequence":${sequence}}`);
   return writer.reply();
@@ -105,20 +109,20 @@ async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promis
     dimension,
     like === null ? '$.query' : '$.like',
   );
-  const call = searchCall(body, clock);
+  const calls = callsOf(body, like, clock);
   const outcomes = await Promise.all(
-    found.map((one) => ('code' in one ? one : searchOne(request, one, likeIn(one, like, call)))),
+    found.map((one) => ('code' in one ? one : searchOne(request, one, callFor(one, like, calls)))),
   );
   const searched = outcomes.filter((outcome) => 'ids' in outcome);
   const failures = outcomes.filter((outcome) => 'code' in outcome);
   const rest: Omit<MultiSearchResponse, 'results'> = {
     collections_searched: searched.map(({ collection }) => collection),
-    ...(call.tellSequence ? { sequences: sequencesOf(searched) } : {}),
+    ...(body.call.tellSequence ? { sequences: sequencesOf(searched) } : {}),
     ...(failures.length === 0 ? {} : { partial_failures: failures }),
   };
   const writer = new JsonWriter();
   writer.write('{"results":[');
-  await inSlices(writeMerged(writer, searched, call.k), request.slice());
+  await inSlices(writeMerged(writer, searched, body.call.k), request.slice());
   writer.write(`],${JSON.stringify(rest).slice(1)}`);
   return writer.reply();
 }
@@ -142,11 +146,33 @@ async function recordOf(request: HandlerRequest, { collection: name, id }: Recor
   return { collection, id, vector };
 }
 
-/** The call for one of the collections. The record of `like` is excluded in its own collection. */
-function likeIn(collection: Collection, like: LikedRecord | null, call: SearchCall): SearchCall {
-  if (like === null) return call;
-  const query = like.vector;
-  return collection.id === like.collection.id ? { ...call, query, like: like.id } : { ...call, query };
+/** The call for collections of each scale; undefined where no collection was known to have it. */
+type ScaledCalls = Readonly<Record<Scale, SearchCall | undefined>>;
+
+/** Throws `validation_error` where the record has no direction and a collection needs one. */
+function callsOf(
+  { call, unit, halfLifeSecs }: PreparedMultiSearch,
+  like: LikedRecord | null,
+  clock: Clock,
+): ScaledCalls {
+  const inFull = (scaled: typeof call, scale: Scale): SearchCall => {
+    const full = searchCall({ call: scaled, halfLifeSecs }, clock);
+    return like === null ? full : { ...full, query: likedQuery(like, scale) };
+  };
+  return { plain: inFull(call, 'plain'), unit: unit && inFull(unit, 'unit') };
+}
+
+function likedQuery({ vector, collection }: LikedRecord, scale: Scale): Uint8Array {
+  const query = inScale(vector, scaleOf(collection), scale);
+  if (query === undefined) throw withoutLength('$.like');
+  return query;
+}
+
+/** The call for one of the collections. The record of `like` is excluded in its own. Throws `unavailable` if the scale was not known. */
+function callFor(collection: Collection, like: LikedRecord | null, calls: ScaledCalls): SearchCall {
+  const call = calls[scaleOf(collection)];
+  if (call === undefined) throw replaced(collection);
+  return collection.id === like?.collection.id ? { ...call, like: like.id } : call;
 }
 
 /** The collection, or a failure while it is being imported. Throws `collection_not_found`. */
@@ -182,7 +208,7 @@ async function searchOne(
 ): Promise<SearchedCollection | PartialFailure> {
   try {
     const result = await request.call(collection, call);
-    return { collection: collection.name, sequence: result.sequence, ...decodeHits(result) };
+    return { collection: collection.name, sequence: result.sequence, ...decodeHits(result, scaleOf(collection)) };
   } catch (error) {
     const { requestId } = request.envelope;
     const { logger } = request.services;

@@ -125,9 +125,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   }
 }
 
+export const nameOrDefault = (wanted: string | null | undefined): string => wanted ?? DEFAULT_COLLECTION;
+
 /** The wanted name, or the default without one. Throws `collection_not_found` for an impossible name. */
 export function collectionName(wanted: string | null | undefined): string {
-  const name = wanted ?? DEFAULT_COLLECTION;
+  const name = nameOrDefault(wanted);
   if (isCollectionName(name)) return name;
   throw refusal('collection_not_found', 'named', { name: JSON.stringify(name.slice(0, SHOWN_CHARS)) });
 }

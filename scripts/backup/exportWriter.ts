@@ -38,8 +38,12 @@ export interface ExportTrailer {
 }
 
 export function headerOf(facts: ExportResponse, exportedAtMs: number): ExportHeader {
-  const { origin, dimension, metric, created_at_ms, index = { type: 'brute' } } = facts;
-  return { format: 1, origin, dimension, metric, created_at_ms, index, exported_at_ms: exportedAtMs };
+  const { origin, dimension, metric, normalise, created_at_ms, index = { type: 'brute' } } = facts;
+  return {
+    ...{ format: 1, origin, dimension, metric },
+    ...(normalise && { normalise }),
+    ...{ created_at_ms, index, exported_at_ms: exportedAtMs },
+  };
 }
 
 const END_OF_FRAMES = new Uint8Array(LENGTH_BYTES);
@@ -58,12 +62,14 @@ async function takePart(reading: FileReading): Promise<Uint8Array | undefined> {
 }
 
 /** Whether a stored header is of the same collection, whose index may have changed. */
-function isSameCollection(stored: Uint8Array, { origin, dimension, metric, created_at_ms }: ExportHeader): boolean {
+function isSameCollection(stored: Uint8Array, wantedHeader: ExportHeader): boolean {
+  const { origin, dimension, metric, normalise, created_at_ms } = wantedHeader;
   try {
     const header = JSON.parse(new TextDecoder().decode(stored)) as ExportHeader;
     const { project, name, id } = header.origin;
-    const found = [header.format, project, name, id, header.dimension, header.metric, header.created_at_ms];
-    const wanted = [1, origin.project, origin.name, origin.id, dimension, metric, created_at_ms];
+    const config = [header.dimension, header.metric, header.normalise, header.created_at_ms];
+    const found = [header.format, project, name, id, ...config];
+    const wanted = [1, origin.project, origin.name, origin.id, dimension, metric, normalise, created_at_ms];
     return found.every((value, i) => value === wanted[i]);
   } catch {
     return false;
@@ -185,13 +191,14 @@ export class ExportWriter {
   }
 
   #assertGenesis(event: Event | undefined): void {
-    const { origin, dimension, created_at_ms } = this.header;
+    const { origin, dimension, normalise, created_at_ms } = this.header;
     const isOurs =
       event?.type === 'genesis' &&
       event.project === origin.project &&
       event.name === origin.name &&
       event.collectionId === origin.id &&
       event.dimension === dimension &&
+      event.normalise === normalise &&
       event.timeMs === created_at_ms;
     if (!isOurs) throw new Malformed('the log begins with the genesis of another collection', 0);
   }

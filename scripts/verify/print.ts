@@ -102,8 +102,9 @@ export function printLog(report: LogReport): void {
     print('warning', 'log', 'empty: nothing was ever written, or all of it is gone');
     return;
   }
-  const { project, name, collectionId, dimension } = genesis;
-  print('done', 'collection', `${project}/${name}, id ${collectionId}, ${counted(dimension, 'dimension')}`);
+  const { project, name, collectionId, dimension, normalise } = genesis;
+  const divided = normalise ? ', vectors divided by their length' : '';
+  print('done', 'collection', `${project}/${name}, id ${collectionId}, ${counted(dimension, 'dimension')}${divided}`);
   print('done', 'log', `${counted(size, 'event')} in ${counted(frames, 'frame')}, ${counted(logBytes, 'byte')}`);
   print('plain', '', `${instant(genesis.timeMs)} to ${instant(state.timeMs)}`);
   const { live, ever, encrypted, shreddedKeys } = records;

@@ -37,13 +37,10 @@ export function claimedEvents(bytes: Uint8Array): { readonly firstSequence: numb
  * collection.
  */
 export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array {
-  const [genesis] = frame.events;
-  const wanted = genesisOf(config);
-  const isOurs =
-    genesis?.type === 'genesis' &&
-    (Object.keys(wanted) as (keyof typeof wanted)[]).every((field) => genesis[field] === wanted[field]);
-  if (!isOurs) throw new Damaged('the log belongs to another collection, by its genesis event');
-  return hashAt(frame.eventHashes, 0).slice();
+  const configHash = hashAt(frame.eventHashes, 0);
+  if (Buffer.compare(configHash, configHashOf(config)) !== 0)
+    throw new Damaged('the log belongs to another collection, by its genesis event');
+  return configHash.slice();
 }
 
 /** Throws Damaged if the state after the whole frame has another number of live records than the frame states. */

@@ -100,6 +100,7 @@ export const ERRORS = {
     remedy: 'wait, or change the state that the message names',
     messages: {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
+      normalise: 'collection {name} exists {has} normalise, which cannot change',
       importing: 'collection {name} is being imported; finish the import, or delete the collection',
       notImported: 'collection {name} exists already, and was not imported',
       otherImport: 'collection {name} is an import of another export; choose another name',

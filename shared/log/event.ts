@@ -19,6 +19,8 @@ export interface Genesis extends Dated {
   readonly collectionId: number;
   readonly dimension: number;
   readonly metric: 'squared_l2';
+  /** Vectors are divided by their length. */
+  readonly normalise?: true;
   readonly project: string;
   readonly name: string;
 }
@@ -31,7 +33,7 @@ interface Inserted extends Dated {
 }
 
 interface WithVector extends Inserted {
-  /** Little-endian i32 components in Q16.16. */
+  /** Little-endian i32 components: Q16.16, or where the collection normalises whole numbers of 2^-20. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
   /** UTF-8. */
@@ -126,7 +128,10 @@ export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
 export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent;
 
 export function genesisOf(config: CollectionConfig): Genesis {
-  const { createdAtMs, dimension, metric } = config;
+  const { createdAtMs, dimension, metric, normalise } = config;
   const { project, name, id } = originOf(config);
-  return { type: 'genesis', sequence: 0, timeMs: createdAtMs, collectionId: id, dimension, metric, project, name };
+  return {
+    ...{ type: 'genesis', sequence: 0, timeMs: createdAtMs, collectionId: id, dimension, metric, project, name },
+    ...(normalise && { normalise }),
+  };
 }

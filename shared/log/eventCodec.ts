@@ -24,6 +24,7 @@ import {
 } from './eventBytes.js';
 import { fixedTypeOf, readFixed, writeFixed } from './eventFixed.js';
 import {
+  CONFIG_FLAG,
   DELETE_MANY,
   EVENT_END_BYTES,
   EVENT_TYPE,
@@ -105,6 +106,7 @@ function writeGenesis(event: Genesis, { bytes, view }: ByteView, at: number): vo
   view.setUint8(at + GENESIS.metric, METRIC_SQUARED_L2);
   view.setUint8(at + GENESIS.projectLength, project.length);
   view.setUint8(at + GENESIS.nameLength, name.length);
+  view.setUint8(at + GENESIS.flags, event.normalise ? CONFIG_FLAG.normalise : 0);
   bytes.set(project, at + GENESIS.project);
   bytes.set(name, at + GENESIS.project + project.length);
 }
@@ -217,7 +219,9 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs }: Date
   assertHolds(at, end, GENESIS.project);
   const metric = view.getUint8(at + GENESIS.metric);
   if (metric !== METRIC_SQUARED_L2) throw new Malformed(`metric ${metric} is not known`, at + GENESIS.metric);
-  assertZero(source, at + GENESIS.nameLength + 1, at + GENESIS.project);
+  const flags = view.getUint8(at + GENESIS.flags);
+  if ((flags & ~CONFIG_FLAG.normalise) !== 0)
+    throw new Malformed(`genesis flags ${flags} are not known`, at + GENESIS.flags);
   const projectEnd = GENESIS.project + view.getUint8(at + GENESIS.projectLength);
   const nameEnd = projectEnd + view.getUint8(at + GENESIS.nameLength);
   assertLength(at, end, nameEnd);
@@ -230,6 +234,7 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs }: Date
     collectionId: readU64(view, at + GENESIS.collectionId),
     dimension: readDimension(view, at + GENESIS.dimension),
     metric: 'squared_l2',
+    ...((flags & CONFIG_FLAG.normalise) !== 0 && { normalise: true }),
     project: readString(source, at + GENESIS.project, at + projectEnd),
     name: readString(source, at + projectEnd, end),
   };

@@ -3,7 +3,7 @@
  *
  *   header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
  *   genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
- *                   38 u8 name length | 40 project utf8 | name utf8
+ *                   38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8
  *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
  *                   8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
  *                   68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
@@ -43,6 +43,8 @@ export const EVENT_TYPE = {
 } as const;
 
 export const METRIC_SQUARED_L2 = 1;
+/** In a genesis. */
+export const CONFIG_FLAG = { normalise: 1 } as const;
 export const FLAG = { requestId: 1, metadata: 2, text: 4, externalId: 8 } as const;
 
 export const PAYLOAD_AT = 24;
@@ -53,6 +55,7 @@ export const GENESIS = {
   metric: 36,
   projectLength: 37,
   nameLength: 38,
+  flags: 39,
   project: 40,
 } as const;
 

@@ -12,6 +12,8 @@ export interface CollectionConfig {
   readonly name: string;
   readonly dimension: number;
   readonly metric: 'squared_l2';
+  /** Vectors are divided by their length, records and queries alike. */
+  readonly normalise?: true;
   readonly createdAtMs: number;
   /** The origin of an imported collection, from its genesis. */
   readonly origin?: CollectionOrigin;

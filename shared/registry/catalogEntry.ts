@@ -51,6 +51,7 @@ export interface StoredCatalogEntry {
   readonly name: string;
   readonly dimension: number;
   readonly metric: 'squared_l2';
+  readonly normalise?: true;
   readonly index: DesiredKind;
   /** Absent if only the kind was given. */
   readonly index_parameters?: NamedParameters;
@@ -97,10 +98,11 @@ const importStateOf = ({ sequence, chain_head, state_hash, finished }: StoredImp
 };
 
 export function storedEntry({ config, spec, imported }: CatalogEntry): BucketValue {
-  const { id, project, name, dimension, metric, createdAtMs, origin } = config;
+  const { id, project, name, dimension, metric, normalise, createdAtMs, origin } = config;
   const { sequence, chainHead, stateHash, finished } = imported ?? {};
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
+    ...(normalise && { normalise }),
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: { sequence, chain_head: chainHead, state_hash: stateHash, finished } }),
   };

@@ -85,12 +85,23 @@ inBothModes('collections', (service) => {
 
   it('create says what to do for the order of another metric', async () => {
     const { rw } = await service.newProject();
-    for (const metric of ['cosine', 'dot', 'ip', 'euclidean', 'l2']) {
+    const cosine = 'for cosine send "normalise": true beside it, and each hit has its cosine as similarity';
+    const dot =
+      'its order is that of dot products where vectors have length 1; send "normalise": true beside it where they have other lengths';
+    const euclidean = 'its order is that of Euclidean distance, of which a score is the square';
+    for (const [metric, advice] of [
+      ['cosine', cosine],
+      ['hamming', cosine],
+      ['dot', dot],
+      ['ip', dot],
+      ['Inner_Product', dot],
+      ['euclidean', euclidean],
+      ['l2', euclidean],
+    ] as const) {
       const { status, body } = await rw.post('/v1/namespaces', { name: 'a', dimension: 3, metric });
-      expect(status).to.equal(400);
+      expect([status, body.code]).to.deep.equal([400, 'validation_error']);
       expect(body.error).to.equal(
-        `$.metric: expected "squared_l2", got "${metric}": no other metric exists. Its order is that of l2. For cosine or dot, ` +
-          'normalise vectors to length 1: then the order is that of cosine, and similarity = 1 − score/2',
+        `$.metric: expected "squared_l2", got "${metric}": no other metric exists; ${advice}`,
       );
     }
   });

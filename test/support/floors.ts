@@ -86,7 +86,16 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
   verifier: [
     ...['node', 'index.ts', 'wholeAnswer.ts', 'tlog', 'recordJson.ts', 'receiptEvent.ts', 'reached.ts', 'logProofs.ts'],
     ...['exportClaims.ts', 'exportFile.ts', 'fileReading.ts', 'claims.ts', 'receipt.ts', 'log.ts', 'source.ts'],
-    ...['checkpoint.ts', 'json.ts', 'ed25519.ts', 'alteration.ts', 'replay.ts', 'recordTable.ts', 'records.ts'],
+    ...[
+      'checkpoint.ts',
+      'json.ts',
+      'ed25519.ts',
+      'alteration.ts',
+      'replay.ts',
+      'recordTable.ts',
+      'records.ts',
+      'storedVector.ts',
+    ],
     ...['graph.ts', 'leaves.ts', 'tree.ts', 'frame.ts', 'hashing.ts', 'events.ts', 'reading.ts', 'bytes.ts'],
   ],
   console: [

@@ -59,6 +59,15 @@ const bodyOf =
     return stage.post(path, `${head}${repeated.repeat(Math.floor(room / repeated.length))}${end}}`);
   };
 
+/** A batch as large as a body, whose components have all digits of a double. */
+const divided = async (stage: Stage): Promise<Attack> => {
+  const dimension = 1_000;
+  const collection = await stage.collection({ dimension, normalise: true });
+  const row = `[${repeat(dimension, '0.1234567890123456').join()}]`;
+  const rows = Math.floor((BODY_BYTES - 100) / (row.length + 1));
+  return stage.post(INSERT, `{"batch":[${repeat(rows, row).join()}],"collection":"${collection}"}`);
+};
+
 const longKeysBody = async (stage: Stage): Promise<Attack> => {
   const keys = Array.from({ length: 2_000 }, (_, i) => `"${String(i).padStart(HASHED_CHARS + 2, '_')}":1`);
   return stage.post(INSERT, `{"collection":"${await stage.collection()}","batch":[[1]],"metadata":[{${keys.join()}}]}`);
@@ -109,6 +118,12 @@ const BODIES: readonly WorstInput[] = [
     statuses: [400],
     reaches: 'coordinator',
     prepare: bodyOf(INSERT, '"batch":[[1', `,0.${'7'.repeat(1_000_000)}`, ']]'),
+  },
+  {
+    input: '32 MiB of vectors for a collection with normalise',
+    because: 'they are read twice, the second time as doubles',
+    reaches: 'coordinator',
+    prepare: divided,
   },
   {
     input: '32 MiB of escaped characters',

@@ -5,6 +5,7 @@
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable } from '../../../shared/errors/errors.js';
+import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
 import { originOf } from '../../../shared/model/collectionConfig.js';
 import {
   type CatalogEntry,
@@ -103,6 +104,25 @@ export class Catalog {
     return assertUsable(await this.reread(project, name));
   }
 
+  /**
+   * `unit` if one of the collections normalises, as far as is known, with a read of those that are not known. A collection that
+   * does not exist, or cannot be read, counts as one that does not.
+   */
+  scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
+    const known = names.map((name) => this.#known(project, name)?.collection);
+    if (known.some((collection) => collection !== undefined && scaleOf(collection) === 'unit')) return 'unit';
+    const unknown = names.filter((_, i) => known[i] === undefined);
+    return unknown.length === 0 ? 'plain' : this.#scaleForUnknown(project, unknown);
+  }
+
+  async #scaleForUnknown(project: string, names: readonly string[]): Promise<Scale> {
+    const read = await Promise.allSettled(names.map((name) => this.#read(project, name)));
+    const isUnit = read.some(
+      (one) => one.status === 'fulfilled' && one.value !== undefined && scaleOf(one.value.collection) === 'unit',
+    );
+    return isUnit ? 'unit' : 'plain';
+  }
+
   /** Reads the collection as of this call. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
     return (await this.#lookUp(project, name)).collection;
@@ -138,19 +158,21 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection): Promise<Created> {
-    const { name, dimension, index } = wanted;
+    const { name, dimension, normalise, index } = wanted;
+    const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
     const made = await this.#findOrMake(project, name, (id) => ({
-      config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs: this.clock.nowMs() },
+      config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs() },
       spec: { kind: index, parameters: {} },
     }));
-    return { collection: assertDimension(assertUsable(made.collection), dimension), created: made.created };
+    return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
   }
 
   /** Creates the collection, or finds the import of the same export. Throws `conflict` for any other. */
   async createImport(project: string, wanted: WantedImport): Promise<Created<ImportedCollection>> {
-    const { name, dimension, createdAtMs, origin, spec, end } = wanted;
+    const { name, dimension, normalise, createdAtMs, origin, spec, end } = wanted;
+    const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
     const made = await this.#findOrMake(project, name, (id) => ({
-      config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs, origin },
+      config: { id, project, name, ...fixed, createdAtMs, origin },
       spec,
       imported: { ...end, finished: false },
     }));
@@ -261,9 +283,12 @@ export class Catalog {
   }
 }
 
-function assertDimension(existing: Collection, dimension: number): Collection {
-  if (existing.dimension === dimension) return existing;
-  throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
+function assertIdentical(existing: Collection, { dimension, normalise }: WantedCollection): Collection {
+  if (existing.dimension !== dimension)
+    throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
+  if (existing.normalise !== normalise)
+    throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
+  return existing;
 }
 
 /** The name in a message. */
@@ -282,7 +307,7 @@ function assertImported(collection: Collection): ImportedCollection {
 
 function assertSameImport(
   collection: Collection,
-  { origin, dimension, createdAtMs, end }: WantedImport,
+  { origin, dimension, normalise, createdAtMs, end }: WantedImport,
 ): ImportedCollection {
   const existing = assertImported(collection);
   const { imported } = existing;
@@ -292,6 +317,7 @@ function assertSameImport(
     own.name === origin.name &&
     own.id === origin.id &&
     existing.dimension === dimension &&
+    existing.normalise === normalise &&
     existing.createdAtMs === createdAtMs &&
     imported.sequence === end.sequence &&
     imported.chainHead === end.chainHead &&

@@ -25,6 +25,7 @@ export interface CountedCollection extends Collection {
 export interface WantedCollection {
   readonly name: string;
   readonly dimension: number;
+  readonly normalise?: true;
   readonly index: DesiredKind;
 }
 
@@ -33,6 +34,7 @@ export interface WantedImport {
   readonly name: string;
   readonly origin: CollectionOrigin;
   readonly dimension: number;
+  readonly normalise?: true;
   readonly createdAtMs: number;
   readonly spec: IndexSpec;
   readonly end: ImportEnd;

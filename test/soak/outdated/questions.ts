@@ -57,7 +57,7 @@ const getQuestion = (collection: string, id: number): Question => ({
   answer: (result) => {
     const { vector, metadata } = result as Results['get'];
     const given: unknown = metadata === null ? null : JSON.parse(Buffer.from(metadata).toString());
-    return { vector: dequantise(vector), metadata: given };
+    return { vector: dequantise(vector, 'plain'), metadata: given };
   },
 });
 

@@ -5,7 +5,7 @@ import { storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { storedHeartbeat, storedOwnership } from '../../../shared/registry/owners.js';
 import { configOf } from '../rigs/engine.js';
 
-const config = configOf(7);
+const config = { ...configOf(7), normalise: true } as const;
 export const HEARTBEAT = {
   session: 'a',
   collections: 1,

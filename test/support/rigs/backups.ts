@@ -121,8 +121,11 @@ export async function exported(client: Client, collection: string): Promise<Expo
 }
 
 export function announcement({ facts }: Exported, name?: string): BeginImportRequest {
-  const { origin, dimension, metric, created_at_ms, index, sequence, chain_head, state_hash } = facts;
-  const stated = { origin, dimension, metric, created_at_ms, index: index!, sequence, chain_head, state_hash };
+  const { origin, dimension, metric, normalise, created_at_ms, index, sequence, chain_head, state_hash } = facts;
+  const stated = {
+    ...{ origin, dimension, metric, ...(normalise && { normalise }) },
+    ...{ created_at_ms, index: index!, sequence, chain_head, state_hash },
+  };
   return name === undefined ? stated : { ...stated, name };
 }
 

@@ -13,6 +13,7 @@ import type { ClusterState } from '../../../coordinator/cluster/reports/clusterV
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
+import type { Scale } from '../../../shared/fixedPoint.js';
 import { silentLogger } from '../../../shared/logger.js';
 import type { MetricText } from '../../../shared/metrics/metricsText.js';
 import { EXACT, type IndexSpec, type IndexState } from '../../../shared/model/indexSpec.js';
@@ -73,6 +74,10 @@ export class FakeBackend implements Backend {
 
   async find(project: string, name: string): Promise<Collection> {
     return this.#find(project, name).collection;
+  }
+
+  scaleFor(): Scale {
+    return 'plain';
   }
 
   async create(

@@ -354,6 +354,8 @@ const FORGERIES: readonly (readonly [string, Change])[] = [
   ['name', (header) => (header.origin.name = 'other')],
   ['id', (header) => (header.origin.id = 18)],
   ['dimension', (header) => (header.dimension = 3)],
+  ['normalise', (header) => (header.normalise = true)],
+  ['normalise', (header) => (header.normalise = false)],
   ['created_at_ms', (header) => (header.created_at_ms = CREATED_MS + 1)],
   ['exported_at_ms', (header) => (header.exported_at_ms = 'now')],
   ['frames', (_, trailer) => (trailer.frames = 3)],

@@ -163,6 +163,7 @@ describe('a request body', () => {
       500,
       systemClock,
       silentLogger,
+      () => 'plain',
     );
     const notUtf8 = await pool
       .prepare('search', 'json', Buffer.from([0x22, 0xff, 0x22]), 'p')

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import type { PreparedBatch } from '../../../../coordinator/body/batch.js';
-import { BodyPool } from '../../../../coordinator/body/bodyPool.js';
+import { BodyPool, type FindScale } from '../../../../coordinator/body/bodyPool.js';
 import type { BodyBounds } from '../../../../coordinator/body/bounds.js';
 import { prepareBody } from '../../../../coordinator/body/kinds.js';
 import { unpackBytes } from '../../../../coordinator/body/packedBytes.js';
@@ -20,10 +20,13 @@ const BOUNDS: BodyBounds = {
   commitBytes: 2 ** 24,
 };
 
+/** No collection normalises. */
+const PLAIN: FindScale = () => 'plain';
+
 describe('large bodies', () => {
   let pool: BodyPool;
   beforeEach(() => {
-    pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
+    pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN);
   });
   afterEach(() => pool.close());
 
@@ -90,7 +93,7 @@ describe('large bodies', () => {
   });
 
   it('share a worker, which ends after it has been idle for a while', async () => {
-    const soon = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, 1);
+    const soon = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN, 1);
     const workers: Worker[] = [];
     const started = (worker: Worker): unknown => workers.push(worker);
     process.on('worker', started);
@@ -161,7 +164,7 @@ describe('small bodies', () => {
   const body = (): Buffer => Buffer.from(`{"collection":"c","query":[1],"k":1}${' '.repeat(SIZE)}`);
 
   it('are prepared a few in each turn of the event loop, in order', async () => {
-    const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
+    const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN);
     const turns: number[][] = [[]];
     const left = new Set(Array.from({ length: 64 }, (_, i) => i));
     const countTurns = (): void => {

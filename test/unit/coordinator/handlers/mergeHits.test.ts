@@ -21,7 +21,7 @@ describe('the merge of a multi-collection search', () => {
         hits.sort((a, b) => a.score - b.score || a.id - b.id);
         const collection = `c${(i * 7919) % 32}`;
         const ids = Float64Array.from(hits, ({ id }) => id);
-        return { collection, ids, scores: Float64Array.from(hits, ({ score }) => score) };
+        return { scale: 'plain', collection, ids, scores: Float64Array.from(hits, ({ score }) => score) };
       });
       const k = 1 + random.int(100);
       const union = lists.flatMap(({ collection, ids, scores }) =>
@@ -52,6 +52,7 @@ describe('the merge of a multi-collection search', () => {
         const own = hits.filter((hit) => hit.collection === collection);
         const column = (of: (hit: (typeof own)[number]) => number): Float64Array => Float64Array.from(own, of);
         return {
+          scale: 'plain',
           collection,
           ids: column(({ id }) => id),
           scores: column(({ score }) => score),
@@ -64,7 +65,7 @@ describe('the merge of a multi-collection search', () => {
   });
 
   it('is empty without hits', () => {
-    const none = { collection: 'a', ids: new Float64Array(0), scores: new Float64Array(0) };
+    const none = { scale: 'plain', collection: 'a', ids: new Float64Array(0), scores: new Float64Array(0) } as const;
     expect(mergeHits([], 5)).to.deep.equal([]);
     expect(mergeHits([none], 5)).to.deep.equal([]);
   });
@@ -72,7 +73,7 @@ describe('the merge of a multi-collection search', () => {
   it('yields every 64 hits', () => {
     const lists = Array.from({ length: 32 }, (_, at): CollectionHits => {
       const ids = Float64Array.from({ length: 5_000 }, (_, i) => i + 1);
-      return { collection: `c${at}`, ids, scores: ids.map((id) => 32 * id + at) };
+      return { scale: 'plain', collection: `c${at}`, ids, scores: ids.map((id) => 32 * id + at) };
     });
     expect([...writeMerged(new JsonWriter(), lists, 5_000)]).to.have.length(Math.floor(5_000 / 64));
   });

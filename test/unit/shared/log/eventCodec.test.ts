@@ -176,6 +176,21 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
     },
     hex: hex`01 0d 000000000000 0e00000000000000 e86be5cf8b010000 0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d 00000100 00000000`,
   },
+  {
+    event: {
+      type: 'genesis',
+      sequence: 0,
+      timeMs: 1_700_000_000_123,
+      collectionId: 7,
+      dimension: 2,
+      metric: 'squared_l2',
+      normalise: true,
+      project: 'acme',
+      name: 'docs',
+    },
+    hex: hex`01 01 000000000000 0000000000000000 7b68e5cf8b010000 0700000000000000 02000000 01 04 04 01 61636d65
+      646f6373`,
+  },
 ];
 const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
 const ENCRYPTED = SAMPLES.find(({ event }) => event.type === 'insertEncrypted')!.event as Event & {
@@ -250,6 +265,7 @@ describe('the event codec', () => {
     ['a write with sequence 0', patched('delete', 8, 0), /genesis, and nothing else, has sequence 0/],
     ['a genesis with sequence 1', patched('genesis', 8, 1), /genesis, and nothing else, has sequence 0/],
     ['an unknown metric', patched('genesis', 36, 2), /metric 2 is not known \(at byte 36\)/],
+    ['unknown genesis flags', patched('genesis', 39, 2), /genesis flags 2 are not known \(at byte 39\)/],
     ['dimension 0', patched('genesis', 32, 0), /a dimension of 0 \(at byte 32\)/],
     ['a project that is not UTF-8', patched('genesis', 40, 0xff), /not UTF-8 \(at byte 40\)/],
     ['unknown insert flags', patched('insert', 56, 16), /insert flags 16 are not known \(at byte 56\)/],

@@ -117,6 +117,46 @@ describe('the catalog', () => {
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
+  it('knows the scale of collections, also of one that another coordinator has made', async () => {
+    const [catalog, , other] = await late(bucket());
+    await catalog.create('p', request('plain'));
+    await catalog.create('p', { ...request('unit'), normalise: true });
+    expect(catalog.scaleFor('p', ['plain'])).to.equal('plain');
+    expect(catalog.scaleFor('p', ['plain', 'unit', 'missing'])).to.equal('unit');
+    await other.create('p', { ...request('new'), normalise: true });
+    expect(await catalog.scaleFor('p', ['plain', 'missing'])).to.equal('plain');
+    expect(await catalog.scaleFor('p', ['plain', 'new'])).to.equal('unit');
+    expect(catalog.scaleFor('q', [])).to.equal('plain');
+  });
+
+  it('takes a collection that cannot be read for one without a scale of its own', async () => {
+    const entries = bucket();
+    const unread = changed(entries, {
+      watch: async (listener) => {
+        const watch = await entries.watch(listener);
+        return {
+          caughtUp: watch.caughtUp.bind(watch),
+          read: async () => {
+            throw unavailable('no answer');
+          },
+          stop: () => watch.stop(),
+        };
+      },
+    });
+    const [[catalog]] = [await catalogs(1, unread)] as [[Catalog]];
+    expect(await catalog.scaleFor('p', ['c'])).to.equal('plain');
+  });
+
+  it('refuses a creation of the same name with another normalise', async () => {
+    const [[catalog]] = [await catalogs(1, bucket())] as [[Catalog]];
+    const { collection } = await catalog.create('p', { ...request('c'), normalise: true });
+    expect(collection).to.include({ normalise: true });
+    await expectCode(catalog.create('p', request('c')), 'conflict');
+    expect((await catalog.create('p', { ...request('c'), normalise: true })).created).to.equal(false);
+    await catalog.create('p', request('d'));
+    await expectCode(catalog.create('p', { ...request('d'), normalise: true }), 'conflict');
+  });
+
   it('lists a collection under a reused name, however late the deletion of the old one is reported', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
