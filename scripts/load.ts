@@ -48,8 +48,7 @@ async function load(request: LoadRequest, client: ServiceClient, signal: AbortSi
   const source = await sourceOf(request.origin);
   let found: Promise<Target | undefined> | undefined;
   const find = (): Promise<Target | undefined> => (found ??= findCollection(client, request));
-  const faultOf = async (row: RawRow): Promise<string | undefined> =>
-    faultIn(row, request, source, (await find())?.dimension);
+  const faultOf = async (row: RawRow): Promise<string | undefined> => faultIn(row, request, source, await find());
   const rows = await opened(source, signal, faultOf, soughtRows(request));
   try {
     return await loadRows(request, client, signal, rows, await find());
@@ -62,10 +61,11 @@ function faultIn(
   { fields }: RawRow,
   { columns }: LoadRequest,
   { usual }: Source,
-  dimension: number | undefined,
+  found: Target | undefined,
 ): string | undefined {
+  const isNormalised = found === undefined ? columns.isNormalised : found.normalise === true;
   try {
-    rowOf(fields, columns, usual, dimension);
+    rowOf(fields, { ...columns, isNormalised }, usual, found?.dimension);
     return undefined;
   } catch (error) {
     if (error instanceof RowFault) return error.message;
@@ -89,13 +89,14 @@ async function loadRows(
   const { source, first, fault } = rows;
   if (source.remark !== undefined) say('plain', 'order', source.remark);
   if (found === undefined) assertBegins(rows, request);
-  const { id, dimension } = found ?? (await makeCollection(client, request, first!, source.usual));
+  const { id, dimension, normalise = false } = found ?? (await makeCollection(client, request, first!, source.usual));
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);
   if (request.rejects === undefined && before.row === 0) assertBegins(rows, request);
   if (before.row > 0) say('plain', 'load', `goes on after row ${grouped(before.row)}, as ${request.progress} says`);
   const rejects = await Rejects.open(request.rejects, before.row);
-  const { collection, columns, progress: progressFile } = request;
+  const { collection, progress: progressFile } = request;
+  const columns = { ...request.columns, isNormalised: normalise };
   const loader = new Loader({ client, collection, dimension, source, columns, rejects, progressFile, signal }, before);
   const progress = showProgress('load', source.expected(1), 'rows');
   let isWhole = false;
@@ -111,6 +112,8 @@ async function loadRows(
   }
   if (loader.reached.row === before.row && before.row > 0)
     say('plain', 'collection', `there were no new rows; without ${request.progress} all are loaded again`);
+  const { remark } = loader.lengths;
+  if (remark !== undefined) say('plain', 'lengths', remark);
   const { rejected } = loader.reached;
   const file = request.rejects && relative(callersFolder(), request.rejects);
   const why = first === undefined && fault !== undefined ? `; ${noneFits(fault, rows.looked)}` : '';

@@ -1,21 +1,21 @@
 /** Writes the live records of a collection into a folder that `HNSWLib` of LangChain.js loads. */
 import { basename, join } from 'node:path';
 import type hnswlib from 'hnswlib-node';
-import type { ListCollectionsResponse } from '../../coordinator/contract/collections.js';
+import type { ListCollectionsResponse, ListedCollection } from '../../coordinator/contract/collections.js';
 import type { ListedRecord, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { deleteTree, makeDirectory, move, replaceFile, StreamedFile, syncFile } from '../../shared/files/durable.js';
 import { RECORDS_MAX } from '../../shared/limits.js';
 import { hnswlibNode } from '../hnswlib/library.js';
-import { STORE_FILES, type StoreArgs, type StoredDocument, type StoreEntry } from '../hnswlib/store.js';
+import { type Space, STORE_FILES, type StoreArgs, type StoredDocument, type StoreEntry } from '../hnswlib/store.js';
 import { withOwn } from '../load/services/ownFields.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
 import { assertFree } from './assertFree.js';
 
-/** The space whose distances are those of a collection. */
-const SPACE = 'l2';
+/** The space whose order is that of the collection: `cosine` divides vectors and queries by their length too. */
+const spaceOf = ({ normalise }: ListedCollection): Space => (normalise ? 'cosine' : 'l2');
 
 /** The folder appears when it is complete. Throws an Error of one line. */
 export async function writeStore(client: ServiceClient, collection: string, folder: string): Promise<void> {
@@ -23,7 +23,8 @@ export async function writeStore(client: ServiceClient, collection: string, fold
   const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
   const found = collections.find(({ name }) => name === collection);
   if (found === undefined) throw new Error(`the collection ${collection} does not exist`);
-  const index = new (hnswlibNode().HierarchicalNSW)(SPACE, found.dimension);
+  const space = spaceOf(found);
+  const index = new (hnswlibNode().HierarchicalNSW)(space, found.dimension);
   index.initIndex(Math.max(found.record_count, 1));
   const unfinished = `${folder}.part-${process.pid}`;
   await makeDirectory(unfinished);
@@ -32,7 +33,7 @@ export async function writeStore(client: ServiceClient, collection: string, fold
       fill({ client, collection, index, progress }, join(unfinished, STORE_FILES.documents)),
     );
     await saveIndex(index, join(unfinished, STORE_FILES.index));
-    const args: StoreArgs = { space: SPACE, numDimensions: found.dimension };
+    const args: StoreArgs = { space, numDimensions: found.dimension };
     await replaceFile(join(unfinished, STORE_FILES.args), JSON.stringify(args));
     await move(unfinished, folder);
     if (blank > 0)
@@ -41,7 +42,7 @@ export async function writeStore(client: ServiceClient, collection: string, fold
     await deleteTree(unfinished);
     throw error;
   }
-  say('done', 'folder', `${basename(folder)}: ${grouped(index.getCurrentCount())} documents, compared by ${SPACE}`);
+  say('done', 'folder', `${basename(folder)}: ${grouped(index.getCurrentCount())} documents, compared by ${space}`);
 }
 
 interface Filling {

@@ -21,18 +21,25 @@ function requestIdOf(source: string, { number, row }: NumberedRow): string {
   const { text, metadata, tag, externalId, vector } = row;
   const named = tag === 0 && externalId === null ? [] : [tag, externalId];
   const head = JSON.stringify([source, number, text, metadata, ...named]);
-  const most = UTF8_BYTES_MAX * head.length + vector.length;
+  const bytes = vector instanceof Uint8Array ? vector : new Uint8Array(Float64Array.from(vector).buffer);
+  const most = UTF8_BYTES_MAX * head.length + bytes.length;
   if (message.length < most) message = Buffer.alloc(2 * most);
   const headBytes = message.write(head, 'utf8');
-  message.set(vector, headBytes);
-  hashInto(message.subarray(0, headBytes + vector.length), message, 0);
+  message.set(bytes, headBytes);
+  hashInto(message.subarray(0, headBytes + bytes.length), message, 0);
   return message.toString('hex', 0, REQUEST_ID_BYTES);
 }
 
 /** UTF-8 bytes of one unit of a string. */
 const UTF8_BYTES_MAX = 3;
 
-export function batchBody(collection: string, source: string, rows: readonly NumberedRow[]): Uint8Array {
+/** `isNormalised`: the collection divides vectors by their length. */
+export function batchBody(
+  collection: string,
+  source: string,
+  rows: readonly NumberedRow[],
+  isNormalised = false,
+): Uint8Array {
   const metadata = rows.map(({ row }) => row.metadata);
   const texts = rows.map(({ row }) => row.text);
   const tags = rows.map(({ row }) => row.tag);
@@ -44,6 +51,6 @@ export function batchBody(collection: string, source: string, rows: readonly Num
     ...(texts.some((item) => item !== null) && { texts }),
     ...(tags.some((tag) => tag !== 0) && { tags }),
     ...(externalIds.length > 0 && { external_ids: externalIds }),
-    batch_q16: rows.map(({ row }) => row.vector),
+    [isNormalised ? 'batch' : 'batch_q16']: rows.map(({ row }) => row.vector),
   });
 }

@@ -10,6 +10,7 @@ import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js
 import { isDefect } from '../terminal/commandLine.js';
 import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
+import { Lengths } from './lengths.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
 import { type Columns, type Row, rowOf } from './row.js';
@@ -59,6 +60,8 @@ interface Flight {
 export class Loader {
   #reached: Reached;
   #notedRow: number;
+  /** The lengths of the vectors that were read. */
+  readonly lengths = new Lengths();
   /** In the order of their rows. */
   readonly #flights: Flight[] = [];
 
@@ -132,7 +135,9 @@ export class Loader {
     const { columns, source, dimension } = this.options;
     if (isUnreadable(raw)) return new RowFault(raw.fault);
     try {
-      return rowOf(raw.fields, columns, source.usual, dimension);
+      const row = rowOf(raw.fields, columns, source.usual, dimension);
+      if (!columns.isNormalised) this.lengths.add(row.vector as Uint8Array);
+      return row;
     } catch (error) {
       if (error instanceof RowFault) return error;
       throw error;
@@ -193,7 +198,7 @@ export class Loader {
     if (rows.length === 0) return 0;
     const { client, collection, columns, rejects, signal } = this.options;
     const sent = withoutReplaced(rows);
-    const body = new Packed(batchBody(collection, this.#reached.source, sent));
+    const body = new Packed(batchBody(collection, this.#reached.source, sent, columns.isNormalised));
     try {
       const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
       const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);
@@ -234,6 +239,9 @@ const isOfRows = ({ status }: Refused): boolean => status === 400 || status === 
 
 const BYTES_PER_CHAR = 2;
 
+/** A number of msgpack with its type. */
+const NUMBER_BYTES = 9;
+
 const sizeOf = ({ vector, text, metadata }: Row): number =>
-  vector.byteLength +
+  (vector instanceof Uint8Array ? vector.length : NUMBER_BYTES * vector.length) +
   BYTES_PER_CHAR * ((text?.length ?? 0) + (metadata === null ? 0 : JSON.stringify(metadata).length));

@@ -27,7 +27,8 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
                       (default: every other field)
   --numbers FIELDS    whose text becomes a number in the metadata, such as columns of a .csv file
   --beside FILE       .jsonl, .json, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
-  --normalise         divides each vector by its length, so that the nearest are those of the greatest cosine
+  --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
+                      (also --normalize)
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --progress FILE     notes how far the load has come, and goes on there (default: FILE.NAME.progress)
   --source NAME       the collection or table to read; --source-key KEY where its service asks for one
@@ -47,7 +48,16 @@ const SWITCH = { type: 'boolean' } as const;
 const OPTIONS = {
   ...{ collection: TEXT, create: SWITCH, index: TEXT, format: TEXT, vector: TEXT, text: TEXT, metadata: TEXT },
   ...{ tag: TEXT, id: TEXT, numbers: TEXT, 'vector-bytes': TEXT, delimiter: TEXT },
-  ...{ beside: TEXT, normalise: SWITCH, rejects: TEXT, progress: TEXT, from: TEXT, source: TEXT, 'source-key': TEXT },
+  ...{
+    beside: TEXT,
+    normalise: SWITCH,
+    normalize: SWITCH,
+    rejects: TEXT,
+    progress: TEXT,
+    from: TEXT,
+    source: TEXT,
+    'source-key': TEXT,
+  },
   space: TEXT,
   ...{ url: TEXT, key: TEXT },
 } as const;
@@ -80,7 +90,7 @@ export interface LoadRequest {
   readonly origin: Origin;
   readonly collection: string;
   /** Undefined: the collection must be there. */
-  readonly created: { readonly index: string | undefined } | undefined;
+  readonly created: { readonly index: string | undefined; readonly isNormalised: boolean } | undefined;
   readonly columns: Columns;
   readonly rejects: string | undefined;
   readonly progress: string | undefined;
@@ -97,11 +107,14 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   const { collection, create = false, index } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: into which one?');
   if (index !== undefined && !create) throw new UsageError('--index goes with --create');
+  const isNormalised = values.normalise === true || values.normalize === true;
+  if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
-    ...{ origin, collection, created: create ? { index } : undefined, columns: columnsOf(values) },
+    ...{ origin, collection, created: create ? { index, isNormalised } : undefined },
+    columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
     service: namedService(values.url, values.key),
@@ -172,7 +185,8 @@ function serviceOrigin(url: string, kind: string, given: Given): Origin {
   return { kind: 'service', service: kind as ServiceKind, url: url.replace(/\/$/, ''), ...named };
 }
 
-function columnsOf({ vector, text, tag, id, metadata, numbers, normalise, 'vector-bytes': bytes }: Given): Columns {
+function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
+  const { vector, text, tag, id, metadata, numbers, 'vector-bytes': bytes } = given;
   const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
   if (range && bytes !== undefined)
     throw new UsageError('--vector-bytes goes with one field of bytes: name one with --vector');
@@ -184,7 +198,6 @@ function columnsOf({ vector, text, tag, id, metadata, numbers, normalise, 'vecto
     id: id as string | undefined,
     metadata: metadata === undefined ? 'rest' : metadata === 'none' ? [] : namesIn(metadata),
     numbers: new Set(namesIn(numbers)),
-    isNormalised: normalise === true,
   };
 }
 

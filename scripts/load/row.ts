@@ -8,8 +8,11 @@ import { codingOf, componentsIn, type VectorBytes } from './vectorBytes.js';
 export { RowFault };
 
 export interface Row {
-  /** Q16.16, as calls hold it: little-endian, as every machine is that the service runs on. */
-  readonly vector: Uint8Array;
+  /**
+   * Q16.16, as calls hold it: little-endian, as every machine is that the service runs on. For a collection that normalises
+   * float32, or the numbers themselves where float32 would round one.
+   */
+  readonly vector: Uint8Array | readonly number[];
   readonly text: string | null;
   readonly metadata: JsonObject | null;
   readonly tag: number;
@@ -17,7 +20,8 @@ export interface Row {
   readonly externalId: string | null;
 }
 
-export const dimensionOf = ({ vector }: Row): number => vector.length / COMPONENT_BYTES;
+export const dimensionOf = ({ vector }: Row): number =>
+  vector instanceof Uint8Array ? vector.length / COMPONENT_BYTES : vector.length;
 
 /** Which fields make a row. A name may reach into objects and arrays: `embedding.data.0`. */
 export interface Columns {
@@ -33,7 +37,7 @@ export interface Columns {
   readonly metadata: 'rest' | readonly string[];
   /** Whose text becomes a number in the metadata. */
   readonly numbers: ReadonlySet<string>;
-  /** Divides each vector by its length, so that squared distances order as cosines do. */
+  /** The collection divides each vector by its length. */
   readonly isNormalised: boolean;
 }
 
@@ -49,7 +53,8 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
   if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
     throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
-  const vector = quantised(componentsOf(fields, vectorName, vectorNames, columns.vectorBytes), columns.isNormalised);
+  const components = componentsOf(fields, vectorName, vectorNames, columns.vectorBytes);
+  const vector = columns.isNormalised ? unquantised(components) : quantised(components);
   const tag = columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag);
   const row = { vector, text, metadata, tag, externalId };
   if (dimension !== undefined && dimensionOf(row) !== dimension)
@@ -150,25 +155,34 @@ const ROOM_COMPONENTS = 256 * 1024;
 let room = new Int32Array();
 let used = 0;
 
-/** The bytes of the vector. */
-function quantised(values: ArrayLike<number>, isNormalised: boolean): Uint8Array {
-  let scale = 1;
-  if (isNormalised) {
-    let squares = 0;
-    for (let i = 0; i < values.length; i++) squares += values[i]! * values[i]!;
-    if (squares > 0) scale = 1 / Math.sqrt(squares);
+/** Keeps all digits of a vector that the service divides by its length. */
+function unquantised(values: ArrayLike<number>): Uint8Array | readonly number[] {
+  let isFloat32 = true;
+  let isZero = true;
+  for (let i = 0; i < values.length; i++) {
+    const value = inRange(values, i);
+    isFloat32 &&= Math.fround(value) === value;
+    isZero &&= value === 0;
   }
+  if (isZero) throw new RowFault('its vector holds only zeros, which have no direction');
+  return isFloat32 ? new Uint8Array(Float32Array.from(values).buffer) : Array.from(values);
+}
+
+function inRange(values: ArrayLike<number>, i: number): number {
+  const value = values[i]!;
+  if (!(value >= VALUE_MIN && value <= VALUE_MAX))
+    throw new RowFault(`component ${i} is ${value}: allowed is ${VALUE_MIN} to ${VALUE_MAX}`);
+  return value;
+}
+
+/** The bytes of the vector. */
+function quantised(values: ArrayLike<number>): Uint8Array {
   const { length } = values;
   if (room.length - used < length) {
     room = new Int32Array(Math.max(ROOM_COMPONENTS, length));
     used = 0;
   }
-  for (let i = 0; i < length; i++) {
-    const value = values[i]! * scale;
-    if (!(value >= VALUE_MIN && value <= VALUE_MAX))
-      throw new RowFault(`component ${i} is ${values[i]}: allowed is ${VALUE_MIN} to ${VALUE_MAX}`);
-    room[used + i] = fixedOf(value);
-  }
+  for (let i = 0; i < length; i++) room[used + i] = fixedOf(inRange(values, i));
   const begin = COMPONENT_BYTES * used;
   used += length;
   return new Uint8Array(room.buffer, begin, COMPONENT_BYTES * length);

@@ -1,15 +1,16 @@
 /** The collection that rows are loaded into. */
-import type { CreateCollectionResponse, ListCollectionsResponse } from '../../coordinator/contract/collections.js';
+import type {
+  CreateCollectionResponse,
+  ListCollectionsResponse,
+  ListedCollection,
+} from '../../coordinator/contract/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
 import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
-export interface Target {
-  readonly id: number;
-  readonly dimension: number;
-}
+export type Target = Pick<ListedCollection, 'id' | 'dimension' | 'normalise'>;
 
 /** Undefined: the collection is not there, and is to be made. Throws an Error of one line where the command does not say so. */
 export async function findCollection(
@@ -20,6 +21,8 @@ export async function findCollection(
   const found = collections.find((collection) => collection.name === name);
   if (found === undefined && created === undefined)
     throw new Error(`there is no collection ${name}: --create makes it`);
+  if (found !== undefined && created?.isNormalised === true && found.normalise === undefined)
+    throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   return found;
 }
 
@@ -35,9 +38,11 @@ export async function makeCollection(
     name,
     dimension,
     metric: 'squared_l2',
+    ...(created?.isNormalised && { normalise: true as const }),
     ...(created?.index !== undefined && { index: created.index }),
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);
-  say('done', 'collection', `${name} is made, of ${dimension} components`);
-  return { id, dimension };
+  const divided = created?.isNormalised ? ', and divides vectors by their length' : '';
+  say('done', 'collection', `${name} is made, of ${dimension} components${divided}`);
+  return { id, ...wanted };
 }

@@ -49,6 +49,49 @@ describe('npm run load', () => {
     expect([vector, metadata]).to.deep.equal([[1_234, -308.5, 0.5], { n: 1_234 }]);
   });
 
+  it('makes a collection for cosine with --normalise, and loads into it what an insert would store', async () => {
+    const rows = [
+      [3, 4, 0],
+      [0.1, 0.7, -1e-9],
+      [-20_000, 1, 1],
+    ];
+    const vectors = await file('jsonl', rows.map((vector) => JSON.stringify({ vector })).join('\n'));
+    for (const [collection, flag] of [
+      ['one', '--normalise'],
+      ['other', '--normalize'],
+    ] as const) {
+      const output = await succeeded(runLoad(at, vectors, collection, ['--create', flag]));
+      expect(output).to.match(/^✔ collection +\w+ is made, of 3 components, and divides vectors by their length$/m);
+      expect(output).to.not.match(/ lengths /);
+    }
+    await at.rw.post('/v1/vectors/batch-insert', { collection: 'one', batch: rows });
+    const { records } = (await at.rw.get('/v1/records?collection=one&with=vector')).body;
+    const stored = records.map(({ vector }: { vector: number[] }) => vector);
+    expect(stored.slice(0, 3)).to.deep.equal(stored.slice(3));
+    // It knows the collection, and says nothing of lengths.
+    await rm(`${vectors}.one.progress`);
+    expect(await succeeded(runLoad(at, vectors, 'one'))).to.not.match(/ lengths /);
+    const zeros = await file('jsonl', '{"vector":[0,0,0]}');
+    expect(await refusalOf(at, zeros, 'one')).to.include('its vector holds only zeros, which have no direction');
+    await succeeded(runLoad(at, vectors, 'plain', ['--create']));
+    expect(await refusalOf(at, vectors, 'plain', ['--create', '--normalise'])).to.include(
+      'plain was made without --normalise, which cannot change: load into another collection',
+    );
+  });
+
+  it('says once that lengths differ, and nothing where they are alike', async () => {
+    const load = async (collection: string, ...rows: number[][]): Promise<string> => {
+      const path = await file('jsonl', rows.map((vector) => JSON.stringify({ vector })).join('\n'));
+      return succeeded(runLoad(at, path, collection, ['--create']));
+    };
+    expect(await load('alike', [1, 0], [0.6, 0.8], [0, -1])).to.not.match(/ lengths /);
+    const output = await load('different', [1, 0], [0, 2], [3, 0], [0, 4]);
+    expect(
+      output.match(/^ {2}lengths +vectors are 1\.00 to 4\.00 long, so distances depend on length; /gm),
+    ).to.have.length(1);
+    expect(output).to.match(/for cosine load them into a collection that --create --normalise makes$/m);
+  });
+
   it('gives records the tags and external ids of their rows, and replaces existing ones', async () => {
     const fileOf = (numbers: readonly number[], text: string, y: number): Promise<string> => {
       const row = (n: number): object => ({ vector: [n, y], key: `page ${n}`, rank: n + 10 * y, text: `${text} ${n}` });

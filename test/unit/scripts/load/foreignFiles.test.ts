@@ -43,7 +43,7 @@ async function vectorsIn(name: string, vector: string, vectorBytes: string): Pro
   for await (const raw of (await openFile(pathOf(name), format)).rows()) {
     if (isUnreadable(raw)) throw new Error(raw.fault);
     try {
-      const { buffer, byteOffset, length } = rowOf(raw.fields, columns, USUAL).vector;
+      const { buffer, byteOffset, length } = rowOf(raw.fields, columns, USUAL).vector as Uint8Array;
       vectors.push(Array.from(new Int32Array(buffer, byteOffset, length / 4), (component) => component / 65_536));
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;

@@ -4,6 +4,7 @@ import { unpackBody } from '../../../../coordinator/body/packedBody.js';
 import { batchBody } from '../../../../scripts/load/batchBody.js';
 import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
 import { type Fields, USUAL } from '../../../../scripts/load/source.js';
+import { normaliseInto } from '../../../../shared/fixedPoint.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 const COLUMNS: Columns = {
@@ -17,7 +18,7 @@ const componentsOf = (vector: Uint8Array): Int32Array => new Int32Array(Uint8Arr
 describe('a loaded row', () => {
   const rowFrom = (fields: Fields, columns: Partial<Columns> = {}) => {
     const { vector, text, metadata } = rowOf(fields, { ...COLUMNS, ...columns }, USUAL);
-    return { text, metadata, vector: [...componentsOf(vector)].map((component) => component / ONE) };
+    return { text, metadata, vector: [...componentsOf(vector as Uint8Array)].map((component) => component / ONE) };
   };
   const faultOf = (fields: Fields, columns: Partial<Columns> = {}): string => {
     try {
@@ -111,9 +112,29 @@ describe('a loaded row', () => {
     });
   });
 
-  it('is divided by its length if --norm asks for it', () => {
-    expect(rowFrom({ vector: [3, 4] }, { isNormalised: true }).vector).to.deep.equal([39_322 / ONE, 52_429 / ONE]);
-    expect(rowFrom({ vector: [0, 0] }, { isNormalised: true }).vector).to.deep.equal([0, 0]);
+  it('has all digits of its vector for a collection that divides it by its length', () => {
+    const vectorOf = (vector: number[]) => rowOf({ vector }, { ...COLUMNS, isNormalised: true }, USUAL).vector;
+    expect(vectorOf([3, 0.25])).to.deep.equal(new Uint8Array(Float32Array.of(3, 0.25).buffer));
+    expect(vectorOf([3, 0.1])).to.deep.equal([3, 0.1]);
+    expect(() => vectorOf([0, 0])).to.throw(RowFault, 'its vector holds only zeros, which have no direction');
+    expect(() => vectorOf([1, 40_000])).to.throw(RowFault, 'component 1 is 40000');
+  });
+
+  it('is sent with all digits of its vector to a collection that divides it by its length', () => {
+    const vectors = [
+      [3, 4],
+      [0.1, 1e-9],
+    ];
+    const rows = vectors.map((vector, i) => ({
+      number: i + 1,
+      row: rowOf({ vector }, { ...COLUMNS, isNormalised: true }, USUAL),
+    }));
+    const limits = { depthMax: 16, otherBytes: 0 };
+    const body = Buffer.from(batchBody('c', 'file', rows, true));
+    const components = new Int32Array(4);
+    for (const [i, vector] of vectors.entries()) normaliseInto(vector, components, 2 * i);
+    const read = unpackBody(body, { name: 'batch' }, limits, 'unit')!;
+    expect([...componentsOf(read.vectors[0]!.bytes)]).to.deep.equal([...components]);
   });
 
   it('is rejected with its field and the reason', () => {
