@@ -1,5 +1,6 @@
 /** Documents of the frameworks: records under the ids of their documents. */
 import type { Collection } from './collection.js';
+import type { SearchHit } from './contract/search.js';
 import { CollectionNotFoundError } from './errors.js';
 import { assertKnown, assertName } from './exact.js';
 import type { JsonObject, Vector } from './values.js';
@@ -73,5 +74,6 @@ export async function unlessMissing<T>(work: () => Promise<T>): Promise<T | unde
   }
 }
 
-/** 1 for an exact match, and less the farther a hit is. */
-export const similarityOf = (score: number): number => 1 / (1 + score);
+/** 1 for an exact match, and less the farther a hit is: the cosine where the collection normalises. */
+export const relevanceOf = ({ score, similarity }: Pick<SearchHit, 'score' | 'similarity'>): number =>
+  similarity ?? 1 / (1 + score);

@@ -7,7 +7,7 @@ import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
 import type { SearchHit } from './contract/search.js';
-import { deleteDocuments, dimensionOf, similarityOf, unlessMissing, upsertDocuments } from './documents.js';
+import { deleteDocuments, dimensionOf, relevanceOf, unlessMissing, upsertDocuments } from './documents.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
 
@@ -17,6 +17,8 @@ export interface VouchStoreConfig {
   readonly collection: string;
   /** The index of a collection that is created. Default `auto`. */
   readonly index?: CreateCollectionRequest['index'];
+  /** Whether a collection that is created divides vectors by their length: scores are then cosines. Default false. */
+  readonly normalise?: boolean;
 }
 
 /** The candidates of a search for different documents, if none are given. */
@@ -24,8 +26,8 @@ const FETCHED = 20;
 
 /**
  * Stores documents as records: the page content is the text, the metadata the metadata, and the id of the document the external
- * id. Documents without an id get one. Scores are similarities, as retrievers with a threshold expect: 1 / (1 + squared Euclidean
- * distance), 1 for an exact match.
+ * id. Documents without an id get one. Scores are similarities, as retrievers with a threshold expect: the cosine in a collection
+ * with `normalise`, else 1 / (1 + squared Euclidean distance). 1 is an exact match.
  */
 export class VouchVectorStore extends VectorStore {
   /** As the `metadata_filter` of a search. */
@@ -82,8 +84,8 @@ export class VouchVectorStore extends VectorStore {
   ): Promise<string[]> {
     if (vectors.length === 0 && documents.length === 0) return [];
     const dimension = dimensionOf(vectors, documents);
-    const { vouch, collection: name, index = 'auto' } = this.#config;
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', index });
+    const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
     const stored = documents.map(({ pageContent: text, metadata }, i) => ({
       ...{ id: ids[i]!, vector: vectors[i]!, text },
@@ -104,7 +106,7 @@ export class VouchVectorStore extends VectorStore {
     filter?: JsonObject,
   ): Promise<[Document, number][]> {
     const hits = await this.#search(query, k, filter, ['metadata', 'text']);
-    return hits.map((hit) => [documentOf(hit), similarityOf(hit.score)]);
+    return hits.map((hit) => [documentOf(hit), relevanceOf(hit)]);
   }
 
   /** The name in LangChain for scores from 0 to 1, which those of `similaritySearchWithScore` are. */

@@ -12,7 +12,7 @@ import {
 } from '@llamaindex/core/vector-store';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
-import { deleteDocuments, dimensionOf, similarityOf, unlessMissing, upsertDocuments } from './documents.js';
+import { deleteDocuments, dimensionOf, relevanceOf, unlessMissing, upsertDocuments } from './documents.js';
 import { ValidationError } from './errors.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
@@ -23,11 +23,14 @@ export interface VouchStoreConfig extends VectorStoreBaseParams {
   readonly collection: string;
   /** The index of a collection that is created. Default `auto`. */
   readonly index?: CreateCollectionRequest['index'];
+  /** Whether a collection that is created divides vectors by their length: similarities are then cosines. Default false. */
+  readonly normalise?: boolean;
 }
 
 /**
  * Stores nodes as records: their text is the text, what LlamaIndex keeps of a node the metadata, and the id of the node the
- * external id. The similarity of a hit is 1 / (1 + squared Euclidean distance): 1 is an exact match.
+ * external id. The similarity of a hit is the cosine in a collection with `normalise`, else 1 / (1 + squared Euclidean distance):
+ * 1 is an exact match.
  */
 export class VouchVectorStore extends BaseVectorStore<Collection> {
   storesText = true;
@@ -47,10 +50,10 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
   /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
   async add(nodes: BaseNode[]): Promise<string[]> {
     if (nodes.length === 0) return [];
-    const { vouch, collection: name, index = 'auto' } = this.#config;
+    const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
     const vectors = nodes.map((node) => node.getEmbedding());
     const dimension = dimensionOf(vectors, nodes);
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', index });
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
     const stored = nodes.map((node, i) => ({
       id: node.id_,
       vector: vectors[i]!,
@@ -87,7 +90,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     });
     return {
       nodes,
-      similarities: results.map(({ score }) => similarityOf(score)),
+      similarities: results.map(relevanceOf),
       ids: results.map(({ id, externalId }) => externalId ?? String(id)),
     };
   }

@@ -89,7 +89,7 @@ const TITLES = ['Name', 'Records', 'Dimension', 'Vector data', 'Index'];
 const BYTES_PER_COMPONENT = 4;
 
 function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: Asked) => void) {
-  const { id, name, dimension, record_count: records, importing } = collection;
+  const { id, name, dimension, record_count: records, importing, normalise } = collection;
   const actions = (
     <span class="actions">
       <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
@@ -103,6 +103,7 @@ function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: As
   const cells = [
     <>
       <a href={addressOf({ screen: 'records', collection: name })}>{name}</a>
+      {normalise === true && <span class="badge">cosine</span>}
       {importing === true && <span class="badge">importing</span>}
     </>,
     grouped(records),
@@ -157,7 +158,8 @@ function Create({ service, onDone }: AskProps) {
   const [name, setName] = useState('');
   const [dimension, setDimension] = useState('');
   const [index, setIndex] = useState<Kind>('auto');
-  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', index };
+  const [normalise, setNormalise] = useState(false);
+  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', normalise, index };
   const { problem, isRunning, start } = useAction(() => service.call('POST', '/v1/namespaces', wanted), onDone);
   return (
     <Dialog title="New collection" onClose={onDone}>
@@ -179,6 +181,15 @@ function Create({ service, onDone }: AskProps) {
             required
             onInput={(event) => setDimension(event.currentTarget.value)}
           />
+        </Field>
+        <Field label="Distance" hint="Cosine divides vectors and queries by their length. It cannot be changed later.">
+          <select
+            value={normalise ? 'cosine' : 'euclidean'}
+            onChange={(event) => setNormalise(event.currentTarget.value === 'cosine')}
+          >
+            <option value="euclidean">squared Euclidean distance of the vectors as they are</option>
+            <option value="cosine">cosine, as most models of texts need</option>
+          </select>
         </Field>
         <Field label="Index">
           <select value={index} onChange={(event) => setIndex(event.currentTarget.value as Kind)}>

@@ -126,7 +126,7 @@ function HitTable({ label, hits, collection, shared }: HitTableProps) {
 
 function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> | undefined, isNamed: boolean) {
   const isMarked = shared !== undefined && !shared.has(hit.id);
-  const { decay_factor: decay, graph_distance: hops } = hit;
+  const { similarity, decay_factor: decay, graph_distance: hops } = hit;
   const cells = [
     <>
       <a href={addressOf({ screen: 'records', collection, record: hit.id })}>{hit.id}</a>
@@ -135,6 +135,7 @@ function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> |
     ...(isNamed ? [shortened(hit.external_id ?? '', ID_CHARS)] : []),
     <>
       {hit.score.toPrecision(6)}
+      {similarity !== undefined && <small class="quiet"> cosine {similarity.toPrecision(4)}</small>}
       {decay !== undefined && <small class="quiet"> age factor {decay.toPrecision(3)}</small>}
       {hops != null && <small class="quiet"> {counted(hops, 'hop')}</small>}
     </>,

@@ -57,4 +57,7 @@ export const record = z.object({
   vector: z.array(z.number()).optional(),
 });
 
-export const hit = record.omit({ tag: true }).extend({ score: z.number().describe('The squared distance.') });
+export const hit = record.omit({ tag: true }).extend({
+  score: z.number().describe('The squared distance.'),
+  similarity: z.number().optional().describe('The cosine, 1 - score / 2, in a collection that normalises.'),
+});

@@ -34,6 +34,10 @@ const listCollections = defineTool({
         name: z.string(),
         dimension: z.int(),
         metric: z.string(),
+        normalise: z
+          .boolean()
+          .optional()
+          .describe('Vectors and queries are divided by their length: the nearest have the greatest cosine.'),
         index: z.string(),
         record_count: z.int(),
         max_records: z.int(),

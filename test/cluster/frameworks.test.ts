@@ -66,6 +66,15 @@ describe('the stores of the frameworks', () => {
         ['b', 'cat dog', { kind: 'pet', legs: 8 }, 1 / 3],
       ]);
       expect(await store.similaritySearchWithRelevanceScores('cat cat', 2)).to.deep.equal(found);
+      const cosines = await LangStore.fromDocuments(documents, embeddings, {
+        vouch,
+        collection: 'cos',
+        normalise: true,
+      });
+      const scores = (await cosines.similaritySearchWithScore('cat cat', 3)).map(([, score]) => score);
+      expect(scores[0]).to.equal(1);
+      expect(scores[2]).to.be.closeTo(0, 1e-5);
+      expect(scores[1]).to.be.closeTo(Math.SQRT1_2, 1e-5);
       const [ship] = await store.similaritySearch('cat', 1, { kind: 'ship' });
       expect(ship!.id).to.equal('c');
       expect(await store.asRetriever({ k: 1, filter: { legs: { gt: 4 } } }).invoke('cat')).to.have.length(1);
@@ -156,6 +165,10 @@ describe('the stores of the frameworks', () => {
       const { nodes, ids, similarities } = await store.query(query());
       expect(ids).to.deep.equal(['a', 'b', 'c']);
       expect(similarities).to.deep.equal([1, 1 / 3, 1 / 7]);
+      const cosines = new LlamaStore({ vouch, collection: 'llama-cos', normalise: true, embedModel });
+      const node = new TextNode({ text: 'dog', embedding: embedded('cat cat dog dog') });
+      await cosines.add([node]);
+      expect((await cosines.query(query())).similarities[0]).to.be.closeTo(Math.SQRT1_2, 1e-5);
       expect(nodes!.map((node) => [node.id_, node.getContent(MetadataMode.NONE)])).to.deep.equal([
         ['a', 'cat cat'],
         ['b', 'cat dog'],
