@@ -41,7 +41,9 @@ const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080',
 const documents = Object.entries(PASSAGES).map(
   ([id, pageContent]) => new Document({ id, pageContent, metadata: { id } }),
 );
-const store = await VouchVectorStore.fromDocuments(documents, new MeanOfWords({}), { vouch, collection: 'passages' });
+const store = await VouchVectorStore.fromDocuments(documents, new MeanOfWords({}), {
+  ...{ vouch, collection: 'passages', normalise: true },
+});
 
 const question = process.argv[2];
 const context = await store.asRetriever({ k: 2 }).invoke(question);

@@ -4,7 +4,7 @@ import { DIMENSION, WORDS } from './glove/vectors.mjs';
 
 const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080', apiKey: process.env.VOUCH_KEY });
 // Another collection than `glove` of the tour, whose records have no external ids.
-await vouch.createCollection({ name: 'glove-words', dimension: DIMENSION, metric: 'squared_l2' });
+await vouch.createCollection({ name: 'glove-words', dimension: DIMENSION, metric: 'squared_l2', normalise: true });
 const glove = vouch.collection('glove-words');
 
 // A word is its own external id, so a second run of the example replaces its records.
