@@ -18,7 +18,7 @@ await runCommand({ name: 'cluster', usage: CLUSTER_USAGE }, async (args) => {
     size: { servers, coordinators, shards },
     restartAfterMs,
     isWatched: true,
-    tell: (...said) => show.tell(...said),
+    report: (...line) => show.report(...line),
   });
   const show = new ClusterShow(service, config, drawsView);
   await runService(service, show);

@@ -1,4 +1,4 @@
-/** `npm run demo`: the service at work on handwritten digits, on a cluster of its own that leaves nothing behind. */
+/** `npm run demo`: shows the service with handwritten digits, on a temporary cluster. */
 import { Vouch } from '../client/index.js';
 import { systemClock } from '../shared/clock.js';
 import { killShard, recover } from './demo/chapters/failure.js';
@@ -34,12 +34,12 @@ async function show(): Promise<void> {
   const startedMs = systemClock.monotonicMs();
   chapter(1, 'A cluster');
   tell(
-    'Vouch keeps vectors in collections, finds the nearest ones exactly, and can prove what it stored. Here is all of ' +
-      'it at work, on a cluster of its own: free ports, a temporary folder, and nothing left behind.',
+    'Vouch keeps vectors in collections, finds the nearest ones exactly, and can prove what it stored. This demo shows ' +
+      'it on a cluster of its own, with free ports and a temporary folder that is deleted in the end.',
   );
   await withCluster(tour);
   const took = durationText(systemClock.monotonicMs() - startedMs);
-  fact('done', 'the end', `everything held, in ${took}; nothing is left of it`);
+  fact('done', 'the end', `every check passed, in ${took}; the temporary folder is deleted`);
   fact('plain', 'your turn', `${commandText('start')}, and the tour in docs/tour.md`);
 }
 
@@ -53,7 +53,7 @@ await runCommand({ name: 'demo', usage: USAGE }, async (args) => {
     await show();
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
-    say('plain', 'stopped', 'nothing is left of it');
+    say('plain', 'stopped', 'the temporary folder is deleted');
     process.exit(EXIT_INTERRUPTED);
   }
 });

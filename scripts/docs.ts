@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the pages that are made from the code. */
+/** `npm run docs`: writes the pages that are generated from the code. */
 import { fileURLToPath } from 'node:url';
 import { replaceFile } from '../shared/files/durable.js';
 import { dashboard } from './docs/dashboard.js';

@@ -14,7 +14,7 @@ await runCommand({ name: 'keys', usage: KEY_USAGE }, async (args) => {
   if (request.command === 'log') return makeLogKey(config);
   if (request.command === 'streams') {
     await makeStreams(config);
-    return say('done', 'streams', 'every stream and bucket of the cluster is there');
+    return say('done', 'streams', 'every stream and bucket of the cluster exists');
   }
   const store = await openKeyStore(config, request.command === 'rotate-master' ? 'shard' : 'coordinator');
   try {

@@ -8,9 +8,9 @@ import { findTarget } from './service/target.js';
 import { runCommand } from './terminal/commandLine.js';
 import { printable, say } from './terminal/line.js';
 
-/** A model waits for each answer: a service that is away is an answer too. A token of the rate limit takes 1.2 s. */
+/** Short patience, since a model waits for each answer: "unavailable" is an answer too. A token of the rate limit takes 1.2 s. */
 const ATTENDED = { outageMs: 0, limitedMs: 15_000 };
-/** The largest answer of the service that is read: of 100 records, most are much smaller. */
+/** Largest answer of the service that is read; most answers with 100 records are much smaller. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 await runCommand({ name: 'mcp', usage: MCP_USAGE }, async (args) => {

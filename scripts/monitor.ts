@@ -1,4 +1,4 @@
-/** `npm run monitor`: follows a service log, keeps what it saw, and ends with an alarm where the history was changed. */
+/** `npm run monitor`: follows a service log, keeps a state file, and ends with an alarm if the history was changed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogAlarm } from '../verifier/index.js';
 import { Monitor } from './monitor/monitor.js';

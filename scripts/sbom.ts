@@ -1,4 +1,4 @@
-/** `npm run sbom`: prints what the service is made of as a CycloneDX document, or the licences of it as a table. */
+/** `npm run sbom`: prints the parts of the service as a CycloneDX document, or their licences as a table. */
 import { fileURLToPath } from 'node:url';
 import { findNatsServer } from './local/natsServer/find.js';
 import { billOfMaterials } from './sbom/bill.js';

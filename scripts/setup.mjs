@@ -1,6 +1,6 @@
 /**
- * Makes a fresh checkout ready and then runs what was asked for: `node scripts/setup.mjs <command> [arguments]`.
- * Plain JavaScript without dependencies, as it runs before there are any. Where nothing is to be done it says nothing.
+ * Prepares a fresh checkout and then runs a command: `node scripts/setup.mjs <command> [arguments]`. It is plain JavaScript without
+ * dependencies, since it runs before they are installed. It prints only steps that are needed.
  */
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -18,7 +18,7 @@ import { note } from './setup/steps.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const EXIT_USAGE = 2;
-/** Needs of a command that `--help` leaves out: a compiled program prints its usage without them. */
+/** Needs of a command that `--help` skips: a compiled program prints its usage without them. */
 const NOT_FOR_HELP = ['nats', 'hnswlib', 'browser'];
 
 /** Runs a compiled program in this process, so that signals of npm reach it. */
@@ -49,7 +49,7 @@ function assertNode() {
 
 async function main([name = 'setup', ...args]) {
   const command = COMMANDS[name];
-  if (!command) throw new SetupError(`There is no command ${name}; there are ${Object.keys(COMMANDS).join(', ')}.`);
+  if (!command) throw new SetupError(`The command ${name} is unknown; known are ${Object.keys(COMMANDS).join(', ')}.`);
   assertNode();
   const isHelp = asksForHelp(args);
   if (command.usage !== undefined) {
@@ -70,7 +70,7 @@ async function main([name = 'setup', ...args]) {
   else await command.run?.(args, root);
 }
 
-/** Set-up writes below the checkout alone; undefined where it is something else that failed. */
+/** Explains a failed write below the checkout; undefined for another error. */
 function unwritable({ code, path }) {
   if (!WRITE_REFUSALS.includes(code) || !path?.startsWith(root)) return undefined;
   return `${path} cannot be written (${code}); this command makes what it needs in ${root}: that must be yours, with room on its disk`;

@@ -1,4 +1,4 @@
-/** `npm run standalone`: the whole service in one process, without NATS. The same as `VOUCH_MODE=standalone npm start`. */
+/** `npm run standalone`: the whole service in one process, without NATS, like `VOUCH_MODE=standalone npm start`. */
 import { loadConfigOrExit } from '../config/load.js';
 import { runService } from './local/supervisor/service.js';
 import { StandaloneService } from './local/supervisor/standaloneService.js';

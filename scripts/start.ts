@@ -1,4 +1,4 @@
-/** `npm start`: a cluster on this machine, or the service in one process where the mode is `standalone`. */
+/** `npm start`: a cluster on this machine, or the service in one process if the mode is `standalone`. */
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import { runService } from './local/supervisor/service.js';
@@ -9,7 +9,7 @@ const USAGE = `${commandText('start')}
 Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 ${commandText('start')}, or a file
 that VOUCH_CONFIG names.`;
 
-/** Loads the code of one mode alone: a cluster's service runs in other processes. */
+/** Loads only the code of the mode: a cluster's service runs in other processes. */
 async function serviceOf(config: Config) {
   if (config.mode === 'standalone') {
     const { StandaloneService } = await import('./local/supervisor/standaloneService.js');

@@ -1,4 +1,4 @@
-/** `npm run witness`: cosigns the checkpoints of transparency logs that go on from what it has seen. */
+/** `npm run witness`: cosigns checkpoints of transparency logs that continue the checkpoints it has seen. */
 import { systemClock } from '../shared/clock.js';
 import { runCommand } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';

@@ -5,7 +5,7 @@ import { withProgress } from '../terminal/progress.js';
 import { eventsText, instant } from '../verify/print.js';
 import type { ExportHeader, ExportTrailer } from './exportWriter.js';
 
-/** Checks the export as `checkedExport` and shows the progress. Closes the file. */
+/** Checks the export with `checkedExport`, and shows the progress. Closes the file. */
 export const shownCheck = (file: ExportFile): Promise<BeginImportRequest> =>
   withProgress('verify', file.sizeBytes, 'bytes', async (progress) => {
     let frameBytes = 0;
@@ -13,7 +13,7 @@ export const shownCheck = (file: ExportFile): Promise<BeginImportRequest> =>
       frameBytes += bytes;
       progress.advance(bytes);
     });
-    // The bytes around the frames.
+    // Counts the bytes around the frames.
     progress.advance(file.sizeBytes - frameBytes);
     return checked;
   }).finally(() => file.close());
@@ -27,7 +27,7 @@ export async function checkedExport(
   if (refusal !== undefined) throw new Error(refusalText(refusal));
   const [problem] = checkExport(file, { refusal, ...report }).problems;
   if (problem !== undefined) throw new Error(`${file.trailerPlace.name}: ${problem}`);
-  // Their shape has been checked.
+  // `checkExport` has checked their shapes.
   const { origin, dimension, metric, normalise, created_at_ms, index } = file.header as unknown as ExportHeader;
   const { sequence, chain_head, state_hash } = file.trailer as unknown as ExportTrailer;
   return {

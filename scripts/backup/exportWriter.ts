@@ -3,7 +3,7 @@
  *
  *   "VOUCHLOG1\n"
  *   u32 length | header    the collection and its index
- *   u32 length | frame     for each commit, as it is stored
+ *   u32 length | frame     for each commit, unchanged
  *   u32 0
  *   u32 length | trailer   the end of the log, and a checkpoint of it
  *   BLAKE3-256 of all bytes before
@@ -55,13 +55,13 @@ export function withLength(bytes: Uint8Array): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** Reads a part of the file; undefined where its length is 0, or the file ends before. */
+/** Reads a part of the file; undefined if its length is 0, or the file ends earlier. */
 async function takePart(reading: FileReading): Promise<Uint8Array | undefined> {
   const sizeBytes = Buffer.from((await reading.take(LENGTH_BYTES)) ?? END_OF_FRAMES).readUInt32LE();
   return sizeBytes === 0 ? undefined : reading.take(sizeBytes);
 }
 
-/** Whether a stored header is of the same collection, whose index may have changed. */
+/** Whether a stored header is of this collection, whose index may have changed. */
 function isSameCollection(stored: Uint8Array, wantedHeader: ExportHeader): boolean {
   const { origin, dimension, metric, normalise, created_at_ms } = wantedHeader;
   try {
@@ -89,7 +89,7 @@ export class ExportWriter {
     private readonly header: ExportHeader,
   ) {}
 
-  /** Throws an Error of one line where the file is not an unfinished export of this collection. */
+  /** Throws an Error of one line if the file is not an unfinished export of this collection. */
   static async open(path: string, header: ExportHeader): Promise<ExportWriter> {
     const isBegun = await isThere(path);
     const writer = new ExportWriter(isBegun ? await DurableFile.open(path) : await DurableFile.create(path), header);
@@ -112,7 +112,7 @@ export class ExportWriter {
     return this.#frames;
   }
 
-  /** Throws Malformed where the frame is not the next one of this collection's log. */
+  /** Throws Malformed if the frame is not the next one of this collection's log. */
   async append(frame: Uint8Array): Promise<void> {
     const end = await this.#endWith(frame);
     await this.#write(withLength(frame));
@@ -146,7 +146,7 @@ export class ExportWriter {
     this.#sizeBytes += bytes.length;
   }
 
-  /** Reads what is complete, and cuts off the rest. */
+  /** Reads the complete frames, and cuts off the rest. */
   async #readAgain(path: string): Promise<void> {
     const reading = await openFile(path);
     try {

@@ -38,7 +38,7 @@ function logTarget(out: string | undefined, [extra]: readonly string[]): ExportT
 function storeTarget(to: string, out: string | undefined, [folder, extra]: readonly string[]): ExportTarget {
   if (to !== HNSWLIB) throw new UsageError(`--to is ${to}; there is ${HNSWLIB}`);
   if (out !== undefined) throw new UsageError('--out goes without --to');
-  if (folder === undefined) throw new UsageError('the folder is missing: into which one?');
+  if (folder === undefined) throw new UsageError('the folder to export into is missing');
   if (extra !== undefined) throw new UsageError(`Unexpected argument '${extra}'`);
   return { kind: HNSWLIB, path: pathOf(folder) };
 }

@@ -11,7 +11,7 @@ import { assertNoOtherFile } from '../verify/files.js';
 import { shownCheck } from './checkedExport.js';
 import { withLength } from './exportWriter.js';
 
-/** The size of a request. With the default rate limits, 50 a minute, that is 400 MiB a minute. */
+/** The size of a request. The default rate limits allow 50 a minute, which is 400 MiB a minute. */
 const CHUNK_BYTES = 8 << 20;
 const TOO_LARGE = 413;
 
@@ -69,7 +69,7 @@ async function* chunks(file: ExportFile, last: number): AsyncGenerator<Buffer[]>
   if (chunk.length > 0) yield chunk;
 }
 
-/** Sends the frames, of which the service skips those that it has, in halves where the body is too large for the service. */
+/** Sends the frames, in halves if the body is too large for the service. The service skips frames that it has. */
 async function send(client: ServiceClient, name: string, frames: readonly Buffer[]): Promise<ImportResponse> {
   try {
     return await client.ask('POST', `/v1/import/${name}/log`, Buffer.concat(frames));

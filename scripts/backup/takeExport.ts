@@ -19,7 +19,7 @@ import { ExportWriter, headerOf } from './exportWriter.js';
 /** The ending of an unfinished export, which a later call resumes. */
 const UNFINISHED = '.part';
 
-/** Exports the collection as it is when this begins; it may be written to meanwhile. Throws an Error of one line. */
+/** Exports the collection's state at the begin; writes may continue meanwhile. Throws an Error of one line. */
 export async function takeExport(client: ServiceClient, collection: string, file: string): Promise<void> {
   await assertFree(file);
   const facts = await client.ask<ExportResponse>('GET', `/v1/export?collection=${encodeURIComponent(collection)}`);
@@ -42,7 +42,7 @@ export async function takeExport(client: ServiceClient, collection: string, file
   say('done', 'file', `${basename(file)}: ${grouped(frames)} commits, ${grouped(log_bytes)} bytes of log`);
 }
 
-/** Verifies the written file: state and log root were not checked yet. */
+/** Verifies the written file, with its state and log root, which were not checked before. */
 async function check(file: string): Promise<void> {
   try {
     await shownCheck(await openExport(file));
@@ -72,11 +72,11 @@ async function transfer(
 ): Promise<void> {
   while (lastOf(writer) < sequence) {
     const path = `/v1/export/log?collection=${encodeURIComponent(collection)}&from=${writer.end.nextSequence}`;
-    // The frames from that event on, each after its length; none at the end of the log.
+    // Frames from that event on, each after its length; an empty body at the end of the log.
     const frames = [...framesIn(checkedFrames(await client.send('GET', path)))];
     if (frames.length === 0) throw new Malformed(`the log ends before event ${sequence}`, 0);
     for (const frame of frames) {
-      // Written since this began.
+      // Frames written after the export began are not included.
       if (readFrameHeader(frame).firstSequence > sequence) break;
       const before = lastOf(writer);
       await writer.append(frame);

@@ -17,7 +17,7 @@ import { assertFree } from './assertFree.js';
 /** The space whose order is that of the collection: `cosine` divides vectors and queries by their length too. */
 const spaceOf = ({ normalise }: ListedCollection): Space => (normalise ? 'cosine' : 'l2');
 
-/** The folder appears when it is complete. Throws an Error of one line. */
+/** Writes the folder, which appears when it is complete. Throws an Error of one line. */
 export async function writeStore(client: ServiceClient, collection: string, folder: string): Promise<void> {
   await assertFree(folder);
   const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
@@ -52,7 +52,7 @@ interface Filling {
   readonly progress: Progress;
 }
 
-/** Adds the vectors to the index, and writes the documents. Returns how many records were left out. */
+/** Adds the vectors to the index, and writes the documents. Returns the number of records that were left out. */
 async function fill({ client, collection, index, progress }: Filling, path: string): Promise<number> {
   const file = await StreamedFile.begin(path);
   let label = 0;
@@ -90,11 +90,11 @@ async function* pagesOf(client: ServiceClient, collection: string): AsyncGenerat
   }
 }
 
-/** Whether the record may be an encrypted one, which lists show as zeros. */
+/** Whether the record may be encrypted: lists show encrypted records as zeros. */
 const isBlank = ({ vector, text, metadata, external_id: id }: ListedRecord): boolean =>
   text === null && metadata === null && id === undefined && vector!.every((component) => component === 0);
 
-/** The external id becomes the document's id, and a tag other than 0 a field of the metadata. */
+/** The document of a record: the external id becomes its id, and a tag other than 0 a field of its metadata. */
 function documentOf({ text, metadata, tag, external_id: id }: ListedRecord): StoredDocument {
   const tagged = tag === 0 ? (metadata ?? {}) : withOwn(metadata ?? {}, { tag }, 'record.');
   return { pageContent: text ?? '', metadata: tagged, ...(id !== undefined && { id }) };

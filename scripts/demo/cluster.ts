@@ -1,4 +1,4 @@
-/** The demo's own cluster, as `npm start` runs it, on free ports and in a temporary folder. */
+/** The demo's own cluster: that of `npm start`, on free ports and in a temporary folder. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ const WITHIN_MS = 20_000;
 
 export class Interrupted extends Error {}
 
-/** Runs a cluster during `work`. Its processes and files are gone in the end, whatever happens. */
+/** Runs a cluster during `work`. Its processes and files are removed in the end, also after a failure. */
 export async function withCluster(work: (cluster: DemoCluster) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'vouch-demo-'));
   const environment = environmentOver(dataDir);
-  // The demo tells what goes wrong itself.
+  // The demo reports failures itself.
   const service = new ClusterService(loadConfig(environment), environment, { showsAlarms: false });
   const interrupted = new AbortController();
   const interruption = new Promise<never>((_, reject) => {
@@ -36,7 +36,7 @@ export async function withCluster(work: (cluster: DemoCluster) => Promise<void>)
         void deleteTree(dataDir).finally(() => process.exit(EXIT_INTERRUPTED));
       },
     );
-    // The output is closed, as by `npm run demo | head`.
+    // The output may be closed, as by `npm run demo | head`.
     process.stdout.on('error', onSignal);
   });
   const run = async (): Promise<void> => {

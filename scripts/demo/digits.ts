@@ -16,7 +16,7 @@ export interface Deal {
   readonly odd: readonly Digit[];
   /** One even and one odd digit to search with, each in its own collection. */
   readonly questions: readonly [even: Digit, odd: Digit];
-  /** A 4 that some writers would call a 9: its nearest are in both collections. */
+  /** A 4 that resembles a 9: its nearest digits are in both collections. */
   readonly puzzle: Digit;
   /** An even digit, inserted alone. */
   readonly late: Digit;

@@ -4,7 +4,7 @@ import { FIXED_ONE } from '../../shared/limits.js';
 
 export interface Stored {
   readonly name: string;
-  /** By record id. */
+  /** Vectors by record id. */
   readonly vectors: ReadonlyMap<number, Int32Array>;
 }
 

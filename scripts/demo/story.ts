@@ -61,7 +61,7 @@ export function expect(holds: boolean, broken: string): asserts holds {
 
 const LOOK_MS = 10;
 
-/** The first result of `look` that is not undefined. Throws an Error that names what is `missing` after `withinMs`. */
+/** The first result of `look` that is not undefined. Throws an Error with the text `missing` after `withinMs`. */
 export async function until<T>(
   missing: string,
   withinMs: number,

@@ -20,6 +20,6 @@ export interface Tour {
 export interface Loaded {
   readonly stored: readonly Stored[];
   readonly idOfEven: number;
-  /** The shard of the collection `even`; the other collection is on another one. */
+  /** The shard of the collection `even`; `odd` is on another shard. */
   readonly shardOfEven: string;
 }

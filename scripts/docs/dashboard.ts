@@ -16,7 +16,7 @@ export interface Query {
   readonly legend: string;
 }
 
-/** The queries of a metric: rates of counters, quantiles of histograms, gauges as they are. */
+/** The queries of a metric: rates of counters, quantiles of histograms, values of gauges. */
 export function queriesOf(name: string, { type, labels }: Metric, perShard: boolean): Query[] {
   const by = [...(perShard ? ['shard'] : []), ...Object.keys(labels)];
   const legend = by.map((label) => `{{${label}}}`).join(' ');
@@ -55,7 +55,7 @@ const panelOf = (name: string, metric: Metric, perShard: boolean) => ({
   })),
 });
 
-/** The panels of all groups, each in its place below those before. */
+/** The panels of all groups, each below the previous ones. */
 function panels(): object[] {
   const placed: object[] = [];
   let y = 0;

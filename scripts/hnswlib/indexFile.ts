@@ -1,5 +1,5 @@
 /**
- * The head of an index file of hnswlib, as its `saveIndex` writes it: little-endian, `size_t` of 64 bits. The vectors follow:
+ * The head of an index file of hnswlib, written by its `saveIndex`: little-endian, `size_t` of 64 bits. The vectors follow:
  *
  *   links of the lowest level | vector, float32 | label, u64      for each vector
  *   u32 length | links of the higher levels                       for each vector
@@ -11,10 +11,10 @@ const HEAD_BYTES = 96;
 const LABEL_BYTES = 8;
 const COMPONENT_BYTES = 4;
 const LENGTH_BYTES = 4;
-/** Links are u32. */
+/** Most vectors, since links are u32. */
 const MOST = 2 ** 32;
 
-/** Places of the numbers that are read, in bytes. */
+/** Positions, in bytes, of the numbers read here. */
 const AT = { levelOffset: 0, most: 8, count: 16, element: 24, label: 32, vector: 40, links: 64 } as const;
 
 export interface IndexFacts {
@@ -24,8 +24,8 @@ export interface IndexFacts {
 }
 
 /**
- * Checks what hnswlib-node takes on trust: given a wrong dimension or another file, it reads beyond its vectors. Throws an
- * Error of one line, which calls the file `name`.
+ * Checks the head, which hnswlib-node does not: given a wrong dimension or another file, that reads beyond its vectors. Throws an
+ * Error of one line, with `name` for the file.
  */
 export async function indexFacts(path: string, name: string): Promise<IndexFacts> {
   const file = await openFile(path);

@@ -1,4 +1,4 @@
-/** hnswlib-node, which is compiled on the machine that asks for it: loaded when first used. */
+/** Loads hnswlib-node when it is first used; it is compiled on this machine. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type hnswlib from 'hnswlib-node';
@@ -10,7 +10,7 @@ const COMPILER = 'which takes g++, make and python3';
 
 let loaded: typeof hnswlib | undefined;
 
-/** Searched beside the program, then in the caller's folder. Throws an Error of one line that says how to get it. */
+/** Searches beside the program, then in the caller's folder. Throws an Error of one line that says how to get the library. */
 export function hnswlibNode(): typeof hnswlib {
   loaded ??= loadedFrom([import.meta.url, join(callersFolder(), 'package.json')].map((place) => createRequire(place)));
   return loaded;

@@ -1,4 +1,4 @@
-/** The folder that `HNSWLib` of LangChain.js saves: an index whose labels name documents, the documents, and how it compares. */
+/** The folder that `HNSWLib` of LangChain.js saves: an index with labels of documents, the documents, and the metric. */
 
 export const SPACES = ['l2', 'ip', 'cosine'] as const;
 export type Space = (typeof SPACES)[number];
@@ -7,7 +7,7 @@ export const isSpace = (value: unknown): value is Space => (SPACES as readonly u
 
 export const STORE_FILES = { index: 'hnswlib.index', documents: 'docstore.json', args: 'args.json' } as const;
 
-/** The content of `args.json`. A store that was loaded and saved again has more fields. */
+/** The content of `args.json`. A store that was loaded and saved again has additional fields. */
 export interface StoreArgs {
   readonly space: Space;
   readonly numDimensions: number;

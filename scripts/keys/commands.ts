@@ -32,25 +32,25 @@ export async function makeNatsUsers({ folder: given, routes }: RequestFor<'nats'
   );
 }
 
-/** Makes the master key of shards on several machines, which need the same. */
+/** Makes the master key that shards on several machines share. */
 export async function makeMasterKey({ file: given }: RequestFor<'master'>): Promise<void> {
   const file = resolve(callersFolder(), given);
   const key = masterKeyOf(systemEntropy(MASTER_KEY_BYTES));
   if (!(await createMasterKeyFile(file, key)))
-    throw new Error(`${file} is there already; a master key is never replaced`);
+    throw new Error(`${file} exists already; a master key is never replaced`);
   say('done', 'master key', `${key.id} in ${file}; give every machine with shards a copy, and keep one apart`);
 }
 
-/** Makes the key of the service log where there is none, and prints its verifier key, which policies name. */
+/** Makes a missing key of the service log, and prints its verifier key for policies. */
 export async function makeLogKey({ serviceLog }: Config): Promise<void> {
   const isFound = await isThere(serviceLog.keyFile);
   const { publicKey } = await openSigner(serviceLog.keyFile);
-  const done = isFound ? 'found' : 'made, since there was none,';
+  const done = isFound ? 'found' : 'made';
   say('done', 'log key', `${done} in ${serviceLog.keyFile}; give every coordinator the same file`);
   process.stdout.write(`${logVerifierKey(serviceLog.origin, publicKey)}\n`);
 }
 
-/** Runs the request. Standard output holds just what a script may read, such as a new key. */
+/** Runs the request. Standard output has only results for scripts, such as a new key. */
 export async function runRequest(
   request: Exclude<KeyRequest, RequestFor<'nats' | 'streams' | 'master' | 'log'>>,
   store: KeyStore,
@@ -69,13 +69,13 @@ export async function runRequest(
     }
     case 'list': {
       const keys = await listKeys(await store.keys(), request.project);
-      if (keys.length === 0) say('plain', 'keys', 'there are none');
+      if (keys.length === 0) say('plain', 'keys', 'no keys yet');
       else print(tableOf(keys));
       return;
     }
     case 'revoke': {
       if ((await revokeKey(await store.keys(), request.id)) === undefined)
-        throw new Error(`there is no key ${request.id}`);
+        throw new Error(`no key has the id ${request.id}`);
       say('done', 'key', `${request.id} is revoked`);
       return;
     }
@@ -110,13 +110,13 @@ async function rotate(
   const options = { vault, masterKeyFile, entropy: systemEntropy, prepareOnly, forgetDamaged, onProgress };
   const { outcome, oldId, newId, rewrapped } = await rotateMaster(options).finally(() => shown?.abandon());
   if (outcome === 'prepared') {
-    say('done', 'master key', `${newId} stands beside ${oldId} in ${masterKeyFile}, and is not used yet`);
+    say('done', 'master key', `${newId} is added beside ${oldId} in ${masterKeyFile}, and is not used yet`);
     const others = `every other machine with shards, then: ${commandText('keys', 'rotate-master')}`;
     say('plain', 'next', `copy ${masterKeyFile} to ${others}`);
     return;
   }
   const replaced = `${newId} has replaced ${oldId}, which is erased`;
-  say('done', 'master key', `${replaced}; data keys wrapped anew: ${grouped(rewrapped)}`);
+  say('done', 'master key', `${replaced}; data keys rewrapped: ${grouped(rewrapped)}`);
   const others = 'that of every other machine with shards, and over every backup of it';
   say('warning', 'next', `copy ${masterKeyFile} over ${others}`);
 }

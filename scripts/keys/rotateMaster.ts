@@ -1,14 +1,14 @@
 /**
  * Replaces the master key while the service runs.
  *
- *   one key in the file ──1──▶ new and old ──2──▶ the mark names the new ──3──▶ nothing is under the old ──4──▶ the new alone
+ *   one key in the file ──1──▶ new and old ──2──▶ new key in force ──3──▶ no data key under the old ──4──▶ only the new
  *
- *   1  the new key is added to the file, which can be copied to the other machines before anything depends on it
- *   2  from now on every shard wraps under the new key, see `wrappedKey.ts`
- *   3  every data key is wrapped anew, and its old form is erased
- *   4  the old key is erased from the file: nobody can open what is left of its wrapped keys
+ *   1  the new key is added to the file, which can be copied to other machines before any data key depends on it
+ *   2  the vault names the new key, under which every shard wraps from now on: see `wrappedKey.ts`
+ *   3  every data key is rewrapped, and its old form is erased
+ *   4  the old key is erased from the file: remains of its wrapped keys can no longer be opened
  *
- * After an interruption the same command resumes; nothing is lost.
+ * After an interruption the command resumes without loss.
  */
 import { dirname } from 'node:path';
 import { DataKeys } from '../../shard/vault/dataKeys.js';
@@ -33,7 +33,7 @@ export interface RotationOptions {
   readonly entropy: Entropy;
   /** Stops after step 1. */
   readonly prepareOnly: boolean;
-  /** Gives up damaged entries, which cannot be opened even if they are mended later. */
+  /** Abandons damaged entries: they cannot be opened even if they are repaired later. */
   readonly forgetDamaged: boolean;
   /** Called for each key of step 3. */
   readonly onProgress: (done: number, total: number) => void;
@@ -43,7 +43,7 @@ export interface Rotation {
   readonly outcome: 'prepared' | 'rotated';
   readonly oldId: string;
   readonly newId: string;
-  /** The number of data keys that this run wrapped anew. */
+  /** The number of data keys that this run rewrapped. */
   readonly rewrapped: number;
 }
 
@@ -90,7 +90,7 @@ async function rotate(options: RotationOptions): Promise<Rotation> {
   }
 }
 
-/** The two keys of the file, one of which is in force. Makes the new one where a rotation begins. */
+/** The two keys of the file, one of which is in force. Makes the new one at the begin of a rotation. */
 async function bothKeys({ vault, masterKeyFile, entropy }: RotationOptions): Promise<MasterPair> {
   const keys = (await readMasterKeyFile(masterKeyFile)) ?? [];
   const mark = await vault.get(MARK.project, MARK.keyId);
@@ -120,7 +120,7 @@ async function moveMark(vault: VaultStore, keys: DataKeys, { fresh, old }: Maste
   }
 }
 
-/** Wraps data keys anew until a scan of the vault finds none under the old key. */
+/** Rewraps data keys until a scan of the vault finds none under the old key. */
 async function rewrapAll(options: RotationOptions, keys: DataKeys, { fresh, old }: MasterPair): Promise<number> {
   let rewrapped = 0;
   for (;;) {
@@ -130,7 +130,7 @@ async function rewrapAll(options: RotationOptions, keys: DataKeys, { fresh, old 
     if (under.length === 0) return rewrapped;
     let done = 0;
     await mapConcurrent(under, AT_ONCE, async (stored) => {
-      // The next scan finds an entry that was changed meanwhile.
+      // An entry that was changed meanwhile is left to the next scan.
       if (await keys.rewrap(stored, fresh.id)) rewrapped++;
       options.onProgress(++done, under.length);
     });
@@ -147,7 +147,7 @@ async function scanVault(vault: VaultStore, masterId: string) {
 
 const refusalOf = (damaged: readonly string[], { masterKeyFile }: RotationOptions): string =>
   `damaged entries in the vault: ${damaged.length}, such as that of key ${damaged[0]}; all others are under the new key, ` +
-  `and the old one stays in ${masterKeyFile} for these: mend them, or give them up with --forget-damaged`;
+  `and the old one stays in ${masterKeyFile} for these: repair them, or abandon them with --forget-damaged`;
 
 const lockedMessage = ({ host, pid }: LockHolder, path: string): string =>
   `process ${pid} of host ${host} is rotating this master key already; if that is gone, delete ${path}`;

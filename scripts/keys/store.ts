@@ -25,8 +25,8 @@ export interface KeyStore {
 const CONNECT_WITHIN_MS = 5_000;
 
 /**
- * `role`: as which it comes to the NATS servers of a cluster; coordinators have the keys, shards the vault. Throws an Error
- * of one line where there is neither a running service nor a data folder of one.
+ * `role`: the role at the NATS servers of a cluster; coordinators have access to the keys, shards to the vault. Throws an Error of
+ * one line without a running service or its data folder.
  */
 export async function openKeyStore(config: Config, role: NatsRole): Promise<KeyStore> {
   const runtime = config.nats.url === null ? await readRuntime(config.dataDir) : undefined;
@@ -51,7 +51,7 @@ export async function openKeyStore(config: Config, role: NatsRole): Promise<KeyS
 /** Makes the streams and buckets of a cluster, or gives them the configured times. Throws an Error of one line. */
 export async function makeStreams(config: Config): Promise<void> {
   const url = config.nats.url ?? (await readRuntime(config.dataDir))?.natsUrl ?? null;
-  if (url === null) throw new Error('there are streams in a cluster alone; set VOUCH_NATS_URL to its NATS servers');
+  if (url === null) throw new Error('only a cluster has streams; set VOUCH_NATS_URL to its NATS servers');
   const platform = await openAs('admin', config, url);
   await prepareStore(platform, config.placement.leaseMs).finally(() => platform.close());
 }
@@ -81,6 +81,6 @@ async function openInFolder(dataDir: string): Promise<KeyStore> {
   };
 }
 
-/** Whether the folder is of a standalone service alone. The keys of a cluster are in its NATS servers. */
+/** Whether the folder belongs only to a standalone service. The keys of a cluster are in its NATS servers. */
 const isStandalone = async (dataDir: string): Promise<boolean> =>
   (await isThere(join(dataDir, 'registry'))) && !(await isThere(join(dataDir, 'nats')));

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { get as getByTls } from 'node:https';
 
-/** Health and metrics are far smaller. */
+/** Longest page; health and metrics are far shorter. */
 const PAGE_CHARS_MAX = 16 * 1024 * 1024;
 
 export interface Page {
@@ -11,7 +11,7 @@ export interface Page {
 
 /**
  * Gets a page of a process of this machine; undefined if it does not arrive whole in time. Uses a connection of its own, which
- * delays no stop. The certificate is for another name than the loopback address, so `fetch` would refuse it.
+ * delays no stop. Does not use `fetch`, which would refuse the certificate: it is not for the loopback address.
  */
 export function getPage(url: string, timeoutMs: number): Promise<Page | undefined> {
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Listens on the port for a moment and returns its number: a free one where `port` is 0. Throws the system's error. */
+/** Listens on the port for a moment and returns its number; for `port` 0 that of a free port. Throws the system's error. */
 export async function probePort(host: string, port: number): Promise<number> {
   const server = createServer();
   try {
@@ -9,7 +9,7 @@ export async function probePort(host: string, port: number): Promise<number> {
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   } finally {
-    // Awaited: the port is free again only when the server is closed.
+    // Awaited, since the port is free again only when the server is closed.
     await new Promise<void>((resolve) => server.close(() => resolve()));
   }
 }

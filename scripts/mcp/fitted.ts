@@ -1,8 +1,8 @@
-/** Answers of bounded size: what does not fit is shortened with a mark, or left out, and the answer says so. */
+/** Fits answers into a bounded size: long values are shortened with a mark, or left out, and the answer says so. */
 import { pieceOf, sizeOf } from './size.js';
 
 /**
- * UTF-8 bytes of an answer, and so the most tokens: a token of any model is at least one byte. Clients cut off or refuse
+ * Most UTF-8 bytes of an answer, and so most tokens: a token of any model is at least one byte. Clients cut off or refuse
  * answers of more than 25,000 tokens. English takes about a quarter of the tokens, lists of numbers about half.
  */
 export const ANSWER_BYTES_MAX = 24_000;
@@ -20,7 +20,7 @@ export interface Listing {
   readonly name: string;
   /** Fields of its items that may be shortened. */
   readonly shortens: readonly string[];
-  /** The field of an item that `next` of the answer names, where it must follow the last item. */
+  /** The field of the last item whose value is the answer's `next`. */
   readonly nextAfter?: string;
   /** How to get what was left out. */
   readonly rest: string;
@@ -29,7 +29,7 @@ export interface Listing {
 type Item = Readonly<Record<string, unknown>>;
 type Answer = Readonly<Record<string, unknown>>;
 
-/** `answer` where it fits, or with `left_out`, which says what is missing. Undefined: nothing useful fits. */
+/** `answer` if it fits; otherwise a shorter one with `left_out`, which says what is missing. Undefined if nothing useful fits. */
 export function fitted(answer: Answer, listing: Listing | undefined): Answer | undefined {
   if (sizeOf(answer) <= ANSWER_BYTES_MAX) return answer;
   if (listing === undefined) return undefined;
@@ -55,7 +55,7 @@ export function fitted(answer: Answer, listing: Listing | undefined): Answer | u
   return { ...answer, [name]: kept.map((item) => joined(item, level)), ...next, left_out };
 }
 
-/** An item in two: what is answered as it is, and what may be shortened. */
+/** An item in two parts: unchanged fields, and fields that may be shortened. */
 interface Divided {
   readonly firm: Item;
   readonly firmBytes: number;
@@ -72,11 +72,11 @@ function divided(item: Item, shortens: readonly string[], room: number): Divided
   const hasLost = all.vector !== undefined && sizeOf(all) + ITEM_BYTES_MIN > room;
   const { vector: _, ...others } = all;
   const firm = hasLost ? others : all;
-  // With a comma each.
+  // Each with a comma.
   return { firm, firmBytes: sizeOf(firm) + 1, soft, softBytes: sizeOf(soft) + 1, hasLost };
 }
 
-/** How many of the first items fit with a shortened rest each. */
+/** The number of first items that fit with their shortened parts. */
 function countOf(items: readonly Divided[], room: number): number {
   let used = 0;
   const over = items.findIndex(({ firmBytes, softBytes }) => {
@@ -95,7 +95,7 @@ function joined({ firm, soft, softBytes }: Divided, level: number): Item {
   return { ...firm, ...Object.fromEntries(entries.map(([name, value]) => [name, shortened(value, each)])) };
 }
 
-/** The most bytes that each part may take, for all of them to fit into `room`; infinite where they do. */
+/** Most bytes of each part, so that all fit into `room`; infinite if they fit unshortened. */
 export function levelOf(sizes: readonly number[], room: number): number {
   let left = room;
   const sorted = [...sizes].sort((a, b) => a - b);
@@ -107,7 +107,7 @@ export function levelOf(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** The beginning of a value, with marks where something is missing: `…[n more characters]`, of so many bytes or hardly more. */
+/** The beginning of a value, with marks for missing parts: `…[n more characters]`. It takes `bytes` or hardly more. */
 export function shortened(value: unknown, bytes: number): unknown {
   if (sizeOf(value) <= bytes) return value;
   if (typeof value === 'string') {

@@ -1,4 +1,4 @@
-/** The tools of the past and its proofs. What the service answers as a proof is checked here, and never believed. */
+/** The tools of the past and its proofs. Proofs from the service are checked here, never believed. */
 import { z } from 'zod';
 import {
   type Checkpoint,
@@ -18,9 +18,9 @@ import { shortened } from './fitted.js';
 import { defineTool, Misused, pathWith, type Registration } from './tool.js';
 
 const PROVED_MAX = 10;
-/** Bytes of the checks, and of the checkpoint: more than an honest service gives. */
+/** Most bytes of the checks, and of the checkpoint: more than an honest service sends. */
 const PART_BYTES_MAX = 8_000;
-/** Of a write that changed no record. */
+/** Status of the receipt of a write that changed no record. */
 const NO_RECEIPT = 400;
 
 const ask = async (
@@ -29,7 +29,7 @@ const ask = async (
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<unknown> => parseJson(await client.send('GET', pathWith(path, parameters)), 'the answer of the service');
 
-/** Undefined where the event changed no record. */
+/** The receipt; undefined if the event changed no record. */
 async function receiptOf(client: ServiceClient, at: { collection?: string; sequence: number }): Promise<unknown> {
   try {
     return await ask(client, '/v1/proof/receipt', at);
@@ -93,11 +93,11 @@ const history = defineTool({
   },
 });
 
-/** The checks, in order. */
+/** The checks in their order. */
 class Checks {
   readonly done: { check: string; result: 'holds' | 'fails' | 'unchecked'; says: string }[] = [];
 
-  /** Undefined where it fails, which `work` throws. Throws Misused. */
+  /** Runs a check; undefined if it fails with an error of `work`. Throws Misused. */
   run<Found>(check: string, work: () => Found, says: (found: Found) => string): Found | undefined {
     try {
       const found = work();
@@ -118,15 +118,15 @@ class Checks {
 const MEANINGS: Readonly<Record<Exclude<Verdict, 'otherName'>, string>> = {
   holds: 'Everything holds, under the public key that this server was started with.',
   unknownSigner:
-    'Everything agrees, but nobody vouches for the signer: start this server with --signer and the public key that the service ' +
+    'Everything agrees, but the signer is unknown: start this server with --signer and the public key that the service ' +
     'printed at its start, or compare public_key with it.',
-  refused: 'Something does not hold: see the check that fails. Do not rely on what the service says of this event.',
+  refused: 'A check fails: see which one. Do not rely on the data that the service gives for this event.',
 };
 
 interface Asked {
   readonly collection: string;
   readonly sequence: number;
-  /** As it was given; undefined: the service is asked for it. */
+  /** The given receipt; undefined: the service is asked for it. */
   readonly receipt: unknown;
   readonly record: object | undefined;
 }
@@ -134,7 +134,7 @@ interface Asked {
 const signedAt = ({ origin, size, timeMs }: Checkpoint): string =>
   `${origin.project}/${origin.name}: ${size} events (with the first, which creates the collection), signed ${instant(timeMs)}`;
 
-/** Checks an event from the signature of the log down to the record; `checkpoint` is that of the service. */
+/** Checks an event from the signature of the log down to the record; the checkpoint comes from the service. */
 async function checkEvent(client: ServiceClient, asked: Asked, signer: string | undefined, checks: Checks) {
   const { collection, sequence, record } = asked;
   const json = await ask(client, '/v1/proof/checkpoint', { collection });
@@ -153,17 +153,17 @@ async function checkEvent(client: ServiceClient, asked: Asked, signer: string | 
     () => `event ${sequence} is in the signed log`,
   );
   if (inclusion === undefined) return json;
-  const told = await receiptOf(client, { collection, sequence });
-  const receipt = asked.receipt ?? told;
+  const served = await receiptOf(client, { collection, sequence });
+  const receipt = asked.receipt ?? served;
   if (receipt === undefined && record !== undefined) throw new Misused(`event ${sequence} changed no record`);
   if (receipt === undefined) checks.leaveOut('receipt', 'by the word of the service, the event changed no record');
-  else checks.run('receipt', () => receiptOfEvent(receipt, completed(record, told), inclusion, [signed]), heldText);
+  else checks.run('receipt', () => receiptOfEvent(receipt, completed(record, served), inclusion, [signed]), heldText);
   return json;
 }
 
-/** The record with the request id of its write, which not every caller knows: if the service lies, the event is another one. */
-function completed(record: object | undefined, told: unknown): object | undefined {
-  const { request_id } = (told ?? {}) as { readonly request_id?: unknown };
+/** The record with the request id of its write, from the service's receipt. With a wrong id the event would not match. */
+function completed(record: object | undefined, served: unknown): object | undefined {
+  const { request_id } = (served ?? {}) as { readonly request_id?: unknown };
   return record && (request_id === undefined ? record : { request_id, ...record });
 }
 
@@ -174,17 +174,17 @@ function heldText({ proof: { recordId }, record, told, isSigned }: HeldReceipt):
   return `${what}; what its insert made it is the word of the receipt`;
 }
 
-/** Throws an Error where the checkpoint does not hold, is of another collection, or of a log without the event. */
+/** Throws an Error if the checkpoint does not hold, is of another collection, or is of a log without the event. */
 function checkpointOf(json: unknown, { collection, sequence, receipt }: Asked, signer: string | undefined): Checkpoint {
   const checkpoint = verifyCheckpoint(json, signer);
   if (checkpoint.origin.name !== collection) throw new Error(`it is of the collection ${checkpoint.origin.name}`);
   if (checkpoint.size > BigInt(sequence)) return checkpoint;
   const none = `the signed log of ${checkpoint.size} events has no event ${sequence}`;
-  // A receipt tells that there was one.
+  // With a receipt, the event must have existed.
   throw receipt === undefined ? new Misused(none) : new Error(none);
 }
 
-const told = z
+const givenRecord = z
   .strictObject({
     vector: vector.optional(),
     text: z.string().optional(),
@@ -204,8 +204,8 @@ const told = z
   )
   .describe('The record as the event left it: all that was inserted, as it was given.');
 
-/** The record with its metadata under the one name that receipts have for them. */
-function asInserted({ metadata, metadata_json, ...record }: z.output<typeof told>): object {
+/** The record with its metadata under the name that receipts use. */
+function asInserted({ metadata, metadata_json, ...record }: z.output<typeof givenRecord>): object {
   const given = metadata ?? metadata_json;
   return given === undefined ? record : { ...record, metadata: given };
 }
@@ -217,8 +217,8 @@ const verify = (signer: string | undefined): Registration =>
     description:
       'Checks an event of a collection in this process, without believing the service: the signature of its log, that the event is in ' +
       'the signed log, and that its receipt is of this event. Give `sequence`, or a `receipt` that was kept. With `record`, it also ' +
-      'checks that the write made just these values. `verdict`: holds, refused, or unknownSigner where all agrees and nobody vouches ' +
-      'for the public key.',
+      'checks that the write made just these values. `verdict`: holds, refused, or unknownSigner if everything agrees and the public ' +
+      'key is unknown.',
     effect: 'reads',
     input: z.strictObject({
       collection,
@@ -226,7 +226,7 @@ const verify = (signer: string | undefined): Registration =>
       receipt: metadata
         .optional()
         .describe('The receipt as it was answered by an insert. Omitted: the service is asked for it.'),
-      record: told.optional(),
+      record: givenRecord.optional(),
     }),
     output: {
       verdict: z.enum(['holds', 'refused', 'unknownSigner']),
@@ -266,12 +266,12 @@ const verify = (signer: string | undefined): Registration =>
     },
   });
 
-/** Of a receipt that holds in itself. Throws an Error with the reason where it does not. */
+/** The sequence in a receipt that holds in itself. Throws an Error with the reason if it does not hold. */
 function sequenceOf(json: unknown): number {
   const { problems } = checkReceiptAlone(json, undefined);
   if (problems.length > 0) throw new Error(problems.join('; '));
   return Number(readProof(receiptIn(json).proof).sequence);
 }
 
-/** `signer`: the public key that must have signed, in hex; undefined: whichever has. */
+/** `signer`: the public key that must have signed, in hex; undefined: any key. */
 export const proofTools = (signer: string | undefined): readonly Registration[] => [history, verify(signer)];

@@ -14,7 +14,7 @@ Speaks the Model Context Protocol on standard input and output; a client starts 
 export interface McpRequest {
   readonly service: ReturnType<typeof namedService>;
   readonly isWriting: boolean;
-  /** Hex; undefined: whichever key signs. */
+  /** Hex; undefined: any key. */
   readonly signer: string | undefined;
 }
 

@@ -1,15 +1,15 @@
 /**
- * The schemas of the tools: JSON Schema with the few words that the tool interfaces of all models take, and arguments read by
- * them.
+ * The schemas of the tools, and the reading of arguments by them. They use the few keywords of JSON Schema that the tool interfaces
+ * of all models accept.
  *
  * OpenAI (strict), Gemini (`FunctionDeclaration.parameters`) and Anthropic accept different parts of JSON Schema, and refuse a
- * tool with any other word. These words are in all three. What they cannot say is in the description, and checked here.
+ * tool with any other keyword. These keywords are in all three. Other constraints are in the description, and checked here.
  */
 import { z } from 'zod';
 import { meantBy } from '../../coordinator/contract/spelling.js';
 import { ELEMENTS_MAX, elementsIn } from './size.js';
 
-/** One type, never a list of them. Without `type`: any value, in an answer. */
+/** A schema with one type, never a list of types. Without `type`: any value, in an answer. */
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
   readonly description?: string;
@@ -51,7 +51,7 @@ function reduced(full: Full): Schema {
   };
 }
 
-/** The bounds of every whole number are left to the check. */
+/** Whether the bound is omitted: it is that of all whole numbers, which the check refuses anyway. */
 const saysNothing = (value: unknown): boolean =>
   value === undefined || (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER);
 
@@ -60,7 +60,7 @@ function described(full: Full): string {
   return [...(full.description === undefined ? [] : [full.description]), ...usual].join(' ');
 }
 
-/** The value without null fields that `schema` does not require: models send null for an argument that they leave out. */
+/** The value without null fields that `schema` does not require: models send null for an omitted argument. */
 export function withoutNulls(schema: Schema | undefined, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || schema === undefined) return value;
   if (Array.isArray(value)) return schema.items ? value.map((item) => withoutNulls(schema.items, item)) : value;
@@ -73,7 +73,7 @@ export function withoutNulls(schema: Schema | undefined, value: unknown): unknow
 const ownOf = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** Arguments that a tool does not take, or that name nothing. The message names each one. */
+/** Error of arguments that a tool does not take, or that match no object. The message names each one. */
 export class Misused extends Error {
   constructor(
     message: string,
@@ -85,7 +85,7 @@ export class Misused extends Error {
 
 const SHOWN_FAULTS = 3;
 
-/** The arguments of a call as the tool takes them. Throws Misused. */
+/** The parsed arguments of a call. Throws Misused. */
 export function argumentsOf<Input extends z.ZodType>(
   tool: string,
   type: Input,

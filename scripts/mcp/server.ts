@@ -1,4 +1,4 @@
-/** The MCP server: its tools and what it says of itself. */
+/** The MCP server: its tools and its description of itself. */
 import { McpServer } from '@modelcontextprotocol/server';
 import { version } from '../../shared/version.js';
 import type { ServiceClient } from '../service/serviceClient.js';

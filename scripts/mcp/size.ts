@@ -1,12 +1,12 @@
 /** Sizes of arguments and answers. */
 
-/** Numbers, fields and items of the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
+/** Most numbers, fields and items in the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
 export const ELEMENTS_MAX = 500_000;
 
 /** UTF-8 bytes of the JSON of a value. */
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The items and fields in a value, in all depths; stops a little beyond ELEMENTS_MAX. */
+/** The number of items and fields in a value, at all depths; stops a little beyond ELEMENTS_MAX. */
 export function elementsIn(value: unknown): number {
   let count = 0;
   const unseen: unknown[] = [value];
@@ -20,7 +20,7 @@ export function elementsIn(value: unknown): number {
   return count;
 }
 
-/** The longest beginning of `text` behind `from` that takes at most so many bytes in JSON; no surrogate pair is cut. */
+/** The longest part of `text` from `from` on that takes at most so many bytes in JSON; no surrogate pair is cut. */
 export function pieceOf(text: string, from: number, bytes: number): string {
   let [least, most] = [0, Math.min(bytes, text.length - from)];
   while (least < most) {

@@ -15,16 +15,16 @@ export { Misused };
 export interface Tool<Input extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
-  /** For the model, which reads nothing else about the tool than this and its fields. */
+  /** For the model, which reads only this and the fields. */
   readonly description: string;
   readonly input: Input;
   /** The answer; a field that is null in the API is absent. */
   readonly output: z.ZodRawShape;
-  /** Undefined: the answer always fits. */
+  /** Undefined if the answer always fits. */
   readonly listing?: Listing;
   /** Its effect on the service. */
   readonly effect: 'reads' | 'adds' | 'destroys';
-  /** Fields that the API's messages name, each with the argument of the tool in its place. */
+  /** Fields in the API's messages, each with the tool's argument that replaces it. */
   readonly renames?: readonly (readonly [field: RegExp, argument: string])[];
   run(client: ServiceClient, given: z.output<Input>): Promise<object>;
 }
@@ -32,7 +32,7 @@ export interface Tool<Input extends z.ZodObject> {
 /** Adds a tool to a server. */
 export type Registration = (server: McpServer, client: ServiceClient) => void;
 
-/** Calls of one client that run at once: each may hold a large answer of the service. The others wait in their order. */
+/** Most concurrent calls of one client: each may have a large answer in memory. Others wait in their order. */
 const CALLS_AT_ONCE = 4;
 const CALL = { id: 0, project: '' };
 const calls = new FairSemaphore({ atOnce: CALLS_AT_ONCE }, systemClock);
@@ -63,7 +63,7 @@ export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Regist
     });
 }
 
-/** A schema as the package takes it. It checks nothing: its messages would not have the form of the other errors. */
+/** A schema in the package's form. It checks nothing, since its messages would differ from the other errors. */
 function announced(schema: Schema): StandardSchemaWithJSON {
   const json = (): Record<string, unknown> => ({ ...schema });
   const validate = (value: unknown) => ({ value });
@@ -119,14 +119,14 @@ function problemOf(error: unknown, renames: Tool<z.ZodObject>['renames'] = []): 
   return { error: renamed.reduce((text, [field, argument]) => text.replace(field, argument), message), code };
 }
 
-/** The code where the service gives none: it gives none to what is over the rate limit. */
+/** The code of an error. The service gives none for an exceeded rate limit. */
 function codeOf(error: unknown): string {
   if (error instanceof Misused) return error.code;
   if (!(error instanceof Refused)) return 'unavailable';
   return error.code ?? (error.status === 429 ? 'rate_limited' : `http_${error.status}`);
 }
 
-/** The path with what is given of the parameters; objects as JSON. */
+/** The path with the given parameters; objects as JSON. */
 export function pathWith(path: string, parameters: Readonly<Record<string, unknown>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))

@@ -6,7 +6,7 @@ import { defineTool, Misused, type Registration } from './tool.js';
 
 const INSERTED_MAX = 100;
 
-/** The columns of a batch, and the records that they are made of. */
+/** Columns of a batch in messages, each with the field of the records that replaces it. */
 const OF_RECORDS = [
   [/\$\.batch(\[\d+\])/g, 'records$1.vector'],
   [/\$\.texts(\[\d+\])/g, 'records$1.text'],

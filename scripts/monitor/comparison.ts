@@ -1,7 +1,7 @@
 /**
- * Compares the checkpoints that the service log has of a project's collections with the logs of these collections, as the
- * service serves them to a key: each logged checkpoint must have the root of that log at its size, and go on from the one
- * logged before. What is still to be compared is plain JSON, so that it outlasts a service that does not answer.
+ * Compares logged checkpoints of a project's collections with the logs of these collections, as the service serves them to a key.
+ * Each logged checkpoint must have the root of that log at its size, and continue the previously logged one. Pending comparisons
+ * are plain JSON, so that they can be stored while the service does not answer.
  */
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { LogAlarm, type LogEntry, toHex, verifyConsistency } from '../../verifier/index.js';
@@ -13,12 +13,12 @@ export interface SizeAndRoot {
   readonly root: string;
 }
 
-/** A logged checkpoint that is not compared yet. */
+/** A pending comparison of a logged checkpoint. */
 export interface ToCompare {
   readonly id: number;
-  /** Of the entry. */
+  /** Index of the entry. */
   readonly index: number;
-  /** The checkpoint logged before; null: there is none. */
+  /** The previously logged checkpoint; null without one. */
   readonly from: SizeAndRoot | null;
   readonly to: SizeAndRoot;
 }
@@ -28,20 +28,20 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The service as a key sees it. */
+/** Access to the service with a key. */
 export interface KeyHolder {
-  /** Asks for a path. Throws an Error where there is no answer. */
+  /** Asks for a path. Throws an Error without an answer. */
   ask(path: string): Promise<Answer>;
-  /** Names by id of the collections that are there now. */
+  /** Names by id of the existing collections. */
   listed(): Promise<ReadonlyMap<string, string>>;
 }
 
 const AT_ONCE = 8;
 const [OK, INVALID] = [200, 400];
-/** It was deleted just now, or is being imported and cannot be read before it is whole. */
+/** Statuses of a collection that was just deleted, or is being imported and cannot be read yet. */
 const [NOT_FOUND, CONFLICT] = [404, 409];
 
-/** Lists what there is to compare in new entries, and keeps in `last` the newest checkpoint of each collection. */
+/** Lists the comparisons for new entries, and stores the newest checkpoint of each collection in `last`. */
 export function toCompare(
   entries: readonly LogEntry[],
   firstIndex: number,
@@ -58,8 +58,8 @@ export function toCompare(
 }
 
 /**
- * Compares these checkpoints, and returns those that remain to be compared, with the reason. Throws LogAlarm where one is not of
- * the log that is served. `names`: by id, of the collections that are there.
+ * Compares these checkpoints, and returns the remaining ones, with the reason. Throws LogAlarm if one is not of the served log.
+ * `names`: of the existing collections, by id.
  */
 export async function compare(
   checkpoints: readonly ToCompare[],
@@ -81,7 +81,7 @@ export async function compare(
   return { left: outcomes.flat(), reason };
 }
 
-/** False where it cannot be compared yet. Throws LogAlarm, and an Error where the service does not answer. */
+/** False if it cannot be compared yet. Throws LogAlarm, and an Error if the service does not answer. */
 async function isCompared(one: ToCompare, name: string, holder: KeyHolder): Promise<boolean> {
   const { from, to, id, index } = one;
   const query = new URLSearchParams({
@@ -93,7 +93,7 @@ async function isCompared(one: ToCompare, name: string, holder: KeyHolder): Prom
     throw new Error(`the log of ${name} cannot be compared: the service answers ${answer.status}`);
   const difference = answer.status === OK ? differenceIn(answer.text, from, to) : `it has no event ${to.size - 1}`;
   if (difference === undefined) return true;
-  // Another collection may have the name by now.
+  // Another collection may have the name now.
   if ((await holder.listed()).get(String(id)) !== name) return false;
   const signed = await holder.ask(`/v1/proof/checkpoint?${new URLSearchParams({ collection: name })}`);
   throw new LogAlarm(
@@ -102,7 +102,7 @@ async function isCompared(one: ToCompare, name: string, holder: KeyHolder): Prom
   );
 }
 
-/** How the log that is served differs from what was logged; undefined if it does not. */
+/** The difference between the served log and the logged checkpoint; undefined without one. */
 function differenceIn(text: string, from: SizeAndRoot | null, to: SizeAndRoot): string | undefined {
   try {
     const served = verifyConsistency(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** One log that is followed, with what was seen of it in a file. */
+/** Follows one log, and keeps its state in a file. */
 import { readFile } from 'node:fs/promises';
 import typia from 'typia';
 import { systemClock } from '../../shared/clock.js';
@@ -21,7 +21,7 @@ import type { MonitorRequest } from './request.js';
 /** A collection of the project whose key was given. */
 interface OwnCollection {
   readonly name: string;
-  /** Since when the service does not list it, unix milliseconds; null while it does. */
+  /** When the service was first seen not to list it, unix milliseconds; null while it does. */
   readonly missingMs: number | null;
   /** Its newest checkpoint in the log. */
   readonly logged?: SizeAndRoot;
@@ -30,7 +30,7 @@ interface OwnCollection {
 interface State {
   readonly version: 1;
   readonly log: SeenLog;
-  /** By id. */
+  /** The project's collections by id. */
   readonly own: Readonly<Record<string, OwnCollection>>;
   /** Checkpoints of these collections that are not compared with their logs yet. */
   readonly toCompare?: readonly ToCompare[];
@@ -41,11 +41,11 @@ const isList = typia.createIs<{ readonly collections: readonly { readonly id: nu
 
 /** The bounds of a file of the log: the largest is a bundle of the largest entries. */
 const BOUNDS = { withinMs: 30_000, maxBytes: 32 * 1024 * 1024 };
-/** A deletion is logged some seconds after it was answered. */
+/** Time within which a deletion must be logged; usually some seconds. */
 const LOGGED_WITHIN_MS = 60_000;
-/** A service says every hour that its collections are there, and a checkpoint may wait a little. */
+/** Time within which the log must mention a collection: a census is hourly, and a checkpoint may wait a little. */
 const MENTIONED_WITHIN_MS = 2 * 3_600_000;
-/** What is compared before the state is saved. */
+/** Comparisons before the state is saved. */
 const COMPARED_AT_ONCE = 256;
 
 export class Monitor {
@@ -62,7 +62,7 @@ export class Monitor {
     return new Monitor(request, await readPolicy(request.policy), file, await readState(file));
   }
 
-  /** Reads what is new; returns it in words. Throws LogAlarm, and an Error where the log could not be checked. */
+  /** Reads the new entries; returns a summary. Throws LogAlarm, and an Error if the log could not be checked. */
   async visit(): Promise<string> {
     const { key } = this.request;
     const visited = await visitLog(this.#readLog, this.policy, this.state?.log);
@@ -75,11 +75,11 @@ export class Monitor {
       `${grouped(checkpoint.size)} entries of ${checkpoint.origin}`,
       `${grouped(entries.length)} new`,
       ...(compared === 0 ? [] : [`${grouped(compared)} compared`]),
-      by === '' ? 'cosigned by nobody' : `cosigned by ${by}`,
+      by === '' ? 'without cosignatures' : `cosigned by ${by}`,
     ].join(', ');
   }
 
-  /** Returns the file with the evidence: that of the first visit where the same alarm was raised before. */
+  /** Returns the file with the evidence; for a repeated alarm that of the first visit. */
   async keepEvidence({ message, evidence }: LogAlarm): Promise<string> {
     const text = [`${new Date(systemClock.nowMs()).toISOString()} ${message}\n`, ...evidence].join('\n');
     for (let n = 1; ; n++) {
@@ -97,7 +97,7 @@ export class Monitor {
     await replaceFile(this.file, `${JSON.stringify(state)}\n`);
   }
 
-  /** Throws an Error if there is a collection that the log has mentioned neither in a census nor otherwise for too long. */
+  /** Throws an Error if the log has not mentioned a collection for too long, neither in a census nor in another entry. */
   #assertMentioned({ census, collections }: SeenLog): void {
     const now = systemClock.nowMs();
     const countedMs = census?.timeMs ?? 0;
@@ -105,13 +105,11 @@ export class Monitor {
     for (const [id, { timeMs, isDeleted }] of Object.entries(collections)) {
       const ageMs = now - Math.max(timeMs, countedMs);
       if (!isDeleted && ageMs > MENTIONED_WITHIN_MS)
-        throw new Error(
-          `the log has not said for ${Math.floor(ageMs / 60_000)} minutes that collection ${id} is there`,
-        );
+        throw new Error(`the log has not mentioned collection ${id} for ${Math.floor(ageMs / 60_000)} minutes`);
     }
   }
 
-  /** Checks the project's collections; returns how many of their checkpoints were compared. Throws as `visit`. */
+  /** Checks the project's collections; returns the number of compared checkpoints. Throws like `visit`. */
   async #checkOwn(visited: LogVisit, holder: KeyHolder): Promise<number> {
     const { seen } = visited;
     const names = await holder.listed();
@@ -128,7 +126,7 @@ export class Monitor {
     return count - left.length;
   }
 
-  /** What the log has said since the last visit of the project's collections, and before of those that are new to this monitor. */
+  /** New entries about the project's collections; for collections that are new to this monitor, all their entries. */
   async #newCheckpoints(
     { seen, entries }: LogVisit,
     own: State['own'],
@@ -153,7 +151,7 @@ export class Monitor {
     return { own: Object.fromEntries(known), added };
   }
 
-  /** The project's collections. Throws LogAlarm where one has vanished, and the log does not say that it was deleted. */
+  /** The project's collections. Throws LogAlarm if one has vanished without a deletion in the log. */
   #own(seen: SeenLog, names: ReadonlyMap<string, string>): State['own'] {
     const before = this.state?.own ?? {};
     const now = systemClock.nowMs();
@@ -198,13 +196,13 @@ async function readState(file: string): Promise<State | undefined> {
   } catch {
     value = undefined;
   }
-  if (!isState(value)) throw new Error(`${file} does not hold what a monitor has seen`);
+  if (!isState(value)) throw new Error(`${file} is not the state file of a monitor`);
   return value;
 }
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** Throws an Error of one line, also where the answer is a refusal. */
+/** Throws an Error of one line, also for a refusal. */
 async function fetchBytes(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Uint8Array> {
   const { ok, status, bytes } = await fetched(url, headers);
   if (!ok) throw new Error(`${url} answers ${status}`);

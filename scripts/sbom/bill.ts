@@ -1,6 +1,6 @@
 /**
- * The bill of materials: the packages of production as npm lists them, each with the binaries in it, and what no package
- * brings: what is compiled to WebAssembly, the NATS server and Node.
+ * The bill of materials: the packages of production from npm's list, each with its binaries. Parts outside of packages are the
+ * modules compiled to WebAssembly, the NATS server and Node.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export type Licence =
   | { readonly license: { readonly id?: string; readonly name?: string } }
   | { readonly expression: string };
 
-/** A part as CycloneDX names it. */
+/** A part in the form of CycloneDX. */
 export interface Component {
   readonly 'bom-ref'?: string;
   readonly type: string;
@@ -41,20 +41,20 @@ export interface Bill {
 }
 
 const PACKAGES = 'node_modules/';
-/** What is compiled at the build, by the folder of its sources. */
+/** Compiled modules by the folder of their sources. */
 const WASM = {
   'shard/kernel/assembly': 'dist/shard/kernel/kernel.wasm',
   'coordinator/body/assembly': 'dist/coordinator/body/vectorText.wasm',
 };
 const BINARY = /\.(?:node|wasm)$/;
-/** Where node-gyp keeps what it links. */
+/** Folder of node-gyp's intermediate files. */
 const INTERMEDIATE = /\/obj\.target\//;
 const NPM_MS = 120_000;
-/** npm's mark of a development dependency, whose code a bundle may hold. */
+/** npm's mark of a development dependency, whose code may be in a bundle. */
 const DEVELOPMENT = 'cdx:npm:package:development';
 const BUNDLES = ['programs', 'console'];
 
-/** `root`: a checkout that is installed and built. */
+/** `root`: an installed and built checkout. */
 export async function billOfMaterials(root: string, nats: NatsBinary): Promise<Bill> {
   const folders = await packageFolders(root);
   const bundled = await bundledPackages(root);
@@ -75,7 +75,7 @@ export async function billOfMaterials(root: string, nats: NatsBinary): Promise<B
   const refs = others.map((component) => component['bom-ref']!);
   return {
     ...listed,
-    // npm names the folder of the checkout.
+    // Replaces the name, for which npm uses the folder of the checkout.
     metadata: { ...listed.metadata, component: { ...own, type: 'application', name: 'vouch' } },
     components: [...packages, ...others],
     dependencies: [
@@ -90,13 +90,13 @@ export async function billOfMaterials(root: string, nats: NatsBinary): Promise<B
   };
 }
 
-/** The folders of the packages whose code the bundles hold. */
+/** The folders of the packages whose code is in the bundles. */
 async function bundledPackages(root: string): Promise<ReadonlySet<string>> {
   const read = (bundle: string): Promise<string> => readFile(join(root, 'dist', `.packages-${bundle}.json`), 'utf8');
   return new Set((await Promise.all(BUNDLES.map(read))).flatMap((text) => JSON.parse(text) as string[]));
 }
 
-/** The packages that are installed beside the bundles. npm reads the lock file and `node_modules`, and asks no registry. */
+/** The packages installed beside the bundles. npm reads the lock file and `node_modules`, and asks no registry. */
 async function listPackages(root: string): Promise<Bill> {
   const args = ['sbom', '--workspaces=false', '--sbom-format=cyclonedx', '--loglevel=error'];
   const cli = process.env.npm_execpath;
@@ -107,7 +107,7 @@ async function listPackages(root: string): Promise<Bill> {
   return JSON.parse(output) as Bill;
 }
 
-/** `git@host:path` of git, which npm passes on from some packages, is no address of the web; CycloneDX takes none else. */
+/** Removes references that are not URLs, which CycloneDX refuses: some packages have git's `git@host:path`. */
 const withUrls = ({ externalReferences = [], properties: _, ...component }: Component): Component => ({
   ...component,
   externalReferences: externalReferences.map(({ type, url }) => ({
@@ -116,7 +116,7 @@ const withUrls = ({ externalReferences = [], properties: _, ...component }: Comp
   })),
 });
 
-/** The folder of each package, by `name@version`, which is how npm refers to it. */
+/** The folder of each package by `name@version`, npm's reference to it. */
 async function packageFolders(root: string): Promise<ReadonlyMap<string, string>> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Readonly<Record<string, { readonly name?: string; readonly version: string }>>;
@@ -129,7 +129,7 @@ async function packageFolders(root: string): Promise<ReadonlyMap<string, string>
   );
 }
 
-/** The machine code and WebAssembly of one package. Packages within it are others'. */
+/** The machine code and WebAssembly of one package, without those of packages within it. */
 async function binariesIn(folder: string): Promise<Component[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const paths = entries

@@ -1,4 +1,4 @@
-/** The calls of commands to a service, repeated where the service is busy or out of reach. */
+/** The calls of commands to a service, repeated while it is busy or out of reach. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { systemClock } from '../../shared/clock.js';
@@ -8,22 +8,22 @@ import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/ind
 import { printable, say } from '../terminal/line.js';
 import type { ServiceTarget } from './target.js';
 
-/** How long a command waits for a service. */
+/** Longest waits of a command for a service. */
 interface Patience {
-  /** The longest time out of reach or too busy (503). */
+  /** Longest time out of reach or too busy (503). */
   readonly outageMs: number;
-  /** The longest wait of one request for rate limits. */
+  /** Longest wait of one request for rate limits. */
   readonly limitedMs: number;
 }
 
-/** The patience of unattended commands: hours of work must survive a restart of the service. */
+/** Patience of unattended commands: hours of work must survive a restart of the service. */
 const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
-/** The longest time of one answer with its transfer. */
+/** Longest time of one answer with its transfer. */
 const ANSWER_MS = 300_000;
-/** The largest size of one answer: several times that of a piece of an export. */
+/** Largest answer: several times a piece of an export. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
-/** A refusal by the service. `code`: that of its error; undefined where it has none. */
+/** A refusal by the service. `code`: of the service's error; undefined without one. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 
@@ -50,19 +50,18 @@ export class ServiceClient {
     private readonly answerBytesMax = ANSWER_BYTES_MAX,
   ) {}
 
-  /** How often a rate limit made a request wait. */
+  /** Number of waits for a rate limit. */
   get limited(): number {
     return this.#limited;
   }
 
-  /** Sends an object as JSON, and bytes as they are; returns the JSON of the answer, and throws as `send`. */
+  /** Sends an object as JSON, or bytes unchanged; returns the JSON of the answer. Throws like `send`. */
   async ask<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     return JSON.parse((await this.send(method, path, body)).toString('utf8')) as Answer;
   }
 
   /**
-   * Throws Refused, AnswerTooLong, and an Error of one line where the service is out of reach, or limits the rate, for too
-   * long.
+   * Throws Refused, AnswerTooLong, and an Error of one line if the service is out of reach, or limits the rate, for too long.
    */
   async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
     const { url, key } = this.target;
@@ -70,7 +69,7 @@ export class ServiceClient {
     const request = body === undefined ? { method, headers } : { method, ...withBody(headers, body) };
     const { outageMs, limitedMs } = this.patience;
     const startMs = systemClock.monotonicMs();
-    let isTold = false;
+    let isReported = false;
     for (;;) {
       const outcome = await attempt(url + path, request, this.answerBytesMax);
       if ('bytes' in outcome) return outcome.bytes;
@@ -78,9 +77,9 @@ export class ServiceClient {
       if (isLimited) this.#limited += 1;
       const waitedMs = systemClock.monotonicMs() - startMs;
       if (isLimited ? waitedMs + waitMs > limitedMs : waitedMs >= outageMs) throw atUrl(url, isLimited, error);
-      if (!isLimited && !isTold) {
+      if (!isLimited && !isReported) {
         say('plain', 'waiting', `${url}: ${error.message}; tried again for ${outageMs / 60_000} minutes`);
-        isTold = true;
+        isReported = true;
       }
       await delay(Math.min(waitMs, (isLimited ? limitedMs : outageMs) - waitedMs));
     }
@@ -104,7 +103,7 @@ function sentBody(body: object): { readonly type: string; readonly sent: Uint8Ar
   return { type: 'application/json', sent: JSON.stringify(body) };
 }
 
-/** Throws Refused and AnswerTooLong where another attempt would not change the answer. */
+/** Throws Refused and AnswerTooLong if another attempt would not change the answer. */
 async function attempt(
   url: string,
   request: RequestInit,
@@ -126,17 +125,17 @@ async function attempt(
   return { isLimited: answer.status === 429, waitMs, error };
 }
 
-/** Seconds that `Retry-After` asks for, from 1 to 7 days. Without a number in the header: 1. */
+/** The wait that `Retry-After` demands, from 1 s to 7 days. Without a number in the header: 1 s. */
 export function retryAfterMs(header: string | null | undefined): number {
   const secs = /^\d+$/.test(header ?? '') ? Number(header) : 0;
   return Math.min(Math.max(secs * 1_000, RETRY_MS.command), DURATION_MAX_MS);
 }
 
-/** The cause of an error of `fetch`, which says "fetch failed" itself. */
+/** The cause of an error of `fetch`, whose own text is only "fetch failed". */
 const reasonOf = (error: unknown): string =>
   messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 
-/** The message and the code of a refusal, each where there is one. */
+/** The message and the code of a refusal, each if present. */
 function errorIn(body: Buffer): { error?: string; code?: string } {
   try {
     const fields = Object.entries(JSON.parse(body.toString('utf8')) as object);

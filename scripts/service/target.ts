@@ -1,4 +1,4 @@
-/** Which service a command calls, and with which key. */
+/** Finds the service and the key of a command. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.js';
@@ -7,7 +7,7 @@ import { nothingRunsOn, readRuntime } from '../local/supervisor/runtimeFile.js';
 import { defaultKeyFile } from '../local/supervisor/welcome.js';
 import { callersFolder, UsageError } from '../terminal/commandLine.js';
 
-/** The service that flags name; `url` undefined: the one on the data folder. Throws UsageError. */
+/** The service in the flags; `url` undefined: the service on the data folder. Throws UsageError. */
 export function namedService(url: string | undefined, key: string | undefined) {
   if (url !== undefined && !/^https?:\/\/[^/@]+\/?$/.test(url))
     throw new UsageError(`--url is ${url}; allowed is an address such as http://127.0.0.1:8080`);
@@ -24,8 +24,8 @@ export interface ServiceTarget {
 }
 
 /**
- * Finds the service and the key to use: without an address, the service on the data folder, and the key saved there, which
- * is used for no other service. Throws an Error of one line.
+ * Finds the service and the key to use. Without an address it is the service on the data folder, with the key saved there, which is
+ * used for no other service. Throws an Error of one line.
  */
 export async function findTarget(wanted: ReturnType<typeof namedService>, { dataDir }: Config): Promise<ServiceTarget> {
   const running = (await readRuntime(dataDir))?.url ?? undefined;
@@ -33,8 +33,8 @@ export async function findTarget(wanted: ReturnType<typeof namedService>, { data
   if (url === undefined) throw await nothingRunsOn(dataDir, "give the service's address as --url");
   const key = wanted.key ?? (url === running ? await savedKey(dataDir) : undefined);
   if (key === undefined) throw new Error(`${url} needs an API key: give it as --key, or in VOUCH_KEY`);
-  // Of a header that cannot be sent, fetch quotes the whole.
-  if (!VISIBLE.test(key)) throw new Error('the API key holds characters that no key has');
+  // Checked here, since the error of fetch would quote the whole key.
+  if (!VISIBLE.test(key)) throw new Error('the API key has invalid characters');
   return { url, key };
 }
 

@@ -1,6 +1,6 @@
 /**
- * A Chromium for the tests of the console, which are long: the one that is there, else Debian's or Ubuntu's, which root may install. Without
- * one these tests are skipped.
+ * A Chromium for the tests of the console, which are long: an installed one, else that of Debian or Ubuntu, which root may install.
+ * Without one these tests are skipped.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -8,7 +8,7 @@ import { run, SetupError } from './command.mjs';
 import { note, step } from './steps.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** No mirror is waited for: the other tests need none. */
+/** Short waits for mirrors, since the other tests need no browser. */
 const PATIENCE = ['-o', 'Acquire::Retries=0', '-o', 'Acquire::http::Timeout=10', '-o', 'DPkg::Lock::Timeout=10'];
 const WITHIN_SECS = '150';
 
@@ -16,7 +16,7 @@ export async function ensureBrowser(root) {
   if (NAMES.some(isOnPath)) return;
   const why = 'the tests of the console are skipped';
   if (process.getuid?.() !== 0 || !isOnPath('apt-get') || !isOnPath('timeout'))
-    return note('browser', `there is no Chromium: ${why}`);
+    return note('browser', `Chromium is not installed: ${why}`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const apt = (...args) =>
     run('apt-get', ['timeout', [WITHIN_SECS, 'apt-get', '-y', ...PATIENCE, ...args]], { cwd: root, env, advice: '' });

@@ -1,6 +1,6 @@
 /**
- * Builds into `dist/` what has changed since the last build. Types are checked by `npm run check` alone: TypeScript's own
- * compiler, which is slow, compiles the files with typia's validators, and esbuild compiles all others.
+ * Builds the parts that have changed since the last build into `dist/`. TypeScript's own compiler, which is slow, compiles only the
+ * files with typia's validators; esbuild compiles all others. Only `npm run check` checks types.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const buildClientTypes = (root) =>
     done: () => 'its types are made',
   });
 
-/** The programs, with all that they load. */
+/** The programs, with everything that they load. */
 export async function buildPrograms(root) {
   await buildClientTypes(root);
   const sources = typeScriptSources(root);
@@ -51,7 +51,7 @@ export async function buildPrograms(root) {
   });
 }
 
-/** Every other source, as a file of its own: tests, benches and tools. */
+/** Every other source as a file of its own: tests, benches and tools. */
 export async function buildAll(root) {
   await buildPrograms(root);
   const sources = typeScriptSources(root);
@@ -113,7 +113,7 @@ const script = (root, name, advice, args = []) =>
 /** Inputs of every part. */
 const SETTINGS = ['tsconfig.json', 'package-lock.json', join('scripts', 'setup', 'sources.mjs')];
 
-/** Makes a part whose inputs have changed or of which an output is missing. `make` gets the paths of the changed inputs. */
+/** Makes a part if its inputs have changed or an output is missing. `make` gets the paths of the changed inputs. */
 async function part(root, name, { inputs, outputs, doing, make, done }) {
   const dist = join(root, 'dist');
   const record = join(dist, `.built-${name}.json`);
@@ -135,7 +135,7 @@ async function part(root, name, { inputs, outputs, doing, make, done }) {
 
 let compiler;
 
-/** The compiler, which has a process of its own until `stopEsbuild`. */
+/** The compiler, which runs in a process of its own until `stopEsbuild`. */
 export const esbuild = () => {
   compiler ??= import('esbuild');
   return compiler;
@@ -143,7 +143,7 @@ export const esbuild = () => {
 
 export const stopEsbuild = async () => (await compiler)?.stop();
 
-/** Fails when all have ended. */
+/** Waits for all; then throws the first failure. */
 export async function together(works) {
   for (const { reason } of await Promise.allSettled(works)) if (reason !== undefined) throw reason;
 }
@@ -163,7 +163,7 @@ function read(record) {
   }
 }
 
-/** Outputs whose source is gone would still be found, as tests for example. */
+/** Removes outputs whose source is gone: old tests, for example, would still run. */
 function removeOrphans(dist, sources) {
   const wanted = new Set([...sources.map(output), ...THREADS.map((program) => program + MODULE_ENDING)]);
   const bundles = new RegExp(`^(?:console|${SHARED_PARTS})/`);

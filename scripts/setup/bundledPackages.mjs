@@ -1,4 +1,4 @@
-/** The packages whose code a bundle holds, for the bill of materials. */
+/** The packages whose code is in a bundle, for the bill of materials. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import { guard, Interrupted, isInterrupted } from './interrupt.mjs';
 
-/** What went wrong and what to do about it; shown without a stack. */
+/** Error that says what went wrong and what to do; shown without a stack. */
 export class SetupError extends Error {}
 
-/** Enough for the errors of a compiler, not for a log. */
+/** Most lines shown: enough for the errors of a compiler, not for a log. */
 const SHOWN_LINES = 60;
 
-/** Runs a program, whose failure is a SetupError: it calls the program `name` and ends with `advice`. */
+/** Runs a program. Its failure is a SetupError with `name` for the program, and `advice` at the end. */
 export function run(name, [program, args], { cwd, env = process.env, advice }) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

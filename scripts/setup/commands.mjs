@@ -1,6 +1,6 @@
 /**
- * The commands of `npm run`, and what each needs before it can run. A compiled program (`entry`) reads its own arguments. The
- * arguments of a function of set-up (`run`) are checked here.
+ * The commands of `npm run`, and the needs of each. A compiled program (`entry`) reads its own arguments. The arguments of a
+ * function of set-up (`run`) are checked here.
  */
 import { parseArgs } from 'node:util';
 import { checkTypes, format, lint } from './checks.mjs';
@@ -9,12 +9,12 @@ import { note } from './steps.mjs';
 import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
 import { unitTestsOf } from './unitTests.mjs';
 
-/** The arguments are wrong; nothing was started. */
+/** Error of wrong arguments, before a program was started. */
 export class UsageError extends SetupError {}
 
 const TEXT = { type: 'string' };
 
-/** The needs of a program, of one that also starts NATS servers, and of a tool. Needs in an inner list are made at the same time. */
+/** Needs of a program, of a program that starts NATS servers, and of a tool. Needs in an inner list are made concurrently. */
 const PROGRAM = ['packages', 'programs'];
 const CLUSTER = ['packages', ['programs', 'nats']];
 const TOOL = ['allPackages', 'build'];
@@ -72,7 +72,7 @@ export const COMMANDS = {
     ...NO_ARGUMENTS,
   },
   prepack: { needs: PROGRAM, usage: 'npm run prepack\n\nBuilds the programs that npm pack packs.', ...NO_ARGUMENTS },
-  setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares all that the tests need.', ...NO_ARGUMENTS },
+  setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares everything that the tests need.', ...NO_ARGUMENTS },
   check: {
     needs: ['allPackages', 'clientTypes'],
     usage: 'npm run check\n\nChecks all types.',
@@ -107,7 +107,7 @@ export const COMMANDS = {
   demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
   docs: { needs: TOOL, entry: 'scripts/docs.js' },
   client: {
-    // Its adapters are compiled against the packages that they adapt.
+    // Needs all packages, since its adapters are compiled against the packages that they adapt.
     needs: ['allPackages', 'clientTypes'],
     usage: `npm run client [-- FOLDER]
 

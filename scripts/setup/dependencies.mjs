@@ -1,4 +1,4 @@
-/** The packages of package-lock.json, installed if they are missing or another lock file's. */
+/** Installs the packages of package-lock.json if they are missing, or from another lock file. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,10 +7,10 @@ import { step } from './steps.mjs';
 
 const FLAGS = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packages that the programs are built from and run with. */
+/** Installs the packages that the programs are built from and run with. */
 export const installPackages = (root) => install(root, 'programs');
 
-/** These, and the packages of tests, benches and checks: the workspace `test`. */
+/** Installs all packages, also those of tests, benches and checks: the workspace `test`. */
 export const installAllPackages = (root) => install(root, 'all');
 
 async function install(root, wanted) {
@@ -21,11 +21,11 @@ async function install(root, wanted) {
   const of = (packages) => `${lock} ${process.platform}-${process.arch} ${packages}`;
   const installed = holdsAll(root) && existsSync(stamp) ? readFileSync(stamp, 'utf8') : undefined;
   if (installed === of('all') || installed === of(wanted)) return;
-  // `npm ci` would take away the packages of programs that run; `npm install` only adds here.
+  // `npm ci` would remove the packages of running programs; `npm install` only adds here.
   const command = installed === of('programs') ? ['install', '--no-save'] : ['ci'];
   if (wanted === 'programs') command.push('--workspaces=false');
   await step('packages', 'installing with npm', async () => {
-    // No package's own script is needed: hnswlib-node alone is compiled, when it is asked for.
+    // Without the packages' scripts: only hnswlib-node needs compiling, when it is first used.
     await run(`npm ${command[0]}`, npm(...command, ...FLAGS), {
       cwd: root,
       env: npmEnvironment(),
@@ -36,16 +36,16 @@ async function install(root, wanted) {
   });
 }
 
-/** Somebody may have deleted packages, or an npm that was told to stop may have taken back what it had begun: it keeps its list. */
+/** Whether all packages in npm's list exist: some may be deleted, and an interrupted npm removes packages but keeps its list. */
 function holdsAll(root) {
-  // npm writes this file last, so an install that was cut short has none.
+  // npm writes this file last, so it is missing after an interrupted install.
   const list = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(list)) return false;
   const { packages } = JSON.parse(readFileSync(list, 'utf8'));
   return Object.keys(packages).every((path) => existsSync(join(root, path, 'package.json')));
 }
 
-/** The npm that runs us, else the one on the PATH. */
+/** The npm that runs this process, else the one on the PATH. */
 export function npm(...args) {
   const cli = process.env.npm_execpath;
   return cli && /npm-cli\.c?js$/.test(cli) ? [process.execPath, [cli, ...args]] : ['npm', args];
@@ -58,7 +58,7 @@ export function npmEnvironment() {
   return env;
 }
 
-/** node-gyp fetches Node's headers from the internet unless it is told where they are; many packages bring them. */
+/** The version of Node's headers in a folder. node-gyp fetches headers from the internet unless it gets a folder with them. */
 function headersVersion(prefix) {
   const header = join(prefix, 'include', 'node', 'node_version.h');
   if (!existsSync(header)) return undefined;

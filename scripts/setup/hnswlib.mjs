@@ -1,5 +1,5 @@
 /**
- * Compiles hnswlib-node, which reads and writes hnswlib's files and is the yardstick of the benchmarks. It is compiled for this
+ * Compiles hnswlib-node, which reads and writes hnswlib's files, and with which the benchmarks compare. It is compiled for this
  * machine's CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as one compiled for any CPU.
  */
 
@@ -14,7 +14,7 @@ import { step } from './steps.mjs';
 const ANY_CPU_FLAGS = '-O3';
 const NATIVE_FLAGS = process.arch === 'x64' ? '-O3 -march=native' : '-O3 -mcpu=native';
 
-/** A CPU may lack an instruction that the compiler took it to have: then this ends with a signal. */
+/** A trial run. It ends with a signal if the CPU lacks an instruction that the compiler used. */
 const TRIAL = `
   const { HierarchicalNSW } = require(process.argv[1]);
   for (const dimension of [3, 16, 100]) {
@@ -29,7 +29,7 @@ const TRIAL = `
 const ADVICE =
   'Compiling needs g++, make and python3, and the headers of Node, which node-gyp fetches unless it finds them.';
 
-/** Compiles for this CPU, or where that does not run for any. */
+/** Compiles for this CPU, or for any CPU if the result does not run. */
 export async function compileHnswlib(root) {
   const folder = join(root, 'node_modules', 'hnswlib-node');
   const stamp = join(folder, 'build', '.vouch-compiled');
@@ -55,7 +55,7 @@ export async function compileHnswlib(root) {
   });
 }
 
-/** Looks for the programs that node-gyp runs, by the variables that it reads. */
+/** Looks for the programs of node-gyp, by the variables that it reads. */
 function assertTools() {
   const { CXX, PYTHON, npm_config_python = PYTHON, PATH = '' } = process.env;
   const tools = [CXX?.split(' ')[0] || 'g++', 'make', npm_config_python || 'python3'];
@@ -67,7 +67,7 @@ function assertTools() {
     );
 }
 
-/** A compiler may not know the flag. */
+/** Whether `work` succeeds: a compiler may not know the flag. */
 async function succeeds(work) {
   try {
     await work();
@@ -78,7 +78,7 @@ async function succeeds(work) {
   }
 }
 
-/** Another on a machine that `node_modules` is copied to, unless that has the same CPU. */
+/** Identifies the CPU: `node_modules` may be copied to a machine with another one. */
 function thisCpu() {
   const { platform, arch } = process;
   const features = existsSync('/proc/cpuinfo')

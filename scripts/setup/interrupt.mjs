@@ -1,17 +1,17 @@
 /**
- * Ctrl-C while set-up runs: it ends its programs and then itself. An npm that is left to it takes back what it has begun, for
- * half a minute: beside the next set-up it would take that one's packages.
+ * Handles Ctrl-C during set-up: ends its programs and then itself. An interrupted npm would remove packages for half a minute, and
+ * so damage the next set-up; therefore it is killed.
  */
 
 export const EXIT_INTERRUPTED = 130;
-/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
+/** Time within which two signals count as one: Ctrl-C under npm arrives from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** What was asked for has not been done, because somebody asked to stop. */
+/** Error of work that was stopped by a signal. */
 export class Interrupted extends Error {}
 
-/** The programs that run now. */
+/** The running programs. */
 const children = new Set();
 let firstAtMs;
 
@@ -24,8 +24,8 @@ export function guard(child) {
 }
 
 /**
- * Runs `work`. At a signal its programs are killed, since what is half done is begun anew the next time, and what waits for one
- * gets Interrupted when it is gone. Where none runs, and at a later signal, this process ends at once.
+ * Runs `work`. At a signal its programs are killed, since unfinished parts are made again the next time. Code that waits for a
+ * program gets Interrupted when that has ended. Without a running program, and at a later signal, this process ends at once.
  */
 export async function interruptible(work) {
   for (const signal of SIGNALS) process.on(signal, onSignal);

@@ -1,13 +1,13 @@
-/** One set-up at a time in a checkout: a lock file that names its holder and is kept fresh while it is held. */
+/** Lock for one set-up at a time in a checkout: a file that names its holder, who refreshes it regularly. */
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const REFRESH_MS = 5_000;
-/** A holder that is alive refreshes its file; one this old was left by a process whose id another has taken since. */
+/** Age of a stale lock, which a live holder would have refreshed: its process id belongs to another process now. */
 const STALE_MS = 60_000;
 
-/** Runs `work` while no other process holds the lock. `onWait` is called once with the holder that it waits for. */
+/** Runs `work` with the lock. Calls `onWait` once with the holder that it waits for. */
 export async function withLock(file, onWait, work) {
   mkdirSync(dirname(file), { recursive: true });
   for (let waited = 0; !take(file); waited++) {
@@ -24,7 +24,7 @@ export async function withLock(file, onWait, work) {
   }
 }
 
-/** The file appears whole or not at all: it is written aside and linked. */
+/** Takes the lock. The file is written aside and linked, so that it appears whole. */
 function take(file) {
   const mine = `${file}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
@@ -39,7 +39,7 @@ function take(file) {
   }
 }
 
-/** Between finding a lock stale and removing it, another process may have replaced it: one at a time may try. */
+/** Removes a stale lock. Only one process at a time may try: otherwise one could remove another's new lock. */
 function breakLock(file) {
   const breaking = `${file}.breaking`;
   if (!take(breaking)) {
@@ -57,7 +57,7 @@ function isStale(file) {
   try {
     return !isAlive(Number(holderOf(file))) || Date.now() - statSync(file).mtimeMs > STALE_MS;
   } catch {
-    return false; // It went away meanwhile.
+    return false; // It was removed meanwhile.
   }
 }
 
@@ -70,7 +70,7 @@ const holderOf = (file) => {
 };
 
 function isAlive(pid) {
-  if (!(pid > 0)) return true; // Gone between two looks.
+  if (!(pid > 0)) return true; // It was removed between two looks.
   try {
     process.kill(pid, 0);
     return true;

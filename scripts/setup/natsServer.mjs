@@ -1,4 +1,4 @@
-/** Fetches a nats-server, beside the build, unless there is one or others' are used. */
+/** Fetches a nats-server during the build, unless one is installed or an address is configured. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,10 +20,10 @@ export async function ensureNatsServer(root) {
   try {
     await found;
   } catch (error) {
-    // A configuration file may name others' servers; if not, the command itself reports this error.
+    // A configuration file may name servers; if not, the command itself reports this error.
     if (!VOUCH_CONFIG) throw new SetupError(error.message);
   } finally {
-    await shown?.catch(() => {}); // Its failure is the one of `found`.
+    await shown?.catch(() => {}); // It fails with `found`.
   }
 }
 

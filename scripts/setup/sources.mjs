@@ -1,10 +1,10 @@
-/** The project's source files, the programs among them, and which files they import. */
+/** The project's source files, its programs, and the imports of files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const FOLDERS = ['bench', 'client', 'config', 'coordinator', 'scripts', 'shard', 'shared', 'test', 'verifier'];
 
-/** The files under the folders whose name ends so, relative to the root, sorted. */
+/** The files under the folders with this ending, relative to the root, sorted. */
 export const filesUnder = (root, folders, ending) =>
   folders
     .filter((folder) => existsSync(join(root, folder)))
@@ -12,12 +12,12 @@ export const filesUnder = (root, folders, ending) =>
     .filter((path) => path.endsWith(ending))
     .sort();
 
-/** What is compiled to WebAssembly: the folder of the AssemblyScript, and the file below `dist/`. */
+/** Modules compiled to WebAssembly: the folder of the AssemblyScript, and the file below `dist/`. */
 export const WASM_MODULES = [
   { folder: join('shard', 'kernel', 'assembly'), output: join('shard', 'kernel', 'kernel.wasm'), isShared: true },
   { folder: join('coordinator', 'body', 'assembly'), output: join('coordinator', 'body', 'vectorText.wasm') },
 ];
-/** The WebAssembly of the package `blake3`, below `dist/`: bundles hold no package's folder. */
+/** The WebAssembly of the package `blake3`, copied below `dist/`, since bundles lack the folders of packages. */
 export const BLAKE3_WASM = join('shared', 'hashing', 'blake3.wasm');
 const ASSEMBLY = WASM_MODULES.map(({ folder }) => folder);
 
@@ -42,7 +42,7 @@ export const contractSources = (root) => [
   join('shared', 'registry', 'keys.ts'),
 ];
 
-/** What a process or a thread begins with: each is a bundle. Only a test's thread imports them. */
+/** The programs of processes and threads: each is a bundle. Only a test's thread imports them. */
 export const PROGRAMS = [
   ...['shard/main', 'coordinator/main'],
   ...['start', 'standalone', 'cluster', 'keys', 'verify', 'witness', 'monitor'].map((name) => `scripts/${name}`),
@@ -52,18 +52,18 @@ export const PROGRAMS = [
   'coordinator/body/bodyWorker',
 ];
 
-/** The programs of threads. The simulation runs them as modules, which share the state of all others in its process. */
+/** The programs of threads. The simulation runs them as modules, which share their state with other modules of its process. */
 export const THREADS = PROGRAMS.filter((program) => program.endsWith('Worker'));
 export const MODULE_ENDING = '.module.js';
 
-/** The folder below `dist/` of what several programs begin with. */
+/** The folder below `dist/` of code that several programs share. */
 export const SHARED_PARTS = 'programs';
 
-/** What the bundle of the console is made of: its own files, and the verifier. */
+/** The sources of the console's bundle: its own files, and the verifier. */
 export const consoleSources = (root) =>
   ['.ts', '.tsx', '.css', '.html'].flatMap((ending) => filesUnder(root, ['console', 'verifier'], ending));
 
-/** The given files and all they import, directly or not. */
+/** The given files and all their imports, direct and indirect. */
 export function importClosure(root, paths) {
   const seen = new Set();
   const visit = (path) => {

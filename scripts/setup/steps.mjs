@@ -1,4 +1,4 @@
-/** Shows the steps of set-up, which may run at the same time: one aligned line for each that ends, below them those that run. */
+/** Shows the steps of set-up, which may run concurrently: an aligned line for each ended step, and below them the running ones. */
 import { isInterrupted } from './interrupt.mjs';
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
@@ -12,7 +12,7 @@ const running = new Map();
 let timer;
 let frame = 0;
 
-/** Runs `work`, whose result is the text of the last line. To be called only if there is something to do. */
+/** Runs `work`, whose result is the text of the last line. To be called only if the step is needed. */
 export async function step(name, doing, work) {
   const startedMs = Date.now();
   running.set(name, { doing, startedMs });

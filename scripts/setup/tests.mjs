@@ -1,6 +1,6 @@
 /**
- * Runs mocha over the compiled tests: a suite of them, or those that the arguments name, by source or by output. Suites run in
- * groups, several at the same time, since most tests wait for other processes and for the disk.
+ * Runs mocha over the compiled tests: a suite, or the tests named by the arguments, by source or by output. Suites run in groups,
+ * several concurrently, since most tests wait for other processes and for the disk.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,8 +55,8 @@ export const SUITES = {
 };
 
 /**
- * Which files below `test/` run together: each with the first that fits, and what fits none in a group of its own, which begins
- * first. The others begin in this order: those that take less time come last, so that the lanes end together.
+ * The groups of files below `test/`. A file belongs to the first pattern that matches it. Files without a match form a group that
+ * begins first. The others begin in this order: short ones come last, so that the lanes end together.
  */
 const GROUPS = [
   /^attack\/stalls\/.*\.long\./,
@@ -78,7 +78,7 @@ const GROUPS = [
   /^cluster\//,
 ];
 
-/** Of the groups, at a time: one of them waits for the disk or for timers. With more, requests wait too long for their deadlines. */
+/** Most groups at a time: one of them usually waits for the disk or for timers. With more, requests would miss their deadlines. */
 const LANES = availableParallelism() + 1;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -115,7 +115,7 @@ export async function runTests(root, args, suite = SUITES.short) {
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();
   let stopped = false;
-  // Ctrl-C reaches mocha from the terminal; a signal to this process alone is passed on.
+  // Ctrl-C reaches mocha from the terminal; a signal to only this process is passed on.
   const forward = (signal) => {
     stopped = true;
     for (const child of running) child.kill(signal);
@@ -149,7 +149,7 @@ export async function runTests(root, args, suite = SUITES.short) {
   report(groups.map(({ output }) => output));
 }
 
-/** Prints the failures of several groups once more, where they are found, and one line for all groups. */
+/** Prints the failures of several groups again, at the end, and one line for all groups. */
 function report(outputs) {
   if (outputs.length > 1) for (const { failures } of outputs) process.stdout.write(failures);
   const total = (word) => outputs.reduce((sum, output) => sum + output.count(word), 0);
@@ -160,7 +160,7 @@ function report(outputs) {
   );
 }
 
-/** The output of a group. It is shown behind that of the groups before it. */
+/** The output of a group, shown after that of earlier groups. */
 class Output {
   code = 0;
   #text = '';
@@ -180,14 +180,14 @@ class Output {
     this.#end();
   }
 
-  /** Resolves when all of it is shown. */
+  /** Resolves when the whole output is shown. */
   show() {
     this.#isShown = true;
     process.stdout.write(this.#text);
     return this.#over;
   }
 
-  /** The sum that mocha's reporter `spec` prints: `passing`, `failing` or `pending`. */
+  /** The count that mocha's reporter `spec` prints: of `passing`, `failing` or `pending`. */
   count(word) {
     return Number(this.#text.match(new RegExp(`^\\W*(\\d+) ${word}\\b`, 'm'))?.[1] ?? 0);
   }

@@ -1,4 +1,4 @@
-/** How every command reads its arguments, says what is wrong with them, and answers `--help`. */
+/** The command line of every command: reads arguments, reports errors, and answers `--help`. */
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { OTHERS_MODE } from '../../shared/files/durable.js';
 import { commandText } from '../../shared/process/commandText.js';
@@ -7,7 +7,7 @@ import { say } from './line.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** The exit code of a program that SIGPIPE ended, which Node ignores. */
+/** The exit code of a program that SIGPIPE ends; Node ignores that signal. */
 const EXIT_UNREAD = 141;
 
 export { commandText, parseFlags, UsageError };
@@ -16,13 +16,13 @@ interface Command {
   readonly name: string;
   /** Printed for `--help`. */
   readonly usage: string;
-  /** The exit code of a failure for any other reason than the arguments. */
+  /** The exit code of any failure except wrong arguments. */
   readonly exitFailed?: number;
 }
 
 /**
- * Runs a command. A failure is one line on standard error; wrong arguments exit with 2, and the line names `--help`. Files of the programs that it
- * starts, such as nats-server, are for the owner alone.
+ * Runs a command. A failure is one line on standard error; wrong arguments exit with 2, and the line names `--help`. Only the owner
+ * may read files of the programs that it starts, such as nats-server.
  */
 export async function runCommand(
   { name, usage, exitFailed = EXIT_FAILED }: Command,
@@ -47,7 +47,7 @@ export async function runCommand(
 }
 
 /**
- * Exits when standard output is closed, as in `npm run verify … | head -1`; not where the command listens for that itself.
+ * Exits when standard output is closed, as in `npm run verify … | head -1`, unless the command listens for that itself.
  */
 function endWithReader(): void {
   const { stdout } = process;
@@ -59,7 +59,7 @@ function endWithReader(): void {
 
 const UNIT_MS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Reads a time above 0, by default of at most 7 days. Fractions are allowed. Throws UsageError. */
+/** Reads a time above 0, by default at most 7 days. Fractions are allowed. Throws UsageError. */
 export function durationMs(
   flag: string,
   text: string,
@@ -71,7 +71,7 @@ export function durationMs(
   throw new UsageError(`${flag} is ${text}; allowed are ${unit}: a number above 0, at most ${mostMs / UNIT_MS[unit]}`);
 }
 
-/** Whether the error is a defect, which no configuration or machine causes: its stack matters more than one line. */
+/** Whether the error is a defect of the program, not of the configuration or the machine: its stack is then shown. */
 export const isDefect = (error: unknown): error is Error =>
   error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 

@@ -2,7 +2,7 @@
 
 const NAME_CHARS = 14;
 
-/** done: a step ended; failed: it did not; warning: look at this; plain: anything else. */
+/** `done`: a step has ended; `failed`: it has not; `warning`: look at this; `plain`: anything else. */
 export type Mark = 'done' | 'failed' | 'warning' | 'plain';
 
 const SIGNS: Readonly<Record<Mark, string>> = { done: '✔', failed: '✘', warning: '!', plain: ' ' };
@@ -18,15 +18,15 @@ export const printable = (text: string): string => text.replace(CONTROL, '\ufffd
 
 /** Clears the terminal's line. */
 export const CLEAR_LINE = '\r\x1b[2K';
-/** Whether something that draws itself again stands on the terminal's last line. */
+/** Whether the terminal's last line has a text that is redrawn, such as a progress bar. */
 let isLastLineTaken = false;
 
-/** To be called by what draws itself on the terminal's last line: other lines are then printed above it. */
+/** To be called by code that redraws the terminal's last line: other lines are then printed above it. */
 export const takeLastLine = (taken: boolean): void => {
   isLastLineTaken = taken;
 };
 
-/** Prints to standard error: standard output holds the answer of a command alone. */
+/** Prints to standard error: standard output is only for the answer of a command. */
 export const say = (mark: Mark, name: string, text: string): void => {
   process.stderr.write(`${isLastLineTaken ? CLEAR_LINE : ''}${formatLine(mark, name, text)}\n`);
 };

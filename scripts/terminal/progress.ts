@@ -3,24 +3,24 @@ import { systemClock } from '../../shared/clock.js';
 import { formatLine, grouped, say, seconds, takeLastLine } from './line.js';
 
 export interface Progress {
-  /** `count` more are done; `total`: how many pieces there are, where it is known better by now. */
+  /** Adds `count` finished pieces. `total`: a newly known number of pieces. */
   advance(count: number, total?: number): void;
-  /** Ends the bar and says how many pieces there were, how long they took, and the rate. */
+  /** Ends the bar and prints the number of pieces, their time, and the rate. */
   finish(): void;
-  /** Ends the bar of work that has failed: the terminal gets its cursor back. */
+  /** Ends the bar of failed work: the terminal gets its cursor back. */
   abandon(): void;
 }
 
 /** Without a terminal, a line is printed after each of so many parts. */
 const PLAIN_PARTS = 4;
-/** Where nobody knows how many pieces there are, a line is printed after so many, and whenever they are twice as many. */
+/** Without a known total, a line is printed after so many pieces, and whenever their number has doubled. */
 const COUNTED_FIRST = 100_000;
-/** A lower rate is not shown: it says nothing of few and long pieces. */
+/** Lowest rate that is shown: for few and long pieces a rate has no meaning. */
 const RATE_MIN = 10;
 
 /**
- * Shows the progress of `total` pieces of work, undefined where nobody knows how many there are: a bar on a terminal, a few
- * plain lines elsewhere.
+ * Shows the progress of `total` pieces of work; undefined for an unknown number. It is a bar on a terminal, and a few plain lines
+ * elsewhere.
  */
 export function showProgress(name: string, total: number | undefined, unit: string): Progress {
   const startedMs = systemClock.monotonicMs();

@@ -2,12 +2,12 @@
 import { systemClock } from '../../shared/clock.js';
 
 export const EXIT_INTERRUPTED = 130;
-/** Ctrl-C under npm comes twice: from the terminal, and from npm. */
+/** Time within which two signals count as one: Ctrl-C under npm arrives from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500;
 
 let isAsked = false;
 
-/** Whether a signal came: work that breaks off then has not failed. */
+/** Whether a signal has arrived: work that ends then has not failed. */
 export const isEnding = (): boolean => isAsked;
 
 /** Calls `end` at the first signal and `insist` at later ones. Returns a function that has the effect of a signal. */

@@ -4,15 +4,15 @@ export type Cell = string | number;
 
 export interface Column {
   readonly title: string;
-  /** Decimals of its numbers; default: none. */
+  /** Decimals of its numbers; by default 0. */
   readonly decimals?: number;
   /** The least width. */
   readonly chars?: number;
-  /** Default: to the right where all its cells are numbers. */
+  /** Default: true if all its cells are numbers. */
   readonly toRight?: boolean;
 }
 
-/** The lines of a table, its titles first. Each row holds a cell for each column. */
+/** The lines of a table, its titles first. Each row has a cell for each column. */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly Cell[])[], gap = '  '): string[] {
   const texts = rows.map((row) => row.map((cell, at) => text(cell, columns[at]!)));
   const aligned = columns.map(({ title, chars = 0, toRight }, at) => ({
@@ -27,7 +27,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   return [line(columns.map(({ title }) => title)), ...texts.map(line)];
 }
 
-/** What would move the cursor or colour the terminal: a cell may hold a client's text. */
+/** Characters that could move the cursor or colour the terminal: a cell may have a client's text. */
 const CONTROLS = /\p{C}/gu;
 
 const text = (cell: Cell, { decimals = 0 }: Column): string =>

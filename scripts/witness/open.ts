@@ -1,4 +1,4 @@
-/** A witness over its folder: its key, and one file with what it has seen, replaced as a whole before each answer. */
+/** Opens a witness in its folder: its key, and one file with the seen checkpoints, replaced as a whole before each answer. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import typia from 'typia';
@@ -9,7 +9,7 @@ import { openSigner } from '../../shared/signing/signer.js';
 import { COSIGNATURE, formatVerifierKey, type VerifierKey, verifierKey } from '../../verifier/index.js';
 import { type Refused, Witness } from './witness.js';
 
-/** The stored form. By origin, the newest checkpoint with this witness' cosignature: a signed note. */
+/** The stored form: origin → the newest checkpoint with this witness' cosignature, a signed note. */
 interface Seen {
   readonly version: 1;
   readonly checkpoints: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ interface OpenedWitness {
   close(): Promise<void>;
 }
 
-/** Throws an Error of one line if another witness uses the folder, or what it has seen cannot be read. */
+/** Throws an Error of one line if another witness uses the folder, or the seen checkpoints cannot be read. */
 export async function openWitness(
   folder: string,
   name: string,
@@ -49,7 +49,7 @@ export async function openWitness(
   }
 }
 
-/** A witness that forgot what it has seen would cosign anything: a damaged file is refused. */
+/** Reads the seen checkpoints. A damaged file is refused: a witness without memory would cosign anything. */
 async function readSeen(file: string): Promise<ReadonlyMap<string, string>> {
   const text = await ifThere(readFile(file, 'utf8'));
   if (text === undefined) return new Map();
@@ -59,6 +59,6 @@ async function readSeen(file: string): Promise<ReadonlyMap<string, string>> {
   } catch {
     value = undefined;
   }
-  if (!isSeen(value)) throw new Error(`${file} does not hold what a witness has seen; put it back from a copy`);
+  if (!isSeen(value)) throw new Error(`${file} does not have the checkpoints of a witness; put it back from a copy`);
   return new Map(Object.entries(value.checkpoints));
 }

@@ -12,7 +12,7 @@ export interface WitnessRequest {
 
 export const WITNESS_USAGE = `${commandText('witness', '--name NAME --log VKEY [--log VKEY]… [--folder FOLDER] [--listen HOST:PORT]')}
 
-NAME is the name of its key, such as witness.example.com; VKEY the key of a log as whoever runs the log tells it. The folder
+NAME is the name of its key, such as witness.example.com; VKEY the key of a log, from the log's operator. The folder
 (default: witness-data) gets its key, witness.key, and what it has seen, seen.json. It listens on 127.0.0.1:8082; others reach
 it through a proxy that ends TLS. It prints the line that a policy has for it.`;
 

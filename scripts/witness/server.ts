@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { say } from '../terminal/line.js';
 import type { Witness, WitnessReply } from './witness.js';
 
-/** A checkpoint with many signatures and its proof. */
+/** Largest body: a checkpoint with many signatures and its proof. */
 const BODY_BYTES_MAX = 64 * 1024;
 const REQUEST_MS = 10_000;
 
@@ -40,7 +40,7 @@ async function answer(witness: Witness, request: IncomingMessage, response: Serv
   try {
     reply = await replyTo(witness, request);
   } catch (error) {
-    // It could not keep what it has seen, so it must not cosign.
+    // The checkpoint was not stored, so the witness must not cosign it.
     say('failed', 'witness', (error as Error).message);
     reply = { status: 500, body: 'the witness failed\n' };
   }
@@ -61,7 +61,7 @@ async function replyTo(witness: Witness, request: IncomingMessage): Promise<Witn
   return method === 'GET' ? { status: 200, body: note } : { status: 405, body: 'this takes GET\n' };
 }
 
-/** Undefined if it is too large. */
+/** The body; undefined if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;

@@ -1,6 +1,6 @@
 /**
- * A witness of transparency logs (c2sp.org/tlog-witness): for each log it keeps the newest checkpoint that it has cosigned, and
- * cosigns only what goes on from that. What it keeps is durable before it answers.
+ * A witness of transparency logs (c2sp.org/tlog-witness). For each log it keeps the newest checkpoint that it has cosigned, and
+ * cosigns only checkpoints that continue it. A kept checkpoint is durable before the answer.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../shared/clock.js';
@@ -24,15 +24,15 @@ import {
   type VerifierKey,
 } from '../../verifier/index.js';
 
-/** Told of each checkpoint that the log has signed and that contradicts what was seen: `note` is evidence. */
+/** Called with each checkpoint that the log has signed and that contradicts a seen one: `note` is evidence. */
 export type Refused = (reason: string, note: string) => void;
 
 export interface WitnessParts {
-  /** Of type COSIGNATURE. */
+  /** Key of type COSIGNATURE. */
   readonly key: VerifierKey;
   readonly signer: Signer;
   readonly logs: readonly VerifierKey[];
-  /** By origin, the newest cosigned checkpoint. */
+  /** Origin → the newest cosigned checkpoint. */
   readonly seen: ReadonlyMap<string, string>;
   readonly save: (seen: ReadonlyMap<string, string>) => Promise<void>;
   readonly clock: Clock;
@@ -58,7 +58,7 @@ const refusal = (status: number, why: string): WitnessReply => ({ status, body: 
 
 export class Witness {
   #seen: ReadonlyMap<string, string>;
-  /** What is compared must still be what is kept when it is replaced. */
+  /** Makes comparing and replacing a kept checkpoint one step. */
   readonly #turns = new Mutex();
 
   constructor(private readonly parts: WitnessParts) {

@@ -79,7 +79,7 @@ describe('npm run cluster', () => {
     for (const url of metrics) expect(await (await fetch(url)).text()).to.include('vouch_http_in_flight');
 
     for (const [name, event] of [
-      ['shard s2', /event +s2 (runs anew|is back|joined)/],
+      ['shard s2', /event +s2 (has restarted|is back|joined)/],
       ['coordinator c1', /event +coordinator c1 serves again/],
       ['nats n3', /event +nats n3 serves again/],
     ] as const) {

@@ -53,7 +53,7 @@ describe('npm run demo', () => {
       /^✔ recovered +\d.* after the kill: the same results as before it$/,
       /^✔ same receipt/,
       /^✔ verified +record 4928 is still/,
-      /^✔ the end +everything held/,
+      /^✔ the end +every check passed/,
     ])
       expect(
         demo.lines.some((text) => line.test(text)),

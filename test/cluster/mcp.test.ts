@@ -370,7 +370,7 @@ describe('npm run mcp', () => {
     const cases: readonly [args: string[], line: RegExp][] = [
       [['--url', service.url], /^✘ mcp +http:\S+ needs an API key: give it as --key, or in VOUCH_KEY$/m],
       [[], /^✘ mcp +nothing runs on the data folder \S+; give the service's address as --url$/m],
-      [['--url', service.url, '--key', 'a\nb'], /^✘ mcp +the API key holds characters that no key has$/m],
+      [['--url', service.url, '--key', 'a\nb'], /^✘ mcp +the API key has invalid characters$/m],
       [['--signer', 'ab'], /^✘ mcp +--signer takes 64 lowercase hex; npm run mcp -- --help shows the usage$/m],
     ];
     for (const [args, line] of cases) {

@@ -137,7 +137,7 @@ describe('npm start', () => {
           const operator = await connect({ servers: natsUrl, authenticator, inboxPrefix: '_INBOX.operator' });
           expect((await operator.request('$SRV.PING')).json()).to.have.property('name');
           await operator.close();
-          expect((await keys(mode, 'streams')).output).to.include('every stream and bucket of the cluster is there');
+          expect((await keys(mode, 'streams')).output).to.include('every stream and bucket of the cluster exists');
         });
 
       it('creates, lists and revokes keys beside the running service', async () => {
@@ -156,7 +156,7 @@ describe('npm start', () => {
         await eventually('the key is dead', async () => (await call(key, 'GET', '/v1/namespaces')).status === 401);
         const again = await keys(mode, 'revoke', id);
         expect(await again.ended).to.deep.equal({ code: 1, signal: null });
-        expect(again.output).to.include(`there is no key ${id}`);
+        expect(again.output).to.include(`no key has the id ${id}`);
       });
 
       it('reports in one line that its folder is in use, or belongs to the other mode', async () => {
@@ -241,7 +241,7 @@ describe('npm start', () => {
           /cannot be written .*VOUCH_DATA_DIR/,
         );
         expect(await refusal(mode, { VOUCH_HOST: '203.0.113.1', VOUCH_INSECURE_HTTP: 'true' })).to.match(
-          /no address of this machine; set VOUCH_HOST/,
+          /not an address of this machine; set VOUCH_HOST/,
         );
         expect(await refusal(mode, { VOUCH_SHARDS: '0' })).to.match(/^VOUCH_SHARDS is 0; allowed is/);
       }

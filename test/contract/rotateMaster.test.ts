@@ -47,7 +47,7 @@ inBothModes('a rotation of the master key', (_shared, { start }) => {
     });
     await load;
     expect(rotation.output).to.match(
-      /✔ master key +[0-9a-f]{16} has replaced [0-9a-f]{16}, which is erased; data keys wrapped anew: \d+/,
+      /✔ master key +[0-9a-f]{16} has replaced [0-9a-f]{16}, which is erased; data keys rewrapped: \d+/,
     );
     expect(rotation.output).to.match(new RegExp(`! next +copy ${file} over that of every other machine`));
     for (let n = 0; n < records; n++) {
@@ -72,7 +72,7 @@ inBothModes('a rotation of the master key', (_shared, { start }) => {
       .and.to.contain('npm run keys -- --help shows the usage');
     const prepared = await runKeys(service, 'rotate-master', '--prepare');
     expect(prepared.output).to.match(
-      /✔ master key +[0-9a-f]{16} stands beside [0-9a-f]{16} in .*, and is not used yet/,
+      /✔ master key +[0-9a-f]{16} is added beside [0-9a-f]{16} in .*, and is not used yet/,
     );
     expect(prepared.output).to.match(/next +copy .*master\.key to every other machine with shards, then:/);
     const now = await readFile(file);

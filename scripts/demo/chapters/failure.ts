@@ -29,22 +29,22 @@ export async function killShard(tour: Tour, { shardOfEven }: Loaded): Promise<Ki
     assertSame(answer, before);
     fact('done', 'answered', `${durationText(afterMs)} after the kill, and whole`);
     gap();
-    tell('Nobody served even for a moment. The coordinator kept the question, and asked again until somebody did.');
+    tell('For a moment no shard served the collection even. The coordinator repeated the search until one did.');
   }
   return { before, atMs };
 }
 
 const assertSame = (answer: MultiSearchResponse, before: MultiSearchResponse): void =>
-  expect(isDeepStrictEqual(answer, before), 'the search finds something else than before the kill');
+  expect(isDeepStrictEqual(answer, before), 'the search finds other records than before the kill');
 
-/** Shows the answer where the shard takes longer to come back than the coordinator retries. */
+/** Shows the partial answer if the shard is away for longer than the coordinator retries. */
 function showHalf({ collectionsSearched: searched }: MultiSearchResponse, failures: readonly PartialFailure[]): void {
   expect(searched.join() === 'odd', 'the other collection was not searched');
   expect(failures.map(({ collection }) => collection).join() === 'even', 'not just the collection even is missing');
   fact('plain', 'searched', searched.join(', '));
   for (const failure of failures) fact('warning', 'partial', `partial_failures: ${JSON.stringify(failure)}`);
   gap();
-  tell('Half an answer, and it says so: what is found is right, and what is missing is named.');
+  tell('This is half of the answer, and it says so: the found records are right, and the missing collection is named.');
 }
 
 export async function recover(
@@ -55,7 +55,7 @@ export async function recover(
 ): Promise<void> {
   tell(
     'The supervisor starts the shard again. If that takes too long, the other shard takes the collection over. ' +
-      'Whichever it is reads the log, verifies the chain, and serves:',
+      'The new owner reads the log, verifies the chain, and serves:',
   );
   const answer = await until('the search was not complete again', RECOVERED_WITHIN_MS, async () => {
     const now = await searchPuzzle(tour);

@@ -12,10 +12,10 @@ export async function load(tour: Tour): Promise<Loaded> {
   const { cluster, vouch, options, deal } = tour;
   const { even, odd } = deal;
   tell(
-    `A digit is ${DIMENSION} grey values, and that is its vector; what it shows goes along as metadata. The even ` +
-      'ones go to one collection, the odd ones to another. Four digits stay out: you will meet them later.',
+    `The vector of a digit is its ${DIMENSION} grey values; its label is stored as metadata. The even digits go to one ` +
+      'collection, the odd ones to another. Four digits are kept back: you will meet them later.',
   );
-  // One after another: each goes to the shard that has fewest collections.
+  // One after another, so that each goes to the shard with the fewest collections.
   const ids: number[] = [];
   for (const name of COLLECTIONS) {
     const wanted = { name, dimension: DIMENSION, metric: 'squared_l2' } as const;
@@ -36,7 +36,7 @@ export async function load(tour: Tour): Promise<Loaded> {
   gap();
   const [shardOfEven, shardOfOdd] = shards;
   expect(shardOfEven !== undefined && shardOfEven !== shardOfOdd, 'the two collections are not on two shards');
-  tell('Each batch was in its collection’s log, chained by hash, before it was answered.');
+  tell('Each batch was in its collection’s log, chained by hash, before its answer.');
   return { stored, idOfEven: ids[0]!, shardOfEven };
 }
 

@@ -12,7 +12,7 @@ import { captionedLines } from '../pictures.js';
 import { expect, fact, gap, show, tell } from '../story.js';
 import type { Tour } from '../tour.js';
 
-/** A write, with its request id for sending it again. */
+/** A write with its request id, with which it can be repeated. */
 export interface SentInsert {
   readonly digit: Digit;
   readonly requestId: string;
@@ -33,8 +33,8 @@ export async function receipt(tour: Tour): Promise<SentInsert> {
   show(captionedLines(digit.pixels, [`One more ${digit.label}, inserted by itself.`, 'The answer holds its receipt:']));
   show(receiptLines(answer.receipt));
   tell(
-    'The verifier shares no code with the service. It follows the proof from the leaf of this record up to both ' +
-      'roots, and on to the hash of the whole state; and it takes the record, as the service gives it back, for the leaf.',
+    'The verifier shares no code with the service. It computes the leaf from the record that the service returns. From there it ' +
+      'follows the proof to both roots, and to the hash of the whole state.',
   );
   const record = await tour.vouch.collection('even').get(answer.id, tour.options);
   assertVerified(answer.receipt, record);

@@ -8,11 +8,11 @@ import { captionedLines, pictureLines } from '../pictures.js';
 import { durationText, expect, fact, gap, show, tell } from '../story.js';
 import { COLLECTIONS, type Loaded, NEIGHBOURS, type Tour } from '../tour.js';
 
-/** The number of searches of which the median time is taken. */
+/** Number of searches for the median time. */
 const REPEATS = 25;
 
 export async function searchOne(tour: Tour, { stored }: Loaded): Promise<void> {
-  tell('The first two digits that stayed out, each asked of its own collection: what is nearest?');
+  tell('The first two digits that were kept back. Each is searched in its own collection:');
   for (const [at, question] of tour.deal.questions.entries()) {
     const collection = stored[at]!;
     const { name } = collection;
@@ -25,7 +25,7 @@ export async function searchOne(tour: Tour, { stored }: Loaded): Promise<void> {
     await showHits(tour, await ask());
     await checkAndTime(ask, [collection], question);
   }
-  tell('A score is the squared distance: 0 is the same picture, and less is nearer.');
+  tell('A score is the squared distance: 0 is an identical picture, and less is nearer.');
 }
 
 export async function searchBoth(tour: Tour, { stored }: Loaded): Promise<void> {

@@ -1,10 +1,10 @@
-/** Shows `npm run cluster` while it serves: the live view on a terminal, elsewhere events and a summary line now and then. */
+/** Shows `npm run cluster` while it serves: a live view on a terminal, elsewhere events and summary lines. */
 import type { Config } from '../../../config/config.js';
 import { systemClock } from '../../../shared/clock.js';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { say } from '../../terminal/line.js';
 import type { ClusterPart } from '../supervisor/clusterPlans.js';
-import type { Tell } from '../supervisor/fleet.js';
+import type { Report } from '../supervisor/fleet.js';
 import type { Show } from '../supervisor/service.js';
 import { shownKeyFile, type Welcome } from '../supervisor/welcome.js';
 import { Screen } from './screen.js';
@@ -28,7 +28,7 @@ export class ClusterShow implements Show {
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `drawsView` false: lines. */
+  /** `drawsView` false: prints lines instead. */
   constructor(
     private readonly watched: Watched,
     private readonly config: Config,
@@ -40,8 +40,8 @@ export class ClusterShow implements Show {
     });
   }
 
-  /** Adds what the processes do to the news while the cluster is shown; prints it before and after that. */
-  readonly tell: Tell = (mark, name, text, isComplaint) => {
+  /** Adds events of processes to the news while the cluster is shown; prints them before and after that. */
+  readonly report: Report = (mark, name, text, isComplaint) => {
     if (this.#watch === undefined) say(mark, name, text);
     else this.#news.add(mark, `${name} ${text}`, isComplaint);
   };
@@ -52,7 +52,7 @@ export class ClusterShow implements Show {
     const watch = await ClusterWatch.open(this.watched, this.config, this.#news);
     if (this.#isOver) return watch.close();
     this.#watch = watch;
-    this.#tellProcesses(this.watched);
+    this.#printProcesses(this.watched);
     if (this.drawsView) {
       this.#screen.open();
       this.#timer = setInterval(() => this.#draw(), FRAME_MS);
@@ -70,8 +70,8 @@ export class ClusterShow implements Show {
     watch?.close().catch((error: unknown) => say('warning', 'view', messageOf(error)));
   }
 
-  /** For a person who wants to kill a process, or to read the metrics of one. */
-  #tellProcesses({ layout, processIds }: Watched): void {
+  /** Prints process ids and metrics addresses, for people who want to kill a process or read its metrics. */
+  #printProcesses({ layout, processIds }: Watched): void {
     const pids = (parts: readonly ClusterPart[]): string =>
       parts.map(({ name, process }) => `${name} ${processIds[process] ?? 'down'}`).join(', ');
     say('plain', 'process ids', `${pids(layout.servers)}; ${pids(layout.coordinators)}; ${pids(layout.shards)}`);

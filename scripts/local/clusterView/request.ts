@@ -1,7 +1,7 @@
 /** Reads the command line of `npm run cluster`. */
 import { commandText, parseFlags, UsageError } from '../../terminal/commandLine.js';
 
-/** Undefined fields are as configured; `restartAfterMs` null: a process that ended is not started again. */
+/** The request; undefined fields keep their settings. `restartAfterMs` null: an ended process is not started again. */
 export type ClusterRequest = ReturnType<typeof parseClusterRequest>;
 
 export const CLUSTER_USAGE = `${commandText('cluster', '[flags]')}

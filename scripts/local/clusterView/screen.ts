@@ -1,4 +1,4 @@
-/** Draws lines over the whole terminal, on its alternate screen, and gives it back as it was. */
+/** Draws lines over the whole terminal, on its alternate screen, and restores it afterwards. */
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { ScreenSize, Tone, ViewLine } from './view.js';
 
@@ -7,7 +7,7 @@ const LEAVE = '\x1b[?25h\x1b[?1049l';
 const TOP = '\x1b[H';
 const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
-/** A terminal that knows these shows the frame when it is complete, without flicker. */
+/** Marks of a frame, which some terminals show only when it is complete, without flicker. */
 const BEGIN_FRAME = '\x1b[?2026h';
 const END_FRAME = '\x1b[?2026l';
 
@@ -25,7 +25,7 @@ const DEFAULT_SIZE: ScreenSize = { columns: 80, rows: 24 };
 
 interface ScreenListener {
   onResize(): void;
-  /** Called for q and Ctrl-C, which is a key like any other while the screen is open. */
+  /** Called for q and Ctrl-C, which sends no signal while the screen is open. */
   onQuit(): void;
 }
 

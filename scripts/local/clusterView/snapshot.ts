@@ -18,7 +18,7 @@ export interface ClusterSnapshot {
   readonly news: readonly NewsItem[];
 }
 
-/** A process by its short name; `pid` undefined: it is down. */
+/** A process by its short name; `pid` undefined while it is down. */
 interface ProcessState<Pid = number> {
   readonly name: string;
   readonly pid: Pid | undefined;
@@ -33,7 +33,7 @@ export type CoordinatorState = ProcessState &
     readonly countsRequests: boolean;
   };
 
-/** `pid` is `elsewhere` where the shard was not started by this command. */
+/** The state of a shard. `pid` is `elsewhere` if this command did not start it. */
 export type ShardState = ProcessState<number | 'elsewhere'> &
   ReturnType<typeof shardFigures> & {
     readonly owned: number;

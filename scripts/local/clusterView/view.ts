@@ -1,6 +1,6 @@
 /**
- * The live view as lines of text: a pure function of a snapshot and the size of the screen. Its lines fit into 80 columns;
- * where there are too few rows, the oldest news are left out first, then moves, then shards.
+ * The live view as lines of text: a pure function of a snapshot and the size of the screen. Its lines fit into 80 columns. With too
+ * few rows, the oldest news are omitted first, then moves, then shards.
  */
 
 import { grouped } from '../../terminal/line.js';
@@ -14,7 +14,7 @@ export interface ScreenSize {
   readonly rows: number;
 }
 
-/** How a line stands out. */
+/** The style of a line. */
 export type Tone = 'title' | 'plain' | 'good' | 'bad' | 'quiet';
 
 export interface ViewLine {
@@ -85,7 +85,7 @@ export function viewLines(snapshot: ClusterSnapshot, { columns, rows }: ScreenSi
     ...section(SERVER_COLUMNS, servers),
     ...section(COORDINATOR_COLUMNS, coordinators),
   ];
-  // Each of the three sections that follow has a blank line and a title.
+  // Each of the next three sections has a blank line and a title.
   const movesRows = moves.length === 0 ? 0 : 2 + Math.min(moves.length, MOVES_MAX);
   const shardRows = rows - fixed.length - 2 - movesRows - (2 + NEWS_MIN);
   const shown = shards.length <= shardRows ? shards : shards.slice(0, Math.max(SHARDS_MIN, shardRows - 1));
@@ -100,14 +100,14 @@ export function viewLines(snapshot: ClusterSnapshot, { columns, rows }: ScreenSi
   return all.slice(0, rows).map(({ text, tone }) => ({ text: clipped(text, columns), tone }));
 }
 
-/** The cluster in one line, for an output that is no terminal. */
+/** The cluster in one line, for an output that is not a terminal. */
 export function summaryOf({ servers, coordinators, shards, moves }: ClusterSnapshot): string {
   const up = (parts: readonly Process[]): string => `${parts.filter((part) => !isDown(part)).length}/${parts.length}`;
   const known = (values: readonly (number | undefined)[]): number[] => values.flatMap((value) => value ?? []);
   const sum = (values: readonly (number | undefined)[]): number | undefined =>
     known(values).length === 0 ? undefined : known(values).reduce((total, value) => total + value, 0);
   const p99sMs = known(coordinators.map(({ p99Ms }) => p99Ms));
-  const leader = coordinators.find(({ leadsPlacement }) => leadsPlacement)?.name ?? 'nobody';
+  const leader = coordinators.find(({ leadsPlacement }) => leadsPlacement)?.name ?? 'no coordinator';
   return [
     `up: nats ${up(servers)}, coordinators ${up(coordinators)} (${leader} leads), shards ${up(shards)}`,
     `${count(sum(shards.map(({ owned }) => owned)))} collections, ${count(sum(shards.map(({ records }) => records)))} records`,
@@ -126,7 +126,7 @@ function headLines({ url, keyFile, upMs }: ClusterSnapshot, columns: number): Vi
   const help = `up ${upTime(upMs)}   q or Ctrl-C ends`;
   const head = line('title', `${name}${' '.repeat(Math.max(2, columns - name.length - help.length))}${help}`);
   if (keyFile === undefined) return [head];
-  // Two lines that a shell takes as one command.
+  // Two lines that form one command of a shell.
   const [called, header] = curlLine(url, keyFile);
   return [head, line('quiet', `try    ${called} \\`), line('quiet', `         ${header}`)];
 }
@@ -140,7 +140,7 @@ function section<State extends Process>(columns: readonly ViewColumn<State>[], s
 
 function leaseText({ lease }: ShardState): string {
   switch (lease.kind) {
-    case 'held':
+    case 'valid':
       return `${(lease.leftMs / 1000).toFixed(1)} s`;
     case 'leaving':
       return 'leaving';
@@ -165,7 +165,7 @@ function moveLines(moves: ClusterSnapshot['moves']): ViewLine[] {
 
 const TONES = { done: 'good', failed: 'bad', warning: 'bad', plain: 'plain' } as const;
 
-/** The last news. At most a third are complaints where there are more events: processes may log a lot when they fail. */
+/** The last news, at most a third of them complaints if there are enough events: failing processes may log a lot. */
 function newsLines(news: readonly NewsItem[], most: number): ViewLine[] {
   const complaints = news.filter(({ isComplaint }) => isComplaint);
   const events = news.filter(({ isComplaint }) => !isComplaint);
@@ -181,7 +181,7 @@ const last = <T>(items: readonly T[], count: number): readonly T[] => items.slic
 const clipped = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`;
 
-/** Stands for an unknown value. */
+/** The text of an unknown value. */
 const UNKNOWN = '·';
 
 const formatted =

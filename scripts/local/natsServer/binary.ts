@@ -9,7 +9,7 @@ export interface NatsBinary {
 
 const ANSWER_MS = 10_000;
 
-/** Asks the program for its version; undefined where it does not run or is not nats-server. */
+/** Asks the program for its version; undefined if it does not run or is not nats-server. */
 export async function inspectBinary(path: string): Promise<NatsBinary | undefined> {
   const output = await runProgram(path, ['--version'], { timeoutMs: ANSWER_MS }).catch(() => '');
   const version = /nats-server: v(\d+\.\d+\.\d+)/.exec(output)?.[1];

@@ -19,10 +19,10 @@ export interface FindOptions {
 
 // Four folders up: this runs as dist/scripts/local/natsServer/find.js.
 const CACHE = fileURLToPath(new URL('../../../../.cache/nats', import.meta.url));
-/** Need not be on PATH. */
+/** Folders that are searched even if they are not on PATH. */
 const USUAL_FOLDERS = ['/usr/local/bin', '/usr/local/sbin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'];
 
-/** Throws an Error that says what was tried and what to do. */
+/** Finds a server. Throws an Error that lists the attempts and says what to do. */
 export async function findNatsServer(options: FindOptions = {}): Promise<NatsBinary> {
   const { env = process.env, cacheDir = CACHE, sources = SERVER_SOURCES, onFetch } = options;
   if (env.VOUCH_NATS_SERVER) return named(env.VOUCH_NATS_SERVER);

@@ -1,4 +1,4 @@
-/** Makes what a cluster keeps in JetStream, as its admin: coordinators and shards may not. */
+/** Makes a cluster's streams and buckets in JetStream, as its admin: coordinators and shards lack the permission. */
 import { LEASE_MS } from '../../../coordinator/cluster/members/leadership.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../shared/clock.js';
@@ -9,8 +9,8 @@ import { poll, RETRY_MS } from '../../../shared/scheduling/retry.js';
 const ELECTED_WITHIN_MS = 90_000;
 
 /**
- * Makes every bucket and stream of the cluster, and resolves when each has a leader: the processes that start next need
- * not wait for elections. One after the other, since every stream is an election. Throws an Error where it takes too long.
+ * Makes every bucket and stream of the cluster, and resolves when each has a leader, so that the processes that start next do not
+ * wait for elections. Works one after the other, since every stream is an election. Throws an Error if that takes too long.
  */
 export async function prepareStore(platform: ClusterPlatform, heartbeatTtlMs: number): Promise<void> {
   const { connection } = platform;

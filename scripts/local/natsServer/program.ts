@@ -20,7 +20,7 @@ export async function runProgram(program: string, args: readonly string[], optio
     const { stdout, stderr } = await run;
     return `${stdout}${stderr}`.trim();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new Error(`there is no ${program} here`);
+    if (codeOf(error) === 'ENOENT') throw new Error(`${program} is not installed here`);
     const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
     const lines = `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '');
     const reason = lines.find((line) => /^(?:E:|Error:|curl:|fatal)/.test(line)) ?? lines.at(-1) ?? message;

@@ -7,16 +7,16 @@ export interface ServerSettings {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** JetStream's folder, of this server alone. */
+  /** JetStream's folder, which only this server uses. */
   readonly storeDir: string;
-  /** The most bytes of its streams. */
+  /** Most bytes of its streams. */
   readonly storeBytes: number;
   readonly pidFile: string;
   /** Undefined: standard error. */
   readonly logFile: string | undefined;
-  /** Its status pages (`/jsz`, `/varz`), which need no login: only who knows their path finds them. Undefined: none. */
+  /** Its status pages (`/jsz`, `/varz`), which need no login but have a secret path. Undefined: no pages. */
   readonly monitor?: { readonly port: number; readonly path: string } | undefined;
-  /** Everybody else is refused; undefined: nobody is. */
+  /** The only accepted users; undefined: every client is accepted. */
   readonly users?: NatsUsers | undefined;
   readonly cluster?: {
     readonly name: string;
@@ -29,7 +29,7 @@ export interface ServerSettings {
 
 /** One commit is one message. */
 const PAYLOAD_BYTES = 16 * 1024 * 1024;
-/** The bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
+/** Most bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
 const PENDING_BYTES = 8 * PAYLOAD_BYTES;
 const LOG_BYTES = 16 * 1024 * 1024;
 
@@ -50,10 +50,10 @@ export function serverConfig(settings: ServerSettings): string {
     'jetstream {',
     `  store_dir: ${quote(storeDir)}`,
     `  max_file_store: ${storeBytes}`,
-    // A write is answered when it is on the disk, so that it survives a power cut.
+    // A write is answered only when it is on the disk, so that it survives a power cut.
     '  sync_interval: always',
     '}',
-    // The tag places the streams of the vault's seals: one on each server.
+    // By this tag the streams of the vault's seals are placed, one on each server.
     ...(cluster ? [`server_tags: [${quote(name)}]`, ...clusterBlock(cluster, users)] : []),
     ...(users ? usersBlock(users) : []),
   ].join('\n')}\n`;
@@ -76,5 +76,5 @@ function clusterBlock(
   ];
 }
 
-/** Strings of the file have the escapes of JSON that can occur here. */
+/** A string of the file; JSON's escapes that can occur here are valid there too. */
 const quote = (text: string): string => JSON.stringify(text);

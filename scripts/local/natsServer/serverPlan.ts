@@ -1,4 +1,4 @@
-/** Plans nats-servers of this machine, one alone or several as a cluster: their data folders, ports and command lines. */
+/** Plans nats-servers of this machine, a single one or a cluster: their data folders, ports and command lines. */
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock, systemEntropy } from '../../../shared/clock.js';
@@ -15,20 +15,20 @@ import { type NatsUsers, natsUsers, usersFolder } from './users.js';
 
 export interface ServerOptions {
   readonly binary: NatsBinary;
-  /** The folder of this server alone; data of an earlier run is served again. */
+  /** The server's own folder; data of an earlier run is served again. */
   readonly dataDir: string;
   readonly port: number;
   readonly host?: string;
-  /** Unique in a cluster, and the same at every start. */
+  /** Unique in a cluster, and unchanged from start to start. */
   readonly name?: string;
   readonly cluster?: ServerSettings['cluster'];
   readonly monitorPort?: number | undefined;
   readonly users?: NatsUsers | undefined;
-  /** The servers whose data lie on this disk; 1 where it is not given. */
+  /** The number of servers with data on this disk; by default 1. */
   readonly neighbours?: number;
   /** `file`: nats-server.log in the data folder; `stderr`: for the parent process to read. */
   readonly log?: 'file' | 'stderr';
-  /** How long the server of an earlier run may take to end. */
+  /** Time that the server of an earlier run has to end. */
   readonly predecessorWithinMs?: number;
 }
 
@@ -41,9 +41,9 @@ export interface ServerPlan {
   /** The address for clients. */
   readonly url: string;
   readonly logFile: string | undefined;
-  /** The most bytes of its streams. */
+  /** Most bytes of its streams. */
   readonly storeBytes: number;
-  /** The address of its status pages, if it has them. */
+  /** The address of its status pages, if it has any. */
   readonly monitorUrl: string | undefined;
 }
 
@@ -52,31 +52,31 @@ interface ServerPorts {
   readonly client: number;
   /** For the other servers. */
   readonly route: number;
-  /** For its status pages; undefined: it has none. */
+  /** For its status pages; undefined without them. */
   readonly monitor: number | undefined;
 }
 
-/** A part of the line that nats-server logs when it takes clients and JetStream has recovered. */
+/** A part of the line that nats-server logs when it accepts clients and JetStream has recovered. */
 export const READY_TEXT = 'Server is ready';
 
 const HOST = '127.0.0.1';
 const CLUSTER = 'vouch';
 const STORE = 'store';
-/** The part of the free disk that a store may take. */
+/** Share of the free disk that a store may take. */
 const STORE_PART = 0.75;
 const PREDECESSOR_MS = 5_000;
 const ASK_MS = 5_000;
-/** Of the path of the status pages, which is as good as a password. */
+/** Random bytes in the path of the status pages, which serves as a password. */
 const MONITOR_PATH_BYTES = 16;
 
 export const serverNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `n${i + 1}`);
 
-/** One replica a server; more than three cost more than they save. */
+/** The replicas for so many servers: one a server, at most three, since more cost more than they save. */
 export const replicasFor = (servers: number): number => Math.min(3, servers);
 
 /**
- * Plans a server for each of `ports`, in the folder `nats` of the data folder: a lone one in that, several in a folder each.
- * Throws an Error of one line where the data is of another number of servers, or a port is in use.
+ * Plans a server for each of `ports`, in the folder `nats` of the data folder: a single one in that, several in a folder each.
+ * Throws an Error of one line if the data is from another number of servers, or a port is in use.
  */
 export async function planServers(
   binary: NatsBinary,
@@ -98,7 +98,7 @@ export async function planServers(
   return Promise.all(ports.map(plan));
 }
 
-/** Another number of servers would start with no data, or never find a majority. */
+/** Refuses another number of servers than before: these would start without data, or never find a majority. */
 async function assertSameServers(dataDir: string, count: number): Promise<void> {
   const found = (await ifThere(readdir(dataDir))) ?? [];
   const clustered = found.filter((name) => /^n\d+$/.test(name)).length;
@@ -109,7 +109,7 @@ async function assertSameServers(dataDir: string, count: number): Promise<void> 
     );
 }
 
-/** Writes the server's configuration. Throws an Error of one line where the folder or the port is in use. */
+/** Writes the server's configuration. Throws an Error of one line if the folder or the port is in use. */
 export async function planServer(options: ServerOptions, clock: Clock = systemClock): Promise<ServerPlan> {
   const { binary, dataDir, port, host = HOST, name = 'vouch', cluster, monitorPort, users, log = 'file' } = options;
   const configFile = join(dataDir, 'nats-server.conf');
@@ -138,13 +138,13 @@ export async function planServer(options: ServerOptions, clock: Clock = systemCl
 }
 
 /**
- * What the store has, and three quarters of what its disk has free, divided among the servers on it. Left to itself, a
- * nats-server would forget what it has: a store that fills half of the disk would be full after a restart.
+ * The size limit of a store: its present size, plus the server's part of three quarters of the free disk. The default of nats-server
+ * ignores the present size: a store that fills half of the disk would be full after a restart.
  */
 async function storeSizeBytes(dataDir: string, storeDir: string, servers: number): Promise<number> {
   const { bavail, bsize } = await statfs(dataDir);
   let sizeBytes = Math.floor((STORE_PART * bavail * bsize) / servers);
-  // The server itself says what is wrong with a store that is no folder.
+  // The server itself reports a store that is not a folder.
   if (!(await ifThere(stat(storeDir)))?.isDirectory()) return sizeBytes;
   for (const name of await readdir(storeDir, { recursive: true })) {
     const file = await ifThere(stat(join(storeDir, name)));
@@ -162,7 +162,7 @@ async function awaitPredecessor(pidFile: string, configFile: string, withinMs: n
     throw new Error(`another nats-server (process ${pid}) runs with ${configFile}; stop it first`);
 }
 
-/** The command line of a process; empty where it has ended. */
+/** The command line of a process; empty if it has ended. */
 const commandOf = (pid: number): Promise<string> =>
   (process.platform === 'linux'
     ? readFile(`/proc/${pid}/cmdline`, 'utf8')

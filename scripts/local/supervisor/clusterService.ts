@@ -32,7 +32,7 @@ import {
   shardSizes,
   urlHost,
 } from './clusterPlans.js';
-import { Fleet, type Tell } from './fleet.js';
+import { Fleet, type Report } from './fleet.js';
 import { assertHome, assertWritable, freePort } from './preflight.js';
 import { waitUntilHealthy } from './ready.js';
 import { removeRuntime, writeRuntime } from './runtimeFile.js';
@@ -40,20 +40,20 @@ import type { Service } from './service.js';
 import { makeFirstKey, type Welcome } from './welcome.js';
 
 const LOCAL = '127.0.0.1';
-/** For clients, for the other servers, and for its status pages. */
+/** Ports for clients, for the other servers, and for the status pages. */
 const PORTS_OF_A_SERVER = 3;
 
 interface ClusterOptions {
-  /** Default: one NATS server unless others' are used, one coordinator, and the configured shards. */
+  /** Default: one NATS server unless its address is configured, one coordinator, and the configured shards. */
   readonly size?: { readonly servers: number; readonly coordinators: number; readonly shards: number };
   /** Whether warnings and errors in the logs of the processes are shown. */
   readonly showsAlarms?: boolean;
-  /** The first delay before a process that ended is started again; null: it is not. */
+  /** First delay before an ended process is started again; null: it is not restarted. */
   readonly restartAfterMs?: number | null;
   /** Whether it is watched: the NATS servers then have status pages, and coordinators metrics addresses of their own. */
   readonly isWatched?: boolean;
   /** Reports processes that end, come back or log warnings; prints by default. */
-  readonly tell?: Tell;
+  readonly report?: Report;
 }
 
 export class ClusterService implements Service {
@@ -66,7 +66,7 @@ export class ClusterService implements Service {
   #natsUrl: string | null = null;
   #lock: FolderLock | undefined;
   #url: string | null = null;
-  /** The most that the streams of its own NATS servers may take; 0: there are none. */
+  /** Most bytes of the streams of its own NATS servers; 0 without own servers. */
   #storeBytes = 0;
   #stopping: Promise<void> | undefined;
 
@@ -78,13 +78,13 @@ export class ClusterService implements Service {
   ) {
     const { dataDir, logLevel, nats, shards } = config;
     this.#options = {
-      ...{ size: { servers: nats.url === null ? 1 : 0, coordinators: 1, shards }, showsAlarms: true, tell: say },
+      ...{ size: { servers: nats.url === null ? 1 : 0, coordinators: 1, shards }, showsAlarms: true, report: say },
       ...{ restartAfterMs: BACKOFF.process.firstMs, isWatched: false, ...options },
     };
-    const { showsAlarms, tell, restartAfterMs } = this.#options;
+    const { showsAlarms, report, restartAfterMs } = this.#options;
     this.#restartAfterMs = restartAfterMs ?? undefined;
     const level = logLevel === 'silent' ? Number.POSITIVE_INFINITY : pino.levels.values[logLevel]!;
-    this.#fleet = new Fleet({ dataDir, logLevel: level, showsAlarms, onChange: () => this.#writeRuntime(), tell });
+    this.#fleet = new Fleet({ dataDir, logLevel: level, showsAlarms, onChange: () => this.#writeRuntime(), report });
   }
 
   /** The ids of the running processes by name. */
@@ -100,7 +100,7 @@ export class ClusterService implements Service {
     this.#assertReplicas();
     await assertWritable(dataDir);
     const closed = await closeDataFolder(dataDir);
-    if (closed !== undefined) this.#options.tell('warning', 'data folder', closed);
+    if (closed !== undefined) this.#options.report('warning', 'data folder', closed);
     this.#lock = await lockFolder(dataDir);
     await assertHome(dataDir, 'cluster');
     const port = await freePort(http.host, http.port);
@@ -134,7 +134,7 @@ export class ClusterService implements Service {
     this.#fleet.kill();
   }
 
-  /** Throws an Error of one line: later the servers would refuse each process by itself. */
+  /** Throws an Error of one line if there are too few servers, which would later refuse each process. */
   #assertReplicas(): void {
     const { url, replicas } = this.config.nats;
     const { servers } = this.#options.size;
@@ -166,7 +166,7 @@ export class ClusterService implements Service {
     return { value: url, text: `${binary.version} at ${url}` };
   }
 
-  /** Connects first: processes would wait longer for servers that are not there, and not say so on the terminal. */
+  /** Connects first: processes would wait longer for missing servers, without a line on the terminal. */
   async #findNats(url: string): Promise<Done<string>> {
     this.#natsUrl = url;
     await this.#inCluster('coordinator', async () => {});
@@ -182,7 +182,7 @@ export class ClusterService implements Service {
     return { value: undefined, text: `${shards.map(({ name }) => name).join(' ')} ready` };
   }
 
-  /** Several share one port; each serves its metrics at an address of its own, as any of them would answer at a shared one. */
+  /** Starts coordinators. Several share one port, and each serves its metrics at an address of its own. */
   async #startCoordinators(url: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Done<undefined>> {
     const count = this.#options.size.coordinators;
     const metrics = await this.#metricsAddresses();
@@ -201,12 +201,12 @@ export class ClusterService implements Service {
     return { value: undefined, text: `${names}healthy` };
   }
 
-  /** The variable by which a child finds its user at the servers that this starts. */
+  /** The variable with the login of a child at this service's own NATS servers. */
   #loginOf(role: NatsRole): { VOUCH_NATS_NKEY?: string } {
     return this.config.nats.url === null ? { VOUCH_NATS_NKEY: seedFile(this.config.dataDir, role) } : {};
   }
 
-  /** The metrics addresses of coordinators that have one: the configured one, then the ports that follow it. */
+  /** The metrics addresses of coordinators: the configured one, then the following ports. */
   async #metricsAddresses(): Promise<MetricsAddress[]> {
     const { size, isWatched } = this.#options;
     const { metrics } = this.config;
@@ -218,7 +218,7 @@ export class ClusterService implements Service {
     return Promise.all(Array.from({ length: count }, async (_, i) => ({ host, port: await freePort(host, port + i) })));
   }
 
-  /** How a command of this machine reaches the NATS servers. */
+  /** Address and login of a command of this machine at the NATS servers. */
   natsAs(role: NatsRole): NatsAccess {
     const { VOUCH_NATS_NKEY: nkey = this.config.nats.nkey } = this.#loginOf(role);
     return { ...this.config.nats, url: this.#natsUrl, nkey, role };

@@ -1,6 +1,6 @@
 /**
- * The processes of one `npm start`, in stages: a stage starts when the one before it serves, and stops when the one after
- * it has ended. All of them end with this process: see `watchdog.ts`.
+ * The processes of one `npm start`, in stages: a stage starts when the previous one serves, and stops when the next one has ended.
+ * All processes end with this one: see `watchdog.ts`.
  */
 import { join } from 'node:path';
 import { makeDirectory } from '../../../shared/files/durable.js';
@@ -12,18 +12,18 @@ import { OpeningsShown } from './openingsShown.js';
 import { type ProcessObserver, type ProcessPlan, SupervisedProcess } from './supervisedProcess.js';
 import { Watchdog } from './watchdog.js';
 
-/** Tells a person something about a process. `isComplaint`: the process has logged it. */
-export type Tell = (mark: Mark, name: string, text: string, isComplaint?: boolean) => void;
+/** Reports an event of a process to a person. `isComplaint`: the process has logged it. */
+export type Report = (mark: Mark, name: string, text: string, isComplaint?: boolean) => void;
 
 interface FleetOptions {
   readonly dataDir: string;
-  /** The lowest of pino's levels that the log files hold. */
+  /** The lowest of pino's levels in the log files. */
   readonly logLevel: number;
-  /** Whether warnings and errors in the logs of the processes are told. */
+  /** Whether warnings and errors in the logs of the processes are reported. */
   readonly showsAlarms: boolean;
-  /** Called when a process came or went. */
+  /** Called when a process has started or ended. */
   readonly onChange: () => void;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 export class Fleet {
@@ -60,7 +60,7 @@ export class Fleet {
         throw new Error(`${(outcome.reason as Error).message}; see ${this.#logPath(plans[i]!.name)}`);
   }
 
-  /** Stops all processes, the last stage first, by force where it takes too long. */
+  /** Stops all processes, the last stage first; kills those that take too long. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;
@@ -78,7 +78,7 @@ export class Fleet {
   }
 
   async #stopAll(): Promise<void> {
-    // Nothing is written to the folder any more when this resolves: its owner may remove it.
+    // The last write to the folder: afterwards its owner may remove it.
     await this.#openings.idle();
     this.#shown.clear();
     for (const stage of [...this.#stages].reverse()) await Promise.all(stage.map((process) => process.stop()));
@@ -88,13 +88,13 @@ export class Fleet {
 
   readonly #observer: ProcessObserver = {
     line: ({ name }, line) => {
-      const { logLevel, showsAlarms, tell } = this.options;
+      const { logLevel, showsAlarms, report } = this.options;
       if (isLogged(line, logLevel)) this.#logs.get(name)?.write(line);
       if (!showsAlarms || this.#stopping) return;
       const alarm = alarmOf(line);
-      if (alarm !== undefined && this.#bell.rings(name, alarm)) tell('warning', name, alarm, true);
-      // Another `tell` draws on the terminal itself.
-      if (tell === say) this.#shown.see(name, line);
+      if (alarm !== undefined && this.#bell.rings(name, alarm)) report('warning', name, alarm, true);
+      // Another `report` draws on the terminal itself.
+      if (report === say) this.#shown.see(name, line);
     },
     changed: () => {
       const [first = [], ...later] = this.#stages;
@@ -104,9 +104,9 @@ export class Fleet {
     ended: ({ name }, how, restartInMs) => {
       this.#shown.forget(name);
       const next = restartInMs === undefined ? 'is left so' : `starts again in ${seconds(restartInMs)}`;
-      if (!this.#stopping) this.options.tell('warning', name, `${how}; ${next}`);
+      if (!this.#stopping) this.options.report('warning', name, `${how}; ${next}`);
     },
-    recovered: ({ name }) => this.options.tell('done', name, 'serves again'),
+    recovered: ({ name }) => this.options.report('done', name, 'serves again'),
   };
 
   #logPath(name: string): string {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Longer lines are passed on in pieces. */
+/** Longest line; a longer one is passed on in pieces. */
 const LONGEST_CHARS = 1 << 20;
 
 /** Calls `onLine` for every line of the stream, without its end. A last line need not have one. */

@@ -21,24 +21,24 @@ interface Shown {
   done: number;
 }
 
-/** A terminal has one last line: it shows the first of several openings, and the end of each is told. */
+/** Shows only the first of several openings, since a terminal has one last line; reports the end of each. */
 export class OpeningsShown {
   #shown: Shown | undefined;
 
   /** Takes any line that the process has logged. */
   see(process: string, line: string): void {
-    const told = openingIn(line);
-    if (told === undefined) return;
-    if (told.msg.startsWith('opening a collection: reading')) this.#advance(process, told);
-    else this.#end(process, told);
+    const opening = openingIn(line);
+    if (opening === undefined) return;
+    if (opening.msg.startsWith('opening a collection: reading')) this.#advance(process, opening);
+    else this.#end(process, opening);
   }
 
-  /** The process has ended. */
+  /** Called when the process has ended. */
   forget(process: string): void {
     if (this.#shown?.process === process) this.clear();
   }
 
-  /** Gives the terminal its last line back. */
+  /** Frees the terminal's last line. */
   clear(): void {
     this.#shown?.progress.abandon();
     this.#shown = undefined;
@@ -71,8 +71,10 @@ export class OpeningsShown {
 function openingIn(line: string): OpeningLine | undefined {
   if (!line.startsWith('{') || !line.includes('"msg":"open')) return undefined;
   try {
-    const told = JSON.parse(line) as OpeningLine;
-    return /^open(?:ing|ed) a collection\b/.test(told.msg) && Number.isSafeInteger(told.collection) ? told : undefined;
+    const parsed = JSON.parse(line) as OpeningLine;
+    return /^open(?:ing|ed) a collection\b/.test(parsed.msg) && Number.isSafeInteger(parsed.collection)
+      ? parsed
+      : undefined;
   } catch {
     return undefined;
   }

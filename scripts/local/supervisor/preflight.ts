@@ -1,4 +1,4 @@
-/** What is checked before anything is started, so that a problem is one line. All of it throws an Error of one line. */
+/** Checks before the start of any process, so that a problem is one line. All throw an Error of one line. */
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { messageOf } from '../../../shared/errors/errors.js';
@@ -6,7 +6,7 @@ import { codeOf, createFile, deleteFile, isThere, makeDirectory } from '../../..
 import { commandText } from '../../../shared/process/commandText.js';
 import { probePort } from '../port.js';
 
-/** Returns the port to listen on: `port`, or a free one where that is 0. */
+/** Returns the port to listen on: `port`, or a free one if that is 0. */
 export async function freePort(host: string, port: number): Promise<number> {
   try {
     return await probePort(host, port);
@@ -24,16 +24,16 @@ function portRefusal(host: string, port: number, error: unknown): string {
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is no address of this machine; set VOUCH_HOST to one that is, such as 127.0.0.1 or 0.0.0.0`;
+      return `${host} is not an address of this machine; set VOUCH_HOST to one that is, such as 127.0.0.1 or 0.0.0.0`;
     default:
       return `${host}:${port} cannot be listened on: ${messageOf(error)}`;
   }
 }
 
-/** One block: on a full disk an empty file can still be made. */
+/** One block, since an empty file can be made even on a full disk. */
 const PROBE = Buffer.alloc(4096);
 
-/** Makes the folder where it is missing, and writes to it. */
+/** Makes a missing folder, and writes to it. */
 export async function assertWritable(folder: string): Promise<void> {
   const probe = join(folder, `.writable-${process.pid}`);
   try {
@@ -61,8 +61,8 @@ const HOMES = {
 } as const;
 
 /**
- * Refuses a data folder of the other mode. Each mode numbers collections and makes the first key itself: in one folder they
- * would mistake each other's snapshots, indexes and key file for their own.
+ * Refuses a data folder of the other mode. Each mode numbers collections and makes the first key itself: in one folder each would
+ * take the other's snapshots, indexes and key file for its own.
  */
 export async function assertHome(dataDir: string, mode: Config['mode']): Promise<void> {
   const other = HOMES[mode === 'cluster' ? 'standalone' : 'cluster'];

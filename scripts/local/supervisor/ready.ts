@@ -6,7 +6,7 @@ import { getPage, type Page } from '../page.js';
 const HEALTHY_WITHIN_MS = 30_000;
 const ANSWER_MS = 2_000;
 
-/** Waits until `GET /health` answers 200. Throws an Error with the service's reason where that takes too long. */
+/** Waits until `GET /health` answers 200. Throws an Error with the service's reason if that takes too long. */
 export async function waitUntilHealthy(url: string, signal: AbortSignal): Promise<void> {
   let last = 'it does not answer';
   const isHealthy = async (): Promise<true | undefined> => {
@@ -25,7 +25,7 @@ function reasonIn({ status, body }: Page): string {
     const { reason } = JSON.parse(body) as { reason?: unknown };
     if (typeof reason === 'string') return reason;
   } catch {
-    // Not JSON: the status is all that is known.
+    // Not JSON: only the status is known.
   }
   return `/health answers ${status}`;
 }

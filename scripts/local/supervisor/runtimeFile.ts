@@ -1,4 +1,4 @@
-/** The file by which a running `npm start` tells other commands on the data folder its address and its processes. */
+/** The file with the address and the processes of a running `npm start`, for other commands on the data folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deleteFile, ifThere, replaceFile } from '../../../shared/files/durable.js';
@@ -15,16 +15,16 @@ interface Runtime {
   readonly processes: Readonly<Record<string, number>>;
 }
 
-/** The data folder of `npm run cluster`, beside the data of `npm start`, which has another number of NATS servers. */
+/** The data folder of `npm run cluster`, separate from that of `npm start`, which has another number of NATS servers. */
 export const clusterFolder = (dataDir: string): string => join(dataDir, 'cluster');
 
 const pathIn = (dataDir: string): string => join(dataDir, 'runtime.json');
 
-/** Writes it readable by its owner alone: the address of NATS may hold credentials. */
+/** Writes the file, readable only by its owner: the address of NATS may contain credentials. */
 export const writeRuntime = (dataDir: string, runtime: Runtime): Promise<void> =>
   replaceFile(pathIn(dataDir), `${JSON.stringify(runtime, null, 2)}\n`);
 
-/** Undefined where nothing runs. After a kill the file may name processes that are gone. */
+/** Undefined if no service runs. After a kill the file may name ended processes. */
 export async function readRuntime(dataDir: string): Promise<Runtime | undefined> {
   const text = await ifThere(readFile(pathIn(dataDir), 'utf8'));
   try {
@@ -36,7 +36,7 @@ export async function readRuntime(dataDir: string): Promise<Runtime | undefined>
 
 export const removeRuntime = (dataDir: string): Promise<boolean> => deleteFile(pathIn(dataDir));
 
-/** The error for a data folder on which nothing runs. `remedy`: what to do, unless `npm run cluster` runs in it. */
+/** The error for a data folder without a running service. `remedy`: advice, unless `npm run cluster` runs in it. */
 export async function nothingRunsOn(dataDir: string, remedy: string): Promise<Error> {
   const folder = clusterFolder(dataDir);
   const runsCluster = (await readRuntime(folder)) !== undefined;

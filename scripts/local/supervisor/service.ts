@@ -1,4 +1,4 @@
-/** Runs a command that serves until it is stopped. */
+/** Runs a command that serves until it is stopped by a signal. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
@@ -15,7 +15,7 @@ export interface Service {
   readonly config: Config;
   /** Resolves when everything serves. An aborted `signal` ends the start early, with any error. */
   start(signal: AbortSignal): Promise<Welcome>;
-  /** Stops what was started, also while the start is in progress or after it failed. May be called again. */
+  /** Stops all started parts, also during a start or after a failed one. May be called again. */
   stop(): Promise<void>;
   /** Kills everything. */
   kill(): void;
@@ -23,9 +23,9 @@ export interface Service {
 
 /** Shows a service while it serves. */
 export interface Show {
-  /** Throws where the service cannot be shown; it is then stopped. */
+  /** Throws if the service cannot be shown; it is then stopped. */
   begin(up: Welcome): Promise<void>;
-  /** Gives the terminal back. May be called before `begin`. */
+  /** Restores the terminal. May be called before `begin`. */
   end(): void;
 }
 
@@ -57,7 +57,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
     show?.end();
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
     await service.stop();
-    // The data folder itself may be what failed, so an error is ignored.
+    // An error is ignored, since the data folder itself may have failed.
     await deleteEmptyTree(service.config.dataDir).catch(() => {});
     process.exit(1);
   }

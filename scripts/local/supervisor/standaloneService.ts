@@ -24,7 +24,7 @@ import type { Service } from './service.js';
 import { makeFirstKey, type Welcome } from './welcome.js';
 
 export class StandaloneService implements Service {
-  /** What each started part needs to stop; called in reverse order. */
+  /** Functions that stop the started parts; called in reverse order. */
   readonly #stops: (() => unknown)[] = [];
   #stopping: Promise<void> | undefined;
 
@@ -56,7 +56,7 @@ export class StandaloneService implements Service {
     return this.#stopping;
   }
 
-  /** Nothing: this process ends next. */
+  /** Does nothing, since this process ends next. */
   kill(): void {}
 
   async #serve(config: Config, platform: Platform, logger: Logger, signal: AbortSignal) {
@@ -75,8 +75,8 @@ export class StandaloneService implements Service {
 }
 
 /**
- * Makes a logger that writes to a file of the data folder, once there is one, and shows warnings, errors and slow openings
- * on the terminal.
+ * Makes a logger that writes to a file of the data folder, once that is open, and shows warnings, errors and slow openings on the
+ * terminal.
  */
 function terminalLogger(level: string) {
   let file: LogFile | undefined;

@@ -1,5 +1,5 @@
 /**
- * One process that is kept running.
+ * A supervised process, which is kept running.
  *
  * ```
  *   stopped ──start()──▶ starting ──its ready line──▶ running
@@ -9,8 +9,7 @@
  *   starting, running ──it ends, and is not started again──▶ stopped
  * ```
  *
- * A start that was asked for can fail. A process that ends later is started again until it is stopped, unless its plan
- * says otherwise.
+ * The first start can fail. A process that ends later is restarted until it is stopped, unless its plan excludes that.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type Clock, systemClock } from '../../../shared/clock.js';
@@ -22,21 +21,21 @@ export interface ProcessPlan {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Whether the process says with this line of output that it serves. */
+  /** Whether this line of output means that the process serves. */
   readonly isReady: (line: string) => boolean;
-  /** The longest that the first start may take. */
+  /** Longest time of the first start. */
   readonly startWithinMs: number;
-  /** The longest that a stop may take before the process is killed. */
+  /** Longest time of a stop before the process is killed. */
   readonly stopWithinMs: number;
-  /** The first delay before it is started again; undefined: it is not. */
+  /** First delay before a restart; undefined: it is not restarted. */
   readonly restartAfterMs: number | undefined;
 }
 
 export interface ProcessObserver {
   line(plan: ProcessPlan, line: string): void;
-  /** A process id came or went. */
+  /** The process has started or ended. */
   changed(): void;
-  /** `restartInMs` undefined: it is not started again. */
+  /** `restartInMs` undefined: it is not restarted. */
   ended(plan: ProcessPlan, how: string, restartInMs: number | undefined): void;
   /** It serves again after it had ended. */
   recovered(plan: ProcessPlan): void;
@@ -48,10 +47,10 @@ type State =
   | { readonly kind: 'stopping'; readonly child: ChildProcess }
   | { readonly kind: 'waiting'; readonly timer: NodeJS.Timeout };
 
-/** After a run of this length the delays begin anew. */
+/** After a run of this length the delays restart with the first. */
 const WELL_AFTER_MS = 10_000;
 
-/** `previousMs`: the delay before the run that now ended after `ranMs`, if there was one. */
+/** `previousMs`: the delay before the run that has ended after `ranMs`, if there was one. */
 export function nextWaitMs(
   previousMs: number | undefined,
   ranMs: number,
@@ -77,7 +76,7 @@ export class SupervisedProcess {
     return 'child' in this.#state ? this.#state.child.pid : undefined;
   }
 
-  /** Resolves when the process serves. Throws where it ends before that, or takes too long. */
+  /** Resolves when the process serves. Throws if it ends earlier, or takes too long. */
   async start(): Promise<void> {
     const { name, startWithinMs } = this.plan;
     let deadline: NodeJS.Timeout | undefined;
@@ -118,7 +117,7 @@ export class SupervisedProcess {
 
   #spawn(): void {
     const { program, args, env } = this.plan;
-    // In a session of its own: Ctrl-C reaches the supervisor alone, which stops its processes in order.
+    // In a session of its own, so that Ctrl-C reaches only the supervisor, which stops its processes in order.
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     this.#state = { kind: 'starting', child, sinceMs: this.clock.monotonicMs() };
     for (const output of [child.stdout, child.stderr]) readLines(output, (line) => this.#onLine(child, line));

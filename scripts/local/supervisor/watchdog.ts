@@ -1,12 +1,12 @@
 /**
- * Ends the children when their parent is gone, also after `kill -9`: a shell reads a pipe of the parent, and when that
- * closes it stops the processes that it was last told. The cost is one idle shell.
+ * Ends the children when their parent is gone, also after `kill -9`. A shell reads a pipe of the parent. When that closes, the shell
+ * stops the processes in the last line it has read. The cost is one idle shell.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-// Lines are "<pids to stop first>|<pids to stop after those>". Each group gets SIGTERM, and SIGKILL after two seconds:
-// nothing that was answered depends on a clean end.
+// Lines are "<pids to stop first>|<pids to stop after those>". Each group gets SIGTERM, and SIGKILL after two seconds: no answered
+// write depends on a clean end.
 const SCRIPT = `
 while IFS='|' read -r a b; do first=$a last=$b; done
 alive() { for pid in $1; do kill -0 "$pid" && return 0; done; return 1; }
@@ -26,12 +26,12 @@ export class Watchdog {
   #line = '|\n';
 
   start(): void {
-    // In a session of its own: Ctrl-C in the terminal does not reach it.
+    // In a session of its own, so that Ctrl-C in the terminal does not reach it.
     const shell = spawn('sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
     this.#shell = shell;
     shell.unref();
     (shell.stdin as Socket).unref();
-    // A shell that was killed leaves a broken pipe; another one replaces it.
+    // A killed shell leaves a broken pipe, and is replaced.
     shell.stdin!.on('error', () => {});
     shell.once('exit', () => {
       if (this.#shell === shell) this.start();
@@ -45,7 +45,7 @@ export class Watchdog {
     this.#shell?.stdin?.write(this.#line);
   }
 
-  /** Ends the shell, which then stops nothing. */
+  /** Ends the shell without stopping any process. */
   stop(): void {
     const shell = this.#shell;
     this.#shell = undefined;

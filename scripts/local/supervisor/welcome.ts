@@ -1,4 +1,4 @@
-/** The greeting of a service that is up: its address, its first key, and a command to paste. */
+/** The greeting of a started service: its address, its first key, and a command to paste. */
 import { join, relative } from 'node:path';
 import type { BucketRate, Config, RateLimits } from '../../../config/config.js';
 import type { Bucket } from '../../../shared/bucket/bucket.js';
@@ -11,8 +11,8 @@ import { say } from '../../terminal/line.js';
 export const defaultKeyFile = (dataDir: string): string => join(dataDir, 'keys', 'default.key');
 
 /**
- * Makes a key for the project `default` where there is no key at all, saves it for its owner alone, and returns it. A saved
- * key of another service, which nobody could get back, is moved to `default.key.<time in ms>`.
+ * Makes a key for the project `default` in a service without keys, saves it, readable only by its owner, and returns it. A saved key
+ * of another service, which cannot be recovered, is moved to `default.key.<time in ms>`.
  */
 export async function makeFirstKey(bucket: Bucket, dataDir: string): Promise<string | undefined> {
   if ((await listKeys(bucket)).length > 0) return undefined;
@@ -60,7 +60,7 @@ function limitsText(limits: RateLimits): string {
   return `${each('reads', read)}, ${each('writes', write)} a project; VOUCH_RATE_LIMITS=off lifts them`;
 }
 
-/** The path of the first key, from the person's folder; undefined where there is no such key. */
+/** The path of the first key, from the person's folder; undefined without a saved key. */
 export async function shownKeyFile(dataDir: string): Promise<string | undefined> {
   const path = defaultKeyFile(dataDir);
   if (!(await isThere(path))) return undefined;
@@ -68,7 +68,7 @@ export async function shownKeyFile(dataDir: string): Promise<string | undefined>
   return fromHere.length < path.length && !fromHere.startsWith('..') ? fromHere : path;
 }
 
-/** A command to paste, in two parts to be joined by a space. */
+/** A command to paste, in two parts that are joined by a space. */
 export const curlLine = (url: string, keyFile: string): readonly [string, string] => [
   `curl -s ${url}/v1/namespaces`,
   `-H "Authorization: Bearer $(cat ${quoted(keyFile)})"`,

@@ -1,6 +1,6 @@
 /**
- * `npm run client [-- FOLDER]` makes the package of the client, and its tarball, in `dist-client`, or in a new folder. The
- * verifier and what that needs are bundled into it, so that it has no dependencies.
+ * `npm run client [-- FOLDER]` makes the package of the client, and its tarball, in `dist-client`, or in a new folder. It bundles
+ * the verifier with its packages, so that the client has no dependencies.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { step } from '../steps.mjs';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const [, , , folder] = process.argv;
 const target = resolve(folder ?? join(root, 'dist-client'));
-/** Bundled, with their licences. */
+/** Packages that are bundled, with their licences. */
 const BUNDLED = ['@noble/curves', '@noble/hashes'];
 const json = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'));
 

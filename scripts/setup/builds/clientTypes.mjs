@@ -1,7 +1,7 @@
 /**
- * Writes the types of the client package, in `client/contract/`, from those of the API: names in camelCase, without the tags that
- * validate. There is one file for each file of `coordinator/contract/` with requests and answers. `userKeyed.ts` and `fields.ts`
- * name fields. Copies of other files find the field that a misspelt name is near.
+ * Writes the types of the client package, in `client/contract/`, from the types of the API: names in camelCase, without the tags of
+ * validation. Each file of `coordinator/contract/` with requests and answers becomes one file. `userKeyed.ts` and `fields.ts` list
+ * fields. Copies of other files find the field with the name nearest to a misspelt one.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const CONTRACT = 'coordinator/contract';
 /** Names the files with the types of requests and answers. */
 const SCHEMAS = `${CONTRACT}/schemas.ts`;
-/** Objects with keys of the caller, and vectors, which a caller may give as typed arrays. */
+/** Types written by hand: objects with keys of the caller, and vectors, which may be typed arrays. */
 const WRITTEN_BY_HAND = ['JsonObject', 'Vector'];
 
 /** Files that are copied into one folder. */
@@ -131,7 +131,7 @@ class TypeWriter {
     throw new Error(`cannot write the type ${node.getText()}`);
   }
 
-  /** An interface by its name; an alias by what it stands for. */
+  /** An interface becomes its name; an alias becomes its definition. */
   #reference(name, indent = '') {
     const found = this.#declarations.get(name);
     if (found === undefined && !WRITTEN_BY_HAND.includes(name)) throw new Error(`cannot find the type ${name}`);
@@ -156,7 +156,7 @@ class TypeWriter {
     return node.typeName.getText().startsWith('tags.') || /^tags\.TagBase\b/.test(type?.getText() ?? '');
   }
 
-  /** The comment above a node, with the fields that it names as they are named here. */
+  /** The comment above a node, with names of fields in camelCase. */
   #comment(node, indent) {
     const text = node.getSourceFile().text;
     const ranges = ts.getLeadingCommentRanges(text, node.pos) ?? [];

@@ -21,7 +21,7 @@ const { metafile } = await build({
   jsx: 'automatic',
   jsxImportSource: 'preact',
   outdir: target,
-  // A name changes with its content, so that a browser may keep what it has. Workers are asked for by name.
+  // A name changes with its content, so that a browser may cache files for ever. Workers are loaded by name.
   ...{ entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]' },
   metafile: true,
   logLevel: 'warning',
@@ -29,7 +29,7 @@ const { metafile } = await build({
 const outputs = Object.entries(metafile.outputs);
 const nameOf = (entry, ending) =>
   basename(outputs.find(([path, { entryPoint }]) => path.endsWith(ending) && (entryPoint?.endsWith(entry) ?? true))[0]);
-// The styles are part of the page, which is painted when it is there.
+// The styles are inlined into the page, which is painted as soon as it arrives.
 const css = readFileSync(join(target, nameOf('entry.ts', '.css')), 'utf8').trim();
 for (const [path] of outputs) if (path.endsWith('.css')) rmSync(path);
 const page = readFileSync(join(root, 'console', 'index.html'), 'utf8')

@@ -1,6 +1,6 @@
 /**
- * Bundles what a process or a thread begins with, each in its place below `dist/`: `node scripts/setup/builds/programs.mjs <dist>`.
- * A process loads a few files instead of some eight hundred, which takes half as long.
+ * Bundles the programs of processes and threads, each to its place below `dist/`: `node scripts/setup/builds/programs.mjs <dist>`.
+ * A process then loads a few files instead of some eight hundred, which takes half as long.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -13,14 +13,14 @@ import { BLAKE3_WASM, PROGRAMS, SHARED_PARTS } from '../sources.mjs';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const dist = resolve(process.argv[2]);
 
-/** They load binaries, WebAssembly or programs of threads from beside their own files. */
+/** Packages that load binaries, WebAssembly or programs of threads from beside their own files. */
 const UNBUNDLED = ['@btc-vision/*', 'hyparquet-compressors', 'msgpackr-extract', 'uWebSockets.js'];
 
-/** A module asks by its own address for what lies beside it: a thread's program, WebAssembly, settings. */
+/** A module uses its own address to find neighbouring files: a thread's program, WebAssembly, settings. */
 const OWN_ADDRESS = /\bimport\.meta\.url\b/g;
 const DIST = 'dist-of-this-program:';
 
-/** Sources are read as TypeScript. Those with typia's validators have been compiled: they are read from `dist/`. */
+/** Reads sources as TypeScript, except those with typia's validators, which were compiled to `dist/`. */
 const sources = {
   name: 'sources',
   setup({ onLoad }) {

@@ -1,6 +1,6 @@
 /**
- * Compiles the files for which typia writes validators: `node scripts/setup/builds/validators.mjs <dist> <file…>`. Always all of them, in
- * one order: typia's text depends on the order in which the compiler meets the types.
+ * Compiles the files for which typia writes validators: `node scripts/setup/builds/validators.mjs <dist> <file…>`. It must get
+ * all of them, in one order, since typia's output depends on the order in which the compiler meets the types.
  */
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';

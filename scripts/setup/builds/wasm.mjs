@@ -1,7 +1,7 @@
 /**
  * Compiles the AssemblyScript of the project to WebAssembly, each module to its place under `<outDir>`, which is the argument.
- * Copies the WebAssembly of the package `blake3` there.
- * Memory comes from the host; there is no runtime, and no export but the module's own.
+ * Copies the WebAssembly of the package `blake3` there. Memory comes from the host; the modules have no runtime, and export only
+ * their own functions.
  */
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -39,8 +39,8 @@ async function build({ folder, output, isShared }, outDir) {
   const said = stderr.toString();
   if (said) process.stderr.write(said);
   if (error) throw error;
-  // Data would lie where the host puts its own.
-  if (/^\s*\(data\b/m.test(written.get(text))) throw new Error(`${folder} must hold no static data`);
+  // Static data would be in the memory that the host uses.
+  if (/^\s*\(data\b/m.test(written.get(text))) throw new Error(`${folder} must not have static data`);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, written.get(wasm));
   renameSync(`${path}.new`, path);

@@ -1,7 +1,7 @@
 /**
- * Watches a running cluster for the view. Changes come from the buckets by themselves. Figures are read once a second: a
- * page of each NATS server, and the metrics of one coordinator after the other, since each asks every shard (2 ms of a
- * shard's time). A snapshot asks nobody.
+ * Watches a running cluster for the view. Changes arrive by watches of buckets. Figures are read once a second: a page of each NATS
+ * server, and the metrics of one coordinator, in turn, since each asks every shard (2 ms of a shard's time). A snapshot sends no
+ * request.
  */
 import type { Config } from '../../../../config/config.js';
 import { LEASE_MS } from '../../../../coordinator/cluster/members/leadership.js';
@@ -31,7 +31,7 @@ export interface Watched {
 }
 
 const ROUND_MS = 1_000;
-/** A page takes a few milliseconds; a process that takes longer than this is shown as unknown. */
+/** Longest wait for a page, which takes a few milliseconds; afterwards the process is shown as unknown. */
 const ANSWER_MS = 900;
 
 /** The last reading and the one before it. */
@@ -47,10 +47,10 @@ export class ClusterWatch {
   readonly #watches: Watch[] = [];
   readonly #ownerships: Ownerships;
   readonly #lives: ShardLives;
-  /** The name of the coordinator that holds each lease. */
+  /** Lease → the name of its coordinator. */
   readonly #leaders = new Map<string, string>();
   readonly #edges = new Map<string, Readings<EdgeReading>>();
-  /** Counts the rounds, to ask another coordinator in each. */
+  /** Number of the round: each asks another coordinator. */
   #turn = 0;
   #shards: Readings<ReadonlyMap<string, ShardReading>> = {};
   #servers: readonly ServerFigures[] = [];
@@ -66,7 +66,7 @@ export class ClusterWatch {
     this.#lives = new ShardLives((shard) => this.#ownerships.owned(shard), config.placement.leaseMs, news);
   }
 
-  /** `config`: the configuration of the cluster. Throws an Error of one line where NATS does not answer. */
+  /** `config`: the configuration of the cluster. Throws an Error of one line if NATS does not answer. */
   static async open(watched: Watched, config: Config, news: News): Promise<ClusterWatch> {
     const platform = await openCluster({ ...watched.natsAs('operator'), name: 'vouch-view', logger: silentLogger });
     const watch = new ClusterWatch(watched, platform, news, config);
@@ -141,7 +141,7 @@ export class ClusterWatch {
     const page = await getPage(asked.url, ANSWER_MS);
     const reading = page?.status === 200 ? readMetrics(page.body, systemClock.monotonicMs()) : undefined;
     this.#edges.set(asked.name, { before: this.#edges.get(asked.name)?.now, now: reading?.edge });
-    // A coordinator tells of all shards that answered it in time.
+    // A coordinator's metrics include those of all shards that answered it in time.
     this.#shards = { before: this.#shards.now, now: reading?.shards };
   }
 
@@ -197,7 +197,7 @@ async function readServer({ name, url }: ClusterPart): Promise<ServerFigures> {
   try {
     return page?.status === 200 ? serverFigures(name, JSON.parse(page.body)) : NO_SERVER_FIGURES;
   } catch {
-    // Cut off when the server ended.
+    // The server ended while it sent the page.
     return NO_SERVER_FIGURES;
   }
 }

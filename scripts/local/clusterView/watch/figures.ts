@@ -4,7 +4,7 @@ const REQUESTS = 'vouch_http_requests_total';
 const SECONDS = 'vouch_http_request_seconds_bucket';
 const IN_FLIGHT = 'vouch_http_in_flight';
 const CALLS = 'vouch_shard_call_seconds_count';
-/** The figures of a shard that are one sample each. */
+/** Figures of a shard with one sample each. */
 const OF_SHARDS: Readonly<Record<string, 'open' | 'records' | 'commits' | 'memoryBytes'>> = {
   vouch_collections_open: 'open',
   vouch_records: 'records',
@@ -12,7 +12,7 @@ const OF_SHARDS: Readonly<Record<string, 'open' | 'records' | 'commits' | 'memor
   vouch_resident_memory_bytes: 'memoryBytes',
 };
 const NAMES = new Set([REQUESTS, SECONDS, IN_FLIGHT, CALLS, ...Object.keys(OF_SHARDS)]);
-/** Requests of operators are not counted as load. */
+/** Requests of operators, which do not count as load. */
 const NOT_COUNTED = new Set(['GET /metrics', 'GET /health']);
 
 export type EdgeReading = ReturnType<typeof emptyEdge>;
@@ -54,7 +54,7 @@ export function readMetrics(text: string, atMs: number) {
   return { edge, shards };
 }
 
-/** Figures between two readings. Undefined ones are unknown: the process is down, or there is one reading. */
+/** Figures between two readings. Undefined ones are unknown: the process is down, or it was read only once. */
 export function edgeFigures(before: EdgeReading | undefined, now: EdgeReading | undefined) {
   const quantileMs = (share: number): number | undefined => {
     const value = now && before && quantileBetween(before.latency, now.latency, share);
@@ -63,14 +63,14 @@ export function edgeFigures(before: EdgeReading | undefined, now: EdgeReading | 
   return {
     requestsPerSecond: ratePerSecond(before, now, 'requests'),
     refusedPerSecond: ratePerSecond(before, now, 'unavailable'),
-    /** Undefined also where no request was made between the readings. */
+    /** Undefined also without a request between the readings. */
     p50Ms: quantileMs(0.5),
     p99Ms: quantileMs(0.99),
     inFlight: now?.inFlight,
   };
 }
 
-/** Figures between two readings, as `edgeFigures`. */
+/** Figures between two readings, like `edgeFigures`. */
 export const shardFigures = (before: ShardReading | undefined, now: ShardReading | undefined) => ({
   open: now?.open,
   records: now?.records,
@@ -81,7 +81,7 @@ export const shardFigures = (before: ShardReading | undefined, now: ShardReading
 
 type Reading<K extends string> = { readonly atMs: number } & Readonly<Record<K, number>>;
 
-/** The growth per second of a counter, which begins again with its process; undefined before the second reading. */
+/** The growth per second of a counter, which restarts with its process; undefined before the second reading. */
 export function ratePerSecond<K extends string>(
   before: Reading<K> | undefined,
   now: Reading<K> | undefined,
@@ -96,8 +96,8 @@ export function ratePerSecond<K extends string>(
 type Buckets = ReadonlyMap<number, number>;
 
 /**
- * The quantile `share` of what was counted between two readings, interpolated within its bucket as by Prometheus'
- * histogram_quantile; the greatest finite bound where it lies above that, undefined where nothing was counted.
+ * The quantile `share` of the values counted between two readings, interpolated within its bucket like in Prometheus'
+ * histogram_quantile. Above the greatest finite bound it is that bound; without values it is undefined.
  */
 export function quantileBetween(before: Buckets | undefined, now: Buckets, share: number): number | undefined {
   const bounds = [...now.keys()].sort((a, b) => a - b);

@@ -8,7 +8,7 @@ export interface NewsItem {
   readonly atMs: number;
   readonly mark: Mark;
   readonly text: string;
-  /** Whether it is from the log of a process. */
+  /** Whether it comes from the log of a process. */
   readonly isComplaint: boolean;
 }
 
@@ -31,7 +31,7 @@ export class News {
     this.onNews(item);
   }
 
-  /** Runs `work`, in which nothing is news: it learns the initial state. */
+  /** Runs `work` without adding events: it learns the initial state. */
   async quietly<T>(work: () => Promise<T>): Promise<T> {
     this.#isQuiet = true;
     try {

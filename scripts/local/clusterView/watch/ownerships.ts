@@ -1,4 +1,4 @@
-/** The owner and the followers of every collection, as the owners bucket has them, and the collections that move. */
+/** The owner and the followers of every collection, from the owners bucket, and the moving collections. */
 import type { Config } from '../../../../config/config.js';
 import type { Ownership } from '../../../../shared/registry/owners.js';
 
@@ -6,7 +6,7 @@ export class Ownerships {
   readonly #ownerships = new Map<number, Ownership>();
   readonly #owned = new Map<string, number>();
   readonly #followed = new Map<string, number>();
-  /** Collections with more followers than configured, which are being copied: since when. */
+  /** Collections that are being copied, with more followers than configured → start of the copy. */
   readonly #copiedSinceMs = new Map<number, number>();
   /** Collections by old and new owner. */
   readonly #moved = new Map<string, number>();
@@ -40,7 +40,7 @@ export class Ownerships {
     return this.#followed.get(shard) ?? 0;
   }
 
-  /** The copies of collections to other shards, which are to own or follow them, the longest first. */
+  /** Copies of collections to their new owners or followers, the longest running first. */
   moves(nowMs: number) {
     return [...this.#copiedSinceMs].map(([collectionId, sinceMs]) => {
       const { shard, followers, collection } = this.#ownerships.get(collectionId)!;

@@ -9,13 +9,13 @@ export interface ServerFigures {
   readonly logsLed: readonly string[];
   /** The number of other streams and buckets that it leads. */
   readonly othersLed: number;
-  /** Undefined: unknown, as the server is down. */
+  /** Undefined while the server is down. */
   readonly storedBytes: number | undefined;
 }
 
 export const NO_SERVER_FIGURES: ServerFigures = { leadsMeta: false, logsLed: [], othersLed: 0, storedBytes: undefined };
 
-/** The page since server 2.9. Fields that a lone server leaves out are optional. */
+/** The page since server 2.9. Fields that a lone server omits are optional. */
 interface JetStreamPage {
   readonly storage?: number;
   readonly meta_cluster?: { readonly leader?: string };

@@ -1,7 +1,7 @@
 /**
  * The state of each shard, by its heartbeats.
  *
- *   absent ──heartbeat──▶ alive ──says so──▶ leaving ──no heartbeat──▶ absent
+ *   absent ──heartbeat──▶ alive ──announces it──▶ leaving ──no heartbeat──▶ absent
  *     ▲                    │ ▲
  *     │   others own all   ▼ │ heartbeat
  *     └─────────────────── lost
@@ -10,23 +10,23 @@ import type { Heartbeat } from '../../../../shared/registry/owners.js';
 import { seconds } from '../../../terminal/line.js';
 import type { News } from './news.js';
 
-/** `leftMs`: the time until its collections may be given to others, as of the last heartbeat. */
+/** `leftMs`: the time until other shards may get its collections, from its last heartbeat. */
 export type LeaseState =
-  | { readonly kind: 'held'; readonly leftMs: number }
+  | { readonly kind: 'valid'; readonly leftMs: number }
   | { readonly kind: 'leaving' }
   | { readonly kind: 'none' };
 
 interface Life {
   heartbeat: Heartbeat | undefined;
   seenMs: number;
-  /** Whether it was lost with collections that others do not all own yet. */
+  /** Whether it was lost, and some of its collections have no other owner yet. */
   isMissed: boolean;
 }
 
 export class ShardLives {
   readonly #lives = new Map<string, Life>();
-  /** Damages that were told. */
-  readonly #told = new Set<string>();
+  /** Damages already reported. */
+  readonly #reported = new Set<string>();
 
   /** `owned`: the number of collections that a shard owns now. */
   constructor(
@@ -50,19 +50,22 @@ export class ShardLives {
     this.#lives.set(shard, { heartbeat, seenMs: nowMs, isMissed: false });
     for (const { collectionId, part, reason } of heartbeat.damages) {
       const text = `collection ${collectionId} at ${shard}: ${part} quarantined: ${reason}`;
-      if (this.#told.has(text)) continue;
-      this.#told.add(text);
+      if (this.#reported.has(text)) continue;
+      this.#reported.add(text);
       this.news.add('failed', text);
     }
   }
 
-  /** Tells failovers that have ended. To be called when owners have changed. */
+  /** Reports ended failovers. To be called when owners have changed. */
   ownersChanged(nowMs: number): void {
     for (const [shard, life] of this.#lives) {
       if (!life.isMissed || this.owned(shard) > 0) continue;
       life.isMissed = false;
-      // Counted from its last heartbeat, the best guess of when it died.
-      this.news.add('done', `failover of ${shard} took ${seconds(nowMs - life.seenMs)}: others own all that it owned`);
+      // Counted from its last heartbeat, the best estimate of its end.
+      this.news.add(
+        'done',
+        `failover of ${shard} took ${seconds(nowMs - life.seenMs)}: all its collections have other owners`,
+      );
     }
   }
 
@@ -71,7 +74,7 @@ export class ShardLives {
     if (life?.heartbeat === undefined) return { kind: 'none' };
     if (life.heartbeat.leaving) return { kind: 'leaving' };
     const leftMs = this.leaseMs - (nowMs - life.seenMs);
-    return leftMs > 0 ? { kind: 'held', leftMs } : { kind: 'none' };
+    return leftMs > 0 ? { kind: 'valid', leftMs } : { kind: 'none' };
   }
 
   #begun(shard: string, before: Life | undefined, now: Heartbeat, nowMs: number): void {
@@ -80,7 +83,7 @@ export class ShardLives {
       if (before?.isMissed)
         this.news.add('done', `${shard} is back after ${seconds(nowMs - before.seenMs)} and still has ${owned}`);
       else this.news.add('done', `${shard} joined`);
-    } else if (before.heartbeat.session !== now.session) this.news.add('done', `${shard} runs anew`);
+    } else if (before.heartbeat.session !== now.session) this.news.add('done', `${shard} has restarted`);
     else if (now.leaving && !before.heartbeat.leaving)
       this.news.add('plain', `${shard} is leaving and hands ${owned} over`);
   }
@@ -91,6 +94,6 @@ export class ShardLives {
     life.heartbeat = undefined;
     life.isMissed = owned > 0;
     if (wasLeaving && owned === 0) this.news.add('done', `${shard} has left`);
-    else this.news.add('warning', `${shard} has no heartbeat any more; ${owned} collections wait for another owner`);
+    else this.news.add('warning', `${shard} has lost its heartbeat; ${owned} collections wait for another owner`);
   }
 }

@@ -34,7 +34,7 @@ describe('the command keys master', () => {
     const again = await run('--out', 'master.key');
     expect([again.code, again.output]).to.deep.equal([
       1,
-      `✘ keys          ${file} is there already; a master key is never replaced`,
+      `✘ keys          ${file} exists already; a master key is never replaced`,
     ]);
     expect((await readMasterKeyFile(file))![0]!.id).to.equal(key!.id);
   });

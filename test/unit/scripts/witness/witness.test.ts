@@ -146,6 +146,6 @@ describe('a witness', () => {
     await one.close();
     opened.length = 0;
     await writeFile(join(folder, 'seen.json'), '{"version":1}');
-    expect((await rejection(open())).message).to.include('does not hold what a witness has seen');
+    expect((await rejection(open())).message).to.include('does not have the checkpoints of a witness');
   });
 });

@@ -24,7 +24,7 @@ const shard = (name: string, fields: Partial<ShardState> = {}): ShardState => ({
   commitsPerSecond: 300.4,
   searchesPerSecond: 2.26,
   memoryBytes: 182_400_000,
-  lease: { kind: 'held', leftMs: 1_640 },
+  lease: { kind: 'valid', leftMs: 1_640 },
   ...fields,
 });
 
@@ -73,7 +73,7 @@ const SNAPSHOT: ClusterSnapshot = {
     {
       atMs: FIRST_MS + 3_000,
       mark: 'done',
-      text: 'failover of s2 took 3.4 s: others own all that it owned',
+      text: 'failover of s2 took 3.4 s: all its collections have other owners',
       isComplaint: false,
     },
   ],
@@ -109,7 +109,7 @@ describe('the view of a cluster', () => {
       '',
       'EVENTS',
       '18:40:01  shard s2 ended by SIGKILL; starts again in 10.0 s',
-      '18:40:04  failover of s2 took 3.4 s: others own all that it owned',
+      '18:40:04  failover of s2 took 3.4 s: all its collections have other owners',
     ]);
   });
 

@@ -160,19 +160,19 @@ describe('the events of a cluster', () => {
     };
     expect(newsOf(() => lives.set('s1', heartbeat(), 0))).to.deep.equal(['s1 joined']);
     expect(newsOf(() => lives.set('s1', heartbeat(), 500))).to.deep.equal([]);
-    expect(lives.leaseOf('s1', 1_000)).to.deep.equal({ kind: 'held', leftMs: 1_500 });
+    expect(lives.leaseOf('s1', 1_000)).to.deep.equal({ kind: 'valid', leftMs: 1_500 });
     expect(lives.leaseOf('s1', 2_500)).to.deep.equal({ kind: 'none' });
     owned.set('s1', 12);
     expect(newsOf(() => lives.set('s1', undefined, 2_600))).to.deep.equal([
-      's1 has no heartbeat any more; 12 collections wait for another owner',
+      's1 has lost its heartbeat; 12 collections wait for another owner',
     ]);
     expect(newsOf(() => lives.ownersChanged(3_000))).to.deep.equal([]);
     owned.set('s1', 0);
     expect(newsOf(() => lives.ownersChanged(4_000))).to.deep.equal([
-      'failover of s1 took 3.5 s: others own all that it owned',
+      'failover of s1 took 3.5 s: all its collections have other owners',
     ]);
     expect(newsOf(() => lives.set('s1', heartbeat({ session: 'b' }), 5_000))).to.deep.equal(['s1 joined']);
-    expect(newsOf(() => lives.set('s1', heartbeat({ session: 'c' }), 5_500))).to.deep.equal(['s1 runs anew']);
+    expect(newsOf(() => lives.set('s1', heartbeat({ session: 'c' }), 5_500))).to.deep.equal(['s1 has restarted']);
     owned.set('s1', 3);
     expect(newsOf(() => lives.set('s1', heartbeat({ session: 'c', leaving: true }), 6_000))).to.deep.equal([
       's1 is leaving and hands 3 collections over',
