@@ -16,7 +16,7 @@ export function newDocumentId(): string {
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** A number from 0 to 1, so that many clients do not come back at the same moment. */
+/** A number from 0 to 1, so that many clients do not retry at the same moment. */
 export const jitter = (): number => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
 
 /** The longest time of a timer. A runtime runs a timer that is set for longer at once. */

@@ -43,12 +43,12 @@ import { type WaitOptions, waitForIndex } from './waitForIndex.js';
 
 type Here<Request> = Omit<Request, 'collection'>;
 
-/** A record to insert. `metadata`: an object, or bytes, which are kept as they are. */
+/** A record to insert. `metadata`: an object, or bytes, which are stored unchanged. */
 export type Insert = Omit<Here<InsertRequest>, 'metadata'> & {
   metadata?: JsonObject | Uint8Array | readonly number[] | null;
 };
 
-/** Of a batch, and of an encrypted insert. */
+/** Options of a batch insert or upsert, and of an encrypted insert. */
 export interface IdempotentOptions extends CallOptions {
   /** 32 hex: the request, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
   readonly idempotencyKey?: string | undefined;
@@ -66,7 +66,7 @@ export interface TimelineOptions extends CallOptions {
 
 /** The live records of a collection, or those that match. */
 export interface Matching extends CallOptions {
-  /** As in a search. */
+  /** A condition on the metadata, as in a search. */
   readonly metadataFilter?: JsonObject | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface ListOptions extends Matching {
   readonly after?: number | undefined;
   /** The records that one request asks for: 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
-  /** Fields that each record has besides. */
+  /** Further fields of each record. */
   readonly with?: readonly ('vector' | 'text')[] | undefined;
 }
 
@@ -101,7 +101,7 @@ export class Collection {
     this.graph = new Graph(http, name);
   }
 
-  /** Inserts a record and answers its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
+  /** Inserts a record and returns its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
   async insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
     assertRequest(record, 'insert', '{ values, text, metadata }');
     const { metadata, requestId } = record;
@@ -126,8 +126,8 @@ export class Collection {
   }
 
   /**
-   * Inserts records from any iterable in batches, several at a time. Memory holds the batches in flight and no more. It
-   * rejects with the first failure; batches that were answered before stay inserted.
+   * Inserts records from any iterable in batches, several at a time. Memory holds the batches in flight and no more. Rejects
+   * with the first failure; batches that were answered before stay inserted.
    */
   insertMany(
     records: AsyncIterable<NewRecord> | Iterable<NewRecord>,
@@ -145,7 +145,7 @@ export class Collection {
     return this.#post('/v1/records/get', 'GetRecordsRequest', request, options);
   }
 
-  /** The live records in the order of their ids; each page is asked for when the one before it was read. */
+  /** The live records in the order of their ids; each page is requested when the one before it was read. */
   async *list(options: ListOptions = {}): AsyncGenerator<ListedRecord, void, undefined> {
     for (let page = options; ; ) {
       const { records, next } = await this.listPage(page);
@@ -193,7 +193,7 @@ export class Collection {
 
   /**
    * Deletes records permanently, all or none, by ids, by external ids or by a filter. Without a `requestId` one is made, so that
-   * a retry deletes nothing that came since; it is answered as the first attempt, but for `missing`.
+   * a retry deletes no record that was inserted since. A retry gets the answer of the first attempt, except for `missing`.
    */
   async deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
     assertRequest(request, 'deleteMany', '{ ids }, { externalIds } or { metadataFilter }');
@@ -244,7 +244,7 @@ export class Collection {
     return waitForIndex(this, options);
   }
 
-  /** The events of the log in order; each page is asked for when the one before it was read. */
+  /** The events of the log in order; each page is requested when the one before it was read. */
   async *timeline(options: TimelineOptions = {}): AsyncGenerator<TimelineEvent, void, undefined> {
     const { limit = PAGE_EVENTS } = options;
     for (let page = { limit, ...options }; ; ) {
@@ -261,12 +261,12 @@ export class Collection {
     return this.#get('/v1/timeline', 'TimelineQuery', Object.fromEntries(instants), call);
   }
 
-  /** What an export that begins now ends with: facts of the collection, hashes and a signed checkpoint. */
+  /** The end of an export that begins now: facts of the collection, hashes and a signed checkpoint. */
   exportInfo(options: CallOptions = {}): Promise<ExportResponse> {
     return this.#get('/v1/export', 'CollectionQuery', {}, options);
   }
 
-  /** The log as it is stored, piece by piece, from the event `from` on to the end that it has when it is reached. */
+  /** The stored log, piece by piece, from the event `from` to its last event, those appended meanwhile included. */
   exportLog(options: CallOptions & { readonly from?: number } = {}): AsyncGenerator<ExportPiece, void, undefined> {
     return exportLog(this.#http, this.name, options);
   }
@@ -284,7 +284,7 @@ export class Collection {
     return this.#get('/v1/proof/receipt', 'ReceiptQuery', { sequence }, options);
   }
 
-  /** Proof that an event is in the log of `size` events, or of the present size. */
+  /** Proof that an event is in the log of `size` events; without `size`, in the present log. */
   inclusion(sequence: number, options: CallOptions & { readonly size?: number } = {}): Promise<InclusionResponse> {
     const [query, call] = split(options);
     return this.#get('/v1/proof/inclusion', 'InclusionQuery', { ...query, sequence }, call);
@@ -295,7 +295,7 @@ export class Collection {
     return this.#get('/v1/proof/consistency', 'ConsistencyQuery', { from, to }, options);
   }
 
-  /** `logged`: the newest that is in the service log, with the proof. */
+  /** The newest checkpoint. `logged`: the newest one in the service log, with the proof. */
   checkpoint(options: CallOptions & { readonly logged?: boolean } = {}): Promise<CheckpointResponse> {
     const [query, call] = split(options);
     return this.#get('/v1/proof/checkpoint', 'CheckpointQuery', query, call);
@@ -306,7 +306,7 @@ export class Collection {
     return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
-  /** Asks by parameters, or with a filter by a body: a URL may be too short for it. */
+  /** Sends a request with parameters, or with a body if there is a filter, which may be too long for a URL. */
   #matching<T>(
     path: string,
     filteredPath: string,
@@ -344,7 +344,7 @@ export class Collection {
     return this.#http.json({ method: 'POST', path, of, body, vectors, headers, repeat: 'safe' }, call);
   }
 
-  /** A record that is gone when the request is sent again was removed by the first attempt. */
+  /** A record that a retry does not find was removed by the first attempt. */
   async #remove(path: string, id: number, options: CallOptions): Promise<DeleteResponse> {
     const body = { id, collection: this.name };
     const call = { method: 'POST', path, of: 'RecordReference', body, repeat: 'removal' } as const;
@@ -352,7 +352,7 @@ export class Collection {
   }
 }
 
-/** The parameters of a request, and the options of its call. */
+/** Splits the parameters of a request from the options of its call. */
 function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
   const { signal, timeoutMs, ...query } = options;
   return [query, { signal, timeoutMs }];

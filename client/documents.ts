@@ -37,7 +37,7 @@ export async function upsertDocuments(collection: Collection, documents: readonl
   await collection.insertMany(records, { concurrency: 1 });
 }
 
-/** Deletes the documents that are there. A collection that nothing was ever added to has none. */
+/** Deletes the documents that exist. A collection that does not exist yet has none. */
 export async function deleteDocuments(
   collection: Collection,
   of: { readonly ids: readonly string[] } | { readonly filter: JsonObject },
@@ -54,7 +54,7 @@ export async function deleteDocuments(
   });
 }
 
-/** What matches nothing would be answered as if it were deleted. */
+/** Throws TypeError unless exactly one of `ids` and `filter` is given: the answer would claim a deletion that never was. */
 function assertChoice(of: object | undefined): void {
   assertKnown(of ?? {}, ['ids', 'filter'], 'delete');
   if (Object.keys(of ?? {}).length !== 1) throw new TypeError('delete: give exactly one of ids and filter');

@@ -1,4 +1,4 @@
-/** The errors of the client: one class for each `code` of the API, and those of a request that got no answer. */
+/** The errors of the client: one class for each `code` of the API, and the errors of requests without an answer. */
 
 export interface ErrorFacts {
   /** The status of the answer; undefined if there was none. */
@@ -8,12 +8,12 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** Which records of an `insertMany` were not inserted. Batches that were sent with this one may have been. */
+/** The batch of an `insertMany` that was not inserted. Batches that were sent at the same time may be inserted. */
 export interface FailedBatch {
   /** The position of the batch's first record in the iterable. A path such as `$.batch[3]` counts from it. */
   readonly offset: number;
   readonly records: number;
-  /** Records that were inserted, of all batches; they stay. */
+  /** The number of inserted records in all batches; they stay. */
   readonly inserted: number;
 }
 
@@ -58,7 +58,7 @@ export class MethodNotAllowedError extends VouchError {}
 export class ConflictError extends VouchError {}
 /** The key of the encrypted record was shredded. */
 export class RecordShreddedError extends VouchError {}
-/** The body, or what it would commit, is too large. */
+/** The body, or the commit that it would make, is too large. */
 export class PayloadTooLargeError extends VouchError {}
 /** The `Content-Type` is not the expected one. */
 export class UnsupportedMediaTypeError extends VouchError {}
@@ -77,18 +77,18 @@ export class CapacityExceededError extends VouchError {}
 export class ConnectionError extends VouchError {}
 /** The deadline passed; `cause` is the failure of the last attempt, if there was one. */
 export class DeadlineError extends VouchError {}
-/** An answer that is not one of the service: a proxy may have made it. */
+/** The answer does not come from the service: a proxy may have made it. */
 export class UnexpectedAnswerError extends VouchError {}
 /** The build of an index failed. */
 export class IndexBuildError extends VouchError {}
-/** A receipt, proof or checkpoint does not hold. */
+/** A receipt, proof or checkpoint is not valid. */
 export class ProofError extends VouchError {}
 /** The log of a collection does not begin with the log that the witness has seen. */
 export class HistoryRewrittenError extends VouchError {}
 
 type ErrorClass = new (code: string, message: string, facts?: ErrorFacts) => VouchError;
 
-/** The class of each code that the service answers. */
+/** The class of each code in answers of the service. */
 export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   validation_error: ValidationError,
   dimension_mismatch: DimensionMismatchError,
@@ -112,7 +112,7 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 const RATE_LIMITED = 429;
 
-/** The error of an answer. `body`: its JSON, or undefined if it is none. */
+/** The error that an answer reports. `body`: its JSON, or undefined if the answer is not JSON. */
 export function errorOf(status: number, body: unknown, requestId: string | undefined): VouchError {
   const { code, error } = (body ?? {}) as { code?: unknown; error?: unknown };
   // Over the rate limit the service answers without a code.

@@ -1,6 +1,6 @@
 /**
- * Requests in the spelling of the API, exactly as the caller gave them. What JSON would leave out or change is refused before
- * anything is sent: a condition that vanishes matches every record.
+ * Requests in the spelling of the API, exactly as the caller gave them. Values that JSON would leave out or change are refused
+ * before anything is sent: a condition that vanishes matches every record.
  */
 import { REQUEST_FIELDS } from './contract/fields.js';
 import { meantBy } from './contract/spelling.js';
@@ -28,7 +28,7 @@ export function exactRequest(of: RequestName, request: object, keepsBytes = fals
 }
 
 /**
- * Refuses what JSON would leave out or change in a value whose keys the caller chose. `path` names the value in errors.
+ * Refuses a value whose keys the caller chose, if JSON would leave out or change a part of it. `path` names it in errors.
  *
  * @throws {TypeError}
  */
@@ -162,7 +162,7 @@ function unknownField(path: string, key: string, known: readonly string[]): Type
 
 const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
 
-/** A value in words: its text where that is short, otherwise its kind. */
+/** Names a value: by its text where that is short, otherwise by its kind. */
 function shown(value: unknown): string {
   if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean')
     return String(value);

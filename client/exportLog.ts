@@ -1,4 +1,4 @@
-/** A collection's log as it is stored, in pieces. */
+/** Reads the stored log of a collection in pieces. */
 import type { CallOptions, Http } from './http.js';
 
 export interface ExportPiece {
@@ -9,8 +9,8 @@ export interface ExportPiece {
 }
 
 /**
- * Asks for piece after piece until the end that the log has with the last answer. An event may come twice where a later
- * piece begins with a frame that `from` lies within.
+ * Requests piece after piece, up to the end of the log at the time of the last answer. An event may be in two pieces, if a later
+ * piece begins with a frame that contains `from`.
  */
 export async function* exportLog(
   http: Http,

@@ -1,4 +1,4 @@
-/** A whole exported log, checked on this machine from its genesis on: nothing is asked of the service. */
+/** Checks a whole exported log on this machine, from its genesis on, without a request to the service. */
 import { Claims, checkExport, ExportFile, type Readable, stateBefore, toHex, verifyLog } from '../verifier/index.js';
 import type { CheckpointResponse } from './contract/proofs.js';
 import type { Receipt } from './contract/records.js';
@@ -21,19 +21,19 @@ export interface VerifiedExport {
   readonly normalise?: true;
   /** The number of committed events. */
   readonly events: number;
-  /** Live records at its end. */
+  /** Live records after the last event. */
   readonly records: number;
   /** The time of the last event, unix milliseconds. */
   readonly timeMs: number;
-  /** The hash of the state that all events together lead to. */
+  /** The hash of the state after the last event. */
   readonly stateHash: string;
-  /** The key that signed its end. */
+  /** The key that signed the checkpoint at the end of the export. */
   readonly publicKey: string;
 }
 
 /**
- * Replays an export, the file of `npm run export`, and checks every hash and every rule on the way, its signed end, and the claims.
- * Throws ProofError with what does not hold, and where. Costs some 10 µs an event.
+ * Replays an export, the file of `npm run export`. Checks every hash and rule on the way, the signed end, and the claims. Throws
+ * ProofError that says which check failed, and where. Costs some 10 µs an event.
  */
 export async function verifyExport(file: Uint8Array | Blob, claimed: ExportClaims = {}): Promise<VerifiedExport> {
   const { receipts = [], checkpoints = [] } = claimed;

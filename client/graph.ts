@@ -1,4 +1,4 @@
-/** The graph of a collection: nodes, edges and walks. Nodes and edges are not sent again after a broken connection. */
+/** The graph of a collection: nodes, edges and walks. Creation of nodes and edges is not retried after a broken connection. */
 import type {
   CreateEdgeRequest,
   CreateEdgeResponse,

@@ -4,7 +4,7 @@
  *   attempt ──answer──▶ done
  *      │ 429: not carried out ───────────────▶ wait Retry-After ─▶ attempt
  *      │ 503, or the connection broke: it may have been carried out
- *      └──▶ again if `repeat` allows it ─────▶ wait Retry-After, or ever longer ─▶ attempt
+ *      └──▶ retried if `repeat` allows it ───▶ wait Retry-After, or ever longer ─▶ attempt
  *
  * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
  */
@@ -38,13 +38,13 @@ export interface HttpOptions {
   readonly timeoutMs?: number | undefined;
   /** The number of retries after a 503 or a broken connection. After a 429 only the deadline counts. Default 10: some 20 seconds. */
   readonly retries?: number | undefined;
-  /** In place of the global `fetch`. */
+  /** The function to call instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
 /**
- * Whether a request that may have been carried out is sent again: `safe`: always, carried out twice it has the effect of
- * once; `once`: never; `removal`: always, and if the second attempt finds nothing, the first has removed it.
+ * Whether a request that may have been carried out is sent again. `safe`: always, as its second execution changes nothing.
+ * `once`: never. `removal`: always, and if the second attempt finds nothing, the first has removed it.
  */
 export type Repeat = 'safe' | 'once' | 'removal';
 
@@ -59,10 +59,10 @@ export interface Call {
   readonly of?: RequestName;
   /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
   readonly vectors?: readonly unknown[];
-  /** Sent as it is, instead of `body`: checked JSON with keys of the caller, or bytes. */
+  /** A body that is sent unchanged, instead of `body`: checked JSON with keys of the caller, or bytes. */
   readonly own?: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A status besides 2xx that is an answer and no failure. */
+  /** A status besides 2xx that is not a failure. */
   readonly alsoStatus?: number;
   readonly repeat: Repeat;
 }
@@ -79,9 +79,9 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const RETRIES = 10;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
-/** Added at random to what the service asks to wait. */
+/** The largest random addition to the wait that the service asks for. */
 const SPREAD_MS = 250;
-/** Answers of the service, or of a proxy before it, that another attempt may do better than. */
+/** Statuses of the service, or of a proxy before it, after which another attempt may succeed. */
 const PASSING = [502, 503, 504];
 const GONE = ['record_not_found', 'collection_not_found', 'not_found'];
 
@@ -110,7 +110,7 @@ export class Http {
     this.#fetch = fetch;
   }
 
-  /** Resolves to the JSON of the answer in camelCase; of a removal that an earlier attempt made to undefined. */
+  /** Resolves to the JSON of the answer in camelCase; for a removal that an earlier attempt made, to undefined. */
   async json<T>(call: Call, options: CallOptions): Promise<T> {
     const { bytes } = await this.send(call, options);
     return (bytes.length === 0 ? undefined : fromWire(JSON.parse(utf8.decode(bytes)))) as T;
@@ -120,7 +120,7 @@ export class Http {
     return utf8.decode((await this.send(call, options)).bytes);
   }
 
-  /** Throws a `VouchError`, the reason of the signal, or before anything is sent a TypeError. */
+  /** Throws a `VouchError`, the reason of the signal, or, before anything is sent, a TypeError. */
   async send(call: Call, options: CallOptions): Promise<Answer> {
     assertKnown(options, CALL_OPTIONS, 'options');
     const { signal, timeoutMs = this.#timeoutMs } = options;
@@ -195,7 +195,7 @@ export class Http {
       url: `${this.url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
       init: {
         method,
-        // Frameworks that keep answers, as Next.js does, must not keep these.
+        // Frameworks that cache answers, such as Next.js, must not cache these.
         cache: 'no-store',
         headers: {
           ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
@@ -240,13 +240,13 @@ const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
 
 interface Request {
   readonly url: string;
-  // Not all runtimes declare it.
+  // Not all runtimes declare `cache`.
   readonly init: RequestInit & { readonly cache: 'no-store' };
 }
 
 interface Failed {
   readonly error: VouchError;
-  /** What the service asks to wait. */
+  /** The wait that the service asks for. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -258,7 +258,7 @@ const REMOVED: Answer = { status: 204, headers: new Headers(), bytes: new Uint8A
 const isPassing = (error: VouchError): boolean =>
   error instanceof ConnectionError || (error.status !== undefined && PASSING.includes(error.status));
 
-/** From half to all of a time that doubles. */
+/** A random wait, between half and all of a time that doubles with each retry. */
 const backoffMs = (retry: number): number =>
   Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (retry - 1)) * (0.5 + jitter() / 2);
 

@@ -1,4 +1,4 @@
-/** Records from an iterable, inserted in batches, several batches at a time, in bounded memory. */
+/** Inserts records from an iterable in batches, several batches at a time, in bounded memory. */
 import type { BatchInsertRequest, BatchInsertResponse } from './contract/records.js';
 import { PayloadTooLargeError, VouchError } from './errors.js';
 import { assertExactJson, assertKnown } from './exact.js';
@@ -12,7 +12,7 @@ export type NewRecord =
       readonly metadata?: JsonObject | null;
       readonly text?: string | null;
       readonly tag?: number | null;
-      /** All records have one, or none: a record that is there under it is replaced. */
+      /** All records have one, or none. A stored record with the same one is replaced. */
       readonly externalId?: string;
       /** 32 hex: a record that was inserted with it is not inserted again. */
       readonly requestId?: string | null;
@@ -20,8 +20,8 @@ export type NewRecord =
 
 export interface InsertManyOptions extends CallOptions {
   /**
-   * Records of a batch, at most 16,384. Default 1,000; a batch of large records is sent when it holds some 8 MiB. A batch that
-   * is too large for the service is sent in halves.
+   * Records of a batch, at most 16,384. Default 1,000; a batch of large records is sent at some 8 MiB. A batch that is too large
+   * for the service is sent in halves.
    */
   readonly batchSize?: number | undefined;
   /** Batches that are sent at the same time. Default 2. */
@@ -31,7 +31,7 @@ export interface InsertManyOptions extends CallOptions {
 }
 
 export interface InsertManyProgress {
-  /** Records that are inserted so far. */
+  /** The number of records inserted so far. */
   readonly inserted: number;
   /** The position of the batch's first record in the iterable; batches may be answered in another order. */
   readonly offset: number;
@@ -55,10 +55,10 @@ const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
 const BATCH_CHARS = 8 * 1024 * 1024;
-/** A component as JSON writes it, at most. */
+/** The most characters of a component in JSON. */
 const COMPONENT_CHARS = 20;
 
-/** Rejects with the first failure (`batch` tells where), after all batches in flight have ended and the iterable is closed. */
+/** Rejects with the first failure and its `batch`, after all batches in flight have ended and the iterable is closed. */
 export async function insertMany(
   collection: Target,
   records: AsyncIterable<NewRecord> | Iterable<NewRecord>,
@@ -123,7 +123,7 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** Refuses fields that are undefined: the service would take them for absent ones. */
+/** Refuses fields that are undefined: the service would treat them as absent. */
 function assertItem({ values, ...fields }: Item, path: string): void {
   assertKnown(fields, FIELDS, path);
   assertExactJson(fields, path);
@@ -139,7 +139,7 @@ function sent(to: Target, batch: readonly Item[], options: CallOptions): Promise
   return to.batchUpsert({ ...requestOf(batch), externalIds }, options);
 }
 
-/** Lists that no record has an entry in are left out. */
+/** The request of a batch, without lists in which no record has an entry. */
 function requestOf(batch: readonly Item[]): Request {
   const listOf = <T>(of: (item: Item) => T | null | undefined): (T | null)[] | undefined =>
     batch.some((item) => of(item) != null) ? batch.map((item) => of(item) ?? null) : undefined;

@@ -13,7 +13,7 @@ import type { Vouch } from './vouch.js';
 
 export interface VouchStoreConfig {
   readonly vouch: Vouch;
-  /** The name of the collection. It is created by the first documents if it is not there. */
+  /** The name of the collection. If it does not exist, the first documents create it. */
   readonly collection: string;
   /** The index of a collection that is created. Default `auto`. */
   readonly index?: CreateCollectionRequest['index'];
@@ -21,7 +21,7 @@ export interface VouchStoreConfig {
   readonly normalise?: boolean;
 }
 
-/** The candidates of a search for different documents, if none are given. */
+/** The default number of candidates of a search for diverse documents. */
 const FETCHED = 20;
 
 /**
@@ -30,7 +30,7 @@ const FETCHED = 20;
  * with `normalise`, else 1 / (1 + squared Euclidean distance). 1 is an exact match.
  */
 export class VouchVectorStore extends VectorStore {
-  /** As the `metadata_filter` of a search. */
+  /** A filter of the form of a search's `metadata_filter`. */
   declare FilterType: JsonObject;
   readonly collection: Collection;
   readonly #config: VouchStoreConfig;
@@ -68,7 +68,7 @@ export class VouchVectorStore extends VectorStore {
     return 'vouch';
   }
 
-  /** Returns the ids of the documents. A document whose id is there replaces what was stored under it. */
+  /** Returns the ids of the documents. A document replaces the stored one of the same id. */
   override async addDocuments(
     documents: DocumentInterface[],
     options?: { readonly ids?: string[] },

@@ -19,7 +19,7 @@ import type { Vouch } from './vouch.js';
 
 export interface VouchStoreConfig extends VectorStoreBaseParams {
   readonly vouch: Vouch;
-  /** The name of the collection. It is created by the first nodes if it is not there. */
+  /** The name of the collection. If it does not exist, the first nodes create it. */
   readonly collection: string;
   /** The index of a collection that is created. Default `auto`. */
   readonly index?: CreateCollectionRequest['index'];
@@ -28,9 +28,9 @@ export interface VouchStoreConfig extends VectorStoreBaseParams {
 }
 
 /**
- * Stores nodes as records: their text is the text, what LlamaIndex keeps of a node the metadata, and the id of the node the
- * external id. The similarity of a hit is the cosine in a collection with `normalise`, else 1 / (1 + squared Euclidean distance):
- * 1 is an exact match.
+ * Stores nodes as records: the text of the node as text, LlamaIndex's dictionary of the node as metadata, its id as external id.
+ * The similarity of a hit is the cosine in a collection with `normalise`, else 1 / (1 + squared Euclidean distance): 1 is an exact
+ * match.
  */
 export class VouchVectorStore extends BaseVectorStore<Collection> {
   storesText = true;
@@ -97,8 +97,8 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
 }
 
 /**
- * The filter in the words of the API; undefined where it has no conditions. Throws ValidationError for an operator that it has
- * no word for.
+ * The filter in the form of the API; undefined where it has no conditions. Throws ValidationError for an operator that the API
+ * does not have.
  */
 function filterOf({ filters, condition = 'and' }: MetadataFilters): JsonObject | undefined {
   if (filters.length === 0) return undefined;

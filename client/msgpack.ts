@@ -1,6 +1,6 @@
-/** Writes requests as msgpack: JSON's values, and vectors as byte strings. Other values are refused, as `exact.ts` does. */
+/** Writes requests as msgpack: JSON's values, and vectors as byte strings. Refuses other values, like `exact.ts`. */
 
-/** The most bytes that `Writer` begins with, besides those of vectors. */
+/** The first size of a `Writer`'s buffer, besides the bytes of vectors. */
 const FIRST_BYTES = 1_024;
 const utf8 = new TextEncoder();
 
@@ -78,7 +78,7 @@ class Writer {
     this.#at += 8;
   }
 
-  /** A length, after the type with 16 bits for it or that with 32. */
+  /** Writes a length, after the type byte for lengths of 16 or of 32 bits. */
   #head(length: number, short: number, long: number): void {
     const isShort = length < 0x10000;
     this.#byte(isShort ? short : long);

@@ -1,4 +1,4 @@
-/** What needs the file system. */
+/** The part of the client that uses the file system. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { WitnessStore } from './witness.js';
 

@@ -1,4 +1,4 @@
-/** Proofs, checked on this machine by the documented formats alone: the service is not asked, and not believed. */
+/** Checks proofs on this machine by the documented formats alone, without a request to the service and without trust in it. */
 import {
   type Checkpoint,
   chainHead,
@@ -23,19 +23,19 @@ import type { JsonObject, Vector } from './values.js';
 export interface HeldRecord {
   readonly values: Vector;
   readonly tag?: number | undefined;
-  /** An object as it was sent, or its bytes. */
+  /** The object that was sent, or its bytes. */
   readonly metadata?: JsonObject | string | readonly number[] | null | undefined;
   readonly text?: string | null | undefined;
   readonly externalId?: string | undefined;
   readonly requestId?: string | undefined;
-  /** Unix milliseconds of its insert. Needed with the receipt of a change that does not replace the record. */
+  /** Time of its insert, Unix milliseconds. Needed with the receipt of a change that does not replace the record. */
   readonly insertedMs?: number | undefined;
 }
 
 export interface VerifiedReceipt {
   readonly kind: 'insert' | 'change';
   readonly recordId: number;
-  /** The place of the write in the collection's log. */
+  /** The number of the write's event in the collection's log. */
   readonly sequence: number;
   /** Unix milliseconds. */
   readonly timeMs: number;
@@ -78,8 +78,8 @@ export interface VerifiedCheckpoint extends LogAt {
 }
 
 /**
- * Verifies that a receipt holds in itself, and with `record` that the write left the record with just these values, or with
- * `deleted` that it left none. Throws ProofError.
+ * Verifies that a receipt is consistent in itself. With `record`, also that the record has exactly these values after the
+ * write; with `deleted`, that there is none. Throws ProofError.
  */
 export function verifyReceipt(
   receipt: Receipt,
@@ -103,8 +103,8 @@ export function verifyReceipt(
 }
 
 /**
- * Verifies that an event is in a log. With `receipt`, that it is the event of that receipt; with `checkpoint`, that the log is
- * the one that was signed. Throws ProofError.
+ * Verifies that an event is in a log. With `receipt`, also that it is the event of that receipt; with `checkpoint`, that the
+ * log is the signed one. Throws ProofError.
  */
 export function verifyInclusion(
   inclusion: InclusionResponse,
@@ -122,7 +122,7 @@ export function verifyInclusion(
   });
 }
 
-/** Verifies that a log begins with an earlier one; with `from` and `to`, that they are the ones that were signed. Throws ProofError. */
+/** Verifies that a log begins with an earlier one; with `from` and `to`, also that both are the signed ones. Throws ProofError. */
 export function verifyConsistency(
   consistency: ConsistencyResponse,
   { from, to }: { readonly from?: CheckpointResponse; readonly to?: CheckpointResponse } = {},
@@ -141,13 +141,13 @@ export function verifyConsistency(
   });
 }
 
-/** Names the only key that may have signed; without one, any may have. */
+/** Names the only key that may have signed; without one, any key may. */
 export interface Signer {
   /** 64 hex. */
   readonly publicKey?: string | undefined;
 }
 
-/** Throws TypeError where a key is named that is none, such as a variable that is not set: that must not be taken for no name. */
+/** The named key. Throws TypeError if it is not a key: an unset variable must not mean that any key may have signed. */
 export function signerOf(signer: Signer): string | undefined {
   if (!('publicKey' in signer)) return undefined;
   const { publicKey } = signer;
@@ -162,7 +162,7 @@ export function verifyCheckpoint(checkpoint: CheckpointResponse, signer: Signer 
   return proving('the checkpoint', () => toldCheckpoint(checkCheckpoint(toWire(checkpoint), publicKey)));
 }
 
-/** A checkpoint, and the checkpoint of the service log that it is in. */
+/** A checkpoint, and the checkpoint of the service log that contains it. */
 export interface VerifiedLogged {
   readonly checkpoint: VerifiedCheckpoint;
   readonly log: {

@@ -35,7 +35,7 @@ export class Vouch {
     this.#http = new Http(options);
   }
 
-  /** A collection by its name. Makes no request: it need not be there yet. */
+  /** A collection by its name. Makes no request: the collection need not exist yet. */
   collection(name: string): Collection {
     assertName(name, 'collection');
     return new Collection(this.#http, name);
@@ -45,12 +45,12 @@ export class Vouch {
     return (await this.#get<ListCollectionsResponse>('/v1/namespaces', options)).collections;
   }
 
-  /** Creates a collection, unless the same one is there. */
+  /** Creates a collection, unless the same one exists. */
   createCollection(request: CreateCollectionRequest, options: CallOptions = {}): Promise<CreateCollectionResponse> {
     return this.#post('/v1/namespaces', 'CreateCollectionRequest', request, options);
   }
 
-  /** Drops a collection with all that is in it. It is no error if it is not there after a failed attempt. */
+  /** Drops a collection with all its content. A retry that does not find it succeeds. */
   async dropCollection(name: string, options: CallOptions = {}): Promise<void> {
     await this.#http.json(
       { method: 'DELETE', path: `/v1/namespaces/${nameSegment(name)}`, repeat: 'removal' },
@@ -96,7 +96,7 @@ export class Vouch {
     return this.#get('/v1/keys/self', options);
   }
 
-  /** Makes an API key. It takes no request id: after a broken connection it is not sent again. */
+  /** Makes an API key. As the request has no request id, it is not retried after a broken connection. */
   createKey(request: CreateKeyRequest, options: CallOptions = {}): Promise<CreateKeyResponse> {
     return this.#post('/v1/keys', 'CreateKeyRequest', request, options, 'once');
   }
@@ -110,12 +110,12 @@ export class Vouch {
     return (await this.#get<SigningKeysResponse>('/v1/proof/keys', options)).keys;
   }
 
-  /** Begins an import, or returns the progress of one that was begun. */
+  /** Begins an import, or returns the progress of one that has begun. */
   beginImport(request: BeginImportRequest, options: CallOptions = {}): Promise<ImportResponse> {
     return this.#post('/v1/import', 'BeginImportRequest', request, options);
   }
 
-  /** Sends pieces of an exported log, as `exportLog` gives them, in their order. */
+  /** Sends pieces of an exported log, as `exportLog` yields them, in their order. */
   importLog(name: string, bytes: Uint8Array, options: CallOptions = {}): Promise<ImportResponse> {
     if (!(bytes instanceof Uint8Array)) throw new TypeError('expected the bytes of an exported log');
     const path = `/v1/import/${nameSegment(name)}/log`;

@@ -44,7 +44,7 @@ export interface Limits {
   readonly maxRecords: Positive;
   /** Bytes of a project: vectors, metadata, texts, payloads, and the logs of its collections. */
   readonly maxBytes: ByteQuota;
-  /** Of single projects, instead of `maxBytes`. */
+  /** The quotas of single projects, which replace `maxBytes`. */
   readonly maxBytesOfProjects?: { readonly [project: string]: ByteQuota };
   /** Key ids of a project that may be shredded without having been used. */
   readonly unknownShreds: Positive;
@@ -57,7 +57,7 @@ export interface Limits {
   readonly asOfCacheBytes: Positive;
   /** The memory of a shard process, which refuses writes before it is full; 0: that of the container or the machine. */
   readonly memoryBytes: number & tags.Type<'uint64'>;
-  /** The store of all logs, copies on other servers included; 0: what JetStream's account or the disk has. */
+  /** The capacity of the store of all logs, copies on other servers included; 0: that of JetStream's account or the disk. */
   readonly storeBytes: number & tags.Type<'uint64'>;
   /** Requests that a coordinator works on at once; more are refused with 503. */
   readonly inFlight: Positive;
@@ -72,7 +72,7 @@ export interface Config {
     readonly host: string;
     readonly port: Port;
     readonly sharePort: boolean;
-    /** `auto`: uWebSockets.js where its binary runs here and no TLS is asked for, else Node's own. */
+    /** `auto`: uWebSockets.js where its binary runs and TLS is off, else Node's own server. */
     readonly engine: 'auto' | 'uws' | 'node';
     /** The files of HTTPS; empty: HTTP. */
     readonly tlsCert: string;
@@ -104,7 +104,7 @@ export interface Config {
   };
   /** Shard processes that `npm start` runs. */
   readonly shards: Positive & tags.Maximum<64>;
-  /** Threads of a shard process for long exact searches; `auto`: one for each core but one, at most 8. */
+  /** Threads of a shard process for long exact searches; `auto`: one less than there are cores, at most 8. */
   readonly searchThreads: 'auto' | (number & tags.Type<'uint32'> & tags.Maximum<64>);
   readonly nats: {
     /** The server to use instead of starting one. */
@@ -122,7 +122,7 @@ export interface Config {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly limits: Limits;
   readonly rateLimits: RateLimits;
-  /** Whether indexes can be configured; otherwise that answers 501. */
+  /** Whether indexes can be configured; otherwise such a request is answered with 501. */
   readonly ann: boolean;
   /** Snapshots of a collection on its shard's disk, from which a restart begins. */
   readonly snapshots: {
@@ -143,9 +143,9 @@ export interface Config {
   readonly followers: {
     readonly count: FollowerCount;
     readonly projects?: { readonly [project: string]: FollowerCount };
-    /** By `project/collection`. */
+    /** The counts of single collections, by `project/collection`. */
     readonly collections?: { readonly [collection: string]: FollowerCount };
-    /** A follower that may lag by more than this answers no eventual search. */
+    /** A follower whose lag may be longer than this answers no eventual search. */
     readonly staleMs: DurationMs;
   };
 }

@@ -69,7 +69,7 @@ const VARIABLES = Object.values(SETTINGS).map(({ variable }) => variable);
 const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|PACKAGE|KEY|BENCH_DATA|SEED|API_CASES)$/;
 const PREFIX = 'VOUCH_';
 
-/** Variables with our prefix that set nothing, such as misspelt ones. */
+/** Variables with our prefix that belong to no setting, such as misspelt ones. */
 export function strayVariables(env: Environment): string[] {
   const settings = new Set(VARIABLES);
   const ours = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !OTHER_VARIABLES.test(name));

@@ -29,7 +29,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** The bounds of the settings, which stand in the type `Config` alone. */
+/** The bounds of the settings, which only the type `Config` declares. */
 const { schema: ROOT, components } = typia.json.schema<Config>();
 
 /** The schema of the value at a path. */

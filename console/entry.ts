@@ -1,4 +1,4 @@
-/** What the page begins with: shows its first frame, and only then reads the program, which takes longer than the frame. */
+/** The entry of the page. It shows the first frame before it loads the program, which takes longer than the frame. */
 
 const frameShown = (): Promise<void> =>
   new Promise((shown) => {

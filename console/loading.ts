@@ -1,11 +1,11 @@
-/** Answers of the service for a screen: while they load, once they are there, and when they are asked for again. */
+/** The state of a screen's request to the service: loading, loaded, failed, or loading again. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Loaded<T> {
   readonly value: T | undefined;
   readonly error: string | undefined;
   readonly isLoading: boolean;
-  /** Asks again. */
+  /** Sends the request again. */
   readonly reload: () => void;
 }
 
@@ -24,8 +24,8 @@ export interface Poll {
 }
 
 /**
- * Asks when a part of `dependencies` changes, and at each poll while the tab is visible. Outdated answers are dropped. A failure
- * keeps the value before it only if that has the same dependencies.
+ * Sends a request when a part of `dependencies` changes, and at each poll while the tab is visible. Drops outdated answers. After a
+ * failure the value before it stays only if it has the same dependencies.
  */
 export function useLoaded<T>(
   ask: (signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,4 @@
-/** Which screen is shown, of which collection: the part of the address behind `#`. */
+/** The shown screen and collection, kept in the part of the address behind `#`. */
 import { useEffect, useState } from 'preact/hooks';
 
 export const SCREENS = ['collections', 'records', 'search', 'map', 'audit', 'cluster', 'keys'] as const;

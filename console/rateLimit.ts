@@ -1,21 +1,21 @@
-/** The rate limit of the project, which all its keys share: waits where the service says so, and polls only with spare requests. */
+/** Respects the rate limit of the project, which all its keys share: waits as long as the service says, and polls only with spare requests. */
 import type { WholeAnswer } from '../verifier/wholeAnswer.js';
 
 const TOO_MANY = 429;
-/** Where the service names no time. */
+/** The wait if the service names no time. */
 const RETRY_SECS = 1;
 
 export class RateLimit {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** When the project has all its requests again, as `performance.now()` counts; undefined: no limit is known. */
+  /** When the project has all its requests again, on the clock of `performance.now()`; undefined: no limit is known. */
   #fullAtMs: number | undefined;
   #requestMs = 0;
 
   /** `onWaiting` receives the number of requests that wait, whenever it changes. */
   constructor(private readonly onWaiting: (requests: number) => void) {}
 
-  /** Sends, and again after each refusal for the limit. Requests that wait are sent one after another. */
+  /** Sends a request until it is not refused for the limit. Waiting requests are sent one after another. */
   async run(send: () => Promise<WholeAnswer>, signal: AbortSignal | undefined): Promise<WholeAnswer> {
     const answer = this.#waiting === 0 ? await this.#send(send) : undefined;
     if (answer !== undefined && answer.status !== TOO_MANY) return answer;
@@ -25,7 +25,7 @@ export class RateLimit {
     return done;
   }
 
-  /** Takes a request for a poll. False: the project has not all its requests, so those that are left are for its clients. */
+  /** Takes a request for a poll. False: some requests of the project are used, so the rest is for its clients. */
   takeSpare(): boolean {
     if (this.#waiting > 0) return false;
     if (this.#fullAtMs === undefined) return true;

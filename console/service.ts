@@ -34,7 +34,7 @@ export interface Events {
 /** The project of the key, and its scope. */
 type Rights = Pick<OwnKeyResponse, 'project' | 'scope'>;
 
-/** Another prefix of the same origin may be another service, which must not get the key. */
+/** The name under which the key is kept. Another prefix of the same origin may be another service, which must not get the key. */
 const KEPT = `vouch-key${PREFIX}`;
 /** Longer than the longest request, which is a rebuild. */
 const ANSWER_MS = 20 * 60_000;
@@ -52,7 +52,7 @@ export class Service {
     this.#limit = new RateLimit(events.onWaiting);
   }
 
-  /** The key and its rights are kept as long as the tab. */
+  /** The service with the remembered key and its rights, which are kept as long as the tab. */
   static remembered(events: Events): Service | undefined {
     const kept = sessionStorage.getItem(KEPT);
     if (kept === null) return undefined;
@@ -92,12 +92,12 @@ export class Service {
     return this.scope === 'admin';
   }
 
-  /** Asks again, with requests that the project has to spare. */
+  /** Polls with spare requests of the project. */
   poll(everyMs: number): Poll {
     return { everyMs, isAllowed: () => this.#limit.takeSpare() };
   }
 
-  /** Waits for a request that the project has to spare, for what the user did not ask for. */
+  /** Waits for a spare request of the project, for a request that the user did not start. */
   untilSpare(signal: AbortSignal): Promise<void> {
     return this.#limit.untilSpare(signal);
   }

@@ -6,7 +6,7 @@ import { pathOf, type Service } from '../service.js';
 
 export interface Checked {
   readonly receipt: Receipt | undefined;
-  /** The facts that hold, in words. */
+  /** The verified facts, as sentences. */
   readonly holds: readonly string[];
   readonly problems: readonly string[];
 }

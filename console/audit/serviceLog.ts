@@ -1,4 +1,4 @@
-/** Follows the service log with the library of the verifier: it must continue the log that this browser has seen. */
+/** Follows the service log with the verifier's library. The log must continue the one that this browser has seen. */
 import {
   LogAlarm,
   parsePolicy,
@@ -18,7 +18,7 @@ export interface FollowedLog {
 
 const POLICY = `vouch-log-policy${PREFIX}`;
 const FILE_MS = 30_000;
-/** A bundle of the largest entries. */
+/** The largest bundle of entries. */
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 export const rememberedPolicy = (): string => localStorage.getItem(POLICY) ?? '';
@@ -34,7 +34,7 @@ export async function followLog(policyText: string, signal: AbortSignal): Promis
   const kept = localStorage.getItem(place);
   const last = kept === null ? undefined : (JSON.parse(kept) as SeenLog);
   const { seen, checkpoint, entries } = await visitLog((path) => readFile(path, signal), policy, last);
-  // The states of all collections may be more than a browser keeps: from the tree alone a changed history is seen too.
+  // The states of all collections may be too large for a browser, and the tree alone is enough to detect a changed history.
   localStorage.setItem(place, JSON.stringify({ ...seen, collections: {} }));
   return { checkpoint, entries: entries.length, isFirst: last === undefined };
 }

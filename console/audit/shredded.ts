@@ -1,12 +1,12 @@
-/** Which keys of the encrypted records on a page of events were destroyed. */
+/** Finds the destroyed keys among those of the encrypted records on a page of events. */
 import type { KeyStatusResponse } from '../../coordinator/contract/encrypted.js';
 import type { TimelineEvent } from '../../coordinator/contract/proofs.js';
 import type { GetRecordsResponse } from '../../coordinator/contract/records.js';
 import { pathOf, type Service } from '../service.js';
 
 /**
- * A record that is there has its key; only the keys of the others are asked for, one after another. Where the service refuses, as
- * over the rate limit, the rest stays unknown.
+ * A record that exists has its key, so only the keys of the others are requested, one after another. After a refusal of the
+ * service, as over the rate limit, the rest stays unknown.
  */
 export async function shreddedKeys(
   service: Service,

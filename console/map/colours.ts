@@ -1,17 +1,17 @@
 /** Colours of points by a metadata field. */
 import type { ListedRecord } from '../../coordinator/contract/records.js';
 
-/** Told apart in dark and light, and by most who see few colours (after Okabe and Ito). */
+/** Colours that differ in dark and light, and for most people with impaired colour vision (after Okabe and Ito). */
 const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#8c6bb1'];
 const OTHERS = '#8a8f98';
 
 export interface Legend {
-  /** By the text of a value, the most frequent first. */
+  /** The colour of each value by its text, the most frequent value first. */
   readonly colours: ReadonlyMap<string, string>;
   readonly colourOf: (record: ListedRecord) => string;
 }
 
-/** The most frequent values get colours of their own. */
+/** Gives colours of their own to the most frequent values. */
 export function legendOf(records: readonly ListedRecord[], key: string): Legend {
   if (key === '') return { colours: new Map(), colourOf: () => PALETTE[0]! };
   const counts = new Map<string, number>();

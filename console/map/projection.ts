@@ -8,17 +8,17 @@ export interface Points {
 }
 
 export interface Plane {
-  /** One of each for each point. */
+  /** The coordinates, one of each for each point. */
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** The share of all variance that is seen in the plane, 0 to 1. */
+  /** The share of the variance within the plane, 0 to 1. */
   readonly share: number;
 }
 
 /** Enough for a picture: the angle to the true axis no longer changes visibly. */
 const ROUNDS = 40;
 
-/** Projects the points to their first two principal components, by power iteration. Costs 160 passes over them. */
+/** Projects the points to their first two principal components, by power iteration, in 160 passes over the points. */
 export function project({ rows, count, dimension }: Points): Plane {
   const centred = centre(rows, count, dimension);
   const all = sumOfSquares(centred);
@@ -39,9 +39,9 @@ function centre(rows: Float32Array, count: number, dimension: number): Float32Ar
   return centred;
 }
 
-/** Where the points are along the axis on which they differ the most; they then no longer differ along it. */
+/** Returns the coordinates of the points along the axis of the largest variance, and removes that component from the points. */
 function component(rows: Float32Array, count: number, dimension: number): Float32Array {
-  // Some axis that no data set is likely to be at right angles to; the same each time, so that a map does not turn.
+  // A start that is unlikely to be orthogonal to the axis; the same each time, so that a map does not turn.
   let axis: Float32Array = Float32Array.from({ length: dimension }, (_, i) => Math.sin(i + 1));
   let along: Float32Array = new Float32Array(count);
   for (let round = 0; round < ROUNDS; round++) {

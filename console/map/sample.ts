@@ -1,4 +1,4 @@
-/** A sample of the records of a collection, from all over it, in a few requests. */
+/** Samples records from the whole range of a collection's ids, in a few requests. */
 import type { GetRecordsResponse, ListedRecord, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import { pathOf, type Service } from '../service.js';
 import type { Plane, Points } from './projection.js';

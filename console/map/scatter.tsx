@@ -135,7 +135,7 @@ const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** The nearest point within 45 degrees of a direction; the same point if there is none. */
+/** The nearest point within 45 degrees of a direction; the given point if no other lies there. */
 function next(placed: Placed, from: number, [right, down]: readonly [number, number]): number {
   const found = best(placed, (point) => {
     const [x, y] = [placed.x[point]! - placed.x[from]!, placed.y[point]! - placed.y[from]!];

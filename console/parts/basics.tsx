@@ -47,7 +47,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Modal: the keyboard stays in it, and Escape closes it. */
+/** A modal dialog: the focus stays within it, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -95,7 +95,7 @@ export const Buttons = ({ isRunning, does, isGrave = false, onCancel }: ButtonsP
   </p>
 );
 
-/** Says that requests wait for the rate limit, while any do. */
+/** Reports requests that wait for the rate limit, while there are any. */
 export const Waiting = ({ requests }: { readonly requests: number }) => (
   <p role="status" class={requests === 0 ? '' : 'waiting'}>
     {requests > 0 &&

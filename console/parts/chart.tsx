@@ -15,7 +15,7 @@ interface Props {
 }
 
 const HEIGHT = 160;
-/** The axis of time always shows so much, from the first value on. */
+/** The length of the time axis, which begins at the first value. */
 export const CHART_SECS = 300;
 const TICK_SECS = [60, 300];
 /** Steps of the value axis: whole numbers, as the values are counts and rates. */

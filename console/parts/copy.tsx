@@ -27,7 +27,7 @@ export function Copy({ text }: { readonly text: string }) {
   );
 }
 
-/** `navigator.clipboard` is there only over HTTPS and on localhost; elsewhere the selection is copied. */
+/** Copies the text. `navigator.clipboard` exists only over HTTPS and on localhost; elsewhere the selection is copied. */
 async function isCopied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

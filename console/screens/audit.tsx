@@ -1,4 +1,4 @@
-/** The history of a collection, checked in this browser: it continues the history that was seen here, and each event is proven. */
+/** Checks the history of a collection in this browser: it must continue the history seen before, and each event is proven. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
@@ -119,7 +119,7 @@ interface TimelineProps extends Props {
   readonly checkpoint: Checkpoint;
 }
 
-/** The latest events first. The service has pages from the oldest event on. */
+/** The events, the latest first. Pages of the service begin with the oldest event. */
 function Timeline({ service, collection, checkpoint }: TimelineProps) {
   const total = Number(eventsOf(checkpoint));
   const [end, setEnd] = useState(total);

@@ -125,7 +125,7 @@ const Placed = ({ of: collections }: { readonly of: readonly PlacedCollection[] 
   />
 );
 
-/** The changes from one answer to the next, of the last `CHART_SECS`. */
+/** The rates between successive answers, over the last `CHART_SECS`. */
 function Rates({ now }: { readonly now: ClusterResponse }) {
   const [points, setPoints] = useState<readonly (readonly number[])[]>([]);
   const last = useRef<{ readonly atMs: number; readonly events: number }>(undefined);

@@ -1,4 +1,4 @@
-/** The check of the service log, under a policy of its reader that names the signatures it must have. */
+/** Checks the service log against a policy of its reader, which names the signatures it must have. */
 import { useState } from 'preact/hooks';
 import { type FollowedLog, followLog, isAlarm, rememberedPolicy } from '../audit/serviceLog.js';
 import { grouped } from '../parts/values.js';

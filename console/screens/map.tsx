@@ -1,4 +1,4 @@
-/** A sample of the records, in the plane in which they differ the most, coloured by a metadata key. */
+/** A sample of the records in the plane of the largest variance, coloured by a metadata key. */
 import { useMemo, useState } from 'preact/hooks';
 import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { EventLogProofResponse } from '../../coordinator/contract/proofs.js';
@@ -22,7 +22,7 @@ export function RecordMap({ service, collection, lit }: Props) {
   const mapped = useLoaded(
     (signal) => {
       const lastId = async (): Promise<number> => {
-        // Every record took an event: no id is greater than their number.
+        // Each record was inserted by an event, so no id exceeds the number of events.
         const path = pathOf('/v1/proof/event-log', { collection: collection.name });
         return (await service.call<EventLogProofResponse>('GET', path, undefined, signal)).event_count;
       };

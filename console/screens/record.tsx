@@ -38,7 +38,7 @@ export function RecordDialog({ service, collection, id, onClose }: Props) {
 
 type ContentProps = Omit<Props, 'id'> & { readonly record: ListedRecord };
 
-/** What cannot be changed here. */
+/** The fields of a record that cannot be changed here. */
 function Fixed({ record: { external_id: externalId, tag, text, vector = [] } }: Pick<ContentProps, 'record'>) {
   return (
     <dl>

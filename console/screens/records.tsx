@@ -21,7 +21,7 @@ const SHOWN_CHARS = 120;
 export function Records({ service, collection, record }: Props) {
   const [typed, setTyped] = useState('');
   const [filter, setFilter] = useState('');
-  /** The `after` of each page up to the shown one. */
+  // The `after` of each page up to the shown one.
   const [pages, setPages] = useState<readonly number[]>([0]);
   const after = pages.at(-1);
   const list = useLoaded(

@@ -1,4 +1,4 @@
-/** The search lab: a search in two ways side by side, of any past state of the collection. */
+/** The search lab: two variants of a search side by side, each in any past state of the collection. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { EventLogProofResponse } from '../../coordinator/contract/proofs.js';
@@ -25,7 +25,7 @@ const FIRST: Side = { k: 10, kind: 'index', moment: null };
 const SECOND: Side = { k: 10, kind: 'exact', moment: null };
 const EVENTS_EVERY_MS = 10_000;
 const NAMES = { alone: 'Search', first: 'Search A', second: 'Search B' } as const;
-/** A search starts once typing and sliders have rested for so long. */
+/** A search starts when input has been unchanged for this long. */
 const RESTS_MS = 300;
 
 export function Search({ service, collection: { name, index }, record, onFound }: Props) {
@@ -138,7 +138,7 @@ function asking(
   }
 }
 
-/** The value, once it has not changed for `RESTS_MS`. */
+/** The last value that was unchanged for `RESTS_MS`. */
 function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
   const text = JSON.stringify(value);

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Field, onSubmit, Problem, Waiting } from '../parts/basics.js';
 import { CallError, Service } from '../service.js';
 
-/** A key, also within a copied line such as `Authorization: Bearer vk_…`. */
+/** A key, alone or within a copied line such as `Authorization: Bearer vk_…`. */
 const KEY = /vk_[0-9a-f]{64}(?![0-9a-f])/;
 
 /** Asks for the key, which is kept for this tab alone. */

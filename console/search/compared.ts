@@ -2,7 +2,7 @@
 import type { SearchHit } from '../../coordinator/contract/search.js';
 
 export interface Compared {
-  /** Ids. */
+  /** Ids of the hits of both searches. */
   readonly both: ReadonlySet<number>;
   readonly onlyFirst: readonly number[];
   readonly onlySecond: readonly number[];

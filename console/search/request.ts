@@ -1,7 +1,7 @@
-/** What is filled in on the search screen, and the request that it makes. */
+/** The input of the search screen, and the request that it makes. */
 import type { SearchRequest } from '../../coordinator/contract/search.js';
 
-/** The operators of conditions, in words. */
+/** The operators of conditions, with their texts. */
 export const OPERATORS = {
   eq: 'is equal to',
   ne: 'is not equal to',
@@ -19,7 +19,7 @@ export const OPERATORS = {
 export interface Condition {
   readonly key: string;
   readonly operator: keyof typeof OPERATORS;
-  /** JSON, or a string as it is. */
+  /** JSON, or a bare string. */
   readonly value: string;
 }
 
@@ -59,8 +59,8 @@ export const EMPTY_FORM: Form = {
 };
 
 /**
- * The request; null where nothing is searched for yet. `sequence`: the committed events, as a search of a named moment is
- * exact. Throws an Error that says what does not fit.
+ * The request; null if the form is still empty. `sequence`: the number of committed events, which an exact search of the present
+ * names. Throws an Error that says which input is invalid.
  */
 export function requestOf(
   form: Form,
