@@ -93,7 +93,8 @@ async function loadRows(
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);
   if (request.rejects === undefined && before.row === 0) assertBegins(rows, request);
-  if (before.row > 0) say('plain', 'load', `goes on after row ${grouped(before.row)}, as ${request.progress} says`);
+  if (before.row > 0)
+    say('plain', 'load', `continues after row ${grouped(before.row)}, according to ${request.progress}`);
   const rejects = await Rejects.open(request.rejects, before.row);
   const { collection, progress: progressFile } = request;
   const columns = { ...request.columns, isNormalised: normalise };
@@ -144,6 +145,6 @@ await runCommand({ name: 'load', usage: LOAD_USAGE }, async (args) => {
     throw error;
   });
   if (isWhole) return;
-  say('plain', 'stopped', 'the same command goes on from here');
+  say('plain', 'stopped', 'the same command continues from here');
   process.exit(EXIT_INTERRUPTED);
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline, with code that shares nothing with the
- * service but BLAKE3. Its exit codes are in the usage.
+ * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline. Its code shares only BLAKE3 with the service.
+ * The usage lists its exit codes.
  */
 
 import { runCommand } from './terminal/commandLine.js';
@@ -35,7 +35,7 @@ await runCommand({ name: 'verify', usage: VERIFY_USAGE, exitFailed: EXIT_UNCHECK
   try {
     process.exitCode = exitCodeOf(await check(parseVerifyRequest(args, process.stdin.isTTY)));
   } catch (error) {
-    // It may quote a catalog or a file, which anybody may have written.
+    // The message may quote a catalog or a file from an unknown author.
     if (error instanceof Error) error.message = printable(error.message);
     throw error;
   }

@@ -36,7 +36,7 @@ async function transfer(
   { sequence }: BeginImportRequest,
   begun: ImportResponse,
 ): Promise<ImportResponse> {
-  if (begun.sequence > 0) say('plain', 'import', `goes on after event ${grouped(begun.sequence)}`);
+  if (begun.sequence > 0) say('plain', 'import', `continues after event ${grouped(begun.sequence)}`);
   const file = await openExport(path);
   await withProgress('import', sequence, 'events', async (progress) => {
     progress.advance(begun.sequence);

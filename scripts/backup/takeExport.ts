@@ -54,8 +54,8 @@ async function check(file: string): Promise<void> {
 async function fill(client: ServiceClient, facts: ExportResponse, writer: ExportWriter): Promise<void> {
   const last = lastOf(writer);
   if (last > facts.sequence)
-    throw new Error(`the unfinished file goes on to event ${last}, and the collection has ${facts.sequence}`);
-  if (last > 0) say('plain', 'export', `goes on after event ${grouped(last)}`);
+    throw new Error(`the unfinished file ends with event ${last}, and the collection has ${facts.sequence}`);
+  if (last > 0) say('plain', 'export', `continues after event ${grouped(last)}`);
   await withProgress('export', facts.sequence, 'events', (progress) => {
     progress.advance(last);
     return transfer(client, facts, writer, progress);

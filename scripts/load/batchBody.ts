@@ -1,6 +1,6 @@
 /**
- * Rows as the body of a batch of inserts, or of upserts: msgpack, whose vectors the service takes as they are. As JSON they would
- * cost both sides more than all else of a load.
+ * The body of a batch of inserts, or of upserts, in msgpack, whose vectors the service uses unchanged. Vectors in JSON would cost
+ * both sides more than the rest of a load.
  */
 import { pack } from 'msgpackr';
 import { hashInto } from '../../shared/hashing/hash.js';
@@ -13,10 +13,10 @@ export interface NumberedRow {
   readonly row: Row;
 }
 
-/** Buffer of what is hashed for a row's request id. */
+/** Buffer for the text whose hash is a row's request id. */
 let message = Buffer.alloc(16 * 1024);
 
-/** A row's request id, made of its place and of what it holds: a row that is sent again makes no second record. */
+/** A row's request id, made of its place and content, so that a row that is sent again makes no second record. */
 function requestIdOf(source: string, { number, row }: NumberedRow): string {
   const { text, metadata, tag, externalId, vector } = row;
   const named = tag === 0 && externalId === null ? [] : [tag, externalId];

@@ -1,4 +1,4 @@
-/** Sources made of others. */
+/** Sources that combine other sources. */
 import type { Looked } from './rejects.js';
 import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
 
@@ -39,7 +39,7 @@ export interface Opened {
   /** The first row that does not fit, if it precedes `first`. */
   readonly fault: Unreadable | undefined;
   readonly looked: Looked;
-  /** Closes the source, also where its rows were not read. */
+  /** Closes the source, also if its rows were not read. */
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export async function opened(source: Source, signal: AbortSignal, faultOf: Fault
   }
 }
 
-/** `seen` gets every row that was read; of one that does not fit, what is wrong with it. */
+/** Finds the first row that fits. Adds every row before it to `seen`, with the fault of each that does not fit. */
 async function firstFitting(
   rows: AsyncIterator<RawRow | Unreadable>,
   seen: (RawRow | Unreadable)[],

@@ -1,4 +1,4 @@
-/** Reads JSON without loss: no repeated key, and no number whose last digits are missing, passes unseen. */
+/** Reads JSON without loss: refuses repeated keys, and marks numbers that a double does not hold to their last digit. */
 import { assertKept } from '../../coordinator/body/keptJson.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { assertNesting } from '../../shared/json/nesting.js';
@@ -6,7 +6,7 @@ import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { RowFault, UnreadNumber } from './source.js';
 import { textOf } from './utf8.js';
 
-/** Numbers of this size are written with an exponent: their last digits do not matter. */
+/** Numbers from here on are written with an exponent, so their last digits do not matter. */
 const LARGE = 1e21;
 
 interface Reading {
@@ -22,7 +22,7 @@ export function jsonIn(bytes: Buffer, place: string, { isExact }: Reading): unkn
     const { members } = assertNesting(bytes, JSON_DEPTH_MAX, place);
     const found: Found = { members: 0, hasUnread: false };
     lookAt(value, found);
-    // In an object a key has one value: the one before it is lost.
+    // Of a repeated key an object keeps the last value only.
     if (found.members !== members) assertKept({ value, text, members }, place);
     return found.hasUnread && !isExact ? withUnread(value) : value;
   } catch (error) {
@@ -34,7 +34,7 @@ function parsed(text: string, place: string, parse: (text: string) => unknown): 
   try {
     return parse(text);
   } catch (error) {
-    throw new RowFault(`${place} is no JSON: ${(error as Error).message}`);
+    throw new RowFault(`${place} is not JSON: ${(error as Error).message}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Loads rows in batches, several at a time, and notes how far every row before is done.
+ * Loads rows in batches, several at a time, and records the progress: the row up to which all are done.
  *
- *   rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ noted, in the order of the rows
+ *   rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows
  *
  * A batch that the service refuses is sent again in halves, down to the row that it refuses.
  */
@@ -23,23 +23,23 @@ interface LoadOptions {
   readonly source: Source;
   readonly columns: Columns;
   readonly rejects: Rejects;
-  /** Undefined: nothing is noted. */
+  /** Undefined: the progress is not recorded. */
   readonly progressFile: string | undefined;
-  /** Aborted: what is in flight is waited for, and no more is sent. */
+  /** After an abort the loader waits for the batches in flight, and sends no more. */
   readonly signal: AbortSignal;
 }
 
 const IN_FLIGHT = 4;
 
 const BATCH_ROWS = 1_000;
-/** Under a rate limit, which counts requests, larger batches let more rows through. */
+/** Rows of a batch under a rate limit. The limit counts requests, so larger batches load more rows. */
 const LIMITED_BATCH_ROWS = 16_384;
 /**
- * Rows that may be answered before they are noted, which takes a write to the disk. With those in flight they are fewer than
- * the service recognises, so none is inserted twice.
+ * Rows that may be answered before the progress is recorded, which takes a write to the disk. Together with those in flight
+ * they are fewer than the service recognises, so none is inserted twice.
  */
 const UNNOTED_ROWS = 8_192;
-/** A batch is one commit: several fit into a message of NATS and a body, whatever its rows hold beside their vectors. */
+/** Bytes of a batch, which is one commit: several times less than a message of NATS or a body may have. */
 const BATCH_BYTES = 4 << 20;
 
 interface Batch {
@@ -51,7 +51,7 @@ interface Batch {
   readonly externalIds: Set<string>;
 }
 
-/** A batch on its way, with how many of its rows the service takes. */
+/** A batch in flight, with the number of its rows that the service inserts. */
 interface Flight {
   readonly batch: Batch;
   readonly inserted: Promise<number>;
@@ -62,10 +62,10 @@ export class Loader {
   #notedRow: number;
   /** The lengths of the vectors that were read. */
   readonly lengths = new Lengths();
-  /** In the order of their rows. */
+  /** The batches in flight, in the order of their rows. */
   readonly #flights: Flight[] = [];
 
-  /** `before`: where a load that was broken off goes on. */
+  /** `before`: the progress of an interrupted load, which this one continues. */
   constructor(
     private readonly options: LoadOptions,
     before: Reached,
@@ -79,8 +79,8 @@ export class Loader {
   }
 
   /**
-   * Returns whether all rows were read: false where the signal was aborted before. Throws RowRejected, and an Error of one
-   * line. What was answered before is noted all the same.
+   * Returns whether all rows were read: false if the signal was aborted before. Throws RowRejected, and an Error of one line;
+   * the progress is recorded also then.
    */
   async load(progress: Progress): Promise<boolean> {
     const { signal } = this.options;
@@ -130,7 +130,7 @@ export class Loader {
     return rows.length + rejected >= most || sizeBytes >= BATCH_BYTES;
   }
 
-  /** The row, or why it does not fit. */
+  /** The row, or the reason why it does not fit. */
   #fitting(raw: RawRow | Unreadable): Row | RowFault {
     const { columns, source, dimension } = this.options;
     if (isUnreadable(raw)) return new RowFault(raw.fault);
@@ -145,13 +145,13 @@ export class Loader {
   }
 
   async #send(batch: Batch, progress: Progress): Promise<void> {
-    // The last row of an external id stays, so it must be stored after the others.
+    // Of several rows with one external id the last must be stored last.
     const mustWait = (): boolean =>
       this.#flights.length >= IN_FLIGHT || this.#flights.some((flight) => sharesId(flight.batch, batch));
     while (mustWait()) await this.#landOldest(progress);
     if (isLarge(batch)) await this.#note();
     const inserted = this.#insert(batch.rows);
-    // It is waited for in its turn.
+    // A failure is thrown when the batch is the oldest one.
     inserted.catch(() => {});
     this.#flights.push({ batch, inserted });
   }
@@ -171,7 +171,7 @@ export class Loader {
     this.#notedRow = this.#reached.row;
   }
 
-  /** Waits for the oldest batch, and notes it. Nothing behind one that failed is noted. */
+  /** Waits for the oldest batch, and records it. After a batch that failed, no more is recorded. */
   async #landOldest(progress: Progress): Promise<void> {
     const { batch, inserted } = this.#flights.shift()!;
     let taken: number;
@@ -193,7 +193,7 @@ export class Loader {
     if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note();
   }
 
-  /** Returns how many rows the service took. Throws BrokenOff where the signal was aborted before the rows were halved. */
+  /** Returns how many rows the service inserted. Throws BrokenOff if the signal was aborted before the rows were halved. */
   async #insert(rows: readonly NumberedRow[]): Promise<number> {
     if (rows.length === 0) return 0;
     const { client, collection, columns, rejects, signal } = this.options;
@@ -218,10 +218,10 @@ export class Loader {
   }
 }
 
-/** A batch is abandoned within its halves: the rows that were taken are recognised when they are sent again. */
+/** A batch was abandoned after some of its halves: the service recognises their rows when they are sent again. */
 class BrokenOff extends Error {}
 
-/** Without the rows whose external id a later row has: a batch may name each once, and the later row would replace them. */
+/** Drops the rows whose external id a later row has: a batch may name an id once, and the later row would replace them. */
 function withoutReplaced(rows: readonly NumberedRow[]): readonly NumberedRow[] {
   const last = new Map(rows.map(({ number, row }) => [row.externalId, number] as const));
   return rows.filter(({ number, row }) => row.externalId === null || last.get(row.externalId) === number);
@@ -234,7 +234,7 @@ const isLarge = ({ rows }: Batch): boolean => rows.length > BATCH_ROWS;
 
 const emptyBatch = (): Batch => ({ rows: [], lastRow: 0, sizeBytes: 0, rejected: 0, externalIds: new Set() });
 
-/** Whether fewer rows may pass: something in a row is refused, or the batch is too large. */
+/** Whether fewer rows may be accepted: a row was refused, or the batch is too large. */
 const isOfRows = ({ status }: Refused): boolean => status === 400 || status === 413;
 
 const BYTES_PER_CHAR = 2;

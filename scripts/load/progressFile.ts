@@ -1,12 +1,12 @@
 /**
- * How far a load has come, in a file beside what is loaded: the service remembers the newest request ids alone, so it could
- * not tell the first rows of a long load from new ones.
+ * The progress of a load, in a file. The service remembers only the newest request ids, so it would not recognise the first rows
+ * of a long load that starts again.
  */
 import { readFile } from 'node:fs/promises';
 import { ifThere, replaceFile } from '../../shared/files/durable.js';
 
 export interface Reached {
-  /** The service's id of the collection: one that is made anew gets another. */
+  /** The service's id of the collection, which a new collection of the same name does not share. */
   readonly collectionId: number;
   readonly source: string;
   /** Every row up to this number is inserted or rejected. */
@@ -20,7 +20,7 @@ const nothing = (collectionId: number, source: string): Reached => ({
   ...{ row: 0, inserted: 0, rejected: 0 },
 });
 
-/** Where a load that was broken off goes on. `path` undefined: it begins anew. Throws an Error of one line. */
+/** The progress of an interrupted load. `path` undefined: none. Throws an Error of one line. */
 export async function reachedBefore(path: string | undefined, collectionId: number, source: string): Promise<Reached> {
   const text = path === undefined ? undefined : await ifThere(readFile(path, 'utf8'));
   if (text === undefined) return nothing(collectionId, source);

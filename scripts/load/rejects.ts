@@ -1,4 +1,4 @@
-/** The rows that do not fit: written to a file of `{"row", "reason"}` a line, or the end of the load. */
+/** Handles rows that do not fit: writes `{"row", "reason"}` as a line of a file, or ends the load. */
 
 import { readFile } from 'node:fs/promises';
 import { DurableFile, ifThere, replaceFile } from '../../shared/files/durable.js';
@@ -10,7 +10,7 @@ export class RowRejected extends Error {}
 
 /** The message about a row beside which others fit. */
 export const rejection = ({ number, fault }: Unreadable): string =>
-  `${rejected(number, fault)}; --rejects FILE writes such rows there and goes on with the others`;
+  `${rejected(number, fault)}; --rejects FILE writes such rows there and loads the others`;
 
 /** The message about the first row where none of the rows that were looked at fits: `--rejects` would not help. */
 export function noneFits({ number, fault }: Unreadable, { looked, isAll }: Looked): string {
@@ -33,8 +33,8 @@ export class Rejects {
   ) {}
 
   /**
-   * `path` undefined: the first such row ends the load. The file keeps its rows up to `doneRow` only: later ones are
-   * read again.
+   * `path` undefined: the first such row ends the load. Removes the rows after `doneRow` from the file, since they are read
+   * again.
    */
   static async open(path: string | undefined, doneRow: number): Promise<Rejects> {
     if (path === undefined) return new Rejects(undefined, 0);
@@ -51,7 +51,7 @@ export class Rejects {
     return new Rejects(file, await file.sizeBytes());
   }
 
-  /** Throws RowRejected where there is no file for it. */
+  /** Throws RowRejected without a file. */
   async add(number: number, reason: string): Promise<void> {
     if (this.file === undefined) throw new RowRejected(rejection({ number, fault: reason }));
     const line = Buffer.from(`${JSON.stringify({ row: number, reason })}\n`, 'utf8');
@@ -65,7 +65,7 @@ export class Rejects {
   }
 }
 
-/** False of a line that was cut short too. */
+/** Whether a line is of a row up to `doneRow`; false for a line that was cut short. */
 const isOfRowUpTo =
   (doneRow: number) =>
   (line: string): boolean => {

@@ -30,7 +30,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
                       (also --normalize)
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
-  --progress FILE     notes how far the load has come, and goes on there (default: FILE.NAME.progress)
+  --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
   --source NAME       the collection or table to read; --source-key KEY where its service asks for one
   --space SPACE       l2, ip or cosine: how an index file of hnswlib compares
   --url URL, --key K  the service (default: the one on the data folder) and its API key (or VOUCH_KEY)
@@ -102,7 +102,7 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [from, ...more] = positionals;
   if (from === undefined)
-    throw new UsageError('what is to be loaded? A file, - or the address of a service is missing');
+    throw new UsageError('name the source: a file, - for standard input, or the address of a service');
   if (more.length > 0) throw new UsageError(`${more.join(' ')}: one file at a time`);
   const { collection, create = false, index } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: into which one?');
@@ -175,7 +175,7 @@ function serviceOrigin(url: string, kind: string, given: Given): Origin {
   const { source, format, beside, delimiter } = given;
   if (!(SERVICES as readonly string[]).includes(kind))
     throw new UsageError(`--from is ${kind}; there are ${[...SERVICES, HNSWLIB].join(', ')}`);
-  if (!URL.canParse(url)) throw new UsageError(`${url} is no address such as http://127.0.0.1:6333`);
+  if (!URL.canParse(url)) throw new UsageError(`${url} is not an address such as http://127.0.0.1:6333`);
   if (typeof source !== 'string')
     throw new UsageError('--source is missing: which collection or table of the service?');
   if (format !== undefined || beside !== undefined || delimiter !== undefined)

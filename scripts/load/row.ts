@@ -1,4 +1,4 @@
-/** A row as it is inserted, made of the fields of its source. */
+/** Converts the fields of a source into a row to insert. */
 import type { JsonObject } from '../../coordinator/contract/values.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
@@ -9,33 +9,33 @@ export { RowFault };
 
 export interface Row {
   /**
-   * Q16.16, as calls hold it: little-endian, as every machine is that the service runs on. For a collection that normalises
-   * float32, or the numbers themselves where float32 would round one.
+   * Q16.16, little-endian, as in calls: all machines of the service are little-endian. For a collection that normalises: float32,
+   * or the numbers themselves if float32 would round one.
    */
   readonly vector: Uint8Array | readonly number[];
   readonly text: string | null;
   readonly metadata: JsonObject | null;
   readonly tag: number;
-  /** Null: the rows have none. */
+  /** Null: the rows have no external ids. */
   readonly externalId: string | null;
 }
 
 export const dimensionOf = ({ vector }: Row): number =>
   vector instanceof Uint8Array ? vector.length / COMPONENT_BYTES : vector.length;
 
-/** Which fields make a row. A name may reach into objects and arrays: `embedding.data.0`. */
+/** The fields that make a row. A name may reach into objects and arrays: `embedding.data.0`. */
 export interface Columns {
-  /** Undefined: the first that the row has of those that its source usually has. A pair: the fields from one to the other. */
+  /** Undefined: the first field in the row that sources of its kind usually have. A pair: the fields from one to the other. */
   readonly vector: string | readonly [first: string, last: string] | undefined;
   /** The numbers in a field of bytes. Undefined: the vector is a list of numbers. */
   readonly vectorBytes?: VectorBytes | undefined;
   readonly text: string | undefined;
   readonly tag: string | undefined;
-  /** Of the external id. */
+  /** The field of the external id. */
   readonly id: string | undefined;
   /** `rest`: every field that is not used otherwise. A single name of an object is the metadata itself. */
   readonly metadata: 'rest' | readonly string[];
-  /** Whose text becomes a number in the metadata. */
+  /** Fields whose text becomes a number in the metadata. */
   readonly numbers: ReadonlySet<string>;
   /** The collection divides each vector by its length. */
   readonly isNormalised: boolean;
@@ -45,7 +45,7 @@ export interface Columns {
 export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], dimension?: number): Row {
   const vectorName = columns.vector ?? firstOf(fields, usual.vector);
   if (vectorName === undefined)
-    throw new RowFault(`there is no field ${usual.vector.join(', ')}: name the one of the vector with --vector`);
+    throw new RowFault(`it has no field ${usual.vector.join(', ')}: name the field of the vector with --vector`);
   const textName = columns.text ?? firstOf(fields, usual.text);
   const vectorNames = typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName);
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
@@ -79,11 +79,11 @@ const firstOf = (fields: Fields, names: readonly string[]): string | undefined =
 function namesBetween(fields: Fields, [first, last]: readonly [string, string]): string[] {
   const names = Object.keys(fields);
   const [from, to] = [names.indexOf(first), names.indexOf(last)];
-  if (from < 0 || to < from) throw new RowFault(`there are no fields from ${first} to ${last}`);
+  if (from < 0 || to < from) throw new RowFault(`it has no fields from ${first} to ${last}`);
   return names.slice(from, to + 1);
 }
 
-/** A field of that very name goes before a path. */
+/** The value of a field. A field of the whole name precedes a path. */
 function valueAt(fields: Fields, path: string): unknown {
   if (Object.hasOwn(fields, path)) return fields[path];
   let value: unknown = fields;
@@ -100,10 +100,10 @@ function numbersOf(value: unknown, name: string): ArrayLike<number> {
   if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
   if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
   if (typeof value === 'string') return numbersIn(value, name);
-  throw new RowFault(value === undefined ? `there is no ${name}` : `${name} is no list of numbers`);
+  throw new RowFault(value === undefined ? `it has no ${name}` : `${name} is not a list of numbers`);
 }
 
-/** `[1, 2]`, `1,2`, `1 2` or `{1,2}`. */
+/** Reads `[1, 2]`, `1,2`, `1 2` or `{1,2}`. */
 function numbersIn(text: string, name: string): number[] {
   const inner = text.trim().replace(/^[[({]|[\])}]$/g, '');
   if (inner.trim() === '') throw new RowFault(`${name} is empty`);
@@ -124,11 +124,11 @@ function numberOf(value: unknown, name: string): number {
   if (typeof number === 'bigint') return Number(number);
   if (number instanceof UnreadNumber) return number.value;
   if (typeof number !== 'number' || !Number.isFinite(number))
-    throw new RowFault(`${name} holds ${shown(value)}, which is no number`);
+    throw new RowFault(`${name} holds ${shown(value)}, which is not a number`);
   return number;
 }
 
-/** The number that a text says. */
+/** The number in a text. Throws RowFault if a double does not hold it to its last digit. */
 function exactNumber(text: string, name: string): number {
   const number = numberOf(text, name);
   if (WHOLE.test(text) && !Number.isSafeInteger(number)) throw unread(number, name);
@@ -150,7 +150,7 @@ const withDigits = (_: string, value: unknown): unknown => {
 };
 
 const COMPONENT_BYTES = Int32Array.BYTES_PER_ELEMENT;
-/** Vectors lie in memory one after another: one of its own for each would cost more than its numbers. */
+/** Components of one buffer, which many vectors share: a buffer for each would cost more than its numbers. */
 const ROOM_COMPONENTS = 256 * 1024;
 let room = new Int32Array();
 let used = 0;
@@ -191,22 +191,22 @@ function quantised(values: ArrayLike<number>): Uint8Array {
 function textOf(value: unknown, name: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string') return value;
-  throw new RowFault(`${name} holds ${shown(value)}, which is no text`);
+  throw new RowFault(`${name} holds ${shown(value)}, which is not a text`);
 }
 
 function tagOf(value: unknown, name: string): number {
   if (value === undefined || value === null) return 0;
   const tag = numberOf(value, name);
   if (Number.isSafeInteger(tag) && tag >= 0) return tag;
-  throw new RowFault(`${name} holds ${shown(value)}, which is no whole number from 0 to 2^53 − 1`);
+  throw new RowFault(`${name} holds ${shown(value)}, which is not a whole number from 0 to 2^53 − 1`);
 }
 
 function externalIdOf(value: unknown, name: string): string {
-  if (value === undefined || value === null) throw new RowFault(`there is no ${name}`);
+  if (value === undefined || value === null) throw new RowFault(`it has no ${name}`);
   if (value instanceof UnreadNumber) throw unread(value.value, name);
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) throw unread(value, name);
   const id = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
-  if (typeof id !== 'string' || id === '') throw new RowFault(`${name} holds ${shown(value)}, which is no id`);
+  if (typeof id !== 'string' || id === '') throw new RowFault(`${name} holds ${shown(value)}, which is not an id`);
   if (Buffer.byteLength(id) <= EXTERNAL_ID_MAX_BYTES) return id;
   throw new RowFault(`${name} is an id of more than ${EXTERNAL_ID_MAX_BYTES} bytes`);
 }
@@ -237,14 +237,14 @@ function namesBeside(fields: Fields, used: readonly (string | undefined)[]): rea
   return names.filter((name) => !set.has(name));
 }
 
-/** False where a text in it, or a name, cannot be written in UTF-8: it would become another one on the way. */
+/** False if a text or a name in it cannot be written in UTF-8, which would change it. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([name, item]) => name.isWellFormed() && isWellFormed(item));
 }
 
-/** Another number may have been read as the same one. */
+/** The fault of a number whose neighbours a double does not distinguish from it. */
 const unread = (value: number, name: string): RowFault =>
   new RowFault(`${name} holds ${value}, which is not read to its last digit: write it as a text`);
 
@@ -255,7 +255,7 @@ const isObject = (value: unknown): value is object =>
   !ArrayBuffer.isView(value) &&
   !(value instanceof Date);
 
-/** Values that JSON lacks, as columns of files and tables have them: whole numbers of 64 bits, times, bytes. Throws RowFault. */
+/** Converts values of files and tables that JSON lacks: whole numbers of 64 bits, times, bytes. Throws RowFault. */
 function asJson(value: unknown, name: string): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number' && !Number.isFinite(value))

@@ -1,13 +1,13 @@
 /** Sources of rows: files of any format, standard input, and other services. */
 
-/** One row as its source has it. Its number counts from 1. */
+/** One row in the form of its source. Numbers count from 1. */
 export interface RawRow {
   readonly number: number;
   readonly fields: Fields;
 }
 
 /**
- * Values as JSON has them, and what JSON lacks: `bigint`, `Uint8Array` for bytes, typed arrays of numbers for vectors, and
+ * Values of JSON, and types that JSON lacks: `bigint`, `Uint8Array` for bytes, typed arrays of numbers for vectors, and
  * UnreadNumber. Times, decimals and all other types are texts.
  */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export class UnreadNumber {
   constructor(readonly value: number) {}
 }
 
-/** A row that the source cannot read, though it can continue behind it. */
+/** A row that the source cannot read, though it can read the next one. */
 export interface Unreadable {
   readonly number: number;
   readonly fault: string;
@@ -27,17 +27,17 @@ export interface Unreadable {
 export class RowFault extends Error {}
 
 export interface Source {
-  /** For people. */
+  /** The name of the source in outputs. */
   readonly name: string;
   /** The fields in which a source of this kind keeps the vector and the text. */
   readonly usual: { readonly vector: readonly string[]; readonly text: readonly string[] };
   /** Printed before its rows are loaded. */
   readonly remark?: string | undefined;
-  /** How many rows there are, as far as is known after `read` of them; undefined: nothing is known. */
+  /** The number of rows, as far as it is known after `read` of them; undefined: unknown. */
   expected(read: number): number | undefined;
   /**
-   * Once. Throws an Error of one line where the source cannot be read, or not on, and where `signal` is aborted. Returning the
-   * iterator closes the source.
+   * Reads the rows; to be called once. Throws an Error of one line if the source cannot be read to its end, or if `signal` is
+   * aborted. Returning the iterator closes the source.
    */
   rows(signal?: AbortSignal): AsyncIterable<RawRow | Unreadable>;
 }
@@ -58,13 +58,13 @@ export function assertDifferentTitles(titles: readonly string[], name: string): 
   }
 }
 
-/** Throws an Error of one line unless as many rows were read as the source counted when the load began. */
+/** Throws an Error of one line unless the number of read rows is that which the source reported when the load began. */
 export function assertAllRead(name: string, counted: number, read: number): void {
   if (read !== counted)
     throw new Error(`${name} had ${counted} rows when the load began, and ${read} were read: load it again`);
 }
 
-/** The row that `fields` makes, or the fault that it throws. */
+/** The row with the result of `fields`, or the fault that it throws. */
 export function rowFrom(number: number, fields: () => Fields): RawRow | Unreadable {
   try {
     return { number, fields: fields() };

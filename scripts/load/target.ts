@@ -12,7 +12,7 @@ import type { RawRow, Source } from './source.js';
 
 export type Target = Pick<ListedCollection, 'id' | 'dimension' | 'normalise'>;
 
-/** Undefined: the collection is not there, and is to be made. Throws an Error of one line where the command does not say so. */
+/** The collection; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
 export async function findCollection(
   client: ServiceClient,
   { collection: name, created }: LoadRequest,
@@ -20,13 +20,13 @@ export async function findCollection(
   const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
   const found = collections.find((collection) => collection.name === name);
   if (found === undefined && created === undefined)
-    throw new Error(`there is no collection ${name}: --create makes it`);
+    throw new Error(`the collection ${name} does not exist: --create makes it`);
   if (found !== undefined && created?.isNormalised === true && found.normalise === undefined)
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   return found;
 }
 
-/** Makes the collection, for vectors as that of `row`. Throws an Error of one line. */
+/** Creates the collection, for vectors of the length of that in `row`. Throws an Error of one line. */
 export async function makeCollection(
   client: ServiceClient,
   { collection: name, created, columns }: LoadRequest,
@@ -43,6 +43,6 @@ export async function makeCollection(
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);
   const divided = created?.isNormalised ? ', and divides vectors by their length' : '';
-  say('done', 'collection', `${name} is made, of ${dimension} components${divided}`);
+  say('done', 'collection', `${name} is created, with ${dimension} components${divided}`);
   return { id, ...wanted };
 }

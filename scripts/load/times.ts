@@ -1,26 +1,26 @@
-/** Times and decimals as texts, without rounding: ISO 8601, and all digits. */
+/** Formats times and decimals without rounding: in ISO 8601, and with all digits. */
 
 const DAY_SECS = 86_400n;
 
-/** How many of a unit are in a second. */
+/** The number of each unit in a second. */
 export const PER_SECOND = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n } as const;
 export type Unit = keyof typeof PER_SECOND;
 
-/** 2026-01-02T03:04:05.000, with `zone` behind it. At least three digits of a fraction, and as many as are not 0. */
+/** 2026-01-02T03:04:05.000, followed by `zone`. The fraction has at least three digits, and ends with the last that is not 0. */
 export function timestampText(value: bigint, unit: Unit, zone: '' | 'Z'): string {
   const [secs, fraction] = divided(value, PER_SECOND[unit]);
   const [days, ofDay] = divided(secs, DAY_SECS);
   return `${dateText(Number(days))}T${clockText(ofDay)}.${fractionDigits(fraction, unit).padEnd(3, '0')}${zone}`;
 }
 
-/** 03:04:05, with a fraction where it is not 0. */
+/** 03:04:05, with a fraction that is not 0. */
 export function timeText(value: bigint, unit: Unit): string {
   const [secs, fraction] = divided(value, PER_SECOND[unit]);
   const digits = fractionDigits(fraction, unit);
   return clockText(secs) + (digits === '' ? '' : `.${digits}`);
 }
 
-/** 2026-01-02 of days since 1970-01-01, by the calendar of today for all years. http://howardhinnant.github.io/date_algorithms.html */
+/** The date of a number of days since 1970-01-01, by the present calendar for all years. http://howardhinnant.github.io/date_algorithms.html */
 export function dateText(days: number): string {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
@@ -58,7 +58,7 @@ const fractionDigits = (fraction: bigint, unit: Unit): string =>
     .slice(1)
     .replace(/0+$/, '');
 
-/** Quotient and remainder, which is not negative. */
+/** Quotient and remainder; the remainder is not negative. */
 function divided(value: bigint, by: bigint): [bigint, bigint] {
   const rest = ((value % by) + by) % by;
   return [(value - rest) / by, rest];

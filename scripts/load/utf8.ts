@@ -1,4 +1,4 @@
-/** Bytes as text. Invalid UTF-8 is refused: replaced characters would make one text of two. */
+/** Reads bytes as text. Invalid UTF-8 is refused, since replaced characters would make two texts equal. */
 import { isUtf8 } from 'node:buffer';
 import { RowFault } from './source.js';
 
@@ -11,7 +11,7 @@ export function textOf(bytes: Uint8Array, place: string): string {
   throw new RowFault(`byte ${at + 1} of ${place}, 0x${byte}, is not UTF-8: convert it to UTF-8`);
 }
 
-/** How many bytes precede the first that is not UTF-8. */
+/** The number of bytes before the first that is not UTF-8. */
 function validBytes(buffer: Buffer): number {
   let at = 0;
   for (let size: number | undefined = 0; size !== undefined; at += size ?? 0)
@@ -19,5 +19,5 @@ function validBytes(buffer: Buffer): number {
   return at;
 }
 
-/** Bytes of a character. */
+/** The possible lengths of a character in bytes. */
 const SIZES = [1, 2, 3, 4];

@@ -1,8 +1,8 @@
-/** Vectors that a source holds as bytes: numbers of one type, one after another, little-endian. */
+/** Reads vectors from bytes: numbers of one type, one after another, little-endian. */
 import { NUMBER_KINDS, readerOf } from './formats/numbers.js';
 import { RowFault } from './source.js';
 
-/** Names of the option, and the kinds that NumPy calls them by. */
+/** Types by their names in the option, with NumPy's names of their kinds. */
 const KINDS = { float32: 'f4', float64: 'f8', float16: 'f2', int8: 'i1', uint8: 'u1' } as const;
 const CODINGS = ['hex', 'base64'] as const;
 
@@ -15,7 +15,7 @@ export interface VectorBytes {
   readonly coding: (typeof CODINGS)[number] | undefined;
 }
 
-/** Reads `float32` and `float32,hex`; undefined: it is neither. */
+/** Reads an option such as `float32` or `float32,hex`; undefined if it is invalid. */
 export function vectorBytesIn(option: string): VectorBytes | undefined {
   const [type, coding, ...more] = option.split(',').map((part) => part.trim());
   const known = CODINGS.find((one) => one === coding);
@@ -29,8 +29,8 @@ export function componentsIn(value: unknown, name: string, { type, coding }: Vec
   if (!(bytes instanceof Uint8Array))
     throw new RowFault(
       bytes === undefined || bytes === null
-        ? `there is no ${name}`
-        : `${name} holds no bytes: leave out --vector-bytes`,
+        ? `it has no ${name}`
+        : `${name} does not hold bytes: leave out --vector-bytes`,
     );
   const kind = KINDS[type];
   const { sizeBytes } = NUMBER_KINDS[kind]!;

@@ -12,7 +12,7 @@ import {
 import '../../verifier/node/index.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
 import { instant, type Verdict } from '../verify/print.js';
-import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from '../verify/receipts.js';
+import { type CheckedReceipt, checkReceiptAlone, receiptOfEvent } from '../verify/receipts.js';
 import { collection, externalId, limit, metadata, receipt, requestId, vector } from './fields.js';
 import { shortened } from './fitted.js';
 import { defineTool, Misused, pathWith, type Registration } from './tool.js';
@@ -157,7 +157,8 @@ async function checkEvent(client: ServiceClient, asked: Asked, signer: string | 
   const receipt = asked.receipt ?? served;
   if (receipt === undefined && record !== undefined) throw new Misused(`event ${sequence} changed no record`);
   if (receipt === undefined) checks.leaveOut('receipt', 'by the word of the service, the event changed no record');
-  else checks.run('receipt', () => receiptOfEvent(receipt, completed(record, served), inclusion, [signed]), heldText);
+  else
+    checks.run('receipt', () => receiptOfEvent(receipt, completed(record, served), inclusion, [signed]), checkedText);
   return json;
 }
 
@@ -167,11 +168,11 @@ function completed(record: object | undefined, served: unknown): object | undefi
   return record && (request_id === undefined ? record : { request_id, ...record });
 }
 
-function heldText({ proof: { recordId }, record, told, isSigned }: HeldReceipt): string {
-  const what = `is of this event: ${told ?? 'a write'} of record ${recordId}`;
+function checkedText({ proof: { recordId }, record, event, isSigned }: CheckedReceipt): string {
+  const what = `is of this event: ${event ?? 'a write'} of record ${recordId}`;
   if (record === undefined) return what;
-  if (isSigned || told === 'insert' || told === 'delete') return `${what}, which made just these values`;
-  return `${what}; what its insert made it is the word of the receipt`;
+  if (isSigned || event === 'insert' || event === 'delete') return `${what}, which made just these values`;
+  return `${what}; only the receipt says which values its insert wrote`;
 }
 
 /** Throws an Error if the checkpoint does not hold, is of another collection, or is of a log without the event. */

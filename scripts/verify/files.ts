@@ -6,10 +6,10 @@ import { type Policy, parseJson, parsePolicy } from '../../verifier/index.js';
 import { callersFolder, commandText } from '../terminal/commandLine.js';
 import { assertKind, assertNoOther, assertNoOtherText, type FileKind } from './kinds.js';
 
-/** The largest file, as large as the body of an insert. */
+/** The most bytes of a file: as many as the body of an insert may have. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A path as the caller meant it. */
+/** A path, resolved in the folder of the caller. */
 export const callersPath = (path: string): string => resolve(callersFolder(), path);
 
 /** Reads JSON of that kind; `-` is standard input. Throws an Error of one line, which names the kind of any other file. */
@@ -53,7 +53,7 @@ async function readBytes(file: string, name: string, look: (head: Buffer) => voi
   return opened(file, readAll(source, name, look));
 }
 
-/** Throws an Error where it is too large. */
+/** Throws an Error if the source is too large. */
 async function readAll(source: AsyncIterable<Buffer>, name: string, look: (head: Buffer) => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -61,25 +61,25 @@ async function readAll(source: AsyncIterable<Buffer>, name: string, look: (head:
     if (sizeBytes === 0) look(chunk);
     chunks.push(chunk);
     sizeBytes += chunk.length;
-    if (sizeBytes > JSON_BYTES_MAX) throw new Error(`${name} is too large for what can be checked here`);
+    if (sizeBytes > JSON_BYTES_MAX) throw new Error(`${name} is larger than ${JSON_BYTES_MAX / 2 ** 20} MiB`);
   }
   return Buffer.concat(chunks);
 }
 
-/** Resolves as `reading` does. Throws an Error of one line where the file cannot be read. */
+/** Resolves to the result of `reading`. Throws an Error of one line if the file cannot be read. */
 export async function opened<Content>(file: string, reading: Promise<Content>): Promise<Content> {
   try {
     return await reading;
   } catch (error) {
     switch ((error as NodeJS.ErrnoException).code) {
       case 'ENOENT':
-        throw new Error(`there is no file ${file}`);
+        throw new Error(`the file ${file} does not exist`);
       case 'EISDIR':
         throw new Error(
           `${file} is a folder: ${commandText('verify', `folder ${file}`)} checks that of a standalone node`,
         );
       case 'EACCES':
-        throw new Error(`${file} may not be read by this user`);
+        throw new Error(`this user may not read ${file}`);
       default:
         throw error;
     }

@@ -38,7 +38,7 @@ import {
 import type { ClaimFiles, FileRequest, StreamRequest } from './request.js';
 
 const MEBIBYTE = 1 << 20;
-/** Smaller logs take less than a second. */
+/** Logs of this size and above show progress; smaller ones take less than a second. */
 const SHOWN_FROM_BYTES = 32 * MEBIBYTE;
 
 export async function checkExportFile({ file, ...files }: FileRequest): Promise<Verdict> {
@@ -76,7 +76,7 @@ export async function checkFolder(request: FileRequest): Promise<Verdict> {
   const verdicts: Verdict[] = [];
   for (const [index, item] of chosen.entries()) {
     if (index > 0) process.stdout.write('\n');
-    // The watermark before the log: the node may be writing.
+    // The watermark is read before the log, since the node may be writing.
     const reached = await readFolderReached(dataDir, item.id);
     const source = await LogFolder.open(dataDir, item.id);
     try {
@@ -105,7 +105,7 @@ export async function checkStream(request: StreamRequest): Promise<Verdict> {
   }
 }
 
-/** Checks the log of a collection in a catalog, which must be of that collection. */
+/** Checks a collection's log, and that it is of the collection that the catalog names. */
 async function checkStored(
   source: FrameSource,
   { origin, ...item }: CatalogItem,
@@ -172,7 +172,7 @@ function refused(report: LogReport): Verdict {
   return 'refused';
 }
 
-/** `names`: those that the log goes by, the one that it is served under first. */
+/** `names`: the names of the log, first the one under which it is served. */
 function printClaims(
   claims: Claims,
   source: FrameSource,

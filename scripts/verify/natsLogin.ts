@@ -1,4 +1,4 @@
-/** The login of `verify stream` at the NATS servers: the variables are those of the service. */
+/** The login of `verify stream` at the NATS servers, from the variables of the service. */
 import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, credsAuthenticator, nkeyAuthenticator } from 'nats';
 import { commandText } from '../terminal/commandLine.js';

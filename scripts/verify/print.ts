@@ -1,4 +1,4 @@
-/** Prints what the verifier found, on standard output, and gives the verdict. */
+/** Prints the findings of the verifier to standard output, and returns the verdict. */
 import {
   type Alteration,
   type FrameSource,
@@ -12,8 +12,8 @@ import {
 import { formatLine, grouped, type Mark, printable } from '../terminal/line.js';
 
 /**
- * The result of a check. Everything agrees where it is not `refused`. `unknownSigner`: no key was given that must have signed it.
- * `otherName`: something belongs to another collection than expected.
+ * The result of a check. `unknownSigner`: everything agrees, but no key was given that must have signed it. `otherName`:
+ * everything agrees, but something belongs to another collection than expected.
  */
 export type Verdict = 'holds' | 'refused' | 'unknownSigner' | 'otherName';
 
@@ -22,7 +22,7 @@ const WORST_FIRST = ['refused', 'otherName', 'unknownSigner', 'holds'] as const;
 
 export const exitCodeOf = (verdict: Verdict): number => EXIT[verdict];
 
-/** The worst of the verdicts; `holds` without any. */
+/** The worst of the verdicts; `holds` if there are none. */
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   WORST_FIRST.find((verdict) => verdicts.includes(verdict)) ?? 'holds';
 
@@ -45,7 +45,7 @@ const placeText = ({ name, message, byte }: Place): string =>
 export const eventsText = ({ firstSequence, lastSequence }: Pick<Refusal, 'firstSequence' | 'lastSequence'>): string =>
   firstSequence === lastSequence ? `event ${firstSequence}` : `one of the events ${firstSequence} to ${lastSequence}`;
 
-/** Prints that a log verifies and differs from what was proved of it. */
+/** Prints that a log verifies, but differs from a claim that was proved. */
 export function printAlteration(alteration: Alteration, source: FrameSource): void {
   const { firstSequence, lastSequence, seenAt } = alteration;
   const { event, place } = seenAt;
@@ -53,11 +53,11 @@ export function printAlteration(alteration: Alteration, source: FrameSource): vo
   const where = event.sequence === lastSequence ? at : `before event ${event.sequence} at ${at}`;
   print('failed', 'altered', `${eventsText(alteration)}, ${where}`);
   const upTo = event.sequence === firstSequence ? '' : 'up to ';
-  print('plain', 'its time', `${upTo}${instant(event.timeMs)}, as it says itself`);
-  if (firstSequence > 0n) print('plain', 'before it', `events 0 to ${firstSequence - 1n} are what they were`);
+  print('plain', 'its time', `${upTo}${instant(event.timeMs)}, by its own account`);
+  if (firstSequence > 0n) print('plain', 'before it', `events 0 to ${firstSequence - 1n} are unchanged`);
 }
 
-/** What verifies before the refusal. The events of a frame are replayed before the frame is refused as a whole. */
+/** Names the events that verify before the refusal. The events of a frame are replayed before the frame is refused as a whole. */
 function beforeText({ size, state }: LogReport, { firstSequence }: Refusal): string {
   if (firstSequence === 0n) return 'nothing';
   const last = firstSequence < size ? '' : `; the last is of ${instant(state.timeMs)}`;
@@ -70,11 +70,11 @@ export function printRefusal(report: LogReport, refusal: Refusal): void {
   print('plain', '', what);
   const flipped = flippedIn(refusal);
   if (flipped !== undefined) print('plain', '', flipped);
-  if (timeMs !== undefined) print('plain', 'its time', `${instant(timeMs)}, as it says itself`);
+  if (timeMs !== undefined) print('plain', 'its time', `${instant(timeMs)}, by its own account`);
   print('plain', 'before it', beforeText(report, refusal));
 }
 
-/** The one flipped bit that explains a wrong checksum, if any: a fault of a disk, and no forgery. */
+/** The one flipped bit that explains a wrong checksum, if any: then it is a fault of a disk, not a forgery. */
 function flippedIn({ frame }: Refusal): string | undefined {
   if (frame === undefined || isIntact(frame.bytes)) return undefined;
   const { bytes, place } = frame;
@@ -85,11 +85,11 @@ function flippedIn({ frame }: Refusal): string | undefined {
   return `one flipped bit explains it, ${of}: ${placeText({ ...place, byte: place.byte + flipped.byte })}`;
 }
 
-/** Prints the signer, who is unknown without `knownKey`. */
+/** Prints the signer. Without `knownKey` the verdict is `unknownSigner`. */
 export function printSigner(publicKey: string, knownKey: string | undefined): Verdict {
   if (knownKey === undefined) {
     print('warning', 'signed with', publicKey);
-    print('plain', '', 'nobody vouches for this signer: give the key that the node printed, with --key');
+    print('plain', '', 'this signer is unknown: give the key that the node printed, with --key');
     return 'unknownSigner';
   }
   print('done', 'signed with', `${publicKey}, the key that was given`);
@@ -99,7 +99,7 @@ export function printSigner(publicKey: string, knownKey: string | undefined): Ve
 export function printLog(report: LogReport): void {
   const { genesis, state, size, frames, logBytes, records, graph } = report;
   if (genesis === undefined) {
-    print('warning', 'log', 'empty: nothing was ever written, or all of it is gone');
+    print('warning', 'log', 'empty: nothing was ever written, or everything is lost');
     return;
   }
   const { project, name, collectionId, dimension, normalise } = genesis;

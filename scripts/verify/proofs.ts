@@ -13,16 +13,16 @@ import {
 import { readJson, readPolicy } from './files.js';
 import { type Asked, holdAsked, isSameName, printOtherName, titleOf } from './names.js';
 import { instant, print, printSigner, type Verdict, worst } from './print.js';
-import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from './receipts.js';
+import { type CheckedReceipt, checkReceiptAlone, receiptOfEvent } from './receipts.js';
 import type { ClaimFiles, FileRequest } from './request.js';
 
-/** What must vouch for a checkpoint. */
+/** The signer and the service log that must confirm a checkpoint; both may be undefined. */
 interface Trust {
   readonly key: string | undefined;
   readonly policy: Policy | undefined;
 }
 
-/** A checkpoint that holds, and where a policy is given its place in the service log. */
+/** A valid checkpoint, and, with a policy, its place in the service log. */
 interface Signed {
   readonly checkpoint: Checkpoint;
   readonly log?: LoggedCheckpoint['log'];
@@ -33,7 +33,7 @@ const trustOf = async ({ key, policy }: ClaimFiles): Promise<Trust> => ({
   policy: policy === undefined ? undefined : await readPolicy(policy),
 });
 
-/** Throws an Error unless it holds. */
+/** Throws an Error unless the checkpoint is valid. */
 const signedBy = (json: unknown, { key, policy }: Trust): Signed =>
   policy === undefined ? { checkpoint: verifyCheckpoint(json, key) } : verifyLogged(json, policy, key);
 
@@ -60,11 +60,11 @@ export async function checkInclusion({ file, ...files }: FileRequest): Promise<V
     print('plain', 'chain head', `${toHex(head)} after the event`);
     const signed = checkpoints.map((checkpoint) => signedBy(checkpoint, trust));
     const states = signed.map(({ checkpoint }) => checkpoint);
-    const held = receipts.map((receipt) =>
-      attempt('receipt', () => printHeld(receiptOfEvent(receipt, record, inclusion, states))),
+    const checked = receipts.map((receipt) =>
+      attempt('receipt', () => printChecked(receiptOfEvent(receipt, record, inclusion, states))),
     );
     const verdicts = signed.map((checkpoint) => holdAgainst(checkpoint, trust, [log]));
-    return worst([...held, ...verdicts, ...holdNames(states, files), ...holdRecordName(record, states)]);
+    return worst([...checked, ...verdicts, ...holdNames(states, files), ...holdRecordName(record, states)]);
   });
 }
 
@@ -74,7 +74,7 @@ export async function checkConsistency({ file, ...files }: FileRequest): Promise
   const trust = await trustOf(files);
   return attempt('consistency', () => {
     const { from, to } = verifyConsistency(json);
-    if (from.size === 0n) print('warning', 'consistency', 'every log begins with the empty one: this shows nothing');
+    if (from.size === 0n) print('warning', 'consistency', 'every log begins with the empty one: this proves nothing');
     else print('done', 'consistency', `the log of ${to.size} events begins with all ${from.size} of the earlier one`);
     print('plain', 'earlier root', toHex(from.root));
     print('plain', 'later root', toHex(to.root));
@@ -88,7 +88,7 @@ export async function checkConsistency({ file, ...files }: FileRequest): Promise
 const readCheckpoints = ({ checkpoints }: ClaimFiles): Promise<unknown[]> =>
   Promise.all(checkpoints.map((checkpoint) => readJson('checkpoint', checkpoint)));
 
-/** Compares the names of all checkpoints with what was asked for, and with each other: an import has the log of its original. */
+/** Compares the names of all checkpoints with the requested name, and with each other: an import has the log of its original. */
 function holdNames(checkpoints: readonly Checkpoint[], asked: Asked): Verdict[] {
   return checkpoints.map(({ origin }, i) => {
     const verdict = holdAsked('checkpoint', origin, asked);
@@ -111,7 +111,7 @@ function holdRecordName(record: unknown, checkpoints: readonly Checkpoint[]): Ve
 function holdAgainst(signed: Signed, trust: Trust, logs: readonly LogAt[]): Verdict {
   const { checkpoint } = signed;
   if (!logs.some(({ size, root }) => size === checkpoint.size && toHex(root) === checkpoint.root))
-    throw new Error(`the checkpoint of ${checkpoint.size} events is of no log that the proof is about`);
+    throw new Error(`the checkpoint of ${checkpoint.size} events is not of a log in the proof`);
   return printCheckpoint(signed, trust);
 }
 
@@ -126,7 +126,7 @@ function printCheckpoint({ checkpoint, log }: Signed, { key }: Trust): Verdict {
   print('done', 'service log', `entry ${index} of the ${entries} of ${logName}`);
   for (const { name, timeSecs } of witnesses)
     print('done', 'cosigned by', `${name}, ${instant(BigInt(timeSecs) * 1000n)}`);
-  if (witnesses.length === 0) print('warning', 'cosigned by', 'nobody, and the policy asks for nobody');
+  if (witnesses.length === 0) print('warning', 'cosigned by', 'no witness, and the policy requires none');
   print(
     key === undefined ? 'plain' : 'done',
     'signed with',
@@ -159,17 +159,17 @@ export async function checkReceipt({ file, record }: FileRequest): Promise<Verdi
 }
 
 /**
- * Prints what the proof shows: that the event is in the log, and what the event says where it can be rebuilt, which is all
- * values of an insert, and the record of a change.
+ * Prints what the proof shows: that the event is in the log. If the event can be rebuilt, also its content: all values of an
+ * insert, and the record of a change.
  */
-function printHeld({ proof, record, told, isSigned }: HeldReceipt): Verdict {
-  const what = told === undefined ? '' : `${told} of `;
+function printChecked({ proof, record, event, isSigned }: CheckedReceipt): Verdict {
+  const what = event === undefined ? '' : `${event} of `;
   print('done', 'receipt', `of this event: write ${proof.sequence}, ${what}record ${proof.recordId}`);
-  const isOfEvent = told === 'insert' || told === 'replacement' || told === 'delete';
+  const isOfEvent = event === 'insert' || event === 'replacement' || event === 'delete';
   if (record !== undefined && (isSigned || isOfEvent)) print('done', 'record', JUST_THESE_VALUES);
   else if (record !== undefined)
-    print('warning', 'record', 'what its insert made it is the word of the receipt: prove that too');
-  else if (told === undefined && !isSigned)
-    print('warning', 'record', 'number and values are the word of the receipt: give what was sent with --record');
+    print('warning', 'record', 'only the receipt says which values its insert wrote: prove the insert too');
+  else if (event === undefined && !isSigned)
+    print('warning', 'record', 'only the receipt says its number and values: give the inserted record with --record');
   return 'holds';
 }

@@ -1,4 +1,4 @@
-/** Receipts, checked alone and against the event and the checkpoints that they must be of. */
+/** Checks receipts alone, and against their event and checkpoints. */
 import {
   type Checkpoint,
   type ClaimedRecord,
@@ -15,7 +15,7 @@ import {
   type WriteReceipt,
 } from '../../verifier/index.js';
 
-/** `proof` is there unless there are problems. */
+/** `proof` is defined unless there are problems. */
 interface Checked {
   readonly receipt: WriteReceipt;
   readonly proof?: Proof;
@@ -23,19 +23,19 @@ interface Checked {
   readonly problems: readonly string[];
 }
 
-export interface HeldReceipt {
+export interface CheckedReceipt {
   readonly receipt: WriteReceipt;
   readonly proof: Proof;
   readonly record: ClaimedRecord | undefined;
-  /** What the event does; undefined where receipt and record do not tell all of it. */
-  readonly told: string | undefined;
+  /** The kind of the event; undefined if it cannot be rebuilt from receipt and record. */
+  readonly event: string | undefined;
   /** Whether a checkpoint of the moment right after the write proves the state after it too. */
   readonly isSigned: boolean;
 }
 
 /**
- * Lists why the receipt does not hold, in itself or as that of the record where one is given. Throws an Error where the input
- * holds no receipt, or no record.
+ * Lists the problems of the receipt, in itself and, if a record is given, as that of the record. Throws an Error if the input
+ * is not a receipt, or not a record.
  */
 export function checkReceiptAlone(json: unknown, recordJson: unknown): Checked {
   const receipt = receiptIn(json);
@@ -52,13 +52,13 @@ export function checkReceiptAlone(json: unknown, recordJson: unknown): Checked {
   return { receipt, proof, record, problems };
 }
 
-/** Throws an Error, in words about the receipt, unless it holds, and is of the proved event and of the signed log. */
+/** Throws an Error about the receipt unless it is valid, and is of the proved event and of the signed log. */
 export function receiptOfEvent(
   json: unknown,
   recordJson: unknown,
   { sequence, chainHead: head }: Inclusion,
   checkpoints: readonly Checkpoint[],
-): HeldReceipt {
+): CheckedReceipt {
   const { receipt, proof, record, problems } = checkReceiptAlone(json, recordJson);
   if (proof === undefined || problems.length > 0) throw new Error(problems.join('; '));
   const isOfEvent =
@@ -69,5 +69,5 @@ export function receiptOfEvent(
   const then = checkpoints.filter(({ size }) => size === sequence + 1n);
   if (then.some(({ stateHash }) => stateHash !== receipt.state_hash))
     throw new Error('its state hash is not that of the checkpoint');
-  return { receipt, proof, record, told: rebuiltEvent(proof, record), isSigned: then.length > 0 };
+  return { receipt, proof, record, event: rebuiltEvent(proof, record), isSigned: then.length > 0 };
 }

@@ -33,7 +33,7 @@ export interface StreamRequest extends Given {
   readonly collection: string;
 }
 
-/** Fields that do not go with the command are empty. */
+/** A request; fields that its command does not use are empty. */
 export type VerifyRequest = FileRequest | StreamRequest;
 
 const FORMS = [
@@ -97,7 +97,7 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
   if (!isCommand && files.length > 1) throw new UsageError(unknownWord('command', first, Object.keys(ALLOWED)));
   if (!isCommand && first !== undefined && first !== '-' && !existsSync(callersPath(first)))
     throw new UsageError(
-      `there is no file ${JSON.stringify(first)}, and ${unknownWord('command', first, Object.keys(ALLOWED))}`,
+      `the file ${JSON.stringify(first)} does not exist, and ${unknownWord('command', first, Object.keys(ALLOWED))}`,
     );
   if (files.length > (command === 'stream' ? 0 : 1))
     throw new UsageError(`${command} takes no argument ${files.at(-1)}`);
@@ -124,7 +124,7 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
   }
   if (file === undefined) throw new UsageError(`${command} takes a ${command === 'folder' ? 'folder' : 'file'}`);
   if (command === 'log' && file === '-')
-    throw new UsageError('a log is read from a file: its records are looked at more than once');
+    throw new UsageError('a log is read from a file: its records are read more than once');
   return { ...given, command, file };
 }
 
@@ -132,11 +132,11 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
 export function parsePublicKey(option: string, key: string): string {
   if (!PUBLIC_KEY.test(key)) throw new UsageError(`${option} takes 64 lowercase hex`);
   const weakness = weaknessOf(Buffer.from(key, 'hex'));
-  if (weakness !== undefined) throw new UsageError(`${option} is no public key of a signer: ${weakness}`);
+  if (weakness !== undefined) throw new UsageError(`${option} is not the public key of a signer: ${weakness}`);
   return key;
 }
 
-/** Throws UsageError where an option would not be checked against anything. */
+/** Throws UsageError if an option would not be checked against anything. */
 function assertUsed(
   command: VerifyRequest['command'],
   { receipts, checkpoints, key, policy, record, collection, project }: Given,
@@ -148,7 +148,7 @@ function assertUsed(
     throw new UsageError('--key is about checkpoints: give one with --checkpoint');
   const isNamed = collection !== undefined || project !== undefined;
   if (isNamed && checkpoints.length === 0 && (command === 'inclusion' || command === 'consistency'))
-    throw new UsageError('a proof names no collection, and a checkpoint does: give one with --checkpoint');
+    throw new UsageError('a proof does not name its collection, but a checkpoint does: give one with --checkpoint');
   if (command === 'inclusion' && record !== undefined && receipts.length !== 1)
     throw new UsageError('--record is about one receipt: give it with --receipt');
   if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length > 0)

@@ -41,7 +41,7 @@ describe('npm run load', () => {
     const vectors = await file('npy', npyOf(rows));
     const texts = await file('jsonl', rows.map((_, i) => `{"text":"row ${i}","n":${i}}`).join('\n'));
     const output = await succeeded(runLoad(at, vectors, 'some', ['--create', '--beside', texts]));
-    expect(output).to.match(/^✔ collection +some is made, of 3 components$/m);
+    expect(output).to.match(/^✔ collection +some is created, with 3 components$/m);
     expect(output).to.match(/^✔ load +2,500 rows \(/m);
     expect(output).to.match(/^✔ collection +some: 2,500 records are in it$/m);
     expect(await counts()).to.deep.equal({ some: 2_500 });
@@ -176,7 +176,7 @@ describe('npm run load', () => {
     expect(await counts()).to.deep.equal({ long: rows });
     await appendFile(path, line(rows));
     const more = await succeeded(runLoad(at, path, 'long'));
-    expect(more).to.match(/^ +load +goes on after row 30,000/m);
+    expect(more).to.match(/^ +load +continues after row 30,000/m);
     expect(await counts()).to.deep.equal({ long: rows + 1 });
     // A new collection of the name starts from the first row.
     expect((await at.rw.delete('/v1/namespaces/long')).status).to.equal(204);
@@ -259,8 +259,8 @@ describe('npm run load', () => {
 
   it('reports wrong arguments, files and collections', async () => {
     const path = await file('jsonl', '{"vector":[1]}');
-    expect(await refusalOf(at, path, 'missing')).to.match(/there is no collection missing: --create makes it$/m);
-    expect(await refusalOf(at, join(rig.folder, 'no.npy'), 'missing')).to.match(/there is no file .*no\.npy$/m);
+    expect(await refusalOf(at, path, 'missing')).to.match(/the collection missing does not exist: --create makes it$/m);
+    expect(await refusalOf(at, join(rig.folder, 'no.npy'), 'missing')).to.match(/the file .*no\.npy does not exist$/m);
     expect(await refusalOf(at, await file('jsonl', ''), 'missing')).to.match(/has no row that can be read$/m);
     for (const [args, why] of [
       [['--index', 'hnsw'], /--index goes with --create/],

@@ -45,20 +45,20 @@ describe('the end of npm run load', () => {
     const lines = '{"embedding":null,"text":"a"}\n{"embedding":[1,0],"text":"b"}\n';
     const path = await file('jsonl', lines);
     expect(await refusalOf(runLoad(at, path, 'first', ['--create']))).to.match(
-      /^✘ load +row 1: embedding is no list of numbers; --rejects FILE/m,
+      /^✘ load +row 1: embedding is not a list of numbers; --rejects FILE/m,
     );
     expect(await collections()).to.deep.equal([]);
     const rejects = join(rig.folder, 'first.rejects');
     await succeeded(runLoad(at, path, 'first', ['--create', '--rejects', rejects]));
     expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.equal({
       row: 1,
-      reason: 'embedding is no list of numbers',
+      reason: 'embedding is not a list of numbers',
     });
     expect((await records('first')).map(({ text }) => text)).to.deep.equal(['b']);
     const none = await refusalOf(
       runLoad(at, await file('jsonl', '{"vector":1}\n'), 'none', ['--create', '--rejects', rejects]),
     );
-    expect(none).to.match(/^✘ load +row 1: vector is no list of numbers; no row fits$/m);
+    expect(none).to.match(/^✘ load +row 1: vector is not a list of numbers; no row fits$/m);
     expect(await collections()).to.deep.equal(['first']);
   });
 
@@ -103,7 +103,7 @@ describe('the end of npm run load', () => {
     await interrupted.waitForLine(/waiting is made/);
     interrupted.signal('SIGINT');
     expect((await interrupted.waitForEnd()).code, interrupted.output).to.equal(130);
-    expect(lastLine(interrupted.output)).to.match(/^ +stopped +the same command goes on from here$/);
+    expect(lastLine(interrupted.output)).to.match(/^ +stopped +the same command continues from here$/);
     expect(interrupted.output).to.not.include('✔ load');
   });
 
@@ -122,7 +122,7 @@ describe('the end of npm run load', () => {
       const load = (table: string, args: readonly string[]): Launched =>
         runLoad(at, url, 'moved', ['--from', 'pgvector', '--source', table, ...args]);
       expect(await refusalOf(load('firstbad', []))).to.match(
-        /^✘ load +there is no collection moved: --create makes it$/m,
+        /^✘ load +the collection moved does not exist: --create makes it$/m,
       );
       expect(await refusalOf(load('firstbad', ['--create']))).to.match(
         /^✘ load +row 1: share holds NaN, which JSON cannot hold; --rejects FILE/m,
@@ -134,7 +134,7 @@ describe('the end of npm run load', () => {
       const made = await succeeded(
         runLoad(at, url, 'bytes', ['--from', 'pgvector', '--source', 'raw', ...bytes, 'float32']),
       );
-      expect(made).to.match(/^✔ collection +bytes is made, of 2 components$/m);
+      expect(made).to.match(/^✔ collection +bytes is created, with 2 components$/m);
       const { body: stored } = await at.rw.get('/v1/records/1?collection=bytes');
       expect(stored).to.deep.include({ vector: [1.5, -2], metadata: null });
       const longer = load('raw', ['--collection', 'bytes', '--vector', 'emb', '--vector-bytes', 'int8']);

@@ -33,7 +33,7 @@ export class ByteReader {
     return this.#readBytes;
   }
 
-  /** The next bytes, or fewer where the stream ends before. They live until the next call. */
+  /** The next bytes, or fewer if the stream ends before. They are valid until the next call. */
   async take(count: number): Promise<Buffer> {
     if (this.#held.length < count) {
       const pieces = [this.#held];

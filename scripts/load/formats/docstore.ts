@@ -1,9 +1,9 @@
-/** `docstore.json` of LangChain.js: `[["0", {document}], …]`, cut into its documents, each of which is read by itself. */
+/** `docstore.json` of LangChain.js: `[["0", {document}], …]`, cut into its documents, each of which is parsed by itself. */
 
 const [QUOTE, ESCAPE, LIST, LIST_END, OBJECT, OBJECT_END, COMMA] = Buffer.from('"\\[]{},');
 const SPACES = Buffer.from(' \t\r\n');
 const HEAD = /^\[\s*"(\d{1,20})"\s*,/;
-/** Bytes before the document of an entry. */
+/** The most bytes before the document of an entry. */
 const HEAD_BYTES_MAX = 64;
 
 /** The JSON of each document by label. Throws an Error of one line. */
@@ -19,7 +19,7 @@ export function documentsIn(bytes: Buffer, name: string): Map<number, Buffer> {
   return documents;
 }
 
-/** The lists in the list. Their content is not checked. */
+/** Cuts the outer list into the inner lists. Their content is not checked. */
 function* entriesIn(bytes: Buffer, name: string): Generator<Buffer> {
   let depth = 0;
   let begin = 0;

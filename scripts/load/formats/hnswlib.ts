@@ -12,7 +12,7 @@ import { withOwn } from '../services/ownFields.js';
 import { type Fields, type RawRow, RowFault, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
 import { documentsIn } from './docstore.js';
 
-/** hnswlib-node cuts off the rest of a label, and returns the vector of another one. */
+/** The greatest label that hnswlib-node reads. It cuts off higher bits, and returns the vector of another label. */
 const LABEL_MAX = 2 ** 32 - 1;
 
 const REMARKS: Readonly<Record<Space, string | undefined>> = {
@@ -102,7 +102,7 @@ async function* rowsOf(opened: Opened, signal: AbortSignal | undefined): AsyncGe
 }
 
 async function readIndex({ path, name, count, dimension }: Opened): Promise<hnswlib.HierarchicalNSW> {
-  // The vectors of all spaces are stored alike.
+  // The vectors of all spaces are stored in the same form.
   const index = new (hnswlibNode().HierarchicalNSW)('l2', dimension);
   try {
     if (count > 0) await index.readIndex(path);

@@ -32,7 +32,7 @@ export function fieldsIn(bytes: Buffer, place: string): Fields {
     return { vector: fields };
   }
   if (isObject(fields)) return fields;
-  throw new RowFault(`${place} is no object of JSON`);
+  throw new RowFault(`${place} is not an object of JSON`);
 }
 
 const isObject = (value: unknown): value is Fields =>

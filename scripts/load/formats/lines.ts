@@ -1,4 +1,4 @@
-/** `.jsonl`: an object of JSON a line; `.csv`: a line of titles, and a row a line. */
+/** `.jsonl`: one object of JSON on each line. `.csv`: a line of titles, then one row on each line. */
 import { pipeline, type Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { assertDifferentTitles, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
@@ -39,8 +39,8 @@ const SPACE = 0x20;
 const isBlank = (line: Buffer): boolean => line.every((byte) => byte <= SPACE);
 
 /**
- * Lines that end with LF, CR LF or CR. Found in bytes: the separators of lines and paragraphs of Unicode are text, and some
- * versions of Node end lines there.
+ * Lines that end with LF, CR LF or CR. They are found in bytes: Unicode's separators of lines and paragraphs are text here, but
+ * end lines in some versions of Node.
  */
 async function* linesOf(stream: Readable): AsyncGenerator<Buffer> {
   const begun: Buffer[] = [];
@@ -78,7 +78,7 @@ function* endsIn(piece: Buffer): Generator<number> {
   }
 }
 
-/** Mixed ones too: titles written by hand above rows that a program wrote. */
+/** Line ends, which may differ within a file: titles written by hand above rows that a program wrote. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 /** Each byte becomes one character, so that a field can be read as UTF-8 by itself. */
 const BYTEWISE = 'latin1';
@@ -105,7 +105,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
     usual: USUAL,
     expected: (read) => guess.rows(read),
     async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
-      // A quoted field may hold lines: a row that is cut short takes the rest of the file with it, so it ends the load.
+      // A quoted field may contain lines. A row that is cut short therefore swallows the rest of the file, and ends the load.
       const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, skip_empty_lines: true } as const;
       let isFirst = true;
       const parser = parse({
@@ -124,7 +124,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
           yield piece;
         }
       }
-      // The iteration below throws what fails, and ends the input when it is left.
+      // The iteration below throws errors, and ends the input when it is left.
       pipeline(streamOf(source, signal), counted, parser, () => {});
       let titles: readonly string[] | undefined;
       let number = 0;
@@ -141,7 +141,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
           );
         }
       } catch (error) {
-        throw error instanceof CsvError ? new Error(`${name} is no proper CSV: ${error.message}`) : error;
+        throw error instanceof CsvError ? new Error(`${name} is not valid CSV: ${error.message}`) : error;
       }
     },
   };

@@ -1,4 +1,4 @@
-/** NumPy's `.npy`: a table of numbers, a row a vector. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+/** NumPy's `.npy`: a table of numbers, whose rows are vectors. https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 import { DIMENSION_MAX } from '../../../shared/limits.js';
 import { type RawRow, type Source, USUAL } from '../source.js';
 import { ByteReader, type ByteSource } from './bytes.js';
@@ -57,7 +57,7 @@ const moreThanOne = (name: string, { rows }: Layout): Error =>
 
 async function headerText(reader: ByteReader, name: string): Promise<string> {
   const begin = await reader.take(VERSIONED_BYTES);
-  if (begin.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error(`${name} is no .npy file`);
+  if (begin.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error(`${name} is not an .npy file`);
   const isLong = begin[MAGIC.length]! > 1;
   const length = await reader.take(isLong ? 4 : 2);
   return (await reader.take(isLong ? length.readUInt32LE() : length.readUInt16LE())).toString('latin1');
@@ -73,7 +73,7 @@ function layoutOf(header: string, name: string): Layout {
     .map((item) => item.trim().replace(/L$/, ''));
   const sizes = (shape ?? []).filter((item) => item !== '').map(Number);
   if (descr === null || NUMBER_KINDS[descr[2]!] === undefined)
-    throw new Error(`${name} holds no plain numbers: save it as numpy.float32`);
+    throw new Error(`${name} does not hold plain numbers: save it as numpy.float32`);
   const [, dimension = 0] = sizes;
   if (sizes.length !== 2 || !sizes.every(Number.isSafeInteger) || dimension < 1 || dimension > DIMENSION_MAX)
     throw new Error(

@@ -1,7 +1,7 @@
-/** Numbers as files hold them. */
+/** Reads numbers in the forms of files. */
 import { endianness } from 'node:os';
 
-/** Reads `count` numbers that begin at byte `at`. They may lie in `bytes`. */
+/** Reads `count` numbers that begin at byte `at`. The result may share memory with `bytes`. */
 export type ReadNumbers = (bytes: Buffer, at: number, count: number) => ArrayLike<number>;
 
 interface NumberKind {
@@ -9,7 +9,7 @@ interface NumberKind {
   readonly read: (view: DataView, at: number, isLittle: boolean) => number;
 }
 
-/** By kind and size, as NumPy spells them. */
+/** The kinds of numbers by NumPy's names, such as `f4`. */
 export const NUMBER_KINDS: Readonly<Record<string, NumberKind>> = {
   f2: { sizeBytes: 2, read: (view, at, isLittle) => halfOf(view.getUint16(at, isLittle)) },
   f4: { sizeBytes: 4, read: (view, at, isLittle) => view.getFloat32(at, isLittle) },
@@ -41,7 +41,7 @@ export function readerOf(kind: string, isLittle: boolean): ReadNumbers {
   };
 }
 
-/** IEEE 754 binary16. */
+/** The number with the bits of an IEEE 754 binary16. */
 function halfOf(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;

@@ -13,7 +13,7 @@ import { vecsSource } from './vecs.js';
 export const FORMATS = ['jsonl', 'json', 'csv', 'npy', 'fvecs', 'bvecs', 'ivecs', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** By the end of its name; undefined: it says nothing. */
+/** The format of a file by the end of its name; undefined if the name has no known end. */
 export function formatOf(path: string): Format | undefined {
   const end = extname(path).slice(1).toLowerCase();
   return OTHER_ENDS[end] ?? FORMATS.find((format) => format === end);
@@ -24,7 +24,7 @@ const OTHER_ENDS: Readonly<Record<string, Format>> = { ndjson: 'jsonl', tsv: 'cs
 /** `path` undefined: standard input. `delimiter`: between the columns of a .csv file. Throws an Error of one line. */
 export async function openFile(path: string | undefined, format: Format, delimiter?: string): Promise<Source> {
   const found = path === undefined ? undefined : await ifThere(stat(path));
-  if (path !== undefined && found === undefined) throw new Error(`there is no file ${path}`);
+  if (path !== undefined && found === undefined) throw new Error(`the file ${path} does not exist`);
   if (found?.isDirectory() === true) throw new Error(`${path} is a folder`);
   const name = path === undefined ? 'standard input' : basename(path);
   const bytes: ByteSource = { path, sizeBytes: found?.isFile() === true ? found.size : undefined };

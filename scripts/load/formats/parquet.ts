@@ -1,11 +1,11 @@
-/** `.parquet`, page by page: of each column one page is in memory, however large the groups of rows are. */
+/** Reads `.parquet` page by page: memory holds one page of each column, regardless of the size of the row groups. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { type FileMetaData, parquetMetadataAsync, type RowGroup } from 'hyparquet';
 import { type Fields, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
 import { bytesAt, ColumnReader } from './parquetColumn.js';
 import { assembled, type Field, fieldsOf } from './parquetTypes.js';
 
-/** Rows that are put together at once. */
+/** Rows that are assembled at once. */
 const PIECE_ROWS = 1_024;
 
 /** `path`: a file, which is read from its end first. */
@@ -40,7 +40,7 @@ async function metadataOf(file: FileHandle, name: string): Promise<FileMetaData>
   try {
     return await parquetMetadataAsync({ byteLength, slice }, { geoparquet: false });
   } catch (error) {
-    throw new Error(`${name} is no Parquet file: ${(error as Error).message}`);
+    throw new Error(`${name} is not a Parquet file: ${(error as Error).message}`);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The values of one column within a group of rows, page by page. The package reads a whole group again for each range of its
+ * Reads the values of one column within a row group, page by page. The package would read a whole group again for each range of
  * rows, so its readers of single pages are called here.
  */
 import type { FileHandle } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { convert, DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 import { getMaxRepetitionLevel } from 'hyparquet/src/schema.js';
 import { compressors } from 'hyparquet-compressors';
 
-/** So many bytes from a place, or fewer where the file ends before. */
+/** Reads `count` bytes from `from` on, or fewer if the file ends before. */
 export async function bytesAt(file: FileHandle, from: number, count: number): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(count);
   const { bytesRead } = await file.read(bytes, 0, count, from);
@@ -20,17 +20,17 @@ type Decoder = Parameters<typeof readPage>[2];
 type Header = ReturnType<typeof parquetHeader>;
 type Values = ArrayLike<unknown>;
 
-/** Bytes that are asked for at once: small pages are not read one by one. */
+/** Bytes of one read, so that small pages are not read one by one. */
 const PIECE_BYTES = 256 << 10;
-/** Tried first for the header of a page, which may have the least and the greatest value of the page in it. */
+/** The first guess at the size of a page's header, which may contain the least and the greatest value of the page. */
 const HEADER_BYTES = 1_024;
 
-/** `fieldsOf` removes the types that the package would round, except this one: the values are numbers of the file, and bytes. */
+/** `fieldsOf` removes the types whose values the package would round, except this one. All values are numbers of the file, or bytes. */
 const PARSERS = { ...DEFAULT_PARSERS, timestampFromNanoseconds: (nanos: bigint): bigint => nanos };
 
 type Decompress = NonNullable<(typeof compressors)[keyof typeof compressors]>;
 
-/** A page of nulls holds no bytes, which the package does not expect from LZ4. */
+/** Decompresses a page that may be empty, as one of nulls is: the package does not expect that from LZ4. */
 const orEmpty =
   (decompress: Decompress): Decompress =>
   (input, sizeBytes) =>
@@ -47,10 +47,10 @@ export class ColumnReader {
   readonly #endBytes: number;
   /** Where the bytes that were not read begin. */
   #atBytes: number;
-  /** Read, but not taken. */
+  /** Bytes that were read, but not used yet. */
   #ahead: Uint8Array = new Uint8Array();
   #dictionary: Parameters<typeof readPage>[3];
-  /** Complete rows. */
+  /** Complete rows; the first `#taken` were returned. */
   #rows: Values = [];
   #taken = 0;
   /** The last row of a page, which the next page may continue. */
@@ -71,7 +71,7 @@ export class ColumnReader {
     this.#endBytes = this.#atBytes + Number(metadata.total_compressed_size);
   }
 
-  /** Reads on until there is a row that is not taken. Returns how many there are; 0: the column has ended. */
+  /** Reads until there are rows that were not taken. Returns their number; 0: the column has ended. */
   async fill(): Promise<number> {
     while (this.#taken >= this.#rows.length && this.#ahead.length + this.#endBytes - this.#atBytes > 0)
       await this.#readPage();
@@ -82,7 +82,7 @@ export class ColumnReader {
     return this.#rows.length - this.#taken;
   }
 
-  /** The next rows, of those that are there. */
+  /** Takes the next rows, at most those that `fill` has read. */
   take(count: number): unknown[] {
     const taken = Array.prototype.slice.call(this.#rows, this.#taken, this.#taken + count);
     this.#taken += count;
@@ -125,7 +125,7 @@ export class ColumnReader {
     }
   }
 
-  /** So many of the next bytes at least, or fewer where the column ends before. */
+  /** Returns at least the next `count` bytes, or fewer if the column ends before. */
   async #lookAhead(count: number): Promise<Uint8Array> {
     const missing = Math.min(Math.max(count - this.#ahead.length, PIECE_BYTES), this.#endBytes - this.#atBytes);
     if (count > this.#ahead.length && missing > 0) {

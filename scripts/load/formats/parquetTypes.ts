@@ -8,14 +8,14 @@ import { assertDifferentTitles, RowFault } from '../source.js';
 import { dateText, decimalText, timestampText, timeText, type Unit } from '../times.js';
 import { textOf } from '../utf8.js';
 
-/** Turns what the package reads into what a row holds. Throws RowFault. */
+/** Converts a value of the package into one of a row. Throws RowFault. */
 type Read = (value: unknown) => unknown;
 
 /** A column with its titles. */
 interface Leaf {
-  /** Among all columns of the file. */
+  /** The number of the column in the file. */
   readonly index: number;
-  /** From the root of the schema. */
+  /** The path to the column from the root of the schema. */
   readonly path: readonly SchemaTree[];
 }
 
@@ -51,7 +51,7 @@ export function fieldsOf(schema: SchemaElement[], file: string): Field[] {
 
 const titlesOf = ({ children }: SchemaTree): string[] => children.map(({ element }) => element.name);
 
-/** The values of a field, of those of all columns. */
+/** Assembles the values of a field from those of its columns. */
 export function assembled({ name, tree, leaves }: Field, columns: readonly unknown[][]): ArrayLike<unknown> {
   if (tree.children.length === 0) return columns[leaves[0]!.index]!;
   const parts = new Map(leaves.map(({ index, path }) => [path.at(-1)!.path.join('.'), columns[index]!] as const));
@@ -74,7 +74,7 @@ const listReader =
   (values) =>
     (values as unknown[]).map(read);
 
-/** Also of a field that is repeated. */
+/** The reader of one value of a field, which may be repeated. */
 function readerOfOne(tree: SchemaTree): Read {
   const { element, children, path } = tree;
   const annotation = element.logical_type?.type ?? element.converted_type;
@@ -85,7 +85,7 @@ function readerOfOne(tree: SchemaTree): Read {
     element.logical_type = undefined;
     return read;
   }
-  // Read as structures, maps keep the types of their keys, and variants their bytes.
+  // If they are read as structures, maps keep the types of their keys, and variants their bytes.
   element.converted_type = annotation === 'LIST' ? 'LIST' : undefined;
   element.logical_type = undefined;
   if (isListLike(tree)) {
@@ -158,7 +158,7 @@ function wholeReader({ type, converted_type: converted, logical_type: logical }:
   return type === 'INT64' ? (value) => BigInt.asUintN(64, value as bigint) : (value) => (value as number) >>> 0;
 }
 
-/** DuckDB writes infinite times so. */
+/** The values by which DuckDB represents infinite times. */
 const ENDLESS = { days: 2 ** 31 - 1, micros: 2n ** 63n - 1n } as const;
 
 function dayText(days: number): string {
@@ -175,11 +175,11 @@ const timestampReader =
     return timestampText(time, unit, zone);
   };
 
-/** Big-endian two's complement. */
+/** The number with these bytes in big-endian two's complement. */
 const signedOf = (bytes: Uint8Array): bigint =>
   bytes.length === 0 ? 0n : BigInt.asIntN(8 * bytes.length, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
 
-/** ISO 8601 of months, days and milliseconds, which no calendar turns into each other: P1M2DT3.004S. */
+/** Formats months, days and milliseconds in ISO 8601, each unit separately: P1M2DT3.004S. */
 function intervalText(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const [months, days, millis] = [0, 4, 8].map((at) => view.getUint32(at, true));

@@ -34,7 +34,7 @@ export function vecsSource(name: string, source: ByteSource, format: keyof typeo
       if (length.length === 0) return;
       const dimension = length.length === LENGTH_BYTES ? length.readInt32LE() : -1;
       if (dimension < 1 || dimension > DIMENSION_MAX)
-        throw new Error(`${name} is no .${format} file, or is damaged: vector ${number} has no length`);
+        throw new Error(`${name} is damaged, or not a .${format} file: vector ${number} has no length`);
       rowBytes ??= LENGTH_BYTES + dimension * sizeBytes;
       const bytes = await reader.take(dimension * sizeBytes);
       if (bytes.length < dimension * sizeBytes) throw new Error(`${name} ends within vector ${number}`);

@@ -1,4 +1,4 @@
-/** Requests to the service that rows are read from. */
+/** Sends requests to the service from which rows are read. */
 
 import { messageOf } from '../../../shared/errors/errors.js';
 import { type WholeAnswer, wholeAnswer } from '../../../verifier/index.js';
@@ -19,10 +19,10 @@ class Refused extends Error {
   }
 }
 
-/** How a source asks its service. */
+/** Options of a source's requests. */
 export interface Asking {
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborted: no answer is waited for. */
+  /** Cancels requests. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -52,11 +52,11 @@ export async function askService<Answer>(
   try {
     return parseExact(textOf(bytes, 'the answer')) as Answer;
   } catch {
-    throw new Error(`${url} answers something else than JSON in UTF-8`);
+    throw new Error(`the answer of ${url} is not JSON in UTF-8`);
   }
 }
 
-/** Says `missing` where what is asked for is not there. */
+/** Resolves to the answer. Throws an Error with the text `missing` if the service answers that the thing does not exist. */
 export async function namedOrThrow<Answer>(answer: Promise<Answer>, missing: string): Promise<Answer> {
   try {
     return await answer;

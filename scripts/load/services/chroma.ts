@@ -1,4 +1,4 @@
-/** A collection of Chroma, by its REST interface (v2), page by page. */
+/** Reads a collection of Chroma through its REST interface (v2), page by page. */
 import { assertAllRead, type RawRow, type Source, USUAL } from '../source.js';
 import { askService, namedOrThrow } from './askService.js';
 import { withOwn } from './ownFields.js';
@@ -13,7 +13,7 @@ interface Page {
   readonly metadatas: readonly (Record<string, unknown> | null)[];
 }
 
-/** `key`: a token, where the service asks for one. */
+/** `key`: the token, if the service requires one. */
 export function chromaSource(url: string, collection: string, key: string | undefined): Source {
   const headers: Record<string, string> = key === undefined ? {} : { 'x-chroma-token': key };
   let total: number | undefined;

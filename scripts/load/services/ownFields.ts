@@ -2,8 +2,8 @@
 import type { Fields } from '../source.js';
 
 /**
- * All fields of both. A field of `others` whose name is taken gets `prefix` before it, until its name is free. A payload's `id`
- * must neither hide the id of its point nor be lost.
+ * All fields of both. A field of `others` with a name of `own` gets the prefix, until its name is free. For example, the `id` of
+ * a payload must neither hide the id of its point nor be lost.
  */
 export function withOwn(own: Fields, others: Fields, prefix: string): Fields {
   const taken = new Set([...Object.keys(own), ...Object.keys(others)]);

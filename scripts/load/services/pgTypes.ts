@@ -1,11 +1,11 @@
-/** Conversion of each type of PostgreSQL, from the text of its values. */
+/** Converts the values of each type of PostgreSQL from their texts. */
 import type { Sql } from 'postgres';
 import { jsonIn } from '../json.js';
 import { type Fields, RowFault } from '../source.js';
 import { yearText } from '../times.js';
 import { textOf } from '../utf8.js';
 
-/** Turns the text of a value into what a row holds. Throws RowFault. `column`: its name. */
+/** Converts the text of a value into a value of a row. Throws RowFault. `column`: its name. */
 type Read = (text: string, column: string) => unknown;
 
 interface Column {
@@ -57,7 +57,7 @@ const asNumber: Read = (text) => Number(text);
 const asJson: Read = (text, column) => jsonIn(Buffer.from(text), column, { isExact: true });
 const asBits: Read = (text) => Array.from(text, Number);
 
-/** All others stay the texts that PostgreSQL writes: decimals, money, times of day, intervals, ids, addresses, ranges. */
+/** The types that are converted. All others stay PostgreSQL's texts: decimals, money, times of day, intervals, ids, addresses, ranges. */
 const BUILT_IN: Readonly<Record<string, Read>> = {
   ...{ bool: (text) => text === 't', int2: asNumber, int4: asNumber, oid: asNumber, int8: BigInt },
   ...{ float4: asNumber, float8: asNumber, json: asJson, jsonb: asJson, bit: asBits, varbit: asBits },
@@ -73,7 +73,7 @@ function asList(text: string): unknown {
 
 const TIME = /^(\d+)(-\d\d-\d\d)(?: (\d\d:\d\d:\d\d)(?:\.(\d+))?(\+00)?)?( BC)?$/;
 
-/** ISO 8601; `infinity` and `-infinity` stay. A time without a zone gets none. */
+/** A time in ISO 8601; `infinity` and `-infinity` stay. A time without a zone gets none. */
 function isoText(text: string): string {
   const found = TIME.exec(text);
   if (found === null) return text;
@@ -82,13 +82,13 @@ function isoText(text: string): string {
   return clock === undefined ? date : `${date}T${clock}.${fraction.padEnd(3, '0')}${zone === undefined ? '' : 'Z'}`;
 }
 
-/** `{1,NULL,{"a b"}}`, perhaps with its bounds ahead: `[0:1]={1,2}`. Throws RowFault. */
+/** Reads `{1,NULL,{"a b"}}`, also with its bounds: `[0:1]={1,2}`. Throws RowFault. */
 function itemsOf(text: string, delimiter: string, read: (item: string) => unknown): unknown[] {
   let at = text.indexOf('{') + 1;
   const list = (): unknown[] => {
     const items: unknown[] = [];
     for (; text[at] !== '}'; ) {
-      if (at >= text.length) throw new RowFault(`${text.slice(0, 40)} is no array of PostgreSQL`);
+      if (at >= text.length) throw new RowFault(`${text.slice(0, 40)} is not an array of PostgreSQL`);
       if (text[at] === delimiter) at += 1;
       else if (text[at] === '{') {
         at += 1;
@@ -113,7 +113,7 @@ function itemsOf(text: string, delimiter: string, read: (item: string) => unknow
   return list();
 }
 
-/** Behind the closing quote. */
+/** The place after the closing quote. */
 function quotedEnd(text: string, open: number): number {
   let at = open + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;

@@ -1,4 +1,4 @@
-/** A table of PostgreSQL with a column of pgvector, by a cursor: one state of the table, page by page. */
+/** Reads one state of a PostgreSQL table with a pgvector column through a cursor, page by page. */
 import postgres from 'postgres';
 import { messageOf } from '../../../shared/errors/errors.js';
 import { assertAllRead, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
@@ -8,7 +8,7 @@ const PAGE_ROWS = 1_000;
 const CONNECT_SECS = 10;
 const END_SECS = 1;
 
-/** Values as texts that depend on no setting of the server, the database or the user. */
+/** Settings under which the texts of values do not depend on the server, the database or the user. */
 const FORMATS = {
   ...{ TimeZone: 'UTC', DateStyle: 'ISO', IntervalStyle: 'iso_8601', bytea_output: 'hex', extra_float_digits: '1' },
   lc_monetary: 'C',

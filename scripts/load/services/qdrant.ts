@@ -1,4 +1,4 @@
-/** A collection of Qdrant, by its REST interface: points in order of id, page by page. */
+/** Reads a collection of Qdrant through its REST interface: points in order of id, page by page. */
 import { assertAllRead, type Fields, type RawRow, type Source, USUAL } from '../source.js';
 import { askService, namedOrThrow } from './askService.js';
 import { withOwn } from './ownFields.js';
@@ -16,7 +16,7 @@ interface Page {
   };
 }
 
-/** `key`: an API key, where the service asks for one. */
+/** `key`: the API key, if the service requires one. */
 export function qdrantSource(url: string, collection: string, key: string | undefined): Source {
   const path = `${url}/collections/${encodeURIComponent(collection)}`;
   const headers: Record<string, string> = key === undefined ? {} : { 'api-key': key };
@@ -47,7 +47,7 @@ export function qdrantSource(url: string, collection: string, key: string | unde
   };
 }
 
-/** A point has one vector without a name, or several with one each, which must not be taken for its id or its text. */
+/** The vectors of a point as fields: one without a name, or several with names, which may equal those of its id or text. */
 function vectorsOf(vector: unknown): Fields {
   if (Array.isArray(vector)) return { vector };
   const named = Object.entries((vector ?? {}) as Fields);

@@ -89,7 +89,7 @@ describe('a receipt under an inclusion proof', () => {
       const together = await checked(files.forged!, '--record', files.invented!);
       expect(together.text).to.match(/✘ receipt {7}its event is another/);
       expect(together.code).to.equal(1);
-      expect((await checked(files.forged!)).text).to.match(/! record {8}number and values are the word of the receipt/);
+      expect((await checked(files.forged!)).text).to.match(/! record {8}only the receipt says its number and values/);
 
       const honest = await checked(files.receipt!, '--record', files.record!);
       expect(honest.text).to.match(
@@ -154,7 +154,7 @@ describe('a receipt under an inclusion proof', () => {
       ] as const) {
         const { text } = await checked(name, record, 'late', 'signedLate');
         expect(text).to.match(
-          /soft delete of record 2\n! record {8}what its insert made it is the word of the receipt/,
+          /soft delete of record 2\n! record {8}only the receipt says which values its insert wrote/,
         );
       }
       expect((await checked('forged', 'invented', 'exact', 'signedExact')).code).to.equal(1);
@@ -279,14 +279,14 @@ describe('a rewritten log with consistent hashes', () => {
       const byte = (frame: number): string => (framesAt.at(frame)! + 68).toLocaleString('en-US');
       expect(exact.text).to.contain(
         `✘ altered       event ${SIZE + 1}, byte ${byte(-2)} of notes.vouchlog\n` +
-          `  its time      ${time(SIZE + 1)}, as it says itself\n` +
-          `  before it     events 0 to ${SIZE} are what they were\n`,
+          `  its time      ${time(SIZE + 1)}, by its own account\n` +
+          `  before it     events 0 to ${SIZE} are unchanged\n`,
       );
       expect(exact.code).to.equal(1);
       const vague = await against('0', '2');
       expect(vague.text).to.contain(
         `✘ altered       one of the events ${SIZE + 1} to ${SIZE + 2}, byte ${byte(-1)} of notes.vouchlog\n` +
-          `  its time      up to ${time(SIZE + 2)}, as it says itself\n`,
+          `  its time      up to ${time(SIZE + 2)}, by its own account\n`,
       );
       expect(vague.code).to.equal(1);
     }));

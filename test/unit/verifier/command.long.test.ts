@@ -168,10 +168,10 @@ describe('npm run verify', () => {
 
   it('exits with 2 and one line if it cannot check', async () => {
     for (const [args, problem] of [
-      [['log', '/nowhere/x.vouchlog'], /there is no file \/nowhere\/x.vouchlog/],
+      [['log', '/nowhere/x.vouchlog'], /the file \/nowhere\/x.vouchlog does not exist/],
       [['receipt', tmpdir()], /is a folder/],
       [['log', tmpdir()], /is a folder: that of a standalone node is checked with folder/],
-      [['receipt', '/dev/zero'], /is too large for what can be checked here/],
+      [['receipt', '/dev/zero'], /is larger than 64 MiB/],
       [['folder', tmpdir()], /is not the data folder/],
       [['stream', '--nats', '127.0.0.1:1', '--collection', 'c'], /no JetStream answers at 127.0.0.1:1/],
       [['-'], /standard input is not JSON/],
@@ -188,15 +188,15 @@ describe('npm run verify', () => {
       [['log'], /log takes a file/],
       [['log', 'a', 'b'], /log takes no argument b/],
       [['logs', 'a'], /there is no command "logs": did you mean log\?/],
-      [['bogus'], /there is no file "bogus", and there is no command "bogus": there are receipt, /],
+      [['bogus'], /the file "bogus" does not exist, and there is no command "bogus": there are receipt, /],
       [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
       [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
       [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
       [
         ['checkpoint', '-', '--key', `01${'00'.repeat(31)}`],
-        /--key is no public key of a signer: it is of small order/,
+        /--key is not the public key of a signer: it is of small order/,
       ],
-      [['checkpoint', '-', '--key', `02${'00'.repeat(31)}`], /--key is no public key of a signer: it is no point/],
+      [['checkpoint', '-', '--key', `02${'00'.repeat(31)}`], /--key is not the public key of a signer: it is no point/],
       [['inclusion', 'a', '--key', PUBLIC_KEY], /--key is about checkpoints/],
       [['consistency', 'a', '--key', PUBLIC_KEY], /--key is about checkpoints/],
       [['folder', tmpdir(), '--collection', 'c', '--key', PUBLIC_KEY], /--key is about checkpoints/],

@@ -148,8 +148,8 @@ describe('the verifier, given another name than expected', () => {
 
   it('accepts an expected name for a proof only with a checkpoint, and not for a receipt', async () => {
     for (const [args, message] of [
-      [['inclusion', 'x', '--collection', 'c'], 'a proof names no collection, and a checkpoint does'],
-      [['consistency', 'x', '--project', 'p'], 'a proof names no collection, and a checkpoint does'],
+      [['inclusion', 'x', '--collection', 'c'], 'a proof does not name its collection, but a checkpoint does'],
+      [['consistency', 'x', '--project', 'p'], 'a proof does not name its collection, but a checkpoint does'],
       [['receipt', 'x', '--collection', 'c'], '--collection does not go with receipt'],
     ] as const) {
       const { code, text } = await verify(args);

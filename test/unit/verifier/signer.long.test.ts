@@ -79,7 +79,7 @@ describe('npm run verify and the signer', () => {
         const unknown = await verify(args);
         expect(unknown.code, args.join(' ')).to.equal(3);
         expect(unknown.text).to.match(
-          new RegExp(`! signed with {3}${PUBLIC_KEY}\n {16}nobody vouches for this signer: give the key .* with --key`),
+          new RegExp(`! signed with {3}${PUBLIC_KEY}\n {16}this signer is unknown: give the key .* with --key`),
         );
         expect((await verify([...args, '--key', PUBLIC_KEY])).code, args.join(' ')).to.equal(0);
         const other = await verify([...args, '--key', ANOTHER_KEY]);

@@ -116,7 +116,7 @@ describe('hnswlib files', () => {
     expect(written('--to', 'hnswlib', '/s')).to.deep.equal({ kind: 'hnswlib', path: '/s' });
     expect(written('--out', '/f')).to.deep.equal({ kind: 'log', path: '/f' });
     expect(() => written('--to', 'faiss', '/s')).to.throw(/^--to is faiss; there is hnswlib$/);
-    expect(() => written('--to', 'hnswlib')).to.throw(/^the folder is missing/);
+    expect(() => written('--to', 'hnswlib')).to.throw(/^the folder to export into is missing/);
     expect(() => written('--out', '/f', '/s')).to.throw(/^Unexpected argument '\/s'$/);
     expect(() => written('--to', 'hnswlib', '/s', '--out', '/f')).to.throw(/^--out goes without --to$/);
   });

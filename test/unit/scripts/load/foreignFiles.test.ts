@@ -137,7 +137,7 @@ describe('files that other programs wrote', () => {
       'binary holds 5 bytes: --vector-bytes says what they are, such as float32',
     );
     expect(await vectorOf('fixedList')).to.deep.equal([null, null]);
-    expect((await vectorOf('list'))[0]).to.equal('list holds null, which is no number');
+    expect((await vectorOf('list'))[0]).to.equal('list holds null, which is not a number');
   });
 
   it('.parquet: bytes are read as vectors of the named type, and malformed bytes are rejected with their field', async () => {
@@ -155,7 +155,7 @@ describe('files that other programs wrote', () => {
     expect(await vectorsIn(file, 'fixed', 'float32')).to.deep.equal([[1.5, -2], [1.5, -2], 'there is no fixed']);
     expect(await vectorsIn('duckdb-vectors.parquet', 'embedding', 'float32')).to.deep.equal([[1.5, -2]]);
     const lists = await vectorsIn('pyarrow-types.parquet', 'fixedList', 'float32');
-    expect(lists[0]).to.equal('fixedList holds no bytes: leave out --vector-bytes');
+    expect(lists[0]).to.equal('fixedList does not hold bytes: leave out --vector-bytes');
   });
 
   it('.csv and .jsonl: hex or base64 is read as vector bytes where --vector-bytes says so', async () => {
@@ -275,7 +275,9 @@ describe('files that other programs wrote', () => {
 
   it('.npy of NumPy: every other type and shape is refused before its first row', async () => {
     for (const kind of ['bool', 'complex', 'longdouble', 'text', 'datetime', 'records', 'objects'])
-      expect(await failureOf(`numpy-${kind}.npy`), kind).to.match(/holds no plain numbers: save it as numpy\.float32$/);
+      expect(await failureOf(`numpy-${kind}.npy`), kind).to.match(
+        /does not hold plain numbers: save it as numpy\.float32$/,
+      );
     for (const [kind, shape] of [
       ['one', '(2)'],
       ['three', '(1, 1, 2)'],

@@ -60,7 +60,7 @@ describe('files of rows', () => {
     ]);
     expect(rows.slice(2).map((row) => (row as unknown[])[0])).to.deep.equal([4, 5, 6]);
     expect((rows[2] as string[])[1]).to.match(/^the line is no JSON/);
-    expect((rows[3] as string[])[1]).to.equal('the line is no object of JSON');
+    expect((rows[3] as string[])[1]).to.equal('the line is not an object of JSON');
   });
 
   it('.csv: quoted fields may contain commas, quotes and line ends', async () => {
@@ -69,7 +69,7 @@ describe('files of rows', () => {
       [1, { vector: '[1, 2]', text: 'a "b", c\nd' }],
       [2, { vector: '3 4', text: 'e' }],
     ]);
-    expect(await failureOf(await opened('csv', 'a,b\n1,2,3\n'))).to.match(/^\d+\.csv is no proper CSV: /);
+    expect(await failureOf(await opened('csv', 'a,b\n1,2,3\n'))).to.match(/^\d+\.csv is not valid CSV: /);
   });
 
   it('.npy: every numeric type is read, in either byte order', async () => {

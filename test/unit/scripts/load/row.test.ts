@@ -47,16 +47,19 @@ describe('a loaded row', () => {
       [{ n: -1, key: 'a' }, 'n holds -1, which is no whole number'],
       [{ n: 0.5, key: 'a' }, 'n holds 0.5, which is no whole number'],
       [{ n: 2n ** 60n, key: 'a' }, 'n holds 1152921504606846976, which is no whole number'],
-      [{ n: 1 }, 'there is no key'],
-      [{ n: 1, key: '' }, 'key holds "", which is no id'],
-      [{ n: 1, key: ['a'] }, 'key holds ["a"], which is no id'],
+      [{ n: 1 }, 'it has no key'],
+      [{ n: 1, key: '' }, 'key holds "", which is not an id'],
+      [{ n: 1, key: ['a'] }, 'key holds ["a"], which is not an id'],
       [{ n: 1, key: 'ü'.repeat(129) }, 'key is an id of more than 256 bytes'],
     ] as const)
       expect(
         () => row(fields as Fields),
         JSON.stringify(fields, (_, value) => String(value)),
       ).to.throw(RowFault, fault);
-    expect(() => rowOf({ vector: [1], text: 5n }, COLUMNS, USUAL)).to.throw(RowFault, 'text holds 5, which is no text');
+    expect(() => rowOf({ vector: [1], text: 5n }, COLUMNS, USUAL)).to.throw(
+      RowFault,
+      'text holds 5, which is not a text',
+    );
   });
 
   it('takes the named fields, also within objects', () => {
@@ -138,16 +141,16 @@ describe('a loaded row', () => {
   });
 
   it('is rejected with its field and the reason', () => {
-    expect(faultOf({ a: 1 })).to.match(/^there is no field vector, .*: name the one of the vector with --vector$/);
-    expect(faultOf({ vector: [1, 'x'] })).to.equal('vector holds "x", which is no number');
-    expect(faultOf({ vector: [1, null] })).to.equal('vector holds null, which is no number');
+    expect(faultOf({ a: 1 })).to.match(/^it has no field vector, .*: name the field of the vector with --vector$/);
+    expect(faultOf({ vector: [1, 'x'] })).to.equal('vector holds "x", which is not a number');
+    expect(faultOf({ vector: [1, null] })).to.equal('vector holds null, which is not a number');
     expect(faultOf({ vector: '[]' })).to.equal('vector is empty');
-    expect(faultOf({ vector: 5 })).to.equal('vector is no list of numbers');
+    expect(faultOf({ vector: 5 })).to.equal('vector is not a list of numbers');
     expect(faultOf({ vector: [1, 40_000] })).to.equal('component 1 is 40000: allowed is -32768 to 32767.99998');
     expect(faultOf({ vector: Float32Array.of(Number.NaN) })).to.match(/^component 0 is NaN/);
-    expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is no text');
+    expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is not a text');
     expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('there is no w');
-    expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('there are no fields from v1 to v9');
+    expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('it has no fields from v1 to v9');
   });
 
   it('is rejected if one of its texts has no UTF-8 encoding', () => {

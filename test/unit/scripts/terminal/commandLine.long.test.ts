@@ -105,7 +105,7 @@ describe('every command', () => {
       [
         'scripts/verify.js',
         ['strem'],
-        'there is no file "strem", and there is no command "strem": did you mean stream?',
+        'the file "strem" does not exist, and there is no command "strem": did you mean stream?',
       ],
       ['bench/main.js', ['--only', 'kernl'], 'there is no part "kernl": did you mean kernel?'],
       ['test/fuzz/main.js', ['--target', 'event'], 'there is no target "event": did you mean events?'],

@@ -113,7 +113,7 @@ describe('a load from hnswlib', () => {
       expect(rowOf(rows[0]!, COLUMNS, source.usual).externalId).to.equal('0');
       for (const fields of rows.slice(1))
         expect(() => rowOf(fields, COLUMNS, source.usual)).to.throw(
-          /^component 0 is \S+: allowed is -32768 to 32767|^vector holds (?:NaN|Infinity), which is no number$/,
+          /^component 0 is \S+: allowed is -32768 to 32767|^vector holds (?:NaN|Infinity), which is not a number$/,
         );
     });
 
