@@ -83,7 +83,7 @@ export class UnexpectedAnswerError extends VouchError {}
 export class IndexBuildError extends VouchError {}
 /** A receipt, proof or checkpoint is not valid. */
 export class ProofError extends VouchError {}
-/** The log of a collection does not begin with the log that the witness has seen. */
+/** The log of a collection does not continue the pinned checkpoint. */
 export class HistoryRewrittenError extends VouchError {}
 
 type ErrorClass = new (code: string, message: string, facts?: ErrorFacts) => VouchError;

@@ -24,7 +24,15 @@ export { Graph } from './graph.js';
 export type { CallOptions, HttpOptions } from './http.js';
 export type { InsertManyOptions, InsertManyProgress, InsertManyResult, NewRecord } from './insertMany.js';
 export {
-  type HeldRecord,
+  type CheckedCollection,
+  type CheckedLog,
+  type CheckpointStore,
+  memoryStore,
+  PinnedCheckpoints,
+  storageStore,
+} from './pinnedCheckpoints.js';
+export {
+  type SentRecord,
   type Signer,
   type VerifiedCheckpoint,
   type VerifiedConsistency,
@@ -40,4 +48,3 @@ export {
 export type { JsonObject, Vector } from './values.js';
 export { Vouch } from './vouch.js';
 export type { WaitOptions } from './waitForIndex.js';
-export { memoryStore, storageStore, Witness, type Witnessed, type WitnessedLog, type WitnessStore } from './witness.js';

@@ -1,9 +1,9 @@
 /** The part of the client that uses the file system. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import type { WitnessStore } from './witness.js';
+import type { CheckpointStore } from './pinnedCheckpoints.js';
 
-/** Keeps what a witness has seen in a JSON file, which it makes. One process at a time may use it. */
-export function fileStore(path: string): WitnessStore {
+/** Stores pinned checkpoints in a JSON file, which is created if necessary. Only one process at a time may use it. */
+export function fileStore(path: string): CheckpointStore {
   let kept: Promise<Map<string, string>> | undefined;
   let saving: Promise<unknown> = Promise.resolve();
   const read = async (): Promise<Map<string, string>> => {

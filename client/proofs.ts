@@ -20,7 +20,7 @@ import { toWire } from './spelling.js';
 import type { JsonObject, Vector } from './values.js';
 
 /** A record as you sent it, to compare with a receipt. */
-export interface HeldRecord {
+export interface SentRecord {
   readonly values: Vector;
   readonly tag?: number | undefined;
   /** The object that was sent, or its bytes. */
@@ -83,13 +83,13 @@ export interface VerifiedCheckpoint extends LogAt {
  */
 export function verifyReceipt(
   receipt: Receipt,
-  { record }: { readonly record?: HeldRecord | 'deleted' } = {},
+  { record }: { readonly record?: SentRecord | 'deleted' } = {},
 ): VerifiedReceipt {
   return proving('the receipt', () => {
     const wire = toWire(receipt) as WriteReceipt;
     const proof = readProof(wire.proof);
-    const told = record === undefined || record === 'deleted' ? record : claimedRecord(toWire(record), proof).values;
-    const problems = checkReceipt(wire, told);
+    const values = record === undefined || record === 'deleted' ? record : claimedRecord(toWire(record), proof).values;
+    const problems = checkReceipt(wire, values);
     if (problems.length > 0) throw new Error(problems.join('; '));
     return {
       kind: proof.kind,
@@ -159,7 +159,7 @@ export function signerOf(signer: Signer): string | undefined {
 /** Verifies the signature. Throws ProofError. */
 export function verifyCheckpoint(checkpoint: CheckpointResponse, signer: Signer = {}): VerifiedCheckpoint {
   const publicKey = signerOf(signer);
-  return proving('the checkpoint', () => toldCheckpoint(checkCheckpoint(toWire(checkpoint), publicKey)));
+  return proving('the checkpoint', () => verifiedCheckpoint(checkCheckpoint(toWire(checkpoint), publicKey)));
 }
 
 /** A checkpoint, and the checkpoint of the service log that contains it. */
@@ -185,11 +185,11 @@ export function verifyLogged(checkpoint: CheckpointResponse, policy: string, sig
   return proving('the checkpoint', () => {
     const found = checkLogged(toWire(checkpoint), parsePolicy(policy), publicKey);
     const { origin, size, index, witnesses } = found.log;
-    return { checkpoint: toldCheckpoint(found.checkpoint), log: { origin, size, index, witnesses } };
+    return { checkpoint: verifiedCheckpoint(found.checkpoint), log: { origin, size, index, witnesses } };
   });
 }
 
-const toldCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): VerifiedCheckpoint => ({
+const verifiedCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): VerifiedCheckpoint => ({
   ...hashes,
   origin: { ...origin, id: Number(origin.id) },
   size: Number(size),

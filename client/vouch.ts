@@ -25,7 +25,7 @@ import type {
 } from './contract/service.js';
 import { assertName, assertRequest, nameSegment, type RequestName } from './exact.js';
 import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
-import { Witness, type WitnessStore } from './witness.js';
+import { type CheckpointStore, PinnedCheckpoints } from './pinnedCheckpoints.js';
 
 export class Vouch {
   readonly #http: Http;
@@ -145,11 +145,11 @@ export class Vouch {
     return this.#get('/v1/cluster', options);
   }
 
-  /** Remembers the last checkpoint of each collection and of the service log in `store`, and refuses a history that was rewritten since. */
-  witness(store: WitnessStore): Witness {
+  /** Pins the last checkpoint of each collection and of the service log in `store`, and refuses a history that was rewritten since. */
+  pinnedCheckpoints(store: CheckpointStore): PinnedCheckpoints {
     const readLog = async (path: string, options: CallOptions): Promise<Uint8Array> =>
       (await this.#http.send({ method: 'GET', path: `/log/${path}`, repeat: 'safe' }, options)).bytes;
-    return new Witness(this.#http.url, (name) => this.collection(name), readLog, store);
+    return new PinnedCheckpoints(this.#http.url, (name) => this.collection(name), readLog, store);
   }
 
   #get<T>(path: string, options: CallOptions, alsoStatus?: number): Promise<T> {

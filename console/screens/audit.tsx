@@ -4,8 +4,8 @@ import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../..
 import type { Checkpoint } from '../../verifier/index.js';
 import { Change } from '../audit/change.js';
 import { type Checked, EventChecks } from '../audit/eventChecks.js';
+import { type ComparedHistory, compareWithPinned, pin } from '../audit/pinnedCheckpoint.js';
 import { shreddedKeys } from '../audit/shredded.js';
-import { remember, type Witnessed, witness } from '../audit/witness.js';
 import { type Loaded, useLoaded } from '../loading.js';
 import { Problem, Shown } from '../parts/basics.js';
 import { Table } from '../parts/table.js';
@@ -21,7 +21,7 @@ interface Props {
 const PAGE_EVENTS = 50;
 
 export function Audit({ service, collection }: Props) {
-  const history = useLoaded((signal) => witness(service, collection, signal), [service, collection]);
+  const history = useLoaded((signal) => compareWithPinned(service, collection, signal), [service, collection]);
   return (
     <>
       <History of={history} />
@@ -40,7 +40,7 @@ export function Audit({ service, collection }: Props) {
 
 const eventsOf = ({ size }: Checkpoint): bigint => (size === 0n ? 0n : size - 1n);
 
-function History({ of: history }: { readonly of: Loaded<Witnessed> }) {
+function History({ of: history }: { readonly of: Loaded<ComparedHistory> }) {
   if (history.value === undefined) return null;
   const { checkpoint, last, alarm, isKeyNew } = history.value;
   if (alarm !== undefined)
@@ -56,7 +56,7 @@ function History({ of: history }: { readonly of: Loaded<Witnessed> }) {
           type="button"
           class="plain"
           onClick={() => {
-            remember(checkpoint);
+            pin(checkpoint);
             history.reload();
           }}
         >

@@ -35,7 +35,7 @@ export async function use(url, apiKey, name) {
   }
   const { inserted } = await docs.insertMany(many(), { batchSize: 500 });
   const { results } = await docs.search({ query: record.values, k: 1, with: ['text'] });
-  const { checkpoint } = await vouch.witness(memoryStore()).check(name);
+  const { checkpoint } = await vouch.pinnedCheckpoints(memoryStore()).check(name);
   const types = new Set();
   for await (const { eventType } of docs.timeline()) types.add(eventType);
   let bytes = 0;

@@ -112,18 +112,18 @@ inBothModes('the client', (service) => {
     expect((await vouch.indexConfig()).indexType).to.equal('collection_scoped');
   });
 
-  it('witnesses that a history continues, and that a recreated collection is another one', async () => {
-    const witness = vouch.witness(memoryStore());
+  it('checks by pinned checkpoints that a history continues, and that a recreated collection is another one', async () => {
+    const pinned = vouch.pinnedCheckpoints(memoryStore());
     const c = vouch.collection('c');
     await c.insert({ values: [1, 1] });
-    expect((await witness.check('c')).last).to.equal(undefined);
+    expect((await pinned.check('c')).last).to.equal(undefined);
     await c.insertMany([
       [2, 2],
       [3, 3],
     ]);
-    expect((await witness.check('c')).events).to.equal(2);
+    expect((await pinned.check('c')).events).to.equal(2);
     await vouch.dropCollection('c');
     await vouch.createCollection({ name: 'c', dimension: 2, metric: 'squared_l2' });
-    expect((await rejection(witness.check('c'))).message).to.match(/another collection of the same name/);
+    expect((await rejection(pinned.check('c'))).message).to.match(/another collection of the same name/);
   });
 });

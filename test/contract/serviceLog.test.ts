@@ -176,11 +176,11 @@ inBothModes('the service log', (_, { start }) => {
     const found = clientVerifyLogged(await vouch.collection('client').checkpoint({ logged: true }), policy);
     expect([found.checkpoint.size, found.log.origin]).to.deep.equal([2, 'vouch.example/log']);
     const store = memoryStore();
-    const first = await vouch.witness(store).checkLog(policy);
+    const first = await vouch.pinnedCheckpoints(store).checkLog(policy);
     expect(first.entries).to.equal(first.size);
     await insert('client');
     await logged('client');
-    const second = await vouch.witness(store).checkLog(policy);
+    const second = await vouch.pinnedCheckpoints(store).checkLog(policy);
     expect(second.size)
       .to.equal(first.size + second.entries)
       .and.above(first.size);
@@ -188,10 +188,10 @@ inBothModes('the service log', (_, { start }) => {
     const seen = JSON.parse(kept);
     seen.peaks[0] = '00'.repeat(32);
     await store.set(key, JSON.stringify(seen));
-    expect(await rejection(vouch.witness(store).checkLog(policy))).to.be.instanceOf(HistoryRewrittenError);
+    expect(await rejection(vouch.pinnedCheckpoints(store).checkLog(policy))).to.be.instanceOf(HistoryRewrittenError);
     const stranger = verifierKey('vouch.example/log', 1, generatedKey());
     const other = `log ${formatVerifierKey(stranger)}\nquorum none\n`;
-    expect(await rejection(vouch.witness(memoryStore()).checkLog(other))).to.be.instanceOf(ProofError);
+    expect(await rejection(vouch.pinnedCheckpoints(memoryStore()).checkLog(other))).to.be.instanceOf(ProofError);
   });
 
   it('refuses requests for entries and tiles that it lacks', async () => {

@@ -133,7 +133,7 @@ async function makeStandalone(into: Folder): Promise<void> {
   await into.save('api.key', rw.key!);
   await saveProofs(into, rw);
   await saveServiceLog(into, service.url);
-  const kept = clientOf(service.url, rw.key!).witness(fileStore(into.path('pinned.json')));
+  const kept = clientOf(service.url, rw.key!).pinnedCheckpoints(fileStore(into.path('pinned.json')));
   await kept.check(COLLECTION);
   await kept.checkLog(policy);
   const args = ['--log', `${service.url}/log`, '--policy', policyFile, '--state', into.path('monitor.json'), '--once'];

@@ -127,7 +127,7 @@ for (const [version, sha256] of Object.entries(SEALED))
 
     it('continues for a client, a monitor and a witness that remember it', async () => {
       const policy = text('policy.now');
-      const kept = clientOf(service.url, client.key!).witness(fileStore(path('pinned.json')));
+      const kept = clientOf(service.url, client.key!).pinnedCheckpoints(fileStore(path('pinned.json')));
       const { last, events } = await kept.check(COLLECTION);
       expect(last?.origin).to.include({ project: PROJECT, name: COLLECTION });
       expect(events).to.equal(0);

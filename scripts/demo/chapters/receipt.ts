@@ -1,8 +1,8 @@
 import {
-  type HeldRecord,
   type InsertResponse,
   type Receipt,
   type RecordResponse,
+  type SentRecord,
   verifyReceipt,
 } from '../../../client/index.js';
 import { systemEntropy } from '../../../shared/clock.js';
@@ -46,7 +46,7 @@ export async function receipt(tour: Tour): Promise<SentInsert> {
 
 /** Throws unless the receipt verifies and is about this record. */
 export function assertVerified(written: Receipt, record: RecordResponse): void {
-  verifyReceipt(written, { record: heldOf(record) });
+  verifyReceipt(written, { record: sentRecord(record) });
 }
 
 /** Changes one bit of the proof, then one step of a grey value: the verifier must refuse both. */
@@ -69,7 +69,7 @@ function showRefusal(what: string, written: Receipt, record: RecordResponse): vo
   fact('failed', 'refused', `${what}: ${refusal}`);
 }
 
-const heldOf = ({ tag, vector, metadata }: RecordResponse): HeldRecord => ({ values: vector, tag, metadata });
+const sentRecord = ({ tag, vector, metadata }: RecordResponse): SentRecord => ({ values: vector, tag, metadata });
 
 function receiptLines(written: Receipt): string[] {
   const bytes = Buffer.from(written.proof, 'base64url').length;

@@ -12,7 +12,7 @@ import { API_ROUTES } from '../../../coordinator/handlers/routes.js';
 const LEFT_OUT = ['GET /openapi.json'];
 
 /** Methods that make no request; their results do. */
-const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.witness'];
+const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.pinnedCheckpoints'];
 
 const VECTORS = { query: [1], k: 1 };
 const INDEX = { type: 'hnsw' } as const;

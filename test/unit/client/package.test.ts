@@ -22,13 +22,13 @@ export async function use(signal: AbortSignal): Promise<SearchHit[]> {
   const { id, receipt } = await docs.insert({ values: Float32Array.of(1, 2), metadata: { a: 1 } }, { signal });
   verifyReceipt(receipt, { record: { values: [1, 2], metadata: { a: 1 } } });
   for await (const { eventType } of docs.timeline()) console.log(eventType === 'insert' ? id : 0);
-  await vouch.witness(fileStore('seen.json')).check('docs');
+  await vouch.pinnedCheckpoints(fileStore('seen.json')).check('docs');
   const { results } = await docs.search({ query: [1, 2], k: 3, with: ['text'], groupBy: 'a' });
   return results;
 }
 // @ts-expect-error a field that the API lacks
 docs.search({ query: [1], k: 1, metadatafilter: {} }).catch((error: unknown) => error instanceof CapacityExceededError);
-vouch.witness(memoryStore());
+vouch.pinnedCheckpoints(memoryStore());
 `;
 
 describe('the client package', () => {

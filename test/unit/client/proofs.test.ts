@@ -1,5 +1,5 @@
 /**
- * Verification of receipts, checkpoints and consistency proofs by the client, and its witness of a collection's
+ * Verification of receipts, checkpoints and consistency proofs by the client, and its pinned checkpoints of a collection's
  * history.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import type { CheckpointResponse, ConsistencyResponse } from '../../../client/contract/proofs.js';
 import type { Receipt } from '../../../client/contract/records.js';
 import {
+  type CheckpointStore,
   HistoryRewrittenError,
   memoryStore,
   ProofError,
@@ -16,7 +17,6 @@ import {
   Vouch,
   verifyConsistency,
   verifyReceipt,
-  type WitnessStore,
 } from '../../../client/index.js';
 import { fileStore } from '../../../client/node.js';
 import { fromWire } from '../../../client/spelling.js';
@@ -50,7 +50,7 @@ const grown = (tag: number): WrittenLog => writeLogAnd([3, [2, insert(9, [tag, 0
 describe('proofs in the client', () => {
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-witness-'));
+    folder = await mkdtemp(join(tmpdir(), 'vouch-pinned-'));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -69,12 +69,12 @@ describe('proofs in the client', () => {
     expect(() => verifyReceipt({ ...receipt, proof: `${receipt.proof}A` })).to.throw(ProofError);
   });
 
-  const stores: [string, () => WitnessStore][] = [
+  const stores: [string, () => CheckpointStore][] = [
     ['memory', memoryStore],
     ['a file', () => fileStore(join(folder, 'seen.json'))],
     ['the storage of a browser', () => browserStore()],
   ];
-  function browserStore(): WitnessStore {
+  function browserStore(): CheckpointStore {
     const kept = new Map<string, string>();
     return storageStore({
       getItem: (key) => kept.get(key) ?? null,
@@ -82,32 +82,32 @@ describe('proofs in the client', () => {
     });
   }
   for (const [what, storeOf] of stores)
-    it(`a witness with ${what} accepts a longer history and refuses a rewritten or shorter one`, async () => {
+    it(`checkpoints pinned in ${what} accept a longer history and refuse a rewritten or shorter one`, async () => {
       let log = writeLog();
-      const witness = serving(() => log).witness(storeOf());
+      const pinned = serving(() => log).pinnedCheckpoints(storeOf());
       const size = log.events.length;
-      expect(await witness.check('notes')).to.deep.include({ last: undefined, isKeyNew: false, events: size - 1 });
+      expect(await pinned.check('notes')).to.deep.include({ last: undefined, isKeyNew: false, events: size - 1 });
       log = grown(1);
-      const { last, events } = await witness.check('notes');
+      const { last, events } = await pinned.check('notes');
       expect([last?.size, events]).to.deep.equal([size, 1]);
-      expect((await witness.check('notes')).events).to.equal(0);
+      expect((await pinned.check('notes')).events).to.equal(0);
       log = grown(2);
-      const rewritten = await rejection(witness.check('notes'));
+      const rewritten = await rejection(pinned.check('notes'));
       expect(rewritten).to.be.instanceOf(HistoryRewrittenError);
       expect(rewritten.message).to.match(/as many events, and they are others/);
       log = writeLog();
-      expect((await rejection(witness.check('notes'))).message).to.match(/it had \d+ events and has \d+/);
+      expect((await rejection(pinned.check('notes'))).message).to.match(/it had \d+ events and has \d+/);
       log = writeLogAnd([3, [2, insert(9, [7, 0])]], [4, [2, insert(10, [8, 0])]]);
-      expect((await rejection(witness.check('notes'))).message).to.match(/the events that were seen are others now/);
+      expect((await rejection(pinned.check('notes'))).message).to.match(/the events that were seen are others now/);
       log = grown(1);
-      expect((await witness.check('notes')).events, 'what was seen stays').to.equal(0);
+      expect((await pinned.check('notes')).events, 'what was seen stays').to.equal(0);
     });
 
-  it('a witness refuses the checkpoint of another collection', async () => {
+  it('the checkpoint of another collection is not pinned but refused', async () => {
     const kept = new Map<string, string>();
     const failed = await rejection(
       serving(() => grown(1))
-        .witness(kept)
+        .pinnedCheckpoints(kept)
         .check('ledger'),
     );
     expect(failed).to.be.instanceOf(ProofError);
@@ -128,17 +128,17 @@ describe('proofs in the client', () => {
     );
   });
 
-  it('a witness reads the file that an earlier witness wrote', async () => {
+  it('pinned checkpoints are read from the file of an earlier process', async () => {
     const path = join(folder, 'next.json');
     const log = writeLog();
     await serving(() => log)
-      .witness(fileStore(path))
+      .pinnedCheckpoints(fileStore(path))
       .check('notes');
     expect(Object.keys(JSON.parse(await readFile(path, 'utf8')))).to.deep.equal([
       'vouch-seen/http://nowhere/acme/notes',
     ]);
     const { last } = await serving(() => log)
-      .witness(fileStore(path))
+      .pinnedCheckpoints(fileStore(path))
       .check('notes');
     expect(last?.size).to.equal(log.events.length);
   });
@@ -147,10 +147,10 @@ describe('proofs in the client', () => {
     const store = memoryStore();
     const [one, other] = [writeLog(), grown(1)];
     await serving(() => other)
-      .witness(store)
+      .pinnedCheckpoints(store)
       .check('notes');
     const { last } = await serving(() => one, 'http://elsewhere')
-      .witness(store)
+      .pinnedCheckpoints(store)
       .check('notes');
     expect(last).to.equal(undefined);
   });
@@ -158,16 +158,16 @@ describe('proofs in the client', () => {
   it('a checkpoint signed by another key than the given one is refused', async () => {
     const log = writeLog();
     const checking = serving(() => log)
-      .witness(memoryStore())
+      .pinnedCheckpoints(memoryStore())
       .check('notes', { publicKey: '00'.repeat(32) });
     expect(await rejection(checking)).to.be.instanceOf(ProofError);
   });
 
   it('an invalid publicKey is a TypeError, not treated as a missing one', async () => {
-    const witness = serving(() => log).witness(memoryStore());
+    const pinned = serving(() => log).pinnedCheckpoints(memoryStore());
     const log = writeLog();
     for (const publicKey of [undefined, '', 'zz', '00'.repeat(31)])
-      expect(await rejection(witness.check('notes', { publicKey }))).to.be.instanceOf(TypeError);
-    expect((await witness.check('notes')).last).to.equal(undefined);
+      expect(await rejection(pinned.check('notes', { publicKey }))).to.be.instanceOf(TypeError);
+    expect((await pinned.check('notes')).last).to.equal(undefined);
   });
 });

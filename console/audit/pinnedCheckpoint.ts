@@ -1,14 +1,14 @@
 /**
- * The last checkpoint of each collection that this browser has seen. The served log must continue it: a service
- * that rewrote its history cannot prove that.
+ * Pins the last checkpoint of each collection that this browser has seen. The served log must continue it, which a service that
+ * rewrote its history cannot prove.
  */
 import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
 import { type Checkpoint, toHex, verifyCheckpoint, verifyConsistency } from '../../verifier/index.js';
 import { PREFIX } from '../prefix.js';
 import { pathOf, type Service } from '../service.js';
 
-/** The part of a checkpoint that the browser remembers. Sizes count the genesis. */
-interface Seen {
+/** The stored part of a pinned checkpoint. Sizes count the genesis. */
+interface Pinned {
   readonly id: string;
   readonly configHash: string;
   readonly size: string;
@@ -17,32 +17,40 @@ interface Seen {
   readonly atMs: number;
 }
 
-export interface Witnessed {
+/** The served history, compared with the pinned checkpoint. */
+export interface ComparedHistory {
   readonly checkpoint: Checkpoint;
   /** Undefined at the first visit. */
-  readonly last: Seen | undefined;
-  /** How the history contradicts the one that was seen; undefined: it does not, or none was seen. */
+  readonly last: Pinned | undefined;
+  /** How the history contradicts the pinned checkpoint; undefined if it does not, or at the first visit. */
   readonly alarm: string | undefined;
   /** Whether the last checkpoint was signed with another key. */
   readonly isKeyNew: boolean;
 }
 
-/** Throws an Error where the checkpoint does not verify, CallError where the service refuses. */
-export async function witness(service: Service, collection: string, signal: AbortSignal): Promise<Witnessed> {
+/**
+ * Compares the served history with the pinned checkpoint, and pins the new one unless they contradict each other. Throws an Error if
+ * the new checkpoint does not verify, CallError if the service refuses.
+ */
+export async function compareWithPinned(
+  service: Service,
+  collection: string,
+  signal: AbortSignal,
+): Promise<ComparedHistory> {
   const path = pathOf('/v1/proof/checkpoint', { collection });
   const checkpoint = verifyCheckpoint(await service.call<CheckpointResponse>('GET', path, undefined, signal));
   const { name } = checkpoint.origin;
   if (name !== collection) throw new Error(`The service answered with the checkpoint of another collection: ${name}.`);
-  const last = lastSeen(checkpoint);
+  const last = pinnedFor(checkpoint);
   const alarm = last && (await rewritten(service, collection, last, checkpoint, signal));
-  if (alarm === undefined) remember(checkpoint);
+  if (alarm === undefined) pin(checkpoint);
   return { checkpoint, last, alarm, isKeyNew: last !== undefined && last.publicKey !== checkpoint.publicKey };
 }
 
-/** Replaces the remembered checkpoint. */
-export function remember(checkpoint: Checkpoint): void {
+/** Replaces the pinned checkpoint. */
+export function pin(checkpoint: Checkpoint): void {
   const { origin, size, root, publicKey } = checkpoint;
-  const seen: Seen = {
+  const pinned: Pinned = {
     id: String(origin.id),
     configHash: origin.configHash,
     size: String(size),
@@ -50,20 +58,20 @@ export function remember(checkpoint: Checkpoint): void {
     publicKey,
     atMs: Date.now(),
   };
-  localStorage.setItem(placeOf(checkpoint), JSON.stringify(seen));
+  localStorage.setItem(placeOf(checkpoint), JSON.stringify(pinned));
 }
 
 const placeOf = ({ origin: { project, name } }: Checkpoint): string => `vouch-seen${PREFIX}/${project}/${name}`;
 
-function lastSeen(checkpoint: Checkpoint): Seen | undefined {
+function pinnedFor(checkpoint: Checkpoint): Pinned | undefined {
   const kept = localStorage.getItem(placeOf(checkpoint));
-  return kept === null ? undefined : (JSON.parse(kept) as Seen);
+  return kept === null ? undefined : (JSON.parse(kept) as Pinned);
 }
 
 async function rewritten(
   service: Service,
   collection: string,
-  last: Seen,
+  last: Pinned,
   now: Checkpoint,
   signal: AbortSignal,
 ): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Remembers the last checkpoint of each collection, and of the service log. The log must go on from it: a service that rewrote its history cannot
- * prove that.
+ * Pins the last checkpoint of each collection, and of the service log. The log must continue it, which a service that rewrote
+ * its history cannot prove.
  */
 
 import { LogAlarm, parsePolicy, type SeenLog, visitLog } from '../verifier/index.js';
@@ -9,48 +9,48 @@ import { HistoryRewrittenError, ProofError } from './errors.js';
 import type { CallOptions } from './http.js';
 import { type Signer, signerOf, type VerifiedCheckpoint, verifyCheckpoint, verifyConsistency } from './proofs.js';
 
-/** Where checkpoints are kept: a Map, a file, the storage of a browser. */
-export interface WitnessStore {
+/** A store of pinned checkpoints: a Map, a file, the storage of a browser. */
+export interface CheckpointStore {
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
   set(key: string, value: string): unknown;
 }
 
-export interface Witnessed {
+export interface CheckedCollection {
   readonly checkpoint: VerifiedCheckpoint;
-  /** The one before; undefined at the first visit. */
+  /** The checkpoint that was pinned before; undefined at the first visit. */
   readonly last: VerifiedCheckpoint | undefined;
-  /** Events that came since. */
+  /** The number of new events since `last`. */
   readonly events: number;
-  /** Whether another key signed the one before. */
+  /** Whether another key signed `last`. */
   readonly isKeyNew: boolean;
 }
 
 /** The service log at one visit. */
-export interface WitnessedLog {
+export interface CheckedLog {
   readonly origin: string;
   readonly size: number;
-  /** Entries that came since the last visit. */
+  /** The number of new entries since the last visit. */
   readonly entries: number;
   /** The witnesses that have cosigned it: their names in the policy, and unix seconds. */
   readonly witnesses: readonly { readonly name: string; readonly timeSecs: number }[];
 }
 
-/** Forgets at the end of the process. */
-export const memoryStore = (): WitnessStore => new Map<string, string>();
+/** A store that lasts as long as the process. */
+export const memoryStore = (): CheckpointStore => new Map<string, string>();
 
-/** Keeps in `localStorage`, or anything like it. */
+/** A store in `localStorage`, or anything like it. */
 export const storageStore = (storage: {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
-}): WitnessStore => ({
+}): CheckpointStore => ({
   get: (key) => storage.getItem(key),
   set: (key, value) => storage.setItem(key, value),
 });
 
-export class Witness {
+export class PinnedCheckpoints {
   readonly #collection: (name: string) => Collection;
   readonly #readLog: (path: string, options: CallOptions) => Promise<Uint8Array>;
-  readonly #store: WitnessStore;
+  readonly #store: CheckpointStore;
   readonly #url: string;
 
   /** @internal */
@@ -58,7 +58,7 @@ export class Witness {
     url: string,
     collection: (name: string) => Collection,
     readLog: (path: string, options: CallOptions) => Promise<Uint8Array>,
-    store: WitnessStore,
+    store: CheckpointStore,
   ) {
     this.#url = url;
     this.#collection = collection;
@@ -67,10 +67,10 @@ export class Witness {
   }
 
   /**
-   * Asks for a checkpoint, verifies it and that the log continues the last one, and remembers it. Throws HistoryRewrittenError;
-   * then the last one stays remembered.
+   * Requests a checkpoint, verifies it and that the log continues the pinned one, and pins it. Throws HistoryRewrittenError; then
+   * the old one stays pinned.
    */
-  async check(name: string, { timeoutMs, signal, ...signer }: CallOptions & Signer = {}): Promise<Witnessed> {
+  async check(name: string, { timeoutMs, signal, ...signer }: CallOptions & Signer = {}): Promise<CheckedCollection> {
     const collection = this.#collection(name);
     const options = { timeoutMs, signal };
     signerOf(signer);
@@ -90,11 +90,12 @@ export class Witness {
   }
 
   /**
-   * Reads what is new in the service log, verifies all of it, and remembers it. `policy`: the text of one (c2sp.org/tlog-policy),
-   * with one log. Throws HistoryRewrittenError where the log does not go on from what was seen, or says of a collection what
-   * cannot be; then what was seen stays remembered. Throws ProofError where the policy does not accept the log.
+   * Reads the new entries of the service log, verifies them, and pins its checkpoint. `policy`: the text of a policy
+   * (c2sp.org/tlog-policy) with one log. Throws HistoryRewrittenError if the log does not continue the pinned checkpoint, or makes
+   * impossible claims about a collection; then the old checkpoint stays pinned. Throws ProofError if the policy does not accept the
+   * log.
    */
-  async checkLog(policy: string, options: CallOptions = {}): Promise<WitnessedLog> {
+  async checkLog(policy: string, options: CallOptions = {}): Promise<CheckedLog> {
     const parsed = parsePolicy(policy);
     const key = `vouch-log/${parsed.logs.map((log) => log.key.name).join(' ')}`;
     const kept = await this.#store.get(key);
@@ -120,12 +121,12 @@ export class Witness {
     }
   }
 
-  /** Accepts a history as it is now, whatever was seen before. */
+  /** Pins a checkpoint, whatever was pinned before. */
   async accept(checkpoint: VerifiedCheckpoint): Promise<void> {
     await this.#store.set(this.#placeOf(checkpoint), JSON.stringify(checkpoint));
   }
 
-  /** Two services may have projects and collections of the same names. */
+  /** The name of a checkpoint in the store. It has the URL, since services may have projects and collections of the same names. */
   #placeOf({ origin: { project, name } }: VerifiedCheckpoint): string {
     return `vouch-seen/${this.#url}/${project}/${name}`;
   }
