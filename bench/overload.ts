@@ -1,6 +1,6 @@
 /**
- * Behaviour of an overloaded service. For each workload it finds the best throughput, with requests that wait for one another, and
- * then applies loads of a constant rate below and above it.
+ * Behaviour of an overloaded service. For each workload it finds the best throughput, with requests that wait for one another.
+ * Then it applies loads of a constant rate below and above it.
  */
 
 import { type BenchCluster, withCluster } from './cluster.js';

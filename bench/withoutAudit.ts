@@ -1,5 +1,5 @@
 /**
- * Disables chain, log tree and state tree in a process, to measure their cost: no event is hashed, no tree grows, and writes have
+ * Disables chain, log tree and state tree in a process, to measure their cost. No event is hashed, no tree grows, and writes have
  * no proofs. Use it with `--import` of a shard, or call it. No other process can use it, since keys are hashes too.
  */
 import { LogTree } from '../shard/audit/logTree.js';

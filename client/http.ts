@@ -1,10 +1,12 @@
 /**
  * Requests with retries, over `fetch`.
  *
- *   attempt ──answer──▶ done
- *      │ 429: not carried out ───────────────▶ wait Retry-After ─▶ attempt
- *      │ 503, or the connection broke: it may have been carried out
- *      └──▶ retried if `repeat` allows it ───▶ wait Retry-After, or ever longer ─▶ attempt
+ * ```
+ * attempt ──answer──▶ done
+ *    │ 429: not carried out ───────────────▶ wait Retry-After ─▶ attempt
+ *    │ 503, or the connection broke: it may have been carried out
+ *    └──▶ retried if `repeat` allows it ───▶ wait Retry-After, or ever longer ─▶ attempt
+ * ```
  *
  * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
  */

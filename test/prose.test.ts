@@ -12,9 +12,9 @@ import { filesBelow, SOURCE_FOLDERS } from './support/sourceTree.js';
 
 /** The findings of today: fewer are welcome, and then the figure goes down with them. */
 const FINDINGS_TODAY: Readonly<Record<ProseGroup, Readonly<Record<ProseRule, number>>>> = {
-  product: { standIn: 372, oddWord: 425, longSentence: 347 },
-  tests: { standIn: 805, oddWord: 726, longSentence: 198 },
-  pages: { standIn: 0, oddWord: 96, longSentence: 245 },
+  product: { standIn: 0, oddWord: 4, longSentence: 25 },
+  tests: { standIn: 6, oddWord: 5, longSentence: 10 },
+  pages: { standIn: 0, oddWord: 1, longSentence: 27 },
 };
 
 const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];

@@ -36,8 +36,8 @@ const BARRIER = { magic: toUtf8('VBR1\0\0\0\0'), frame: 8, message: 16, checksum
 const POSITION_END = 2n ** 53n;
 
 /**
- * The position in an intact barrier, a message without a frame that every reader skips: that of the last frame known to its writer,
- * or 0. Undefined for another message.
+ * The position in an intact barrier, a message without a frame that every reader skips. It is the position of the last frame that
+ * its writer knew, or 0. Undefined for another message.
  */
 export function frameBefore(message: Uint8Array): bigint | undefined {
   if (message.length !== BARRIER.end || !equal(message.subarray(0, BARRIER.frame), BARRIER.magic)) return undefined;

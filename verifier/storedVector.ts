@@ -10,8 +10,8 @@ const SUM_MIN = 2 ** -900;
 const ENLARGED = 2 ** 600;
 
 /**
- * The forms in turn: as given, in Q16.16; divided by its length, as a collection with `normalise` stores it; and as such a
- * collection shows what it has stored. Only one of them has the hash that the service has proved. Throws an Error for a number
+ * The forms in turn. First the vector as given, in Q16.16. Then divided by its length, as a collection with `normalise` stores it.
+ * Last as such a collection shows what it has stored. Only one of them has the hash that the service has proved. Throws an Error for a number
  * that no record can have.
  */
 export function* storedVectors(values: readonly number[]): Generator<Uint8Array> {

@@ -67,8 +67,8 @@ export function hashBeforeLast(size: bigint, path: readonly Uint8Array[]): Uint8
 
 /**
  * The hashes of a tree of `from` leaves and of the tree of `to` leaves that continues it, 0 < `from` < `to`. They follow from the
- * nodes of a consistency proof (RFC 9162, section 2.1.4.1), which here always includes the earlier tree's hash, even for a power of
- * two. Undefined if the number of nodes is wrong.
+ * nodes of a consistency proof (RFC 9162, section 2.1.4.1). Here the proof always includes the earlier tree's hash, even for a
+ * power of two. Undefined if the number of nodes is wrong.
  */
 export function hashesFromNodes(
   from: bigint,

@@ -4,8 +4,10 @@
  *
  * Only a prepared body names its collections. Where one of them normalises, its vectors are read again:
  *
- *   bytes ──▶ prepared in `plain` ──no collection normalises──▶ the handler's
- *                  └─────────────────▶ prepared in `unit` ──▶ the handler's
+ * ```
+ * bytes ──▶ prepared in `plain` ──no collection normalises──▶ the handler's
+ *                └─────────────────▶ prepared in `unit` ──▶ the handler's
+ * ```
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';

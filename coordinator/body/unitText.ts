@@ -18,8 +18,8 @@ export class UnitRowReader {
   ) {}
 
   /**
-   * Returns the position after the row that begins at `from`; -1 if it is not an array of 1 to `most` numbers in range, if all of
-   * them are 0, or if a number may be too close to 0 for a double.
+   * Returns the position after the row that begins at `from`. Returns -1 if it is not an array of 1 to `most` numbers in range, or
+   * if all of them are 0. Returns -1 also if a number may be too close to 0 for a double.
    */
   read(from: number, most: number): number {
     const { bytes } = this;

@@ -5,10 +5,12 @@
  *
  * The parts of proofs; H is BLAKE3-256, and integers are little-endian u64:
  *
- *   chain head   h(s) = H(0x03 ‖ h(s − 1) ‖ event hash of s); before the genesis, 32 zero bytes
- *   leaf         h(s), for event s in the log tree
- *   node         H(0x01 ‖ left ‖ right), in the shape of RFC 9162, section 2.1
- *   root         H(0x02 ‖ size ‖ tree hash); the tree hash without leaves is 32 zero bytes
+ * ```
+ * chain head   h(s) = H(0x03 ‖ h(s − 1) ‖ event hash of s); before the genesis, 32 zero bytes
+ * leaf         h(s), for event s in the log tree
+ * node         H(0x01 ‖ left ‖ right), in the shape of RFC 9162, section 2.1
+ * root         H(0x02 ‖ size ‖ tree hash); the tree hash without leaves is 32 zero bytes
+ * ```
  */
 
 import typia, { type tags } from 'typia';

@@ -59,7 +59,7 @@ export interface HealthResponse {
 export interface Damage {
   /**
    * `log` or `vault`: requests to the collection answer 500. `snapshot` or `index`: the file is set aside, and the collection
-   * is served from its log. `follower`: this copy answers nothing, and the owner serves.
+   * is served from its log. `follower`: this copy does not answer; the owner serves.
    */
   part: 'log' | 'vault' | 'opening' | 'snapshot' | 'index' | 'follower';
   /** Describes the bytes, without the project, the collection's name or its content. */

@@ -1,7 +1,9 @@
 /**
  * The write lock of a project: while it is taken, the owner of every collection makes writes wait.
  *
- *   free ──take()──▶ taken (renewed on a timer) ──release()──▶ free
+ * ```
+ * free ──take()──▶ taken (renewed on a timer) ──release()──▶ free
+ * ```
  *
  * It consists of a hold for each collection, all with one token. If the coordinator dies, each hold ends by itself after
  * `holdMs`.

@@ -1,13 +1,15 @@
 /**
  * Destroying a vault key.
  *
- *   active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
+ * ```
+ * active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
  *
- *   1  one replacement in the vault, after which no process uses the key: the point of no return. A mark is written before it, by
- *      which shards find an interrupted shred
- *   2  every collection that may have records under the key commits the shred; after an interruption the shards do it
- *   3  every server of the vault has erased the key. The shards wait for a server that is away
- *   4  the answer is sent only when the key is destroyed everywhere
+ * 1  one replacement in the vault, after which no process uses the key: the point of no return. A mark is written before it, by
+ *    which shards find an interrupted shred
+ * 2  every collection that may have records under the key commits the shred; after an interruption the shards do it
+ * 3  every server of the vault has erased the key. The shards wait for a server that is away
+ * 4  the answer is sent only when the key is destroyed everywhere
+ * ```
  *
  * A shred that is interrupted before 1 has done nothing; after 1, a repetition or the shards finish it.
  *

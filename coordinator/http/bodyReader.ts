@@ -1,9 +1,11 @@
 /**
  * Reads the body of a request.
  *
- *   waiting ──read()──▶ reading ──last chunk──▶ whole
- *    │                     └── too long, no capacity, stalled, aborted ──▶ failed
- *    └──drop(): not needed; the rest is dropped on arrival, up to a bound
+ * ```
+ * waiting ──read()──▶ reading ──last chunk──▶ whole
+ *  │                     └── too long, no capacity, stalled, aborted ──▶ failed
+ *  └──drop(): not needed; the rest is dropped on arrival, up to a bound
+ * ```
  *
  * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
  * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.

@@ -1,8 +1,10 @@
 /**
  * The certificate of HTTPS and its renewal.
  *
- *   served ──new content, unchanged for two looks──▶ checked ──usable──▶ served
- *                                                       └──unusable──▶ the previous one is still served; one log line
+ * ```
+ * served ──new content, unchanged for two looks──▶ checked ──usable──▶ served
+ *                                                     └──unusable──▶ the previous one is still served; one log line
+ * ```
  */
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

@@ -2,7 +2,9 @@
  * The HTTP server: accepts requests, takes each through the checks to its handler and its answer, and stops without losing
  * one. A request that fails a check before the rate limit costs no token. No body is read before all checks.
  *
- *   listening ──stop()──▶ draining (no new connection; each answer ends its connection) ──▶ closed
+ * ```
+ * listening ──stop()──▶ draining (no new connection; each answer ends its connection) ──▶ closed
+ * ```
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

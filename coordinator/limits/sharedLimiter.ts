@@ -1,7 +1,9 @@
 /**
- * One count of each project's requests for all coordinators: the holder of the lease counts, the others ask it.
+ * One count of each project's requests for all coordinators. The holder of the lease counts, the others ask it.
  *
- *   asking ──takes the lease──▶ counting ──loses it──▶ asking
+ * ```
+ * asking ──takes the lease──▶ counting ──loses it──▶ asking
+ * ```
  *
  * Without a holder, each coordinator counts for itself. Each publishes the requests that it has admitted, its grants, to all
  * others. Local counts and the next holder's count continue from these. A grant is passed to the connection before its request

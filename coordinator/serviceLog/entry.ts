@@ -1,11 +1,13 @@
 /**
  * The entries of the service log. Integers are little-endian.
  *
+ * ```
  *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion, 3 census | 0 0 0
  *   8  u64 collection id | u64 time in ms | config hash (32)
  *  56  of a checkpoint: u64 size | root (32) | chain head (32) | state hash (32) | public key (32) | signature (64)
  *
  *   8  of a census: u64 collections present | u64 time in ms | u64 id of each missing collection, ascending
+ * ```
  *
  * An entry contains no name of a project or collection, since the log is public. The signature is over the checkpoint's text,
  * which contains the names, so it binds them for those who know them.

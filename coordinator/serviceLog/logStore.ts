@@ -2,9 +2,11 @@
  * This process's copy of the service log: its tree, and the newest entries of each collection. It grows only by the frames of
  * the log, in their order, so all copies agree.
  *
- *   frame with first = size   ──▶ folded
- *   frame with first < size   ──▶ superseded: another process had taken its place; never served
- *   frame with first > size   ──▶ damage: no further frame is folded
+ * ```
+ * frame with first = size   ──▶ folded
+ * frame with first < size   ──▶ superseded: another process had taken its place; never served
+ * frame with first > size   ──▶ damage: no further frame is folded
+ * ```
  */
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';

@@ -1,7 +1,9 @@
 /**
  * Detects that the service log is stalled, for any reason, on the coordinator that writes it. Each stall is logged once.
  *
- *   moving ──STALLED_MS without progress, or contradicted──▶ stalled ──progress──▶ moving
+ * ```
+ * moving ──STALLED_MS without progress, or contradicted──▶ stalled ──progress──▶ moving
+ * ```
  */
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';

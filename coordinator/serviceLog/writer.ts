@@ -1,11 +1,13 @@
 /**
  * Writes the service log, on the placement leader, in rounds. A round asks the shards which collections have changed, and
  * appends their checkpoints, the deletions, and from time to time a census. No write of a client waits for it. A shard may end
- * before its change was asked for: so once a second the ends of some logs are read, until all have been.
+ * before its change was asked for. So once a second the ends of some logs are read, until all have been.
  *
- *   not leading ──lease──▶ up to date ──changes──▶ appended ──▶ up to date
- *        ▲                     │ fenced, or outcome unknown: the log is read first
- *        └──lease has ended────┘
+ * ```
+ * not leading ──lease──▶ up to date ──changes──▶ appended ──▶ up to date
+ *      ▲                     │ fenced, or outcome unknown: the log is read first
+ *      └──lease has ended────┘
+ * ```
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';

@@ -1,12 +1,14 @@
 /**
  * The file of an export. Integers are little-endian, JSON is UTF-8:
  *
- *   "VOUCHLOG1\n"
- *   u32 length | header    the collection and its index
- *   u32 length | frame     for each commit, unchanged
- *   u32 0
- *   u32 length | trailer   the end of the log, and a checkpoint of it
- *   BLAKE3-256 of all bytes before
+ * ```
+ * "VOUCHLOG1\n"
+ * u32 length | header    the collection and its index
+ * u32 length | frame     for each commit, unchanged
+ * u32 0
+ * u32 length | trailer   the end of the log, and a checkpoint of it
+ * BLAKE3-256 of all bytes before
+ * ```
  */
 import type { CollectionFacts, ExportResponse, SignedCheckpoint } from '../../coordinator/contract/backup.js';
 import { Malformed } from '../../shared/errors/malformed.js';

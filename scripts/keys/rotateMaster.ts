@@ -1,12 +1,14 @@
 /**
  * Replaces the master key while the service runs.
  *
- *   one key in the file ──1──▶ new and old ──2──▶ new key in force ──3──▶ no data key under the old ──4──▶ only the new
+ * ```
+ * one key in the file ──1──▶ new and old ──2──▶ new key in force ──3──▶ no data key under the old ──4──▶ only the new
  *
- *   1  the new key is added to the file, which can be copied to other machines before any data key depends on it
- *   2  the vault names the new key, under which every shard wraps from now on: see `wrappedKey.ts`
- *   3  every data key is rewrapped, and its old form is erased
- *   4  the old key is erased from the file: remains of its wrapped keys can no longer be opened
+ * 1  the new key is added to the file, which can be copied to other machines before any data key depends on it
+ * 2  the vault names the new key, under which every shard wraps from now on: see `wrappedKey.ts`
+ * 3  every data key is rewrapped, and its old form is erased
+ * 4  the old key is erased from the file: remains of its wrapped keys can no longer be opened
+ * ```
  *
  * After an interruption the command resumes without loss.
  */

@@ -22,7 +22,7 @@ export function jsonIn(bytes: Buffer, place: string, { isExact }: Reading): unkn
     const { members } = assertNesting(bytes, JSON_DEPTH_MAX, place);
     const found: Found = { members: 0, hasUnread: false };
     lookAt(value, found);
-    // Of a repeated key an object keeps the last value only.
+    // An object keeps only the last value of a repeated key.
     if (found.members !== members) assertKept({ value, text, members }, place);
     return found.hasUnread && !isExact ? withUnread(value) : value;
   } catch (error) {

@@ -1,7 +1,9 @@
 /**
  * Loads rows in batches, several at a time, and records the progress: the row up to which all are done.
  *
- *   rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows
+ * ```
+ * rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows
+ * ```
  *
  * A batch that the service refuses is sent again in halves, down to the row that it refuses.
  */
@@ -145,7 +147,7 @@ export class Loader {
   }
 
   async #send(batch: Batch, progress: Progress): Promise<void> {
-    // Of several rows with one external id the last must be stored last.
+    // The last of several rows with one external id must be stored last.
     const mustWait = (): boolean =>
       this.#flights.length >= IN_FLIGHT || this.#flights.some((flight) => sharesId(flight.batch, batch));
     while (mustWait()) await this.#landOldest(progress);

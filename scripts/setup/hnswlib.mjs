@@ -1,6 +1,6 @@
 /**
  * Compiles hnswlib-node, which reads and writes hnswlib's files, and with which the benchmarks compare. It is compiled for this
- * machine's CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as one compiled for any CPU.
+ * machine's CPU. With 768 dimensions it then builds 1.45 times and searches 1.3 times as fast as one compiled for any CPU.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Which unit tests prove a file. A test below `test/unit/` proves the file whose folder and name it mirrors, and the files and
+ * The unit tests that prove a file. A test below `test/unit/` proves the file whose folder and name it mirrors, and the files and
  * folders that its first lines name: `// Covers: shard/state/growth.ts, verifier/tlog/`.
  */
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,7 +1,9 @@
 /**
  * Runs the calls of a message, each by itself, and returns their outcomes together, in the order of the calls.
  *
- *   Message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
+ * ```
+ * Message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
+ * ```
  */
 import { DURATION_MAX_MS } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';

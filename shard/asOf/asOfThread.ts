@@ -2,8 +2,10 @@
  * The owner's side of the thread of past states: one thread per shard process, started on first use.
  * States are kept and searched in the other thread. Logs are read in this one, which has their connections.
  *
- *   None ──first request──▶ running ──no opening for a while, or closed──▶ none.
- *     ▲                        └── dies: its callers must retry ──┘
+ * ```
+ * None ──first request──▶ running ──no opening for a while, or closed──▶ none.
+ *   ▲                        └── dies: its callers must retry ──┘
+ * ```
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/clock.js';

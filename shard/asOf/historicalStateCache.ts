@@ -2,8 +2,10 @@
  * The past states of all collections of a shard, in the thread of past states. A state is rebuilt for a search and kept
  * for later ones. The least recently used is dropped first.
  *
- *   Requested ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed after the last search.
- *                     └── no longer wanted, closed, or failed ──▶ destroyed.
+ * ```
+ * Requested ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed after the last search.
+ *                   └── no longer wanted, closed, or failed ──▶ destroyed.
+ * ```
  *
  * The bound counts kept states. States in use come on top: one per search, at most two rebuilds (one per project), and
  * one being saved as a snapshot. A state larger than the bound serves the waiting searches and is not kept.

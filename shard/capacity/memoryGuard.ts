@@ -2,8 +2,10 @@
  * Refuses writes, and later the openings of collections, long before the system would kill the process for its memory.
  * Searches, deletes and shreds continue.
  *
- *   Open ──85 % used──▶ no writes ──92 % used──▶ no writes and no openings.
- *    ◀──────80 %────────────┘ ◀────────92 %─────────────┘
+ * ```
+ * Open ──85 % used──▶ no writes ──92 % used──▶ no writes and no openings.
+ *  ◀──────80 %────────────┘ ◀────────92 %─────────────┘
+ * ```
  */
 import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../../shared/clock.js';

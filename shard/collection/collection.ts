@@ -6,8 +6,10 @@
  * Nothing is applied before it is durable, and nothing is answered before it is applied. Recovery and following run the
  * same code: read frames, verify, apply.
  *
- *   Open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`).
- *               ▲──────demote──────┘
+ * ```
+ * Open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`).
+ *             ▲──────demote──────┘
+ * ```
  */
 import type { VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';

@@ -1,8 +1,10 @@
 /**
  * The writes of a collection during one term of ownership: they wait, are committed together, and are answered.
  *
- *   Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
- *     └────────end────────┴──▶ over (waiting and new writes are refused).
+ * ```
+ * Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
+ *   └────────end────────┴──▶ over (waiting and new writes are refused).
+ * ```
  *
  * A commit that runs when the term ends is finished, and its writes get their results.
  */

@@ -2,8 +2,10 @@
  * The high-water mark of a collection's log, stored outside the log. Without it a log that has lost its end, or all of
  * it, would look whole.
  *
- *   First commit:   in the log ──▶ noted ──▶ answered.
- *   Later commits:  in the log ──▶ answered ··after a while··▶ noted.
+ * ```
+ * First commit:   in the log ──▶ noted ──▶ answered.
+ * Later commits:  in the log ──▶ answered ··after a while··▶ noted.
+ * ```
  *
  * A crash before the first note leaves a log without answered writes. It is noted at the next opening, or before the
  * next answer. A watermark is never lowered, not even by another owner that knows less.

@@ -2,9 +2,11 @@
  * A strong search at a follower. It must see everything that was answered before it arrived, and no event that a later
  * search at the owner might not see.
  *
- *   Arrives ──▶ asks the owner ──▶ waits for that event ──▶ its turn ──▶ searches ──▶ seen by the owner too? ──▶ answered
- *                    │                     │                                           │         └─no─▶ asks again
- *                    └─────────────────────┴──── not the owner, not in time ───────────┴──▶ moved: ask the owner.
+ * ```
+ * Arrives ──▶ asks the owner ──▶ waits for that event ──▶ its turn ──▶ searches ──▶ seen by the owner too? ──▶ answered
+ *                  │                     │                                           │         └─no─▶ asks again
+ *                  └─────────────────────┴──── not the owner, not in time ───────────┴──▶ moved: ask the owner.
+ * ```
  *
  * 1. The owner answers under its lease and its epoch, after the search arrived. So no later write was answered, and no
  *    later state shown.

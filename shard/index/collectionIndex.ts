@@ -1,20 +1,22 @@
 /**
  * The index of one collection: the desired one, the active generation, and the one in progress.
- *
- *   none ──requested, or large enough──▶ building ──opened──▶ active ──replaced or dropped──▶ retired
- *                                            │
- *                                            └──error or cancelled──▶ failed: the active one continues to serve
+ * ```
+ * none ──requested, or large enough──▶ building ──opened──▶ active ──replaced or dropped──▶ retired
+ *                                          │
+ *                                          └──error or cancelled──▶ failed: the active one continues to serve
+ * ```
  *
  * The active generation is swapped in one step; a search keeps the one it began with.
  *
  * Layers of this folder, top first:
- *
- *   collectionIndex, generationMaker   life cycle of the generations of one collection
- *   generation, maintenance            one index and its tail; the next step
- *   builds/                            the build threads
- *   hnsw/ ivf/ bq/                     the kinds of index, listed in kinds.ts
- *   kind, rows, progress               the contract of a kind
- *   store/                             saved generations on disk
+ * ```
+ * collectionIndex, generationMaker   life cycle of the generations of one collection
+ * generation, maintenance            one index and its tail; the next step
+ * builds/                            the build threads
+ * hnsw/ ivf/ bq/                     the kinds of index, listed in kinds.ts
+ * kind, rows, progress               the contract of a kind
+ * store/                             saved generations on disk
+ * ```
  */
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf, refusal, unreachable, VouchError } from '../../shared/errors/errors.js';

@@ -3,8 +3,10 @@
  * within a generation. A worker thread builds it and writes a file. The thread that owns the collection opens the file,
  * after a build or a restart.
  *
- *   Worker:  builder.build(rows) ──► payload file.
- *   Owner:   payload file ──► open ──► absorb / remove / candidates ──► persist ──► payload file.
+ * ```
+ * Worker:  builder.build(rows) ──► payload file.
+ * Owner:   payload file ──► open ──► absorb / remove / candidates ──► persist ──► payload file.
+ * ```
  *
  * An index only proposes rows. The exact kernel measures them, so a row has the same score under any kind.
  */

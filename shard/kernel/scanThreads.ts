@@ -3,9 +3,11 @@
  * with a slice of one scan per turn. A free thread joins the scan with the fewest threads. So a lone scan uses all
  * threads, and many scans run side by side. After a turn of about 10 ms the thread chooses again.
  *
- *   None ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: the event loop repeats its scan
- *     ▲                          │
- *     └──── idle for a while ────┘
+ * ```
+ * None ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: the event loop repeats its scan
+ *   ▲                          │
+ *   └──── idle for a while ────┘
+ * ```
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';

@@ -2,9 +2,11 @@
  * The vectors of one collection: rows of i32 components (Q16.16 fixed point) in blocks that never move; `blockShape.ts`
  * has their layout. A slot is the number of a row, and is reused.
  *
- *   acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
- *      ▲                               │                    │
- *      └────────── erased ◄────────────┴────── release ─────┘
+ * ```
+ * acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
+ *    ▲                               │                    │
+ *    └────────── erased ◄────────────┴────── release ─────┘
+ * ```
  */
 import { assertWhole } from '../../shared/model/whole.js';
 import { ascending } from './ascending.js';

@@ -1,13 +1,15 @@
 /**
  * The text of a checkpoint: seven lines of UTF-8, each ended by a line feed. The signature covers exactly these bytes.
  *
- *   vouch checkpoint v1
- *   <project>/<name>/<collection id>/<config hash>   the served collection, and the hash of its genesis
- *   <size>                                           events, with the genesis
- *   <root of the log tree>
- *   <chain head>                                     zeros for a log of size 0
- *   <state hash>
- *   <unix milliseconds>                              time of the signature
+ * ```
+ * vouch checkpoint v1
+ * <project>/<name>/<collection id>/<config hash>   the served collection, and the hash of its genesis
+ * <size>                                           events, with the genesis
+ * <root of the log tree>
+ * <chain head>                                     zeros for a log of size 0
+ * <state hash>
+ * <unix milliseconds>                              time of the signature
+ * ```
  *
  * The genesis of an imported log names another collection. The checkpoint does not repeat that name. Otherwise a client
  * could import a forged log and get it signed under a real collection's name.

@@ -1,8 +1,10 @@
 /**
  * Searches one collection, step by step. A step that a request does not name is skipped, and costs nothing.
  *
- *   Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
- *                   └─────▶ groups of a metadata key ──▶ best of each.
+ * ```
+ * Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
+ *                 └─────▶ groups of a metadata key ──▶ best of each.
+ * ```
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { K_MAX } from '../../shared/limits.js';

@@ -2,9 +2,11 @@
  * The background check of the log before a collection's snapshot. Opening the collection did not read that part, so the
  * check finds damage that no request would meet.
  *
- *   Waits ──its turn──▶ is read ──▶ whole.
- *     ▲                  │    └──▶ damaged: reported once.
- *     └──after a while───┘ could not be read
+ * ```
+ * Waits ──its turn──▶ is read ──▶ whole.
+ *   ▲                  │    └──▶ damaged: reported once.
+ *   └──after a while───┘ could not be read
+ * ```
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import { Damaged } from '../../shared/log/damaged.js';

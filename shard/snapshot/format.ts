@@ -2,34 +2,38 @@
  * The bytes of a snapshot: the state of a collection after the last event of a frame. A collection is opened from it
  * without reading the log up to there. Integers and floats are little-endian; u64 are below 2^53.
  *
- *   Header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before.
- *   Chunks   16  one after another, without a gap: see below.
- *   Facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes.
- *                u64 position of the last frame | u64 record ids ever given | u64 live records.
- *                u64 request ids the window takes | u64 sequence of the last write that changed the graph.
- *                u64 1 if that was a record's, else 0 | u64 bytes of the state besides its vectors.
- *                u64 made at, unix ms | config hash | chain head | state hash (32 each).
- *   Table        per chunk, in the order of the file: u32 kind | u32 rows stored | u64 first row.
- *                u64 rows | u64 offset | u64 length | seal (32).
- *   Trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32).
+ * ```
+ * Header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before.
+ * Chunks   16  one after another, without a gap: see below.
+ * Facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes.
+ *              u64 position of the last frame | u64 record ids ever given | u64 live records.
+ *              u64 request ids the window takes | u64 sequence of the last write that changed the graph.
+ *              u64 1 if that was a record's, else 0 | u64 bytes of the state besides its vectors.
+ *              u64 made at, unix ms | config hash | chain head | state hash (32 each).
+ * Table        per chunk, in the order of the file: u32 kind | u32 rows stored | u64 first row.
+ *              u64 rows | u64 offset | u64 length | seal (32).
+ * Trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32).
+ * ```
  *
  * A chunk has rows of one kind, about a MiB of them. Writer and reader have one chunk in memory at a time. Its seal is
  * H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes). The seal of a chunk of records covers
  * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains the seals and is
  * under the file's checksum. So the checksum covers every byte of the file.
  *
- *   Frames       f64 first sequence | f64 time of its first event | f64 position.
- *   Chain heads  32, by sequence: the leaves of the log tree.
- *   Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.
- *   Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
- *                f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
- *   Shredded     key id (16).
- *   Leaf changes f64 sequence | f64 index of the leaf | f64 leaves at that time | the leaf before (32).
- *   Requests     request id (16) | f64 record id | f64 sequence, oldest first.
- *   Nodes        f64 kind, −1: deleted | f64 record id, 0: none.
- *   Edges        f64 kind, −1: deleted | f64 from | f64 to.
- *   Graph roots  f64 sequence | root (32): the graph's former roots.
- *   Lifetimes    f64: number of lists of `VersionVisibility.save`, the length of each, all their numbers.
+ * ```
+ * Frames       f64 first sequence | f64 time of its first event | f64 position.
+ * Chain heads  32, by sequence: the leaves of the log tree.
+ * Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.
+ * Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
+ *              f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
+ * Shredded     key id (16).
+ * Leaf changes f64 sequence | f64 index of the leaf | f64 leaves at that time | the leaf before (32).
+ * Requests     request id (16) | f64 record id | f64 sequence, oldest first.
+ * Nodes        f64 kind, −1: deleted | f64 record id, 0: none.
+ * Edges        f64 kind, −1: deleted | f64 from | f64 to.
+ * Graph roots  f64 sequence | root (32): the graph's former roots.
+ * Lifetimes    f64: number of lists of `VersionVisibility.save`, the length of each, all their numbers.
+ * ```
  *
  * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
  * state has no plaintext of an encrypted record and no data key, wrapped or not. So neither has a snapshot.

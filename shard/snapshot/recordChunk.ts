@@ -1,11 +1,13 @@
 /**
  * Records in a chunk, ascending by id. With n records of d components each:
  *
- *   Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.
- *                i32 text length × n | i32 external id length × n; −1 in all three: none.
- *                u8 state × n (1 live, 2 tombstoned), padded with zeros to a multiple of 4.
- *   Vectors      i32 × d × n, Q16.16.
- *   Descriptions metadata, text and external id of each record that has them, UTF-8.
+ * ```
+ * Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.
+ *              i32 text length × n | i32 external id length × n; −1 in all three: none.
+ *              u8 state × n (1 live, 2 tombstoned), padded with zeros to a multiple of 4.
+ * Vectors      i32 × d × n, Q16.16.
+ * Descriptions metadata, text and external id of each record that has them, UTF-8.
+ * ```
  *
  * The seal covers the head and, for every id of the chunk, its leaf in the state tree. A reader computes these from the
  * records. So it hashes each byte once, both to verify the file and to build the tree.

@@ -2,9 +2,11 @@
  * The snapshots of a shard: `<folder>/<collection id>/`; see `folder.ts`. Any of them can be made again from the log,
  * so a doubtful one is set aside and not repaired.
  *
- *   Being written ──(process ends)──▶ removed at the next start.
- *   Complete ──▶ more than `keep` newer ones, collection deleted or moved ──▶ removed.
- *      └──▶ does not verify ──▶ ….damaged, kept until the collection is removed.
+ * ```
+ * Being written ──(process ends)──▶ removed at the next start.
+ * Complete ──▶ more than `keep` newer ones, collection deleted or moved ──▶ removed.
+ *    └──▶ does not verify ──▶ ….damaged, kept until the collection is removed.
+ * ```
  */
 import { basename, join } from 'node:path';
 import {

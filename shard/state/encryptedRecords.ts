@@ -2,7 +2,9 @@
  * The encrypted records of a collection. Their ciphertexts stay in the log. They have no slot among the vectors, so no
  * search finds them.
  *
- *   Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
+ * ```
+ * Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
+ * ```
  *
  * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be
  * deleted.

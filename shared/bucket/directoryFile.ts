@@ -1,7 +1,9 @@
 /**
  * The file of an entry of a directory bucket: its name, and its content, JSON that an operator can read.
  *
- *   {"version":1,"key":…,"revision":…,"value":…,"checksum":"16 hex: the first 8 bytes of BLAKE3 of [version,key,revision,value]"}
+ * ```
+ * {"version":1,"key":…,"revision":…,"value":…,"checksum":"16 hex: the first 8 bytes of BLAKE3 of [version,key,revision,value]"}
+ * ```
  */
 import { hash, toHex } from '../hashing/hash.js';
 import { type BucketValue, checkKey, type Entry } from './bucket.js';

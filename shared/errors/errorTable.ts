@@ -1,7 +1,7 @@
 /**
- * Every error code: its HTTP status, its meaning, what the caller can do, and its messages. `{name}` in a message is replaced by
- * a value. `docs/errors.md` is made from this table. Three codes also have messages elsewhere, made where the cause is known:
- * `validation_error` (they name a path of the request), `internal_error` and `unavailable` (they name a part of the service).
+ * Every error code: its HTTP status, its meaning, what the caller can do, and its messages. A value replaces `{name}` in a
+ * message. The page `docs/errors.md` is made from this table. Three codes also have messages elsewhere, where the cause is known.
+ * Those of `validation_error` name a path of the request, those of `internal_error` and `unavailable` a part of the service.
  */
 interface ErrorKind {
   readonly status: number;

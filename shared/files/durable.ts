@@ -1,19 +1,18 @@
 /**
  * The only module that writes files. Once the promise of a function has resolved, its effect survives a crash of the process and
  * of the machine. The kinds of durable write, with their system calls:
+ * ```
+ * replace  write aside, fsync, rename, fsync folder      the old content or the new, never a mixture
+ * create   write aside, fsync, link, fsync folder        the whole content or no file; exactly one creator wins
+ * stream   replace, written piece by piece
+ * append   pwrite, fdatasync                             bytes that were synced stay; a torn tail is the caller's to find
+ * delete   unlink, fsync folder
+ * erase    write noise over it, fsync, unlink, fsync folder
+ * supersede  replace, but the old content keeps a name until it is erased; done only then
+ * ```
  *
- *   replace  write aside, fsync, rename, fsync folder      the old content or the new, never a mixture
- *   create   write aside, fsync, link, fsync folder        the whole content or no file; exactly one creator wins
- *   stream   replace, written piece by piece
- *   append   pwrite, fdatasync                             bytes that were synced stay; a torn tail is the caller's to find
- *   delete   unlink, fsync folder
- *   erase    write noise over it, fsync, unlink, fsync folder
- *   supersede  replace, but the old content keeps a name until it is erased; done only then
- *
- * Erased bytes are gone from the file. Old blocks may remain where no program can erase them: on a file system that copies on
- * write or journals data (btrfs, ZFS, ext4 with data=journal), in a volume's snapshot, on an SSD.
- *
- * The file system needs hard links and an honest fsync. A failure throws the system's error. Files have mode 0600 and
+ * Erased bytes are gone from the file. Old blocks may remain where no program can erase them. That is a file system that copies on
+ * write or journals data (btrfs, ZFS, ext4 with data=journal), a volume's snapshot, or an SSD. The file system needs hard links and an honest fsync. A failure throws the system's error. Files have mode 0600 and
  * folders 0700.
  */
 import { writeSync } from 'node:fs';

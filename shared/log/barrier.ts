@@ -3,11 +3,13 @@
  * without the newest frames. But a new message that a majority has stored comes after everything durable before it. So a reader
  * that has reached the barrier has read all of that.
  *
- *    0  "VBR1"
- *    4  0^4
- *    8  u64 position of the last frame known to the barrier's writer; 0 without one
- *   16  u64 position of the last message known to it; 0 without one
- *   24  checksum: the first 16 bytes of H over everything before
+ * ```
+ *  0  "VBR1"
+ *  4  0^4
+ *  8  u64 position of the last frame known to the barrier's writer; 0 without one
+ * 16  u64 position of the last message known to it; 0 without one
+ * 24  checksum: the first 16 bytes of H over everything before
+ * ```
  *
  * Between these two messages there are only barriers, so a reader that has the first continues after the second. Messages between
  * the second and the barrier were in flight when the barrier was written.

@@ -1,25 +1,27 @@
 /**
  * Event bytes, version 1. All integers are little-endian; every byte that is not named is zero.
  *
- *   header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
- *   genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
- *                   38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8
- *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
- *                   8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
- *                   68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
- *   replace         like insert, always with an external id
- *   soft delete     24 u64 record_id
- *   delete          24 u64 record_id
- *   insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
- *                   60 u32 ciphertext length, at least 16 | 64 key id (16) | 80 nonce (12) | 96 ciphertext, its
- *                   tag (16) included
- *   shred key       24 key id (16)
- *   update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
- *   add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
- *   delete node     24 u64 node_id
- *   add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
- *   delete edge     24 u64 edge_id
- *   delete many     24 request id (16) | 40 u32 deleted, at least 1 | 48 end
+ * ```
+ * header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
+ * genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
+ *                 38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8
+ * insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
+ *                 8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
+ *                 68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
+ * replace         like insert, always with an external id
+ * soft delete     24 u64 record_id
+ * delete          24 u64 record_id
+ * insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
+ *                 60 u32 ciphertext length, at least 16 | 64 key id (16) | 80 nonce (12) | 96 ciphertext, its
+ *                 tag (16) included
+ * shred key       24 key id (16)
+ * update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
+ * add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
+ * delete node     24 u64 node_id
+ * add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
+ * delete edge     24 u64 edge_id
+ * delete many     24 request id (16) | 40 u32 deleted, at least 1 | 48 end
+ * ```
  */
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
 import type { DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';

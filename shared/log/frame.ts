@@ -1,6 +1,7 @@
 /**
  * A frame is one commit: one or more events, written and read whole. All integers are little-endian.
  *
+ * ```
  *    0  "VFR1"
  *    4  u32 event count (the genesis included)
  *    8  u64 sequence of the first event
@@ -10,6 +11,7 @@
  *   64  the events: each u32 length, bytes
  *  −48  chain head after (32)
  *  −16  checksum: the first 16 bytes of H over everything before
+ * ```
  */
 import { Malformed } from '../errors/malformed.js';
 import { hash, hashStream } from '../hashing/hash.js';

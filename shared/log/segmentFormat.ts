@@ -1,10 +1,12 @@
 /**
  * The bytes of a segment, a file with a part of one collection's log. All integers are little-endian.
  *
- *   header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
- *   watermark  32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
- *                  | u64 base of the next segment, 0 without one | 8 B checksum of the 24 bytes before
- *   frames     64  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
+ * ```
+ * header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
+ * watermark  32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
+ *                | u64 base of the next segment, 0 without one | 8 B checksum of the 24 bytes before
+ * frames     64  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
+ * ```
  *
  * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0, and
  * leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in place, without

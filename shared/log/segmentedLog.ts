@@ -1,9 +1,11 @@
 /**
  * One collection's log as a list of segments, whose order it owns:
  *
- *   unscanned ──scan──▶ ready ──append──▶ ready
- *       ▲                 │ failed append
- *       └───cut, rescan── suspect
+ * ```
+ * unscanned ──scan──▶ ready ──append──▶ ready
+ *     ▲                 │ failed append
+ *     └───cut, rescan── suspect
+ * ```
  */
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.js';

@@ -1,7 +1,9 @@
 /**
  * The connection of a process to NATS.
  *
- *   connect ──▶ connected ──lost──▶ disconnected ──▶ connected …        close() from any state ──▶ closed
+ * ```
+ * connect ──▶ connected ──lost──▶ disconnected ──▶ connected …        close() from any state ──▶ closed
+ * ```
  *
  * It reconnects for ever. While it is down every call fails at once, and calls in progress fail when it breaks. Otherwise they
  * would wait in the client's buffer until their deadline.

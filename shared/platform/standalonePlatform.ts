@@ -1,11 +1,13 @@
 /**
  * The platform of a standalone node: one process and one data folder.
  *
- *   lock                         the process that uses the folder
- *   collections/<id>/log/*.seg   event logs
- *   service-log/0/log/*.seg      the log of the service
- *   registry/<bucket>/*.json     buckets; those with a time to live are in memory
- *   vault/<hex project>/<key>    wrapped data keys
+ * ```
+ * lock                         the process that uses the folder
+ * collections/<id>/log/*.seg   event logs
+ * service-log/0/log/*.seg      the log of the service
+ * registry/<bucket>/*.json     buckets; those with a time to live are in memory
+ * vault/<hex project>/<key>    wrapped data keys
+ * ```
  */
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -301,8 +301,8 @@ export type ShardCall =
   /** Returns the content bytes of collections, without their logs, in the order of the ids. */
   | { readonly op: 'heldBytes'; readonly collectionIds: readonly Whole[] }
   /**
-   * Returns the ids of the collections in memory: owned ones in `open`, which a new owner should warm first, those with a hold on
-   * their writes also in `held`, which must not move now, and followed ones in `following`.
+   * Returns the ids of the collections in memory. `open`: owned ones, which a new owner should warm first. `held`: those of them
+   * with a hold on their writes, which must not move now. `following`: followed ones.
    */
   | { readonly op: 'openIds' }
   /** Returns the last sequences of the owned collections in memory. */

@@ -7,9 +7,11 @@
  *
  * The states of a collection:
  *
- *   trusted ──an opening failed──▶ suspect: opened alone ──failed again──▶ quarantined ──released by an operator──▶ trusted
- *      ▲                              │
- *      └────────── opened ────────────┘
+ * ```
+ * trusted ──an opening failed──▶ suspect: opened alone ──failed again──▶ quarantined ──released by an operator──▶ trusted
+ *    ▲                              │
+ *    └────────── opened ────────────┘
+ * ```
  */
 import typia from 'typia';
 import type { Bucket, BucketValue, Entry } from '../bucket/bucket.js';
@@ -31,8 +33,8 @@ export interface OpeningFailure {
   readonly opening: string;
   readonly shard: string;
   /**
-   * The fate of the process: `stalled` (it reports that this collection blocked its event loop and cost it the lease), `blocked`
-   * (without a lease, and without an answer) or `ended`.
+   * The fate of the process. `stalled`: it reports that this collection blocked its event loop and cost it the lease. `blocked`: it
+   * has no lease, and does not answer.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
   /** The step of the opening in which the process ended; absent if it was between two steps, or if that is unknown. */

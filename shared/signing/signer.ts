@@ -26,7 +26,7 @@ export interface Signer {
 
 /**
  * Returns the signer of the key in the file, and makes a missing file; processes that start together get one key. Throws an Error
- * of one line if others may read the file, if it has no such key, or if its first line names another key.
+ * of one line if others may read the file, or if it has no such key. Throws it also if the first line names another key.
  */
 export async function openSigner(file: string): Promise<Signer> {
   const content = (await readKey(file)) ?? (await makeKey(file));

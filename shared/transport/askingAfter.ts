@@ -3,8 +3,10 @@
  * asks about its request, on the request's subject. NATS keeps the order of messages between two processes. So if the server does
  * not have the request in progress, and no answer came before, the request or its answer was lost.
  *
- *   asks after     body: the tokens of the requests, by spaces     reply to: `<inbox>.LOST`
- *   answer         body: the tokens that are not in progress
+ * ```
+ * asks after     body: the tokens of the requests, by spaces     reply to: `<inbox>.LOST`
+ * answer         body: the tokens that are not in progress
+ * ```
  */
 export const ASKS_AFTER_HEADER = 'Vouch-Asks-After';
 /** Not a token of a request: those are numbers with lowercase letters. */

@@ -1,8 +1,10 @@
 /**
  * The vault of a standalone node: a file for each key, readable only by its owner.
  *
- *   lock                          the process that is replacing an entry; absent most of the time
- *   <hex project>/<key id>        an entry, see `entryCodec.ts`
+ * ```
+ * lock                          the process that is replacing an entry; absent most of the time
+ * <hex project>/<key id>        an entry, see `entryCodec.ts`
+ * ```
  *
  * The service and a tool may use the same folder at once: creating is atomic, and replacing takes the lock.
  */

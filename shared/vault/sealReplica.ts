@@ -1,7 +1,9 @@
 /**
  * The seals on one NATS server, in a stream without replicas. Without a Raft log, a deleted message is overwritten at once.
  *
- *   nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
+ * ```
+ * nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
+ * ```
  *
  * A subject is an entry of the vault. Every message names its predecessor, so a late seal is refused after the erasure. The seal of
  * a late writer stays until the erasure, over a key that is not in use.

@@ -2,7 +2,9 @@
  * The lock for replacing entries of a vault in a folder. One process at a time has it, for as many keys as it needs, and does one
  * piece of work at a time for each key.
  *
- *   free ──first work──▶ locked ──last work ends, or HOLD_MS──▶ free
+ * ```
+ * free ──first work──▶ locked ──last work ends, or HOLD_MS──▶ free
+ * ```
  */
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';

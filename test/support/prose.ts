@@ -65,6 +65,9 @@ export function rulesBrokenBy({ kind, text }: Pick<Piece, 'kind' | 'text'>): Pro
   ];
 }
 
+/** Drawings and layouts in a comment. */
+const DRAWING = /```[\s\S]*?```/g;
+
 /** Comments that begin a line: blocks, and runs of lines. */
 function comments(text: string): Piece[] {
   const found = [
@@ -74,7 +77,7 @@ function comments(text: string): Piece[] {
   return found.map(({ match, beforeText }) => ({
     kind: 'comment',
     line: text.slice(0, match.index).split('\n').length,
-    text: (match[1] ?? match[0]).replace(beforeText, ' ').replace(/\s+/g, ' ').trim(),
+    text: (match[1] ?? match[0]).replace(beforeText, ' ').replace(DRAWING, '. ').replace(/\s+/g, ' ').trim(),
   }));
 }
 

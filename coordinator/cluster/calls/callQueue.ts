@@ -3,9 +3,11 @@
  * time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
  * does not delay other answers.
  *
- *   send ──▶ queued ──▶ in flight ──answered──▶ done
- *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
- *              └──after a short delay, or as soon as another owner is known─────────────────┘
+ * ```
+ * send ──▶ queued ──▶ in flight ──answered──▶ done
+ *            ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
+ *            └──after a short delay, or as soon as another owner is known─────────────────┘
+ * ```
  *
  * A call is sent again only if the first attempt certainly had no effect, or can have none. After any other failure the
  * outcome is unknown, and only the caller can decide. Control calls are not sent again:

@@ -2,7 +2,9 @@
  * Deletion notes: entries of BUCKETS.counters that distinguish a deleted collection from one whose catalog entry was lost. If
  * the note is lost too, the collection is kept.
  *
- *   deleted ──log, watermark and reservation erased──▶ erased ──▶ removed
+ * ```
+ * deleted ──log, watermark and reservation erased──▶ erased ──▶ removed
+ * ```
  *
  * "Deleted" is written before the catalog entry is removed. "Erased" stays until the service log records the deletion, and no
  * append to the collection's log can still be in flight.

@@ -3,10 +3,12 @@
  * is erased (`deletionMarks.ts`). A collection with neither catalog entry nor mark is logged and kept. If it is empty, it was
  * assigned after its deletion, and loses its owner.
  *
- *   listed ──marked──▶ unlisted ──disowned, its shards stopped──▶ silent: answered
- *      ▲                  │                                          │
- *      └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation
- *                           and never answered: unmarked                   ──▶ in the service log, erased once more ──▶ unmarked
+ * ```
+ * listed ──marked──▶ unlisted ──disowned, its shards stopped──▶ silent: answered
+ *    ▲                  │                                          │
+ *    └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation
+ *                         and never answered: unmarked                   ──▶ in the service log, erased once more ──▶ unmarked
+ * ```
  *
  * The owner entry is removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
  */

@@ -1,8 +1,10 @@
 /**
  * Carries out moves while the collections are in use:
  *
- *   planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ transferred ──▶ served
- *      └──not open: there is nothing to warm────────────────────────────────────┘
+ * ```
+ * planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ transferred ──▶ served
+ *    └──not open: there is nothing to warm────────────────────────────────────┘
+ * ```
  *
  * Any step may fail or be interrupted, also by the end of this leadership. The owner serves until it has written its
  * successor's entry itself; a failed move leaves at most one surplus follower, which placement removes. A second leader does

@@ -3,8 +3,10 @@
  * log is asked for its end once after each change of the process that serves it. Later writes show in the counts of open
  * collections.
  *
- *   unseen ──asked──▶ seen ──another owner, or another process of the owner──▶ unseen
- *      ▲────no answer────┘
+ * ```
+ * unseen ──asked──▶ seen ──another owner, or another process of the owner──▶ unseen
+ *    ▲────no answer────┘
+ * ```
  *
  * An answer costs the owner a read of the log's end if it has not counted that log yet: some tenths of a millisecond.
  */

@@ -9,7 +9,7 @@ import { poll, RETRY_MS } from '../../../shared/scheduling/retry.js';
 const ELECTED_WITHIN_MS = 90_000;
 
 /**
- * Makes every bucket and stream of the cluster, and resolves when each has a leader, so that the processes that start next do not
+ * Makes every bucket and stream of the cluster, and resolves when each has a leader. The processes that start next then do not
  * wait for elections. Works one after the other, since every stream is an election. Throws an Error if that takes too long.
  */
 export async function prepareStore(platform: ClusterPlatform, heartbeatTtlMs: number): Promise<void> {

@@ -53,7 +53,7 @@ export function serverConfig(settings: ServerSettings): string {
     // A write is answered only when it is on the disk, so that it survives a power cut.
     '  sync_interval: always',
     '}',
-    // By this tag the streams of the vault's seals are placed, one on each server.
+    // The tag by which the streams of the vault's seals are placed, one on each server.
     ...(cluster ? [`server_tags: [${quote(name)}]`, ...clusterBlock(cluster, users)] : []),
     ...(users ? usersBlock(users) : []),
   ].join('\n')}\n`;

@@ -61,7 +61,7 @@ const HOMES = {
 } as const;
 
 /**
- * Refuses a data folder of the other mode. Each mode numbers collections and makes the first key itself: in one folder each would
+ * Refuses a data folder of the other mode. Each mode numbers collections and makes the first key itself. In one folder each would
  * take the other's snapshots, indexes and key file for its own.
  */
 export async function assertHome(dataDir: string, mode: Config['mode']): Promise<void> {

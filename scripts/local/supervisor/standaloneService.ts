@@ -75,7 +75,7 @@ export class StandaloneService implements Service {
 }
 
 /**
- * Makes a logger that writes to a file of the data folder, once that is open, and shows warnings, errors and slow openings on the
+ * Makes a logger that writes to a file of the data folder, once that is open. It shows warnings, errors and slow openings on the
  * terminal.
  */
 function terminalLogger(level: string) {

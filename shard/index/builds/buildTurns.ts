@@ -1,10 +1,12 @@
 /**
  * Decides which builds begin, and which of them runs. Fair between projects, then between their collections.
  *
- *               gets a place                 has run for trialMs
- *    waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
- *       ▲                          │ no place for another long build
- *       └── for such a place ──────┘ its work so far is lost, once
+ * ```
+ *             gets a place                 has run for trialMs
+ *  waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
+ *     ▲                          │ no place for another long build
+ *     └── for such a place ──────┘ its work so far is lost, once
+ * ```
  *
  * One build runs at a time; the other started builds are paused. Projects with started builds take turns of equal time.
  * The builds of a project alternate.

@@ -3,9 +3,11 @@
  * next job starts another. A busy worker is never terminated: inside a native library that would abort the whole
  * process.
  *
- *   None ──► busy ◄──► idle ──► none
- *     ▲       │
- *     └───────┘
+ * ```
+ * None ──► busy ◄──► idle ──► none
+ *   ▲       │
+ *   └───────┘
+ * ```
  */
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../shared/errors/errors.js';

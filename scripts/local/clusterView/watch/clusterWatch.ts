@@ -1,7 +1,7 @@
 /**
  * Watches a running cluster for the view. Changes arrive by watches of buckets. Figures are read once a second: a page of each NATS
- * server, and the metrics of one coordinator, in turn, since each asks every shard (2 ms of a shard's time). A snapshot sends no
- * request.
+ * server, and the metrics of one coordinator. The coordinators take turns, since each asks every shard (2 ms of a shard's time). A
+ * snapshot sends no request.
  */
 import type { Config } from '../../../../config/config.js';
 import { LEASE_MS } from '../../../../coordinator/cluster/members/leadership.js';

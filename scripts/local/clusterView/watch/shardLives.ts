@@ -1,10 +1,12 @@
 /**
  * The state of each shard, by its heartbeats.
  *
- *   absent ──heartbeat──▶ alive ──announces it──▶ leaving ──no heartbeat──▶ absent
- *     ▲                    │ ▲
- *     │   others own all   ▼ │ heartbeat
- *     └─────────────────── lost
+ * ```
+ * absent ──heartbeat──▶ alive ──announces it──▶ leaving ──no heartbeat──▶ absent
+ *   ▲                    │ ▲
+ *   │   others own all   ▼ │ heartbeat
+ *   └─────────────────── lost
+ * ```
  */
 import type { Heartbeat } from '../../../../shared/registry/owners.js';
 import { seconds } from '../../../terminal/line.js';
