@@ -109,7 +109,7 @@ describe('vectors of a body that are divided by their length', () => {
     );
   });
 
-  it('that are zeros are refused by their path', () => {
+  it('are refused by their path if they are zeros', () => {
     const zeros = [0, 0];
     for (const form of ['json', 'msgpack'] as const)
       for (const [kind, body, path] of [
