@@ -118,7 +118,8 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
     return (
       <p>
         This screen needs a key with the scope admin. Your key has the scope {service.scope}. Sign out, and sign in with
-        an admin key: <code>npm run keys -- create --project {service.project} --scope admin</code> makes one.
+        an admin key: <code>npm run keys -- create --project {service.project} --scope admin</code> makes one, or with
+        the package <code>vouch keys create --project {service.project} --scope admin</code>.
       </p>
     );
   switch (place.screen) {

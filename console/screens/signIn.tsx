@@ -57,7 +57,8 @@ const WhereKeysAre = () => (
     </p>
     <p>
       For a key with the scope admin, which the screens Cluster and Keys need, run in the same folder:{' '}
-      <code>npm run keys -- create --project default --scope admin</code>
+      <code>npm run keys -- create --project default --scope admin</code>, or with the package{' '}
+      <code>vouch keys create --project default --scope admin</code>
     </p>
   </section>
 );

@@ -291,7 +291,7 @@ describe('npm run export, npm run import', () => {
     await writeFile(checkpoint, (await home.rw.get('/v1/proof/checkpoint?collection=lived')).text);
     const failing: [Launched, number, RegExp][] = [
       [runExport(home, 'lived', file), 1, /is there already/],
-      [runImport(home, file), 1, /is there already/],
+      [runImport(home, file), 1, /exists already, and was not imported/],
       [runExport(other, 'lived', newFile()), 1, /no collection named "lived"/],
       [runExport({ ...home, url: 'nowhere' }, 'lived', newFile()), 2, /--url is nowhere/],
       [runImport(home, newFile()), 1, /the file .* does not exist/],

@@ -1,6 +1,8 @@
 /** The cluster platform over a real nats-server: the suites of every platform, and its own promises. */
 import { expect } from 'chai';
 import { connect, headers } from 'nats';
+import { pino } from 'pino';
+import { alarmOf } from '../../scripts/local/supervisor/childLog.js';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { registerService } from '../../shared/platform/natsService.js';
@@ -11,6 +13,7 @@ import { speaksAnother } from '../../shared/transport/transportErrors.js';
 import { eventually, rejection } from '../support/expectations.js';
 import { freePort } from '../support/launch/freePort.js';
 import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
+import { startProxy } from '../support/launch/tcpProxy.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { FREE_BUCKET } from '../support/nats/freeBucket.js';
 import { bucketSuite } from '../support/suites/bucketSuite.js';
@@ -75,6 +78,26 @@ describe('nats platform', () => {
       },
       dispose: () => platforms.close(),
     };
+  });
+
+  it('logs a lost connection and its end, which both reach the terminal', async () => {
+    const proxy = await startProxy('127.0.0.1', Number(new URL(nats.url).port));
+    try {
+      const lines: string[] = [];
+      const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+      const platform = await platforms.open(`nats://127.0.0.1:${proxy.port}`, { logger });
+      proxy.cut();
+      await eventually('the loss is noticed', () => !platform.connected);
+      proxy.reset();
+      await eventually('the connection is restored', () => platform.connected);
+      expect(lines.flatMap((line) => alarmOf(line) ?? [])).to.include.members([
+        'the connection to NATS is lost',
+        'the connection to NATS is restored',
+      ]);
+    } finally {
+      await platforms.close();
+      await proxy.close();
+    }
   });
 
   it('refuses a message whose times are not numbers, and keeps the sender’s clock', async () => {
