@@ -61,7 +61,9 @@ describe('npm run load', () => {
       ['other', '--normalize'],
     ] as const) {
       const output = await succeeded(runLoad(at, vectors, collection, ['--create', flag]));
-      expect(output).to.match(/^✔ collection +\w+ is made, of 3 components, and divides vectors by their length$/m);
+      expect(output).to.match(
+        /^✔ collection +\w+ is created, with 3 components, and divides vectors by their length$/m,
+      );
       expect(output).to.not.match(/ lengths /);
     }
     await at.rw.post('/v1/vectors/batch-insert', { collection: 'one', batch: rows });
