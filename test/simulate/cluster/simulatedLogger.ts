@@ -6,7 +6,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 type Level = (typeof LEVELS)[number];
 
 /** Errors that no fault may cause. */
-const ALARM = /quarantined|unexpected failure|unhandled|rolled back/;
+const ALARM = /collection quarantined|unexpected failure|unhandled|rolled back/;
 
 /** Whether no fault may cause the line. */
 export const isAlarm = (text: string, isError: boolean): boolean => DAMAGE.test(text) || (isError && ALARM.test(text));
