@@ -1,4 +1,4 @@
-/** An index over rows in memory, searched by the code of a collection, without log, transport and coordinator. */
+/** An index over rows in memory, searched by the functions of a collection's index, without log, transport and coordinator. */
 import { join } from 'node:path';
 import { FrozenRows, freeze } from '../shard/index/builds/frozenRows.js';
 import { Generation } from '../shard/index/generation.js';

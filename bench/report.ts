@@ -5,7 +5,7 @@ import type { Row } from './row.js';
 
 const COLUMNS: readonly Column[] = [{ title: 'part' }, { title: 'what' }, { title: 'figure' }, { title: 'unit' }];
 
-/** Significant digits, fewer than measured. */
+/** Digits that are shown; a measured value has more. */
 const SIGNIFICANT_DIGITS = 4;
 
 export interface Report {

@@ -1,4 +1,4 @@
-/** The platform of the measured cluster, like that of its processes. */
+/** Opens the platform of the measured cluster, as its processes do: messages, buckets and logs. */
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/platform/natsPlatform.js';
 import type { Platform } from '../../shared/platform/platform.js';

@@ -1,6 +1,6 @@
 /**
  * Compares logged checkpoints of a project's collections with the logs of these collections, as the service serves them to a key.
- * Each logged checkpoint must have the root of that log at its size, and continue the previously logged one. Pending comparisons
+ * Each logged checkpoint must have the root that the collection's log has at the checkpoint's size, and continue the previously logged one. Pending comparisons
  * are plain JSON, so that they can be stored while the service does not answer.
  */
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -30,7 +30,7 @@ export interface Answer {
 
 /** Access to the service with a key. */
 export interface KeyHolder {
-  /** Asks for a path. Throws an Error without an answer. */
+  /** Asks for a path. Throws an Error if there is no answer. */
   ask(path: string): Promise<Answer>;
   /** Names by id of the existing collections. */
   listed(): Promise<ReadonlyMap<string, string>>;

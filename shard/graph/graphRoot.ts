@@ -47,7 +47,7 @@ const rootView = new DataView(rootMessage.buffer);
 rootMessage[0] = DOMAIN.graphRoot;
 
 /**
- * Returns H(0x17 ‖ u64 node ids ‖ u64 edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first
+ * Returns H(0x17 ‖ u64 number of node ids ‖ u64 number of edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first
  * node.
  */
 export function graphRoot(nodes: MerkleTree, edges: MerkleTree): Uint8Array {

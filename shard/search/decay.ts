@@ -5,7 +5,7 @@ import type { HeavyRows, Weights } from '../kernel/weightedScan.js';
 import type { InsertionTimes } from '../state/decayTimes.js';
 import type { Found } from './found.js';
 
-/** Half-lives after which a record ages no further: a score / 2^-900 is still finite, a score * 2^-900 still normal. */
+/** Half-lives after which a record ages no further: a score / 2^-900 is still finite, a score * 2^-900 still a normal double. */
 const HALF_LIVES_MAX = 900;
 
 /** Returns whole seconds from the insertion to `nowMs`; 0 if it is in the future. */
@@ -23,8 +23,8 @@ export const ageFactor = (ageSecs: number, halfLifeSecs: number): number =>
 const POWERS = Float64Array.from({ length: HALF_LIVES_MAX + 1 }, (_, n) => 2 ** -n);
 
 /**
- * Returns an upper bound of `ageFactor`, except for a rounding error, and at most 1.07 times it. It costs a fraction
- * of a power. The bound is the chord between whole numbers of half-lives, and a power of two is convex.
+ * Returns an upper bound of `ageFactor`, except for a rounding error, and at most 1.07 times it. It is much cheaper
+ * than `**`. The bound is the chord between whole numbers of half-lives, and a power of two is convex.
  */
 export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   const halfLives = Math.min(ageSecs / halfLifeSecs, HALF_LIVES_MAX);

@@ -30,7 +30,8 @@ export const MARK: EntryName = { project: '.master', keyId: '0'.repeat(32) };
 export const isMark = ({ project }: EntryName): boolean => project === MARK.project;
 
 export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: EntryName, entropy: Entropy): Uint8Array {
-  if (dataKey.length !== DATA_KEY_BYTES) throw new RangeError(`a data key has ${DATA_KEY_BYTES} bytes`);
+  if (dataKey.length !== DATA_KEY_BYTES)
+    throw new RangeError(`a data key must have ${DATA_KEY_BYTES} bytes, not ${dataKey.length}`);
   const wrapped = new Uint8Array(WRAPPED_KEY_BYTES);
   wrapped[0] = VERSION;
   wrapped.set(Buffer.from(master.id, 'hex'), 1);

@@ -19,7 +19,7 @@ export function writeId(view: DataView, at: number, id: number): void {
 }
 
 export function assertBytes(field: Uint8Array, sizeBytes: number, what: string): void {
-  if (field.length !== sizeBytes) throw new RangeError(`${what} has ${sizeBytes} bytes`);
+  if (field.length !== sizeBytes) throw new RangeError(`${what} must have ${sizeBytes} bytes, not ${field.length}`);
 }
 
 export function readId(view: DataView, at: number, what: string): number {
@@ -29,7 +29,8 @@ export function readId(view: DataView, at: number, what: string): number {
 }
 
 export function assertHolds(at: number, end: number, fixedBytes: number): void {
-  if (end - at < fixedBytes) throw new Malformed(`an event of ${end - at} bytes where ${fixedBytes} are the least`, at);
+  if (end - at < fixedBytes)
+    throw new Malformed(`an event of ${end - at} bytes; at least ${fixedBytes} are needed`, at);
 }
 
 export function assertLength(at: number, end: number, sizeBytes: number): void {

@@ -10,7 +10,7 @@ interface LogStreams {
   readonly replicas: number;
 }
 
-/** A key of the counters bucket. The count determines the stream of each collection, so it never changes. */
+/** A key of the counters bucket. Its value, the number of log streams, determines the stream of each collection, and never changes. */
 const COUNT_KEY = 'log-streams';
 
 /** Throws an Error that says what to do if a stream has wrong settings. */

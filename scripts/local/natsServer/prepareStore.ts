@@ -10,7 +10,7 @@ const ELECTED_WITHIN_MS = 90_000;
 
 /**
  * Makes every bucket and stream of the cluster, and resolves when each has a leader. The processes that start next then do not
- * wait for elections. Works one after the other, since every stream is an election. Throws an Error if that takes too long.
+ * wait for elections. Makes one stream at a time, since each begins with the election of a leader. Throws an Error if that takes too long.
  */
 export async function prepareStore(platform: ClusterPlatform, heartbeatTtlMs: number): Promise<void> {
   const { connection } = platform;

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 /** Longest line; a longer one is passed on in pieces. */
 const LONGEST_CHARS = 1 << 20;
 
-/** Calls `onLine` for every line of the stream, without its end. A last line need not have one. */
+/** Calls `onLine` for every line of the stream, without its line break, which the last line may lack. */
 export function readLines(stream: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -1,6 +1,6 @@
 /**
  * Judges the states of the collections in all processes: owners, followers, and readers of snapshots and logs. After
- * one event of a collection, all of them have the same state hash, and so has the replayed log. Now and then, and at
+ * the same event of a collection, all of them have one state hash, and so has the replayed log. Now and then, and at
  * the end, everything else in them is compared too.
  */
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
@@ -78,7 +78,7 @@ export class StatesJudge {
     for (const [history, { state }] of this.#replicas) if (state.vectors === vectors) this.#replicas.delete(history);
   }
 
-  /** At the end, compares everything open with each other, and the hashes with those of the logs. */
+  /** At the end, compares the contents of all open replicas with each other, and the hashes with those of the logs. */
   over(collections: readonly LogOf[], logs: readonly CollectionLog[]): void {
     for (const replica of this.#replicas.values())
       if (replica.of.alive && replica.journal.isWhole && replica.journal.sequence > 0) this.#content(replica);
@@ -108,7 +108,9 @@ export class StatesJudge {
     const { content, wrong } = contentOf(state, journal.history);
     const { sequence } = journal;
     if (wrong.length > 0)
-      this.findings.add(`${of.name} has other records ${wrong} of collection ${collectionId} than it took in`);
+      this.findings.add(
+        `in ${of.name}, the memory of records ${wrong} of collection ${collectionId} differs from the written values`,
+      );
     this.#equal(this.#contents, 'state', collectionId, sequence, content, of);
   }
 

@@ -37,8 +37,8 @@ export class WitnessedService {
   ) {}
 
   /**
-   * Starts two witnesses and a service. `quorum`: number of required cosignatures. `others`: policy lines of further
-   * witnesses, which know this verifier key of the log.
+   * Starts two witnesses and a service. `quorum`: number of required cosignatures. `others`: starts
+   * further witnesses, which know this verifier key of the log, and returns their policy lines.
    */
   static async start(
     mode: Mode,
@@ -98,7 +98,7 @@ export class WitnessedService {
     return { ...parseTreeHead(parseNote(note).text), note };
   }
 
-  /** Resolves when exactly these witnesses have cosigned the published checkpoint, with at least that many entries. */
+  /** Resolves when the published checkpoint has at least `size` entries and the cosignatures of exactly these witnesses. */
   async untilCosigned(names: readonly string[], size = 1): Promise<void> {
     await this.service.until(async () => {
       const { note, size: entries } = await this.checkpoint();
@@ -114,7 +114,7 @@ export class WitnessedService {
   }
 }
 
-/** `n`: from 1. It keeps its key and its checkpoint in `folder`. */
+/** Starts witness `n`, counted from 1. The witness keeps its key and its checkpoint in `folder`. */
 export const launchWitness = (folder: string, key: VerifierKey, n: number, port: number): Launched =>
   launchNode(
     script('witness'),

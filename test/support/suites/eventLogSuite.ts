@@ -206,7 +206,7 @@ function fencingTests(fixture: Fixture): void {
     expectFrames(await readAll(log), stored);
   });
 
-  it('fences an append after a frame that an empty log does not have', async () => {
+  it('fences an append to an empty log that names a frame before it', async () => {
     const log = await fixture().logs.open(COLLECTION);
     expect(await rejection(log.append(frameOf(1), 12_345, soonMs()))).to.be.instanceOf(Fenced);
     expect(await log.head()).to.equal(undefined);

@@ -224,7 +224,7 @@ function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(other.leftOut).to.deep.equal(one.leftOut);
   });
 
-  it('refuses an inconsistent payload, with one line', async () => {
+  it('refuses an inconsistent payload, with a message of one line', async () => {
     const { table, next } = await fixture.open(ROWS);
     const damage: readonly ((path: string) => void)[] = [
       (path) => truncateSync(path, 0),

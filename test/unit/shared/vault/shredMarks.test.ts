@@ -21,7 +21,7 @@ describe('marks of unsettled vault entries', () => {
 
   const names = (): object[] => [...marked.values()].map(({ project, keyId }) => ({ project, keyId }));
 
-  it('name the entry, also that of the master key, which is in no project', async () => {
+  it('name their entry; the entry of the master key, which has no project, too', async () => {
     for (const { project, keyId } of [{ project: 'p_1-x', keyId: KEY_ID }, MARK]) {
       await marks.set(project, keyId);
       expect(names()).to.deep.equal([{ project, keyId }]);
