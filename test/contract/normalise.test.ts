@@ -295,7 +295,7 @@ inBothModesAndThroughClient(
         expect(rebuiltEvent(proof, told)).to.equal('insert');
       }
       const other = claimedRecord({ ...sent, values: ROWS[1]! }, proof);
-      expect(verifyReceipt(receipt, other.values)).to.deep.equal(['the receipt is not about this record']);
+      expect(verifyReceipt(receipt, other.values)).to.deep.equal(['it is not about this record']);
     });
 
     it('is one after an export and an import, which must say so', async () => {
