@@ -160,6 +160,22 @@ describe('a store of LangChain.js', () => {
     expect((await store.similaritySearchVectorWithScore(query, 1))[0]![0].pageContent).to.equal('added');
   });
 
+  it('of a collection that normalises is written in the space cosine, where queries may have any length', async () => {
+    await at.rw.post('/v1/namespaces', { name: 'angles', dimension: 3, metric: 'squared_l2', normalise: true });
+    const batch = pointsOf(40);
+    const texts = batch.map((_, i) => `text ${i}`);
+    await at.rw.post('/v1/vectors/batch-insert', { collection: 'angles', batch, texts });
+    const folder = newFolder();
+    const output = await succeeded(runStoreExport(at, 'angles', folder));
+    expect(output).to.match(/^✔ folder +store-\d+: 40 documents, compared by cosine$/m);
+    const store = await HNSWLib.load(folder, EMBEDDINGS);
+    const long = query.map((component) => 100 * component);
+    const found = await store.similaritySearchVectorWithScore(long, 10);
+    const wanted = await nearest('angles', query, 10);
+    expect(contentsOf(found)).to.deep.equal(contentsOf(wanted));
+    for (const [i, [, distance]] of found.entries()) expect(distance).to.be.closeTo(wanted[i]![1] / 2, 1e-4);
+  });
+
   it('returns external ids, and keeps tags in its metadata', async () => {
     await at.rw.post('/v1/namespaces', { name: 'there', dimension: 1, metric: 'squared_l2' });
     const rows = { batch: [[1], [2], [3]], external_ids: ['a', 'b', '0'], tags: [0, 7, 8] };
