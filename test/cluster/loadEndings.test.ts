@@ -98,7 +98,7 @@ describe('the end of npm run load', () => {
     const isOpen = { isInputOpen: true };
     const args = ['--create', '--format', 'jsonl'];
     const refused = runLoadOf(at, ['{"vector":[1]}\n', 'nothing\n'], 'open', args, isOpen);
-    expect(await refusalOf(refused)).to.match(/^✘ load +row 2: the line is no JSON/m);
+    expect(await refusalOf(refused)).to.match(/^✘ load +row 2: the line is not JSON/m);
     const interrupted = runLoadOf(at, ['{"vector":[1]}\n'], 'waiting', args, isOpen);
     await interrupted.waitForLine(/waiting is made/);
     interrupted.signal('SIGINT');

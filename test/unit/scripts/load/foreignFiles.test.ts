@@ -152,7 +152,7 @@ describe('files that other programs wrote', () => {
     const file = 'pyarrow-vectors.parquet';
     expect(await vectorsIn(file, 'int8', 'int8')).to.deep.equal([[1, -2], [1, -2, 0], none('int8')]);
     expect(await vectorsIn(file, 'uint8', 'uint8')).to.deep.equal([[1, 254], [1, 254, 0], none('uint8')]);
-    expect(await vectorsIn(file, 'fixed', 'float32')).to.deep.equal([[1.5, -2], [1.5, -2], 'there is no fixed']);
+    expect(await vectorsIn(file, 'fixed', 'float32')).to.deep.equal([[1.5, -2], [1.5, -2], 'it has no fixed']);
     expect(await vectorsIn('duckdb-vectors.parquet', 'embedding', 'float32')).to.deep.equal([[1.5, -2]]);
     const lists = await vectorsIn('pyarrow-types.parquet', 'fixedList', 'float32');
     expect(lists[0]).to.equal('fixedList does not hold bytes: leave out --vector-bytes');

@@ -59,7 +59,7 @@ describe('files of rows', () => {
       [3, { vector: [3, 4] }],
     ]);
     expect(rows.slice(2).map((row) => (row as unknown[])[0])).to.deep.equal([4, 5, 6]);
-    expect((rows[2] as string[])[1]).to.match(/^the line is no JSON/);
+    expect((rows[2] as string[])[1]).to.match(/^the line is not JSON/);
     expect((rows[3] as string[])[1]).to.equal('the line is not an object of JSON');
   });
 
@@ -111,7 +111,7 @@ describe('files of rows', () => {
 
   it('.npy: a file that is not a table of vectors is refused with advice', async () => {
     const some = new Uint8Array(16);
-    expect(await failureOf(await opened('npy', 'hello'))).to.match(/is no \.npy file$/);
+    expect(await failureOf(await opened('npy', 'hello'))).to.match(/is not an \.npy file$/);
     expect(await failureOf(await opened('npy', npyBytes('|O8', '(1, 2)', some)))).to.match(/numpy\.float32$/);
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(4,)', some)))).to.match(/has the shape \(4\)/);
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(2, 2)', some, true)))).to.match(/ascontiguousarray$/);
@@ -135,7 +135,7 @@ describe('files of rows', () => {
     expect(await read(bytes)).to.deep.equal([[1, { vector: [7, 8, 255] }]]);
     const numbers = await opened('ivecs', Uint8Array.of(1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff));
     expect(await read(numbers)).to.deep.equal([[1, { vector: [-1] }]]);
-    expect(await failureOf(await opened('fvecs', 'nothing of the kind'))).to.match(/is no \.fvecs file, or is damaged/);
+    expect(await failureOf(await opened('fvecs', 'nothing of the kind'))).to.match(/is damaged, or not a \.fvecs file/);
     expect(await failureOf(await opened('fvecs', Uint8Array.of(2, 0, 0, 0, 1)))).to.match(/ends within vector 1$/);
   });
 
@@ -146,7 +146,7 @@ describe('files of rows', () => {
       [2, { embedding: [3, 4], text: 'b', year: '2002n' }],
     ]);
     expect(source.expected(1)).to.equal(2);
-    expect(await failureOf(await opened('parquet', 'hello hello'))).to.match(/is no Parquet file/);
+    expect(await failureOf(await opened('parquet', 'hello hello'))).to.match(/is not a Parquet file/);
   });
 
   it('beside: the fields of two files are joined row by row, and different lengths are refused', async () => {

@@ -44,9 +44,9 @@ describe('a loaded row', () => {
     expect(row({ n: 2n ** 53n - 1n, key: 12n })).to.include({ tag: 2 ** 53 - 1, externalId: '12' });
     expect(row({ n: null, key: 0 })).to.include({ tag: 0, externalId: '0' });
     for (const [fields, fault] of [
-      [{ n: -1, key: 'a' }, 'n holds -1, which is no whole number'],
-      [{ n: 0.5, key: 'a' }, 'n holds 0.5, which is no whole number'],
-      [{ n: 2n ** 60n, key: 'a' }, 'n holds 1152921504606846976, which is no whole number'],
+      [{ n: -1, key: 'a' }, 'n holds -1, which is not a whole number'],
+      [{ n: 0.5, key: 'a' }, 'n holds 0.5, which is not a whole number'],
+      [{ n: 2n ** 60n, key: 'a' }, 'n holds 1152921504606846976, which is not a whole number'],
       [{ n: 1 }, 'it has no key'],
       [{ n: 1, key: '' }, 'key holds "", which is not an id'],
       [{ n: 1, key: ['a'] }, 'key holds ["a"], which is not an id'],
@@ -89,7 +89,7 @@ describe('a loaded row', () => {
         new RegExp(`^vector holds .*: if it is bytes in ${coding}, --vector-bytes float32,${coding} reads them`),
       );
     for (const vector of ['12345678', '1e5', '-0.00001234']) expect(faultOf({ vector }), vector).to.not.match(/bytes/);
-    expect(faultOf({ vector: 'a word' })).to.equal('vector holds "a", which is no number');
+    expect(faultOf({ vector: 'a word' })).to.equal('vector holds "a", which is not a number');
   });
 
   it('takes a vector from text, or from one column for each component', () => {
@@ -149,7 +149,7 @@ describe('a loaded row', () => {
     expect(faultOf({ vector: [1, 40_000] })).to.equal('component 1 is 40000: allowed is -32768 to 32767.99998');
     expect(faultOf({ vector: Float32Array.of(Number.NaN) })).to.match(/^component 0 is NaN/);
     expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is not a text');
-    expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('there is no w');
+    expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('it has no w');
     expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('it has no fields from v1 to v9');
   });
 

@@ -157,7 +157,7 @@ describe('lines of a text file', () => {
     expect(await read('json', '[]')).to.deep.equal([]);
     const [first, second, third] = await read('json', '[{"a":1},{"a":01},{"a":1,"a":2}]');
     expect(first).to.deep.equal({ a: 1 });
-    expect(second).to.match(/^the row is no JSON/);
+    expect(second).to.match(/^the row is not JSON/);
     expect(third).to.match(/a appears twice$/);
   });
 
