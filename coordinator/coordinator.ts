@@ -55,8 +55,8 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
     ...{ serviceLog, config, backend, platform, metrics, logger, clock, version, engine },
     limiter: limiter ?? NO_LIMITER,
   });
-  const told = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs(), protocol: PROTOCOL_VERSION };
-  const presence = new Presence(leases, told, logger);
+  const member = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs(), protocol: PROTOCOL_VERSION };
+  const presence = new Presence(leases, member, logger);
   await presence.start();
   const endObserving = observeProcess(metrics, platform.transport);
   if (config.http.sharePort && config.metrics === null)

@@ -16,7 +16,7 @@ import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { Reservations } from '../../shared/registry/reservations.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';
 import { CallQueue } from './calls/callQueue.js';
 import { Catalog } from './catalog/catalog.js';
@@ -119,7 +119,7 @@ export class ClusterBackend {
     this.#catalog = catalog;
     this.#members = members;
     metrics.gauges(() => ({
-      vouch_placement_leader: Number(leadership.held),
+      vouch_placement_leader: Number(leadership.leads),
       vouch_shards: members.liveShards().length,
       vouch_owners_without_live_shard: this.#health.unserved(),
       vouch_collections_unlisted: this.#deletions.unlisted().length,
@@ -162,7 +162,7 @@ export class ClusterBackend {
     const known = this.#catalog.byId(collectionId);
     if (known !== undefined && !isImporting(known)) return known;
     // The collection may be newer than this process's copy of the catalog. A collection with writes has an owner.
-    await this.#members.ownersTold();
+    await this.#members.ownersCaughtUp();
     const owned = this.#members.owned().get(collectionId)?.collection;
     if (owned === undefined || !(await this.#catalog.isListed(owned))) return undefined;
     return this.#catalog.reread(owned.project, owned.name);
@@ -242,7 +242,7 @@ export class ClusterBackend {
       return result;
     } catch (error) {
       // Another coordinator may have deleted it: the catalog itself knows.
-      if (error instanceof NobodyServes) await this.#assertListed(collection);
+      if (error instanceof NotServed) await this.#assertListed(collection);
       throw error;
     }
   }

@@ -16,7 +16,7 @@ import { pack, unpack } from '../../shared/protocol/wire.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { GRANTS_KNOWN_SUBJECT, GRANTS_SUBJECT, LIMITS_SUBJECT } from '../../shared/transport/subjects.js';
 import type { Serving, Transport } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import { type Leadership, RENEW_EVERY_MS } from '../cluster/members/leadership.js';
 import type { Category, Decision, Limiter, LocalLimiter, UntilFull } from './limiter.js';
 
@@ -66,7 +66,7 @@ export class SharedLimiter implements Limiter {
 
   take(project: string, category: Category): Decision | Promise<Decision> {
     if (!this.local.limits(project)) return this.local.take(project, category);
-    const countsHere = this.#counting !== undefined && this.leadership.held;
+    const countsHere = this.#counting !== undefined && this.leadership.leads;
     return countsHere || this.clock.monotonicMs() < this.#avoidUntilMs
       ? this.#count(project, category)
       : this.#askHolder(project, category);
@@ -91,7 +91,7 @@ export class SharedLimiter implements Limiter {
       return (await this.#ask(LIMITS_SUBJECT, [project, category])) as Decision;
     } catch (error) {
       this.logger.debug({ error: messageOf(error) }, 'no coordinator counts for all at the moment');
-      if (!(error instanceof NobodyServes)) this.#avoidUntilMs = this.clock.monotonicMs() + AVOID_MS;
+      if (!(error instanceof NotServed)) this.#avoidUntilMs = this.clock.monotonicMs() + AVOID_MS;
       return this.#count(project, category);
     }
   }
@@ -121,7 +121,7 @@ export class SharedLimiter implements Limiter {
       this.local.learn((await this.#ask(GRANTS_KNOWN_SUBJECT, null)) as [string, UntilFull][]);
     } catch (error) {
       // This is the first coordinator.
-      if (error instanceof NobodyServes) return;
+      if (error instanceof NotServed) return;
       const failure = { error: messageOf(error) };
       this.logger.warn(failure, 'no coordinator reports the admitted requests; the counts restart');
     }
@@ -132,7 +132,7 @@ export class SharedLimiter implements Limiter {
       if (await this.leadership.hold()) {
         this.#counting ??= await this.transport.serve(LIMITS_SUBJECT, async ({ body }) => {
           // After a pause this process may not have noticed the end of its lease yet.
-          if (!this.leadership.held) throw unavailable('this coordinator no longer counts requests');
+          if (!this.leadership.leads) throw unavailable('this coordinator no longer counts requests');
           const [project, category] = unpack(body) as [string, Category];
           return pack(this.#count(project, category));
         });

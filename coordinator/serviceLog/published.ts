@@ -27,7 +27,7 @@ export class Published {
     this.#watch = await this.bucket.watch(({ key, entry }) => {
       if (key === 'identity') this.#identity = entry?.value as unknown as StoredIdentity | undefined;
       else if (entry === undefined) this.#checkpoints.delete(key);
-      else this.#know(key, entry.value as unknown as StoredCheckpoint, entry.revision);
+      else this.#remember(key, entry.value as unknown as StoredCheckpoint, entry.revision);
       this.onChange();
     });
   }
@@ -68,11 +68,11 @@ export class Published {
       ? this.bucket.create(as, { ...value })
       : this.bucket.update(as, { ...value }, before.revision));
     if (revision === undefined) return false;
-    this.#know(as, value, revision);
+    this.#remember(as, value, revision);
     return true;
   }
 
-  #know(key: string, value: StoredCheckpoint, revision: number): void {
+  #remember(key: string, value: StoredCheckpoint, revision: number): void {
     const before = this.#checkpoints.get(key);
     if (before === undefined || before.revision < revision) this.#checkpoints.set(key, { value, revision });
   }

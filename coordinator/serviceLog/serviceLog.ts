@@ -20,7 +20,7 @@ import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { openSigner, type Signer } from '../../shared/signing/signer.js';
 import { LOG_NOW_SUBJECT } from '../../shared/transport/subjects.js';
 import type { Envelope, Serving } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import {
   ED25519,
   formatTlogProof,
@@ -180,7 +180,7 @@ export class ServiceLog {
         else await platform.transport.request(LOG_NOW_SUBJECT, NOTHING, envelope);
         return await this.#follow();
       } catch (error) {
-        if (!(error instanceof NobodyServes) || clock.monotonicMs() >= untilMs) throw error;
+        if (!(error instanceof NotServed) || clock.monotonicMs() >= untilMs) throw error;
       }
       await delay(RETRY_MS.serviceLog);
     }

@@ -157,8 +157,8 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 function refused({ status, text }: Answered): Error {
   const meaning = MEANINGS[status];
-  const said = text.trim().slice(0, 200);
-  return new Error([`it answers ${status}`, ...(meaning === undefined ? [] : [meaning]), said].join(': '));
+  const message = text.trim().slice(0, 200);
+  return new Error([`it answers ${status}`, ...(meaning === undefined ? [] : [meaning]), message].join(': '));
 }
 
 function sizeIn({ text }: Answered): number | undefined {

@@ -14,7 +14,7 @@ import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
 import { noteWork, type Subject } from '../../shared/scheduling/currentWork.js';
 import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import { type CallAdmission, type ReadTarget, takesTurns } from '../capacity/admission.js';
 
 interface AnyCall {
@@ -114,7 +114,7 @@ export class CallRunner {
       return result;
     } catch (error) {
       // An error can reveal the state too, for example that a record does not exist.
-      if (!(error instanceof NobodyServes)) handler.assertMayAnswer();
+      if (!(error instanceof NotServed)) handler.assertMayAnswer();
       throw error;
     }
   }

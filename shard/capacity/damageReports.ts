@@ -1,4 +1,4 @@
-import { DAMAGES_TOLD_MAX, type Damage, type DamagedPart } from '../../shared/model/damage.js';
+import { DAMAGES_REPORTED_MAX, type Damage, type DamagedPart } from '../../shared/model/damage.js';
 
 /** The damage that this process has found: the first report for each part of each collection. */
 export class DamageReports {
@@ -22,7 +22,7 @@ export class DamageReports {
   /** Returns the reports for the heartbeat, a bounded number, by collection. */
   reported(): Damage[] {
     const all = [...this.#found.values()].sort((one, other) => (one.collectionId ?? 0) - (other.collectionId ?? 0));
-    return all.slice(0, DAMAGES_TOLD_MAX);
+    return all.slice(0, DAMAGES_REPORTED_MAX);
   }
 
   counts(): Record<DamagedPart, number> {

@@ -11,7 +11,7 @@ import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
 import { KeyedMutex } from '../../shared/scheduling/mutex.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import { CallRunner } from '../answering/callRunner.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 import type { Follower } from '../follow/follower.js';
@@ -109,7 +109,7 @@ export class ShardNode {
     try {
       await transport.request(shardSubject(shard), packCalls([{ ...envelope, call: { op: 'yield' } }]), envelope);
     } catch (error) {
-      if (error instanceof NobodyServes) return;
+      if (error instanceof NotServed) return;
       logger.warn({ shard, error: messageOf(error) }, 'an earlier process with this name does not answer');
       await delay(Math.max(envelope.deadlineMs - clock.nowMs(), 0));
     }

@@ -28,7 +28,7 @@ import { KeyedMutex } from '../../shared/scheduling/mutex.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
-import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { NotServed } from '../../shared/transport/transportErrors.js';
 import { OpeningFailures } from './openingFailures.js';
 import type { OpeningSteps, StepMark } from './openingSteps.js';
 
@@ -309,7 +309,7 @@ export class OpeningNotes {
       await transport.request(shardSubject(shard), packCalls([{ ...envelope, call: { op: 'status' } }]), envelope);
       return 'lives';
     } catch (error) {
-      return error instanceof NobodyServes ? 'ended' : 'blocked';
+      return error instanceof NotServed ? 'ended' : 'blocked';
     }
   }
 

@@ -55,7 +55,7 @@ export class DirectoryBucket implements Bucket {
       if (!this.#isWhole) throw new Error(`${file} is damaged: ${reason}`);
       logger.error({ file, reason }, 'an entry of a bucket is damaged');
     };
-    this.#view = new DirectoryView(folder, clock, (change) => this.#watchers.tell(change), onDamage);
+    this.#view = new DirectoryView(folder, clock, (change) => this.#watchers.notify(change), onDamage);
   }
 
   /** Reads every entry. Throws an Error that names a damaged file. */

@@ -98,14 +98,14 @@ export class MemoryBucket implements Bucket {
     this.#entries.delete(key);
     this.#entries.set(key, { entry, expiresMs: this.#clock.monotonicMs() + (this.#ttlMs ?? Number.POSITIVE_INFINITY) });
     this.#schedule();
-    this.#watchers.tell({ key, entry });
+    this.#watchers.notify({ key, entry });
     return entry.revision;
   }
 
   #drop(key: string): void {
     const endedUpTo = this.#entries.get(key)?.entry.revision;
     this.#entries.delete(key);
-    this.#watchers.tell({ key, entry: undefined, endedUpTo });
+    this.#watchers.notify({ key, entry: undefined, endedUpTo });
   }
 
   /** Drops expired entries. Throws if the bucket is closed. */

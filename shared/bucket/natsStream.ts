@@ -4,7 +4,7 @@ import { enforceDenials, lackingDenials } from '../nats/denials.js';
 import { streamMade } from '../nats/lastingStream.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { leftToAdmin } from '../nats/natsError.js';
-import { tellOfReplicas } from '../nats/replicaWarning.js';
+import { warnOfReplicas } from '../nats/replicaWarning.js';
 
 /** Window of JetStream's message ids, at most the life of messages; we send no ids. */
 const DUPLICATE_WINDOW_MS = 120_000;
@@ -42,7 +42,7 @@ export async function prepareBucketStream(connection: ClusterConnection, wanted:
   const { config } = await connection
     .call(() => streamMade(connection.jsm.streams, settings))
     .catch(leftToAdmin(`JetStream has no bucket ${name}`));
-  tellOfReplicas(connection, config.name, config.num_replicas, replicas);
+  warnOfReplicas(connection, config.name, config.num_replicas, replicas);
   if (millis(config.max_age) === ttlMs) await enforceDenials(connection, config, DENIALS);
   else await changeTtl(connection, config, wanted);
 }

@@ -14,12 +14,12 @@ export class Watchers {
     const watcher = { listener };
     this.#listeners.add(watcher);
     for (const entry of [...entries].sort((a, b) => a.revision - b.revision))
-      this.#tell(listener, { key: entry.key, entry });
+      this.#notify(listener, { key: entry.key, entry });
     return { caughtUp: async () => {}, read, stop: () => void this.#listeners.delete(watcher) };
   }
 
-  tell(change: Change): void {
-    for (const { listener } of this.#listeners) this.#tell(listener, change);
+  notify(change: Change): void {
+    for (const { listener } of this.#listeners) this.#notify(listener, change);
   }
 
   clear(): void {
@@ -27,7 +27,7 @@ export class Watchers {
   }
 
   /** Logs the error of a listener, so that the others and the writer continue. */
-  #tell(listener: Listener, change: Change): void {
+  #notify(listener: Listener, change: Change): void {
     try {
       listener(change);
     } catch (error) {

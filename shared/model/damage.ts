@@ -17,4 +17,4 @@ export interface Damage {
 }
 
 /** Most damages in a heartbeat; metrics and log have all. */
-export const DAMAGES_TOLD_MAX = 32;
+export const DAMAGES_REPORTED_MAX = 32;

@@ -3,7 +3,7 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamAPI, type Strea
 import { type Denials, enforceDenials } from './denials.js';
 import type { ClusterConnection } from './natsConnection.js';
 import { fromNats, isRefusal, JETSTREAM, leftToAdmin } from './natsError.js';
-import { tellOfReplicas } from './replicaWarning.js';
+import { warnOfReplicas } from './replicaWarning.js';
 
 /** Settings of every such stream: kept in files, and a full stream refuses new messages instead of dropping old ones. */
 export const LASTING = {
@@ -38,7 +38,7 @@ export async function prepareLastingStream(
   const unsafe = unsafeIn(config, wanted, needed);
   if (unsafe) throw new Error(`the stream ${wanted.name} exists with ${unsafe}; ${consequence}`);
   await enforceDenials(connection, config, wanted);
-  tellOfReplicas(connection, wanted.name, config.num_replicas, wanted.num_replicas);
+  warnOfReplicas(connection, wanted.name, config.num_replicas, wanted.num_replicas);
   return config.num_replicas;
 }
 

@@ -5,7 +5,7 @@ import { codeOf } from '../files/durable.js';
 import { askServerInfo } from './serverInfo.js';
 
 /** Error of a server that refuses the client, or of a client that refuses the server. */
-export class NotLetIn extends VouchError {
+export class LoginRefused extends VouchError {
   constructor(message: string, cause: unknown) {
     super('unavailable', message, { cause });
   }
@@ -18,7 +18,7 @@ const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 const OTHER_ADDRESS = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
 /** Returns the rest of a sentence that begins "the NATS server …", with advice; undefined for any other failure. */
-export async function whyNotLetIn(
+export async function whyRefused(
   error: unknown,
   servers: readonly string[],
   { hasLogin, hasCertificate }: { hasLogin: boolean; hasCertificate: boolean },

@@ -29,7 +29,7 @@ import { RETRY_MS } from '../scheduling/retry.js';
 import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats, isNatsError } from './natsError.js';
 import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
-import { NotLetIn, whyNotLetIn } from './notLetIn.js';
+import { LoginRefused, whyRefused } from './loginRefused.js';
 import { isRecentEnough, OLDEST_NATS_VERSION } from './serverVersion.js';
 
 interface ConnectionOptions extends Partial<NatsLogin> {
@@ -113,7 +113,7 @@ export class ClusterConnection {
     const login = await loginOptions({ ...NO_LOGIN, ...options });
     const nc = await whenAvailable(`NATS at ${servers}`, () => dial(options, login), options, {
       withinMs: options.connectWithinMs,
-      isWaiting: (error) => !(error instanceof NotLetIn),
+      isWaiting: (error) => !(error instanceof LoginRefused),
     });
     if (nc.info?.jetstream !== true) {
       await nc.close();
@@ -297,8 +297,8 @@ async function dial({ name, url, inboxPrefix }: ConnectionOptions, login: LoginO
   } catch (error) {
     const hasLogin = login.authenticator !== undefined || 'user' in credentials || 'token' in credentials;
     const hasCertificate = login.tls?.certFile !== undefined;
-    const reason = await whyNotLetIn(error, servers, { hasLogin, hasCertificate });
-    if (reason !== undefined) throw new NotLetIn(`the NATS server at ${servers} ${reason}`, error);
+    const reason = await whyRefused(error, servers, { hasLogin, hasCertificate });
+    if (reason !== undefined) throw new LoginRefused(`the NATS server at ${servers} ${reason}`, error);
     const remedy = `start one or ${url === null ? 'set' : 'correct'} VOUCH_NATS_URL`;
     throw unavailable(`no NATS server answers at ${servers} (${messageOf(error)}); ${remedy}`, error);
   }

@@ -4,7 +4,7 @@ import type { ClusterConnection } from './natsConnection.js';
 /** Connections whose log has the warning of more replicas, which most streams of a cluster then have. */
 const warned = new WeakSet<ClusterConnection>();
 
-export function tellOfReplicas(connection: ClusterConnection, stream: string, replicas: number, wanted: number): void {
+export function warnOfReplicas(connection: ClusterConnection, stream: string, replicas: number, wanted: number): void {
   if (replicas === wanted || (replicas > wanted && warned.has(connection))) return;
   if (replicas > wanted) warned.add(connection);
   connection.logger.warn(

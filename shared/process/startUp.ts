@@ -8,7 +8,7 @@ import { RETRY_MS } from '../scheduling/retry.js';
 /** Longest wait: three NATS servers that start together on a slow machine elect all leaders well within it. */
 export const START_WITHIN_MS = 90_000;
 /** The interval of log lines about a wait. */
-const TELL_MS = 5_000;
+const REPORT_MS = 5_000;
 
 /**
  * Repeats `attempt` until it succeeds, or fails with another error than `unavailable`. Throws the last error after too long a
@@ -22,16 +22,16 @@ export async function whenAvailable<T>(
   { withinMs = START_WITHIN_MS, isWaiting = () => true }: WaitOptions = {},
 ): Promise<T> {
   const begunMs = clock.monotonicMs();
-  let tellAtMs = begunMs;
+  let reportAtMs = begunMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       const nowMs = clock.monotonicMs();
       if (!isUnavailable(error) || !isWaiting(error) || nowMs - begunMs >= withinMs) throw error;
-      if (nowMs >= tellAtMs) {
+      if (nowMs >= reportAtMs) {
         logger.info({ error: messageOf(error), seconds: Math.round((nowMs - begunMs) / 1000) }, `waiting for ${what}`);
-        tellAtMs = nowMs + TELL_MS;
+        reportAtMs = nowMs + REPORT_MS;
       }
       await delay(RETRY_MS.startUp);
     }

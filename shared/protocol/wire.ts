@@ -6,7 +6,7 @@ import { Packr } from 'msgpackr';
 import { isErrorCode, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
 import type { Envelope, Transport } from '../transport/transport.js';
-import { NobodyServes } from '../transport/transportErrors.js';
+import { NotServed } from '../transport/transportErrors.js';
 import type { AreCalls } from './callShapes.js';
 
 /** A call with the envelope of the HTTP request it belongs to. */
@@ -50,17 +50,17 @@ export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as
 
 /** The outcome of a failed call. Any error except a VouchError is a defect, whose text the caller does not get. */
 export function failure(error: unknown): Outcome {
-  if (error instanceof NobodyServes) return { moved: true };
+  if (error instanceof NotServed) return { moved: true };
   if (!(error instanceof VouchError))
     return { code: 'internal_error', message: 'the service failed; the cause is in its log' };
   const { code, message, retryAfterSecs } = error;
   return retryAfterSecs === undefined ? { code, message } : { code, message, retryAfterSecs };
 }
 
-/** The result of a call. Throws the other side's error, and NobodyServes if the call had no effect there. */
+/** The result of a call. Throws the other side's error, and NotServed if the call had no effect there. */
 export function unwrap<R>(outcome: Outcome): R {
   if ('ok' in outcome) return outcome.ok as R;
-  if ('moved' in outcome) throw new NobodyServes();
+  if ('moved' in outcome) throw new NotServed();
   const code = isErrorCode(outcome.code) ? outcome.code : 'internal_error';
   throw new VouchError(
     code,

@@ -7,7 +7,7 @@ import { messageOf, refusal, unavailable, type VouchError } from '../errors/erro
 import { overloaded } from '../errors/overloaded.js';
 import type { Logger } from '../logger.js';
 import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
-import { NobodyServes } from './transportErrors.js';
+import { NotServed } from './transportErrors.js';
 
 /** Largest message: that of our NATS servers, less room for headers. */
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
@@ -64,7 +64,7 @@ export class InProcessTransport implements Transport {
       throw refusal('payload_too_large', 'message', { bytes: body.length, max: PAYLOAD_BYTES_MAX });
     const remainingMs = envelope.deadlineMs - this.#clock.nowMs();
     if (remainingMs < 0) throw late(subject);
-    if (this.#serverOf(subject) === undefined) throw new NobodyServes();
+    if (this.#serverOf(subject) === undefined) throw new NotServed();
     if (this.#pending.size >= REQUESTS_MAX || this.#pendingBytes + body.length > BYTES_MAX)
       throw overloaded('messages');
     return new Promise((resolve, reject) => {
@@ -157,7 +157,7 @@ export class InProcessTransport implements Transport {
     const { subject, envelope } = pending;
     const server = this.#serverOf(subject);
     if (this.#clock.nowMs() > envelope.deadlineMs) this.#settle(pending).reject(late(subject));
-    else if (server === undefined) this.#settle(pending).reject(new NobodyServes());
+    else if (server === undefined) this.#settle(pending).reject(new NotServed());
     else this.#start(server, pending);
   }
 

@@ -50,7 +50,7 @@ export class NatsTransport implements Transport {
 
   /**
    * Flushes, which makes the subscription known to our server. Other servers learn of it before any later message of ours. So a
-   * process that learns of the subject from us reaches it. Another process may get `NobodyServes` a little longer.
+   * process that learns of the subject from us reaches it. Another process may get `NotServed` a little longer.
    */
   async serve(subject: string, handler: Handler): Promise<Serving> {
     this.#assertOpen();

@@ -8,7 +8,7 @@ import { overloaded } from '../errors/overloaded.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { fromNats } from '../nats/natsError.js';
 import { ASKS_AFTER_HEADER, LOST_TOKEN, packTokens, unpackTokens } from './askingAfter.js';
-import { AnswerLost, NobodyServes } from './transportErrors.js';
+import { AnswerLost, NotServed } from './transportErrors.js';
 
 interface Asked {
   readonly subject: string;
@@ -90,7 +90,7 @@ export class NatsRequests {
     const body = msg.data;
     // Errors are in the headers of an empty answer; other answers have no headers.
     const headers = body.length === 0 ? msg.headers : undefined;
-    if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NobodyServes());
+    if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NotServed());
     else if (headers?.has(ServiceErrorCodeHeader)) asked.reject(unavailable(headers.get(ServiceErrorHeader)));
     else asked.resolve(body);
   }

@@ -99,7 +99,7 @@ export class NatsServing implements Serving {
     const { connection, senders, replies } = this.context;
     const { clock } = connection;
     const sent = sentOf(msg);
-    if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.#tellLost(msg);
+    if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.#answerLost(msg);
     // Another subject under a served wildcard is not an endpoint, and has no counts.
     const served = this.context.counts.get(endpointOf(msg.subject)) ?? newServed();
     served.requests++;
@@ -154,7 +154,7 @@ export class NatsServing implements Serving {
   }
 
   /** Answers which of these requests are not in progress here: see `askingAfter.ts`. */
-  #tellLost(msg: Msg): void {
+  #answerLost(msg: Msg): void {
     const { replies } = this.context;
     const sender = senderOf(msg);
     const lost = unpackTokens(msg.data).filter((token) => !replies.has(`${sender}.${token}`));

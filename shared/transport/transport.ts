@@ -38,7 +38,7 @@ export interface Transport {
   readonly load: TransportLoad;
   /**
    * Throws Overloaded if too much is unanswered. Throws VouchError `unavailable` if no process serves the subject, the deadline
-   * passes, or the connection is lost. The outcome is then unknown, except after `NobodyServes` and `NotSent`. `AnswerLost` says,
+   * passes, or the connection is lost. The outcome is then unknown, except after `NotServed` and `NotSent`. `AnswerLost` says,
    * long before the deadline, that no answer can arrive.
    */
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;

@@ -14,10 +14,10 @@ export class AnswerLost extends VouchError {
 }
 
 /** No process serves the subject now: the request had no effect, and may be sent again. */
-export class NobodyServes extends VouchError {
+export class NotServed extends VouchError {
   constructor() {
     super('unavailable', 'no shard serves this at the moment; retry shortly');
-    this.name = 'NobodyServes';
+    this.name = 'NotServed';
   }
 }
 
@@ -30,7 +30,7 @@ export class NotSent extends VouchError {
 }
 
 /** Error of a call to a former owner that certainly had no effect: it is sent to the next owner. */
-export const moved = (): VouchError => new NobodyServes();
+export const moved = (): VouchError => new NotServed();
 
 /** Error of a call to a former owner that may have had an effect: only the caller can decide to repeat it. */
 export const cutShort = (): VouchError =>

@@ -139,11 +139,11 @@ export class DirectoryVault implements VaultStore {
 
   async inspect(onDamage: Parameters<VaultStore['list']>[0], rest: (entries: number) => Promise<void>): Promise<void> {
     let damaged = 0;
-    const told = (project: string, keyId: string): void => {
+    const report = (project: string, keyId: string): void => {
       damaged++;
       onDamage(project, keyId);
     };
-    for await (const stored of this.list(told)) {
+    for await (const stored of this.list(report)) {
       forget(stored);
       await rest(1 + damaged);
       damaged = 0;

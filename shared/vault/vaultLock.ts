@@ -19,7 +19,7 @@ const WITHIN_MS = 5_000;
 /** Under constant load the lock is released after this time, and free long enough for a polling process to notice. */
 const HOLD_MS = 200;
 const GIVE_WAY_MS = 3 * RETRY_MS.vaultLock;
-const HELD_TOO_LONG = 'another process holds the vault for too long; retry shortly';
+const LOCKED_TOO_LONG = 'another process holds the vault for too long; retry shortly';
 
 interface Hold {
   readonly taken: Promise<FolderLock>;
@@ -36,7 +36,7 @@ export class LockedElsewhere extends VouchError {
   readonly advice: string;
 
   constructor(path: string, { host, pid }: LockHolder) {
-    super('unavailable', HELD_TOO_LONG);
+    super('unavailable', LOCKED_TOO_LONG);
     this.advice = `the vault is locked by process ${pid} of host ${host}; if that is gone, delete ${path}`;
   }
 }
@@ -52,10 +52,10 @@ export class VaultLock {
 
   /** Runs `work` for the key under the lock. Throws VouchError `unavailable` if another process keeps the lock too long. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(key, () => this.#held(work));
+    return this.#turns.run(key, () => this.#withLock(work));
   }
 
-  async #held<T>(work: () => Promise<T>): Promise<T> {
+  async #withLock<T>(work: () => Promise<T>): Promise<T> {
     const hold = await this.#join();
     try {
       await hold.taken;
@@ -106,7 +106,7 @@ export class VaultLock {
       if (taken !== undefined && 'release' in taken) return taken;
       if (this.clock.monotonicMs() >= giveUpMs)
         throw taken === undefined || taken.host === hostname()
-          ? unavailable(HELD_TOO_LONG)
+          ? unavailable(LOCKED_TOO_LONG)
           : new LockedElsewhere(this.path, taken);
       await delay(RETRY_MS.vaultLock);
     }

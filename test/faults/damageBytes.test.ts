@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import type { Collection } from '../../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
-import { DAMAGES_TOLD_MAX, type DamagedPart } from '../../shared/model/damage.js';
+import { DAMAGES_REPORTED_MAX, type DamagedPart } from '../../shared/model/damage.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
 import { eventually } from '../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
@@ -170,7 +170,7 @@ describe('damage in a small data folder', function () {
       .sort(([a], [b]) => Number(a) - Number(b));
     const listed = async (): Promise<string> =>
       JSON.stringify((await service.health()).damages.map(({ collectionId, part }) => [collectionId, part]));
-    const first = JSON.stringify(ids.slice(0, DAMAGES_TOLD_MAX));
+    const first = JSON.stringify(ids.slice(0, DAMAGES_REPORTED_MAX));
     await eventually('the health names the first damage', async () => (await listed()) === first);
     const areCounted = async (): Promise<boolean> => isDeepStrictEqual(await service.damaged(), expected);
     await eventually('exactly this damage is counted', areCounted).catch(async (error: unknown) => {

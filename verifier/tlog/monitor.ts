@@ -155,11 +155,11 @@ class SaidOfCollections {
       throw this.#alarm(index, `it cannot be read: ${(error as Error).message}`);
     }
     if (entry.type === 'census') this.#count(entry, index);
-    else this.#tell(entry, index);
+    else this.#addEntry(entry, index);
     return entry;
   }
 
-  #tell(entry: Exclude<LogEntry, CensusEntry>, index: number): void {
+  #addEntry(entry: Exclude<LogEntry, CensusEntry>, index: number): void {
     const id = String(entry.collectionId);
     const before = this.collections.get(id);
     const reason = before === undefined ? undefined : contradiction(before, entry);

@@ -27,7 +27,7 @@ import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { BACKOFF, nextDelayMs } from '../../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../../shared/transport/transport.js';
-import { AnswerLost, NobodyServes, NotSent } from '../../../shared/transport/transportErrors.js';
+import { AnswerLost, NotServed, NotSent } from '../../../shared/transport/transportErrors.js';
 import type { Members, Server } from '../members/members.js';
 import {
   answerSizeOf,
@@ -93,7 +93,7 @@ export class CallQueue {
 
   constructor(
     private readonly transport: Pick<Transport, 'request' | 'maxPayloadBytes'>,
-    private readonly owners: Pick<Members, 'epochOf' | 'serverOf' | 'liveFollowers' | 'ownersTold' | 'listen'>,
+    private readonly owners: Pick<Members, 'epochOf' | 'serverOf' | 'liveFollowers' | 'ownersCaughtUp' | 'listen'>,
     private readonly clock: Clock,
     private readonly metrics: Metrics,
   ) {
@@ -181,7 +181,7 @@ export class CallQueue {
     }
     const server = this.owners.serverOf(collectionId);
     // A shard without a heartbeat has no lease any more, so it would answer nothing.
-    if (server === undefined) throw new NobodyServes();
+    if (server === undefined) throw new NotServed();
     const { requestId } = calls[0] as PendingCall;
     const subject = collectionSubject(collectionId, server.epoch, route);
     const answer = this.transport.request(subject, packCalls<Call>(calls), { requestId, deadlineMs });
@@ -208,7 +208,7 @@ export class CallQueue {
     try {
       return await this.transport.request(route.subject, packCalls(sent), envelope);
     } catch (error) {
-      if (!(error instanceof NobodyServes) || route.shard !== undefined) this.#followers.pause(route);
+      if (!(error instanceof NotServed) || route.shard !== undefined) this.#followers.pause(route);
       throw error;
     }
   }
@@ -218,8 +218,8 @@ export class CallQueue {
     if (isFollower && !('ok' in outcome)) {
       if ('moved' in outcome && route.shard !== undefined) this.#followers.pause(route);
       // A follower may refuse what it has not received yet: the owner decides.
-      this.#fail(collectionId, route, call, new NobodyServes());
-    } else if ('moved' in outcome) this.#retry(collectionId, call, new NobodyServes());
+      this.#fail(collectionId, route, call, new NotServed());
+    } else if ('moved' in outcome) this.#retry(collectionId, call, new NotServed());
     else {
       const by = isFollower ? 'follower' : 'owner';
       if (mayAskFollowers(call.call)) this.metrics.count('vouch_eventual_reads_total', { by });
@@ -237,12 +237,12 @@ export class CallQueue {
     const isLost = error instanceof AnswerLost;
     if (isLost) this.metrics.count('vouch_calls_aborted_total', { verb: verbOfCall(call.call) });
     if (typeof route !== 'string') this.#enqueue(collectionId, 'read', call);
-    else if (error instanceof NobodyServes || error instanceof NotSent || (isLost && route === 'read'))
+    else if (error instanceof NotServed || error instanceof NotSent || (isLost && route === 'read'))
       this.#retry(collectionId, call, error);
     else this.#reject(call, error);
   }
 
-  #retry(collectionId: number, call: PendingCall, reason: NobodyServes | NotSent | AnswerLost): void {
+  #retry(collectionId: number, call: PendingCall, reason: NotServed | NotSent | AnswerLost): void {
     const nowMs = this.clock.nowMs();
     if (call.retryFromMs === undefined || nowMs - call.sentMs >= ACCEPTED_MS) call.retryFromMs = nowMs;
     const retryMs = this.owners.epochOf(collectionId) === undefined ? UNOWNED_RETRY_MS : RETRY_MS;
@@ -285,8 +285,8 @@ export class CallQueue {
   async #lookUpAndResend(collectionId: number): Promise<void> {
     const calls = this.#takeWaiting(collectionId);
     // If the store does not answer soon, the calls go to the last known owner, which knows whether it still is.
-    const told = this.owners.ownersTold().catch(() => undefined);
-    await Promise.race([told, delay(REREAD_MS, undefined, { ref: false })]);
+    const caughtUp = this.owners.ownersCaughtUp().catch(() => undefined);
+    await Promise.race([caughtUp, delay(REREAD_MS, undefined, { ref: false })]);
     this.#resend(collectionId, calls);
   }
 

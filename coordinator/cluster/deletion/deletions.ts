@@ -111,7 +111,7 @@ export class Deletions {
     const { members } = this.context;
     const owners = await members.disown(id);
     // A shard with a later first heartbeat finds no owner entry.
-    await members.shardsTold();
+    await members.shardsCaughtUp();
     const holders = new Set(owners ?? (await members.notLost(this.times.lostMs)));
     await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));
     return holders;
@@ -184,7 +184,7 @@ export class Deletions {
 
   async #sweep(): Promise<void> {
     const { leadership, clock } = this.context;
-    if (!leadership.held) return;
+    if (!leadership.leads) return;
     await this.#lookAfterAll();
     if (this.times.lateMs === 0) return;
     const dueMs = clock.monotonicMs() - this.times.lateMs;
@@ -242,7 +242,7 @@ export class Deletions {
       if (this.#logged.has(id) || (await catalog.isListed(collection))) return;
       const isEmpty = await this.#isEmpty(id);
       if (isEmpty === false) this.#log(collection);
-      else if (isEmpty && leadership.held && (await catalog.isGone(collection))) await members.disown(id);
+      else if (isEmpty && leadership.leads && (await catalog.isGone(collection))) await members.disown(id);
     });
   }
 
@@ -263,7 +263,7 @@ export class Deletions {
   }
 
   async #orLater(collectionId: number, work: () => Promise<void>): Promise<void> {
-    if (this.#isStopped || !this.context.leadership.held) return;
+    if (this.#isStopped || !this.context.leadership.leads) return;
     try {
       await work();
     } catch (error) {

@@ -37,7 +37,7 @@ export class Leadership {
     }
     this.#revision = revision ?? this.#ownRevision(entry);
     if (revision !== undefined) this.#renewedMs = askedMs;
-    return this.held;
+    return this.leads;
   }
 
   /** The revision of an earlier renewal whose answer was lost. */
@@ -47,12 +47,12 @@ export class Leadership {
   }
 
   /** Whether the lease is certainly still this process's. */
-  get held(): boolean {
+  get leads(): boolean {
     return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.ttlMs;
   }
 
   async release(): Promise<void> {
-    if (!this.held) return;
+    if (!this.leads) return;
     this.#revision = undefined;
     await this.bucket.delete(this.name);
   }

@@ -15,7 +15,7 @@ import {
 } from '../../../shared/registry/owners.js';
 import { shardSubject } from '../../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../../shared/transport/transport.js';
-import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../shared/transport/transportErrors.js';
 
 export interface Owned extends Ownership {
   readonly revision: number;
@@ -93,7 +93,7 @@ export class Members {
   }
 
   /** Resolves when this process has received every heartbeat stored before the call. Throws `unavailable`. */
-  async shardsTold(): Promise<void> {
+  async shardsCaughtUp(): Promise<void> {
     await this.#shardsWatch?.caughtUp();
   }
 
@@ -133,7 +133,7 @@ export class Members {
   /** `isLost` with certainty: a stale replica cannot make a live shard look lost. Throws `unavailable`. */
   async isCertainlyLost(shard: string, silenceMs: number): Promise<boolean> {
     if (!this.isLost(shard, silenceMs)) return false;
-    await this.shardsTold();
+    await this.shardsCaughtUp();
     return this.isLost(shard, silenceMs);
   }
 
@@ -158,7 +158,7 @@ export class Members {
   }
 
   /** Resolves when this process has received every owner entry written before the call. Throws `unavailable`. */
-  async ownersTold(): Promise<void> {
+  async ownersCaughtUp(): Promise<void> {
     await this.#ownersWatch?.caughtUp();
   }
 
@@ -203,7 +203,7 @@ export class Members {
     this.#count(shard, 1);
     const isWritten = await this.#write(ownership, before?.revision, isListed).finally(() => this.#count(shard, -1));
     if (isWritten) return shard;
-    await this.ownersTold();
+    await this.ownersCaughtUp();
     return this.#owned.get(id)?.shard;
   }
 
@@ -213,7 +213,7 @@ export class Members {
     if (before === undefined) return false;
     const { revision, ...ownership } = before;
     if (await this.#write({ ...ownership, followers }, revision)) return true;
-    await this.ownersTold();
+    await this.ownersCaughtUp();
     return false;
   }
 
@@ -244,7 +244,7 @@ export class Members {
       try {
         return await this.ask(shard, call, envelope);
       } catch (error) {
-        if (!(error instanceof NobodyServes)) throw error;
+        if (!(error instanceof NotServed)) throw error;
       }
     throw unavailable('no shard answers at the moment; retry shortly');
   }

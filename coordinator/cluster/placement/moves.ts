@@ -106,7 +106,7 @@ export class Moves {
 
   #begin(): void {
     for (const kind of ['warm', 'cold'] as const)
-      while (this.#running[kind] < CONCURRENT_MOVES[kind] && this.context.leadership.held) {
+      while (this.#running[kind] < CONCURRENT_MOVES[kind] && this.context.leadership.leads) {
         const move = this.#waiting[kind].shift();
         if (move === undefined) break;
         if (!this.#inFlight.has(move.collectionId)) void this.#carryOut(move, kind);
@@ -165,10 +165,10 @@ export class Moves {
     const call = { op: 'handOver', collectionId, epoch: owned.epoch, to, followers } as const;
     try {
       await members.ask(from, call, placementEnvelope(clock, TRANSFER_MS));
-      await members.ownersTold();
+      await members.ownersCaughtUp();
     } catch (error) {
       // Without an answer, the owner entry says whether the transfer took place.
-      await members.ownersTold();
+      await members.ownersCaughtUp();
       if (members.owned().get(collectionId)?.shard !== to) throw error;
     }
     try {
@@ -183,7 +183,7 @@ export class Moves {
   #assertMovable({ collectionId, from, to }: Move): Owned {
     const { members, leadership } = this.context;
     const owned = members.owned().get(collectionId);
-    if (!leadership.held) throw new Error('this coordinator is no longer the leader');
+    if (!leadership.leads) throw new Error('this coordinator is no longer the leader');
     if (owned?.shard !== from) throw overtaken();
     if (members.heartbeat(to)?.leaving !== false) throw new Error(`${to} is leaving`);
     return owned;

@@ -17,7 +17,7 @@ import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../../shared/scheduling/periodicTask.js';
 import { RETRY_MS } from '../../../shared/scheduling/retry.js';
 import type { Envelope } from '../../../shared/transport/transport.js';
-import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../shared/transport/transportErrors.js';
 import { RENEW_EVERY_MS } from '../members/leadership.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
 import { startMove } from './moveMetrics.js';
@@ -75,7 +75,7 @@ export class Placement {
         return;
       } catch (error) {
         // A starting shard has a heartbeat a little before it answers calls.
-        if (!(error instanceof NobodyServes) || clock.monotonicMs() >= untilMs) throw error;
+        if (!(error instanceof NotServed) || clock.monotonicMs() >= untilMs) throw error;
         await delay(RETRY_MS.adopt);
       }
     }
@@ -98,7 +98,7 @@ export class Placement {
   async #round(): Promise<void> {
     const { leadership, logger } = this.context;
     try {
-      if (!leadership.held) {
+      if (!leadership.leads) {
         this.moves.plan([]);
         return;
       }
@@ -125,14 +125,14 @@ export class Placement {
       if (ids === undefined) adopted.set(owner, [home.collectionId]);
       else ids.push(home.collectionId);
     });
-    for (const [shard, ids] of adopted) void this.#tellAdopted(shard, ids);
+    for (const [shard, ids] of adopted) void this.#notifyAdopted(shard, ids);
   }
 
   /** Returns the new owner. A failure must not delay the other collections. */
   async #assign({ collectionId, shard }: Home): Promise<string | undefined> {
     const { catalog, leadership, metrics, logger } = this.context;
     const collection = catalog.byId(collectionId);
-    if (collection === undefined || !leadership.held) return undefined;
+    if (collection === undefined || !leadership.leads) return undefined;
     const ended = startMove(metrics, 'failover');
     try {
       const owner = await this.#own(collection, shard);
@@ -146,7 +146,7 @@ export class Placement {
   }
 
   /** Asks the shard to serve its new collections. Its own watch reports them too, a little later. */
-  async #tellAdopted(shard: string, ids: readonly number[]): Promise<void> {
+  async #notifyAdopted(shard: string, ids: readonly number[]): Promise<void> {
     const { members, clock, logger } = this.context;
     try {
       for (let from = 0; from < ids.length; from += ADOPTED_PER_CALL) {
@@ -161,7 +161,7 @@ export class Placement {
   async #setFollowers(changes: readonly FollowersChange[]): Promise<void> {
     const { members, leadership, logger } = this.context;
     await mapConcurrent(changes, CONCURRENT_WRITES, async ({ collectionId, followers }) => {
-      if (!leadership.held || this.moves.inFlight.has(collectionId)) return;
+      if (!leadership.leads || this.moves.inFlight.has(collectionId)) return;
       try {
         await members.setFollowers(collectionId, followers);
       } catch (error) {

@@ -20,7 +20,7 @@ export class LogSources {
 
   /** Whether this process certainly holds the lease on placement. */
   get leads(): boolean {
-    return this.context.leadership.held;
+    return this.context.leadership.leads;
   }
 
   /** The greatest id of a collection so far, as last received here. */

@@ -7,7 +7,7 @@ import type { SentCall } from '../../../shared/protocol/callShapes.js';
 import type { Call } from '../../../shared/protocol/calls.js';
 import { type Outcome, packOutcomes, type Sent, unpackCalls } from '../../../shared/protocol/wire.js';
 import type { Transport } from '../../../shared/transport/transport.js';
-import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../shared/transport/transportErrors.js';
 
 export interface Received {
   readonly subject: string;
@@ -30,7 +30,7 @@ export class Wire implements Pick<Transport, 'request' | 'maxPayloadBytes'> {
   async request(subject: string, body: Uint8Array): Promise<Uint8Array> {
     const received = { subject, calls: unpackCalls(body, areAnyCalls) };
     this.received.push(received);
-    if (!subject.startsWith(this.served)) throw new NobodyServes();
+    if (!subject.startsWith(this.served)) throw new NotServed();
     return packOutcomes(await this.answer(received));
   }
 
@@ -65,7 +65,7 @@ export class Owners {
     return this.followers;
   }
 
-  async ownersTold(): Promise<void> {
+  async ownersCaughtUp(): Promise<void> {
     this.rereads++;
     if (this.next !== undefined) this.server = this.next;
   }

@@ -18,7 +18,7 @@ import {
   followersSubject,
   shardSubject,
 } from '../../../shared/transport/subjects.js';
-import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../shared/transport/transportErrors.js';
 import { eventually } from '../expectations.js';
 import { samplesNamed } from '../launch/metricSamples.js';
 import { PATIENCE_MS } from '../patience.js';
@@ -83,7 +83,7 @@ export class ShardRig {
         const { epoch } = await this.ownership(id);
         return await this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
       } catch (error) {
-        if (!(error instanceof NobodyServes) || !this.retries || systemClock.monotonicMs() > giveUpMs) throw error;
+        if (!(error instanceof NotServed) || !this.retries || systemClock.monotonicMs() > giveUpMs) throw error;
         await delay(2);
       }
     }
@@ -94,7 +94,7 @@ export class ShardRig {
     return this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
   }
 
-  /** Asks any follower, once. Throws NobodyServes if none answers. */
+  /** Asks any follower, once. Throws NotServed if none answers. */
   async eventual(id: number, search: Partial<SearchCall> = {}): Promise<{ ids: number[]; sequence: number }> {
     const call: SearchCall = { op: 'search', query: fixed(0, 0), k: 5_000, tellSequence: true, ...search };
     const { ids, sequence } = await this.#request<ResultOf<SearchCall>>(followersSubject(id), call, 20_000);
@@ -102,7 +102,7 @@ export class ShardRig {
   }
 
   /**
-   * Asks that follower for a strong search, which must show every answered write. Throws NobodyServes if it leaves it
+   * Asks that follower for a strong search, which must show every answered write. Throws NotServed if it leaves it
    * to the owner.
    */
   strongAt<C extends Call>(id: number, shard: string, call: C): Promise<ResultOf<C>> {

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
-import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../shared/transport/transportErrors.js';
 import { eventually, expectCode, gate, rejection } from '../expectations.js';
 import { PATIENCE_MS } from '../patience.js';
 
@@ -138,7 +138,7 @@ function subjectTests(fixture: Fixture): void {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', echo);
     for (const subject of ['vouch.test.b', 'vouch.test', 'vouch.test.a.b'])
-      expect(await rejection(client.request(subject, bytes('x'), envelope(600_000)))).to.be.instanceOf(NobodyServes);
+      expect(await rejection(client.request(subject, bytes('x'), envelope(600_000)))).to.be.instanceOf(NotServed);
   });
 
   it('matches exactly one token by *', async () => {
@@ -147,7 +147,7 @@ function subjectTests(fixture: Fixture): void {
     for (const subject of ['vouch.test.1.read', 'vouch.test.22.read'])
       expect(text(await client.request(subject, bytes(''), envelope()))).to.equal(subject);
     for (const subject of ['vouch.test.read', 'vouch.test.1.2.read', 'vouch.test.1.write'])
-      expect(await rejection(client.request(subject, bytes(''), envelope()))).to.be.instanceOf(NobodyServes);
+      expect(await rejection(client.request(subject, bytes(''), envelope()))).to.be.instanceOf(NotServed);
   });
 
   it('delivers a message to one of several servers of a subject', async () => {
@@ -170,7 +170,7 @@ function subjectTests(fixture: Fixture): void {
     for (let i = 0; i < 5; i++)
       expect(text(await client.request('vouch.test.a', bytes(''), envelope()))).to.equal('second');
     await second.stop();
-    expect(await rejection(client.request('vouch.test.a', bytes(''), envelope()))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(client.request('vouch.test.a', bytes(''), envelope()))).to.be.instanceOf(NotServed);
     await server.serve('vouch.test.a', async () => bytes('third'));
     expect(text(await client.request('vouch.test.a', bytes(''), envelope()))).to.equal('third');
   });
@@ -185,7 +185,7 @@ function deadlineTests(fixture: Fixture): void {
       return body;
     });
     const error = await expectCode(client.request('vouch.test.a', bytes('x'), envelope(100)), 'unavailable');
-    expect(error).not.to.be.instanceOf(NobodyServes);
+    expect(error).not.to.be.instanceOf(NotServed);
     gated.open();
   });
 
@@ -227,7 +227,7 @@ function failureTests(fixture: Fixture): void {
       return body;
     });
     const error = await expectCode(client.request('vouch.test.a', bytes('bad'), envelope(600_000)), 'unavailable');
-    expect(error).not.to.be.instanceOf(NobodyServes);
+    expect(error).not.to.be.instanceOf(NotServed);
     expect(error.message).not.to.contain('secret');
     expect(text(await client.request('vouch.test.a', bytes('good'), envelope()))).to.equal('good');
   });
@@ -326,7 +326,7 @@ function endTests(fixture: Fixture): void {
     });
     await eventually('the subject is free', async () => {
       const error = await rejection(client.request('vouch.test.a', bytes('new'), envelope(200)));
-      return error instanceof NobodyServes;
+      return error instanceof NotServed;
     });
     expect(stopped).to.equal(false);
     gated.open();
@@ -334,7 +334,7 @@ function endTests(fixture: Fixture): void {
     await stopping;
     await serving.stop();
     const taken = started;
-    expect(await rejection(client.request('vouch.test.a', bytes('new'), envelope()))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(client.request('vouch.test.a', bytes('new'), envelope()))).to.be.instanceOf(NotServed);
     expect(started).to.equal(taken);
   });
 

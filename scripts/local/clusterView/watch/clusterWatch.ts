@@ -128,7 +128,7 @@ export class ClusterWatch {
     const metrics = this.#readNextMetrics();
     this.#servers = await Promise.all(servers.map((part) => readServer(part)));
     await metrics;
-    this.#tellMetaLeader(servers.find((_, i) => this.#servers[i]!.leadsMeta)?.name);
+    this.#reportMetaLeader(servers.find((_, i) => this.#servers[i]!.leadsMeta)?.name);
     const moved = this.#ownerships.takeMoved().map(({ from, to, collections }) => `${collections} ${from} → ${to}`);
     if (moved.length > 0) this.news.add('plain', `collections moved: ${moved.join(', ')}`);
     this.#lives.ownersChanged(systemClock.monotonicMs());
@@ -157,7 +157,7 @@ export class ClusterWatch {
     this.#leaders.set(lease, name);
   }
 
-  #tellMetaLeader(name: string | undefined): void {
+  #reportMetaLeader(name: string | undefined): void {
     if (name === undefined || name === this.#metaLeader) return;
     if (this.watched.layout.servers.length > 1) this.news.add('plain', `${name} leads the meta group of NATS`);
     this.#metaLeader = name;

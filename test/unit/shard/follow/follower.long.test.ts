@@ -9,7 +9,7 @@ import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
 import { pack } from '../../../../shared/protocol/wire.js';
 import { heartbeatOf } from '../../../../shared/registry/owners.js';
 import { feedSubject } from '../../../../shared/transport/subjects.js';
-import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, fixed, insertOf } from '../../../support/rigs/engine.js';
@@ -28,7 +28,7 @@ describe('a follower', () => {
   const insert = (x: number, extra = {}): Promise<Results['insert']> => rig.call(ID, insertOf(fixed(x, 0), extra));
   const followed = (id = ID): Promise<void> => rig.untilFollowed(id);
   const isStale = async (): Promise<void> => {
-    expect(await rejection(rig.eventual(ID))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.eventual(ID))).to.be.instanceOf(NotServed);
   };
   const start = async (...names: string[]): Promise<void> => {
     await Promise.all(names.map((name) => rig.shard(name)));
@@ -52,7 +52,7 @@ describe('a follower', () => {
     await start('s1', 's2');
     for (let id = 1; id <= 2_000; id++) await rig.create(id, 's1', ['s2']);
     expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'idle' })).to.equal(2_000);
-    expect(await rejection(rig.eventual(5))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.eventual(5))).to.be.instanceOf(NotServed);
     await rig.call(5, insertOf(fixed(1, 1)));
     await followed(5);
     expect(await rig.metric('s2', 'vouch_collections_followed', { state: 'following' })).to.equal(1);
@@ -88,9 +88,9 @@ describe('a follower', () => {
     await insert(1);
     await followed();
     const get = rig.eventual(ID, { op: 'get', id: 1 } as never);
-    expect(await rejection(get)).to.be.instanceOf(NobodyServes);
+    expect(await rejection(get)).to.be.instanceOf(NotServed);
     const beyond = rig.eventual(ID, { asOf: { logIndex: 2 } });
-    expect(await rejection(beyond), 'the owner may have it').to.be.instanceOf(NobodyServes);
+    expect(await rejection(beyond), 'the owner may have it').to.be.instanceOf(NotServed);
   });
 
   it('reads the log after missing, incomplete or malformed feed messages', async () => {

@@ -5,7 +5,7 @@ import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { EXACT, type IndexSpec } from '../../../../shared/model/indexSpec.js';
 import type { Results, SearchBatchCall, SearchCall } from '../../../../shared/protocol/calls.js';
 import { catalogKey, storedEntry } from '../../../../shared/registry/catalogEntry.js';
-import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, rejection } from '../../../support/expectations.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, configOf, fixed, insertOf } from '../../../support/rigs/engine.js';
@@ -28,7 +28,7 @@ describe('a strong search at a follower', () => {
   });
   const found = async (shard = 's2'): Promise<number[]> => numbersIn((await rig.strongAt(ID, shard, search())).ids);
   const isForwarded = async (shard = 's2'): Promise<void> => {
-    expect(await rejection(rig.strongAt(ID, shard, search()))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.strongAt(ID, shard, search()))).to.be.instanceOf(NotServed);
   };
   const start = async (...names: string[]): Promise<void> => {
     await Promise.all(names.map((name) => rig.shard(name)));
@@ -113,7 +113,7 @@ describe('a strong search at a follower', () => {
 
   it('is the only strong call that a follower accepts', async () => {
     await startFollowed('s2');
-    expect(await rejection(rig.strongAt(ID, 's2', { op: 'get', id: 1 }))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.strongAt(ID, 's2', { op: 'get', id: 1 }))).to.be.instanceOf(NotServed);
   });
 
   it('shows no event that the owner does not show', async () => {
@@ -193,7 +193,7 @@ describe('a strong search at a follower', () => {
       while (isMoving) {
         const before = written;
         const ids = await found(shard).catch((error: unknown) => {
-          expect(error).to.be.instanceOf(NobodyServes);
+          expect(error).to.be.instanceOf(NotServed);
           return undefined;
         });
         await delay(1);

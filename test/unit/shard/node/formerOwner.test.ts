@@ -5,7 +5,7 @@ import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { storedOwnership } from '../../../../shared/registry/owners.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
 import type { Transport } from '../../../../shared/transport/transport.js';
-import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, rejection } from '../../../support/expectations.js';
 import { configOf, fixed, insertOf } from '../../../support/rigs/engine.js';
 import { type MemoryCluster, Reach } from '../../../support/rigs/memoryCluster.js';
@@ -29,7 +29,7 @@ class Barred extends Reach {
     const request: Transport['request'] = async (subject, ...rest) => {
       if (subject === shardSubject('s1')) {
         this.asked++;
-        if (this.isBarred) throw new NobodyServes();
+        if (this.isBarred) throw new NotServed();
       }
       return this.#whole.request(subject, ...rest);
     };
@@ -94,10 +94,10 @@ describe('a former owner', () => {
     await eventually('the next owner asks the former one', async () => reach.asked > 1);
     expect(await records(1)).to.equal(1);
     await rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
-    expect(await rejection(records(2))).to.be.an.instanceOf(NobodyServes);
+    expect(await rejection(records(2))).to.be.an.instanceOf(NotServed);
     reach.isBarred = false;
     await untilServes(2, 2);
-    expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
+    expect(await rejection(records(1))).to.be.an.instanceOf(NotServed);
   });
 
   it('asked twice to release a deleted collection has released it when either call is answered', async () => {
@@ -134,7 +134,7 @@ describe('a former owner', () => {
     await rig.cluster.bucket(BUCKETS.shards).delete('s1');
     reach.isBarred = false;
     await rig.shard('s1', new Behind(rig.cluster, () => replace(['s1'])));
-    expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
+    expect(await rejection(records(1))).to.be.an.instanceOf(NotServed);
     await untilServes(2, 1);
   });
 
@@ -143,7 +143,7 @@ describe('a former owner', () => {
     await replace(['s1']);
     await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
     await untilServes(3, 1);
-    for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
+    for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NotServed);
   });
 
   it('does not wait for itself if its successor returns the collection without having served it', async () => {

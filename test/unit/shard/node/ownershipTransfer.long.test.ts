@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import type { Call, ResultOf } from '../../../../shared/protocol/calls.js';
-import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../shared/transport/transportErrors.js';
 import { eventually, expectCode, gate, rejection } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { fixed, insertOf } from '../../../support/rigs/engine.js';
@@ -58,7 +58,7 @@ describe('an ownership transfer', () => {
           const seen = isSearch ? await found(epoch) : (await rig.askEpoch(ID, epoch, { op: 'describe' })).sequence;
           expect(seen).to.be.at.least(isSearch ? Math.min(before, MOST_FOUND) : before);
         } catch (error) {
-          if (!(error instanceof NobodyServes)) throw error;
+          if (!(error instanceof NotServed)) throw error;
           await delay(1);
           ({ epoch } = await rig.ownership(ID));
         }
@@ -135,7 +135,7 @@ describe('an ownership transfer', () => {
     await rig.askEpoch(ID, 3, { op: 'describe' });
     await rig.change(ID, { shard: 's2', epoch: 4 });
     for (const each of SHARDS) await rig.ask(each, { op: 'adopt', collectionIds: [ID] });
-    expect(await rejection(rig.askEpoch(ID, 3, { op: 'describe' }))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.askEpoch(ID, 3, { op: 'describe' }))).to.be.instanceOf(NotServed);
     await rig.askEpoch(ID, 4, { op: 'describe' });
   });
 
@@ -153,11 +153,11 @@ describe('an ownership transfer', () => {
     expect((await describeNow()).sequence, 'reads continue').to.equal(1);
     open();
     expect((await underWay).id).to.equal(2);
-    expect(await rejection(waits)).to.be.instanceOf(NobodyServes);
+    expect(await rejection(waits)).to.be.instanceOf(NotServed);
     await handed;
     expect((await retried).id).to.equal(3);
     expect(await rig.ownership(ID)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s1'] });
-    expect(await rejection(rig.askEpoch(ID, 1, { op: 'describe' }))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(rig.askEpoch(ID, 1, { op: 'describe' }))).to.be.instanceOf(NotServed);
     await rig.untilFollowed(ID);
   });
 
@@ -169,7 +169,7 @@ describe('an ownership transfer', () => {
     await eventually('the append is under way', () => rig.cluster.logs.appends === 2);
     const waits = insert(3);
     const error = await expectCode(handOver('s2', 1, 700), 'unavailable');
-    expect(error).not.to.be.instanceOf(NobodyServes);
+    expect(error).not.to.be.instanceOf(NotServed);
     open();
     expect([(await underWay).id, (await waits).id]).to.deep.equal([2, 3]);
     expect((await rig.ownership(ID)).shard).to.equal('s1');
@@ -327,7 +327,7 @@ describe('an ownership transfer', () => {
     reach.hold(BUCKETS.owners);
     await handOver('s2', 1);
     rig.retries = false;
-    expect(await rejection(insert(2))).to.be.instanceOf(NobodyServes);
+    expect(await rejection(insert(2))).to.be.instanceOf(NotServed);
     rig.retries = true;
     reach.release(BUCKETS.owners);
     expect((await insert(2)).id).to.equal(2);

@@ -247,7 +247,7 @@ describe('the way of calls to the owner', () => {
       return calls.map(() => ({ ok: 'sent' }));
     };
     const owners = new Owners(1);
-    owners.ownersTold = async () => {
+    owners.ownersCaughtUp = async () => {
       throw unavailable('the connection to NATS is lost');
     };
     const queue = queueOver(wire, owners);
@@ -268,7 +268,7 @@ describe('the way of calls to the owner', () => {
     };
     const owners = new Owners(1);
     let woken: (() => void) | undefined = () => undefined;
-    owners.ownersTold = async () => {
+    owners.ownersCaughtUp = async () => {
       owners.rereads++;
       woken?.();
     };

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import type { Call } from '../../../../../shared/protocol/calls.js';
 import { type Outcome, unpackCalls } from '../../../../../shared/protocol/wire.js';
-import { NobodyServes } from '../../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../../shared/transport/transportErrors.js';
 import { areAnyCalls, Owners, queueOver, Wire } from '../../../../support/rigs/callWire.js';
 import { fixed, soon } from '../../../../support/rigs/engine.js';
 import { TestClock } from '../../../../support/rigs/testEdge.js';
@@ -36,7 +36,7 @@ describe('the way of eventual searches', () => {
   it('leads to the owner if no follower is there, or it has moved or refuses', async () => {
     const answers: (() => Outcome[])[] = [
       () => {
-        throw new NobodyServes();
+        throw new NotServed();
       },
       () => [{ moved: true }],
       () => [{ code: 'validation_error', message: 'that event has not arrived yet' }],

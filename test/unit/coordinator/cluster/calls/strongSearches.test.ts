@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import type { Call } from '../../../../../shared/protocol/calls.js';
 import type { Outcome } from '../../../../../shared/protocol/wire.js';
-import { NobodyServes } from '../../../../../shared/transport/transportErrors.js';
+import { NotServed } from '../../../../../shared/transport/transportErrors.js';
 import { Owners, queueOver, Wire } from '../../../../support/rigs/callWire.js';
 import { fixed } from '../../../../support/rigs/engine.js';
 import { TestClock } from '../../../../support/rigs/testEdge.js';
@@ -88,7 +88,7 @@ describe('the way of strong searches', () => {
   it('leads back to the owner if a follower fails, and avoids that follower for a while', async () => {
     const answers: (() => Outcome[])[] = [
       () => {
-        throw new NobodyServes();
+        throw new NotServed();
       },
       () => {
         throw unavailable('no answer came before the deadline');

@@ -63,7 +63,7 @@ describe('the erasure of a deleted collection', () => {
     const listed = new Set<number>();
     const isGone = async ({ id }: { id: number }): Promise<boolean> => !listed.has(id);
     const catalog = { byId: () => undefined, isGone, listedId: async () => [...listed][0] };
-    const leadership = { held: true };
+    const leadership = { leads: true };
     const context = { members, catalog, leadership, clock, logger: silentLogger } as unknown as PlacementContext;
     const reservations = new Reservations(quota, { maxRecords: 1, maxBytes: 1 });
     const deletions = new Deletions(context, { counters, watermarks, openings }, reservations, {

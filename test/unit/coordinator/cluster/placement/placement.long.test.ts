@@ -310,10 +310,10 @@ describe('the parts of placement', () => {
     clock.advance(3_000);
     expect([await one!.hold(), await two!.hold()]).to.deep.equal([true, false]);
     clock.advance(4_000);
-    expect(one!.held).to.equal(false);
+    expect(one!.leads).to.equal(false);
     expect([await two!.hold(), await one!.hold()]).to.deep.equal([true, false]);
     await one!.release();
-    expect(two!.held).to.equal(true);
+    expect(two!.leads).to.equal(true);
     await two!.release();
     expect(await one!.hold()).to.equal(true);
     leases.close();
