@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ifThere } from '../../shared/files/durable.js';
 import { type Policy, parseJson, parsePolicy } from '../../verifier/index.js';
 import { callersFolder, commandText } from '../terminal/commandLine.js';
 import { assertKind, assertNoOther, assertNoOtherText, type FileKind } from './kinds.js';
@@ -32,7 +31,8 @@ export async function readPolicy(file: string): Promise<Policy> {
 
 /** Throws an Error of one line if the file is of another kind than an export, or a data folder. */
 export async function assertNoOtherFile(kind: 'export' | 'folder', file: string): Promise<void> {
-  if ((await ifThere(stat(callersPath(file))))?.isFile() !== true) return;
+  const found = await stat(callersPath(file)).catch(() => undefined);
+  if (found?.isFile() !== true) return;
   const head = await readHead(file);
   assertNoOtherText(kind, head, file, file);
   if (isJson(head)) assertNoOther(kind, parseJson(await readBytes(file, file), file), file, file);

@@ -47,8 +47,11 @@ const rootView = new DataView(rootMessage.buffer);
 rootMessage[0] = DOMAIN.graphRoot;
 
 /**
- * Returns H(0x17 ‖ u64 number of node ids ‖ u64 number of edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first
- * node.
+ * Returns the root of a graph, empty before the first node:
+ *
+ * ```
+ * H(0x17 ‖ u64 number of node ids ‖ u64 number of edge ids ‖ hash of the node tree ‖ hash of the edge tree)
+ * ```
  */
 export function graphRoot(nodes: MerkleTree, edges: MerkleTree): Uint8Array {
   if (nodes.size === 0) return EMPTY_HASH;

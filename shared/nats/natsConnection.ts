@@ -26,10 +26,10 @@ import { toHex } from '../hashing/hash.js';
 import type { Logger } from '../logger.js';
 import { whenAvailable } from '../process/startUp.js';
 import { RETRY_MS } from '../scheduling/retry.js';
+import { LoginRefused, whyRefused } from './loginRefused.js';
 import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats, isNatsError } from './natsError.js';
 import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
-import { LoginRefused, whyRefused } from './loginRefused.js';
 import { isRecentEnough, OLDEST_NATS_VERSION } from './serverVersion.js';
 
 interface ConnectionOptions extends Partial<NatsLogin> {

@@ -63,7 +63,7 @@ inBothModesAndThroughClient(
         expect(similarity).to.be.closeTo(cosine(ROWS[id - 1]!, QUERY), 1e-5);
     });
 
-    it('stores a vector of one insert, of a batch and of an upsert with the same bits, as JSON and as msgpack', async () => {
+    it('stores one vector with the same bits by insert, batch and upsert, as JSON and as msgpack', async () => {
       await make(rw, 'c');
       const packed = async (path: string, body: object): Promise<Answer['body']> =>
         answered(await rw.raw('POST', path, pack({ collection: 'c', ...body }), MSGPACK));

@@ -27,7 +27,7 @@ import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { BACKOFF, nextDelayMs } from '../../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../../shared/transport/transport.js';
-import { AnswerLost, NotServed, NotSent } from '../../../shared/transport/transportErrors.js';
+import { AnswerLost, NotSent, NotServed } from '../../../shared/transport/transportErrors.js';
 import type { Members, Server } from '../members/members.js';
 import {
   answerSizeOf,

@@ -318,7 +318,11 @@ describe('the event codec', () => {
     ['a long nonce', { ...ENCRYPTED, nonce: new Uint8Array(16) }, /a nonce must have 12 bytes/],
     ['a ciphertext without its tag', { ...ENCRYPTED, ciphertext: new Uint8Array(15) }, /without its tag/],
     ['the end of no deletion', { ...DELETIONS, deleted: 0 }, /the end of no deletion/],
-    ['a deletion with a short request id', { ...DELETIONS, requestId: new Uint8Array(15) }, /request id must have 16 bytes/],
+    [
+      'a deletion with a short request id',
+      { ...DELETIONS, requestId: new Uint8Array(15) },
+      /request id must have 16 bytes/,
+    ],
     ['an empty name', { ...(SAMPLES[0]!.event as Event & { type: 'genesis' }), name: '' }, /1 to 255 bytes/],
   ];
   for (const [what, event, reason] of unwritable)
