@@ -123,10 +123,11 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'New collection' }).click();
     await page.getByLabel('Name').fill('short');
     await page.getByLabel('Dimension').fill('3');
+    await page.getByLabel('Distance').selectOption('cosine');
     await page.getByLabel('Index').selectOption('brute');
     await page.getByRole('button', { name: 'Create collection' }).click();
     const row = rowsOf('Collections').filter({ hasText: 'short' });
-    await row.waitFor();
+    await row.getByText('cosine').waitFor();
     await row.getByRole('button', { name: 'Change index' }).click();
     await page.getByLabel('Kind').selectOption('hnsw');
     await page.getByRole('button', { name: 'Build index' }).click();
