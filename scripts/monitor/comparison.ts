@@ -30,7 +30,7 @@ export interface Answer {
 
 /** Access to the service with a key. */
 export interface KeyHolder {
-  /** Asks for a path. Throws an Error if there is no answer. */
+  /** Asks for a path. Throws an Error if no answer arrives. */
   ask(path: string): Promise<Answer>;
   /** Names by id of the existing collections. */
   listed(): Promise<ReadonlyMap<string, string>>;
