@@ -4,8 +4,8 @@ import type { VectorSet } from './vectors.js';
 const KNOWN = 100;
 
 /**
- * The share of results that equal the exact ones, each at its place: anything below 1 is a fault. `found`: ids for each query in
- * turn. Row r of the set must be record r + 1. Undefined without a ground truth.
+ * The share of results that equal the exact ones, each at its place. A share below 1 is a fault. `found`: ids for each query, in
+ * order. Row r of the set must be record r + 1. Undefined without a ground truth.
  */
 export function recall({ nearest, queryCount }: VectorSet, found: readonly ArrayLike<number>[]): number | undefined {
   if (nearest === undefined) return undefined;

@@ -28,7 +28,7 @@ export function exactRequest(of: RequestName, request: object, keepsBytes = fals
 }
 
 /**
- * Refuses a value whose keys the caller chose, if JSON would leave out or change a part of it. `path` names it in errors.
+ * Refuses a value whose keys the caller chose, if JSON would leave out or change a part. Errors name it by `path`.
  *
  * @throws {TypeError}
  */

@@ -46,7 +46,7 @@ export interface HttpOptions {
 
 /**
  * Whether a request that may have been carried out is sent again. `safe`: always, as its second execution changes nothing.
- * `once`: never. `removal`: always, and if the second attempt finds nothing, the first has removed it.
+ * `once`: never. `removal`: always. If the second attempt finds nothing, the first has removed it.
  */
 export type Repeat = 'safe' | 'once' | 'removal';
 

@@ -1,7 +1,7 @@
 /**
  * Many small collections in one cluster: the cost of each step with so many, twice as many and four times as many. The last
- * figures show a step that is worse than linear: its cost with the most collections, divided by the cost with the fewest and by
- * the ratio of the numbers. On a machine that others use too, processor time is reliable and elapsed time is not.
+ * figures show whether a step is worse than linear: the ratio of its costs with the most and with the fewest collections, divided
+ * by the ratio of these numbers. On a machine that others use too, processor time is reliable and elapsed time is not.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../../scripts/terminal/progress.js';

@@ -1,5 +1,5 @@
 /**
- * The write lock of a project: while it is taken, the owner of every collection makes writes wait.
+ * The write lock of a project. While it is taken, the owners of its collections make writes wait.
  *
  * ```
  * free ──take()──▶ taken (renewed on a timer) ──release()──▶ free

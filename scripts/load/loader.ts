@@ -1,5 +1,5 @@
 /**
- * Loads rows in batches, several at a time, and records the progress: the row up to which all are done.
+ * Loads rows in batches, several at a time, and records the number of the row up to which all are done.
  *
  * ```
  * rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows

@@ -12,8 +12,8 @@ import {
 import { formatLine, grouped, type Mark, printable } from '../terminal/line.js';
 
 /**
- * The result of a check. `unknownSigner`: everything agrees, but no key was given that must have signed it.
- * `otherName`: everything agrees, but something belongs to another collection than expected.
+ * The result of a check. For the last two everything agrees. `unknownSigner`: no key was given that must have signed it.
+ * `otherName`: something belongs to another collection than expected.
  */
 export type Verdict = 'holds' | 'refused' | 'unknownSigner' | 'otherName';
 
