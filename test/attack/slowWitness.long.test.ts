@@ -11,7 +11,7 @@ import { runMonitor, WitnessedService } from '../support/rigs/witnessedService.j
 
 const LOGGED = '/v1/proof/checkpoint?collection=c&logged=true';
 const IN_FLIGHT = 64;
-/** Most places of one project. */
+/** Largest number of places of one project. */
 const ITS_PLACES = (IN_FLIGHT * 3) / 4;
 
 describe('a service with a witness that drips its answer', () => {

@@ -30,14 +30,14 @@ describe('other versions of Node', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Path of a Node of this version, installed or fetched by npm; undefined if it has none. */
+  /** Path of a Node of this version, which npm installs into `folder`; undefined if npm lacks it or reaches no registry. */
   const nodeOf = async (major: number): Promise<string | undefined> => {
     const name = `node-${process.platform}-${process.arch}`;
     const isThere = await installFromRegistry(folder, `${name}@${major}`, ['--ignore-scripts']);
     return isThere ? join(folder, 'node_modules', name, 'bin', 'node') : undefined;
   };
 
-  it('Node 24 passes the contract tests, one drawn file in six', async function () {
+  it('Node 24 passes a random sixth of the contract test files', async function () {
     this.timeout(1_500_000);
     if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
@@ -51,7 +51,7 @@ describe('other versions of Node', () => {
   });
 
   for (const major of OTHERS)
-    it(`Node ${major} serves, and warns if it must use node:http`, async function () {
+    it(`Node ${major} serves an insert and a search`, async function () {
       if (process.versions.node.startsWith(`${major}.`)) skip(this, SAME);
       const node = await nodeOf(major);
       if (node === undefined) skip(this, missing(major));

@@ -13,7 +13,7 @@ import { testSeed } from '../support/model/random.js';
 
 const CASES = Number(process.env.VOUCH_API_CASES ?? 6);
 const TIMEOUT_MS = 240_000 + 4_000 * CASES;
-/** Most rounds until an operation has succeeded at least once. */
+/** Largest number of rounds until an operation has succeeded at least once. */
 const ROUNDS_MAX = 4_000 / CASES;
 const NAMES = ['a', 'b', 'default', 'importing', 'absent'];
 const IDS = [0, 1, 2, 3, 4, 99];

@@ -1,4 +1,4 @@
-/** The vault in JetStream over a real nats-server: the promises of every vault, and its own. */
+/** The vault in JetStream over a real nats-server: the tests that every vault must pass, and its own. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';

@@ -1,4 +1,4 @@
-/** Promises of the cluster platform while connections break and nats-server is killed. */
+/** The cluster platform while connections break and nats-server is killed. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../shared/bucket/bucket.js';
 import { systemClock } from '../../shared/clock.js';

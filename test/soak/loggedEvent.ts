@@ -52,7 +52,7 @@ export function loggedEvent(event: LogEvent): LoggedEvent {
 const components = (vector: Uint8Array): number[] =>
   Array.from({ length: vector.length / 4 }, (_, i) => (readU32(vector, 4 * i) | 0) / FIXED_ONE);
 
-/** Metadata that no client wrote gets a mark that no client made. */
+/** Parses metadata. Without JSON, which every client writes, it gets a mark that no client uses. */
 function metadataIn(bytes: Uint8Array | null): Metadata {
   try {
     return JSON.parse(Buffer.from(bytes ?? []).toString()) as Metadata;

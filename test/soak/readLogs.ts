@@ -14,7 +14,7 @@ import type { CollectionLog, Entry } from './checker/log.js';
 import type { Call } from './history.js';
 import { loggedEvent } from './loggedEvent.js';
 
-/** Most sequences per collection whose state root the replay computes; each costs a millisecond or two. */
+/** Largest number of sequences per collection whose state root the replay computes; each costs a millisecond or two. */
 const WATCHED_MAX = 200;
 
 export interface LogOf {

@@ -40,7 +40,7 @@ const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
-/** Most collections of a project. */
+/** Largest number of collections of a project. */
 const COLLECTIONS_MAX = 3;
 
 /** Fewest rows for which an index is searched; below, an exact search costs less. */

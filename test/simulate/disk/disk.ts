@@ -40,7 +40,7 @@ export const TAKES_ROOM: ReadonlySet<string> = new Set([
 
 const FREE_BYTES = 64 * 2 ** 30;
 
-/** Most cached splits of paths; most paths are looked up again and again. */
+/** Largest number of cached splits of paths; most paths are looked up again and again. */
 const PATHS_MAX = 1_000;
 const parts = new Map<string, readonly string[]>();
 

@@ -23,16 +23,16 @@ const cutMs = (random: SeededRandom): number =>
 const OWNERS = bucketStreamName(BUCKETS.owners);
 const JUMP_MS = 20_000;
 const DRIFT_SHARE = 0.01;
-/** Most milliseconds by which an append gets slower. */
+/** Largest delay of an append, in milliseconds. */
 const SLOW_MS = 600;
 const SHORT_MS = 400;
-/** Most milliseconds by which a delivery arrives late: less than most leases. */
+/** Largest delay of a delivery, in milliseconds: less than most leases last. */
 const LATE_MS = 2_500;
 /** Mean pauses of a client that makes and deletes collections. */
 const PASSING_THINK_MS = [50, 300, 1_000];
 /** On a failing disk, one call in this many fails. */
 const FAILS_ONE_IN = 8;
-/** Most changes of a disk until one is interrupted: few hit a commit, many hit longer work. */
+/** Largest number of changes of a disk until one is interrupted: few hit a commit, many hit longer work. */
 const CHANGES_MAX = [8, 100];
 const CHANGING_CALLS = new Set([...TAKES_ROOM, 'unlink', 'rmdir']);
 

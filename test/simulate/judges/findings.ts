@@ -1,7 +1,7 @@
 /** Findings of the judges inside a world. */
 import type { World } from '../world/world.js';
 
-/** Most findings of one world; more add no information. */
+/** Largest number of findings that are kept for one world. More add no information. */
 const KEPT_MAX = 20;
 
 export class Findings {
@@ -10,7 +10,7 @@ export class Findings {
   constructor(readonly world: World) {}
 
   add(what: string): void {
-    this.world.note(`judged wrong: ${what}`, 'judge');
-    if (this.all.length < KEPT_MAX) this.all.push(`judged wrong: ${what}`);
+    this.world.note(`a judge found: ${what}`, 'judge');
+    if (this.all.length < KEPT_MAX) this.all.push(`a judge found: ${what}`);
   }
 }

@@ -9,7 +9,7 @@
 import { describeCall, type Listed, type PassingCall, type PassingWanted } from '../passing/passingCalls.js';
 
 export interface PassingRules {
-  /** Most collections of the project. */
+  /** Largest number of collections of the project. */
   readonly collectionsMax: number;
   /** Each coordinator except one may create one too many, if they do so at the same moment. */
   readonly coordinators: number;

@@ -22,7 +22,7 @@ export function matches(pattern: string, subject: string): boolean {
   return wanted.length === tokens.length;
 }
 
-/** Most cached results. Most subjects come again, but each answer has a new one. */
+/** Largest number of cached results. Most subjects come again, but each answer has a new one. */
 const KEPT_MAX = 1_000;
 
 /** Subscriptions by the part before the first wildcard: most subjects meet few patterns. */

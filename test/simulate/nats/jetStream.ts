@@ -44,9 +44,9 @@ export class JetStream {
   /** Called with each stored message, as soon as one server has it. */
   onStored: (op: PublishOp) => void = () => undefined;
   readonly interruptions = new Interruptions();
-  /** Most additional milliseconds to store an append to a log. */
+  /** Longest additional time to store an append to a log, in milliseconds. */
   slowMs = 0;
-  /** Streams with late deliveries, and the most milliseconds by which each consumer receives them later. */
+  /** Streams with late deliveries, and the largest delay of each consumer, in milliseconds. */
   late: { readonly isLate: (stream: string) => boolean; readonly ms: number } | undefined;
   readonly #consumers = new Map<string, Consumer>();
   readonly #heartbeats: Heartbeats;

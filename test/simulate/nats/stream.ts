@@ -73,7 +73,7 @@ export class Stream {
   onApplied: (server: string) => void = () => undefined;
   /** Called with each stored message, when the first server applies it. */
   onStored: (op: PublishOp) => void = () => undefined;
-  /** Most log entries that any server has applied. */
+  /** Largest number of log entries that any server has applied. */
   #appliedMost = 0;
   /** Log entries that every server had synced at the last `sync`. */
   #synced = 0;

@@ -4,7 +4,7 @@ import { cloneMessage, type Passing } from './cloneMessage.js';
 import type { Party } from './party.js';
 import { currentWorld, type World } from './world.js';
 
-/** Most milliseconds until a thread starts, or a message arrives. */
+/** Longest time until a thread starts, or a message arrives, in milliseconds. */
 const START_MS = 4;
 const MESSAGE_MS = 0.05;
 

@@ -12,7 +12,7 @@ export interface ApiRequest {
 /** Values that exist in a service, by name of the field or parameter; other values of the schema are drawn too. */
 export type Pools = Readonly<Record<string, readonly unknown[]>>;
 
-/** Most list items, characters and levels that are drawn where the schema allows more. */
+/** Largest number of list items, characters and levels that are drawn where the schema allows more. */
 const ITEMS_MAX = 4;
 const CHARS_MAX = 40;
 const JSON_DEPTH = 3;

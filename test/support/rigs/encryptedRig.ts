@@ -18,7 +18,7 @@ import { MemoryVault } from './memoryVault.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 export const PROJECT = 'p';
-/** Most unknown keys that a project may shred: more than any test does. */
+/** Largest number of unknown keys that a project may shred: more than any test does. */
 const UNKNOWN_KEYS_MAX = 100;
 
 export const keyOf = (n: number): string => n.toString(16).padStart(32, '0');

@@ -1,4 +1,4 @@
-/** A collection of the service and its model; each write goes to both, and answers are compared. */
+/** A collection of the service and its model. Each write goes to both, so that tests can compare the answers of reads. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import type { Json } from '../../../shared/model/filter.js';
@@ -68,8 +68,8 @@ export class Mirrored {
   }
 
   /**
-   * A batch is one commit: the time of all its records comes from the first record's receipt, read again by its request
-   * id.
+   * Inserts a batch. It is one commit, so all its records have one time. To learn the time, the first record is sent again
+   * under its request id: the answer contains its receipt.
    */
   async insertAll(records: readonly NewRecord[]): Promise<void> {
     const request_ids = records.map(() => requestId(++this.#requests));

@@ -1,4 +1,4 @@
-/** Promises of every `Bucket`: one call of `bucketSuite` runs all of these tests over an implementation. */
+/** Tests that every `Bucket` must pass. One call of `bucketSuite` runs them all over an implementation. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

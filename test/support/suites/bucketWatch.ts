@@ -1,4 +1,4 @@
-/** Promises of every `Bucket` to its watchers; part of the bucket suite. */
+/** Tests that every `Bucket` must pass about its watchers; part of the bucket suite. */
 import { expect } from 'chai';
 import type { BucketValue, Change } from '../../../shared/bucket/bucket.js';
 import { eventually } from '../expectations.js';

@@ -1,4 +1,4 @@
-/** Promises of every `EventLogs`: one call of `eventLogSuite` runs all of these tests over an implementation. */
+/** Tests that every `EventLogs` must pass. One call of `eventLogSuite` runs them all over an implementation. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';

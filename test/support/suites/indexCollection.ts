@@ -1,4 +1,4 @@
-/** Promises of a collection to those who search it, with any index or none. */
+/** Tests of searches that a collection must pass with any index or none. */
 import { expect } from 'chai';
 import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import type { Results } from '../../../shared/protocol/calls.js';

@@ -1,4 +1,4 @@
-/** Promises of every kind of index over rows, without a collection. */
+/** Tests that every kind of index must pass, with rows but without a collection. */
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { BuildProgress, Cancelled } from '../../../shard/index/progress.js';
@@ -12,7 +12,7 @@ const ROWS = 2_000;
 const DIMENSION = 32;
 const QUERIES = 40;
 const K = 10;
-/** Rows per dimension: enough for a shape, few enough to be quick. */
+/** Dimensions with numbers of rows: enough rows to form clusters, few enough for a quick test. */
 const ROWS_OF_DIMENSION = [
   [1, 1_200],
   [3, 1_200],
@@ -78,7 +78,7 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
       expect(await table.recall(take(QUERIES / 2, next), K)).to.be.at.least(floors.dimension(dimension));
     });
 
-  it('finds k of equal rows', async () => {
+  it('finds k rows when all rows are equal', async () => {
     const { table, next } = await fixture.open(1, 'uniform');
     const [[, same]] = [...table.records] as [[number, Vector]];
     table.insert(take(ROWS - 1, () => same));
@@ -98,7 +98,7 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
     expect(await table.search(next(), K)).to.deep.equal([]);
   });
 
-  it('proposes at most all rows if k is larger than their number', async () => {
+  it('proposes each row at most once if k exceeds the number of rows', async () => {
     const { table, next } = await fixture.open(ROWS);
     const found = await table.search(next(), 5_000);
     expect(found.length).to.be.within(1, ROWS);

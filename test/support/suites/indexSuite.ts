@@ -1,4 +1,4 @@
-/** Promises of every kind of index: one call of `indexSuite` runs all of these tests over a kind. */
+/** Tests that every kind of index must pass. One call of `indexSuite` runs them all over a kind. */
 
 import { collectionTests, Rigs } from './indexCollection.js';
 import { generationTests } from './indexGenerations.js';

@@ -1,4 +1,4 @@
-/** Promises of every `Transport`: one call of `transportSuite` runs all of these tests over an implementation. */
+/** Tests that every `Transport` must pass. One call of `transportSuite` runs them all over an implementation. */
 
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
@@ -62,7 +62,7 @@ function answerTests(fixture: Fixture): void {
     const { body, deadlineMs, shiftMs, ...rest } = messages[0]!;
     expect(text(body)).to.equal('question');
     expect(rest).to.deep.equal({ subject: 'vouch.test.a', requestId: sent.requestId });
-    // Both ends have one clock, so the first message's delay is the largest apparent difference of clocks.
+    // Both ends have one clock, so the shift of a first message is only its delay.
     expect(deadlineMs - shiftMs).to.equal(sent.deadlineMs);
     expect(shiftMs).to.be.within(0, ON_ITS_WAY_MS);
   });
@@ -112,7 +112,7 @@ function answerTests(fixture: Fixture): void {
     expect(seen).to.deep.equal(sent);
   });
 
-  it('never calls the handler within the call of request', async () => {
+  it('calls the handler only after `request` has returned', async () => {
     const { client, server } = fixture();
     let called = false;
     await server.serve('vouch.test.a', async ({ body }) => {
@@ -291,7 +291,7 @@ function publishTests(fixture: Fixture): void {
     expect(received[2]).to.have.length(50);
   });
 
-  it('discards a message without a listener, and never throws: neither for its size nor once closed', async () => {
+  it('publish throws neither without a listener, nor for a message too large, nor after the close', async () => {
     const { client, server, closeClient } = fixture();
     let received = 0;
     await server.listen('vouch.test.a', () => {

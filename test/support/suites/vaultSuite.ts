@@ -1,4 +1,4 @@
-/** Promises of every `VaultStore`: one call of `vaultSuite` runs all of these tests over an implementation. */
+/** Tests that every `VaultStore` must pass. One call of `vaultSuite` runs them all over an implementation. */
 import { expect } from 'chai';
 import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';

@@ -11,7 +11,7 @@ import type { Served } from './standalone.js';
 
 /** Only the main thread and one other make file calls. */
 const ONE_POOL_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' };
-/** Most last lines shown of a process that ended by itself. */
+/** Largest number of last lines shown of a process that ended by itself. */
 const SHOWN_LINES = 5;
 
 const NODE = fileURLToPath(new URL('./standalone.js', import.meta.url));

@@ -12,7 +12,7 @@ import { REAL_WAYS, whyNoStrace } from './strace.js';
 /** Operations in this sweep. */
 export const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
 
-/** Most characters shown of a failure. */
+/** Largest number of characters shown of a failure. */
 const SHOWN_CHARS = 600;
 
 export interface RealSweepOptions {

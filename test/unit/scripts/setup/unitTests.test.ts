@@ -54,10 +54,10 @@ describe('the unit tests of a file', () => {
 
   it('are run and named by npm test with that file, which fails if no test proves it', async () => {
     const setUp = (file: string) => launchNode(join(ROOT, 'scripts', 'setup.mjs'), ['test:fast', file], { cwd: ROOT });
-    const proven = setUp('shard/state/commitBuilder.ts');
+    const proven = setUp('shared/scheduling/periodicTask.ts');
     expect((await proven.waitForEnd()).code, proven.output).to.equal(0);
     expect(proven.output)
-      .to.include('test/unit/shard/state/commitBuilder.test.ts')
+      .to.include('test/unit/shared/scheduling/periodicTask.test.ts')
       .and.to.match(/^1 passed/m);
     const unproven = setUp('test/support/sourceTree.ts');
     expect((await unproven.waitForEnd()).code).to.equal(1);

@@ -1,3 +1,4 @@
+// Covers: shard/state/commitBuilder.ts
 /** A collection over local logs: order, receipts, idempotency, capacity, and equal states from equal logs. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Covers: shard/kernel/codePlane.ts, shard/kernel/assembly/nearness.ts, shard/kernel/assembly/plane.ts
 /** Exact search through the codes of the rows, compared with BigInt, on data of every kind. */
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';

@@ -1,3 +1,4 @@
+// Covers: shard/kernel/assembly/nearness.ts
 import { expect } from 'chai';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';

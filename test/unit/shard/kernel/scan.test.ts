@@ -1,5 +1,5 @@
 // Covers: shard/kernel/exactScan.ts, shard/kernel/assembly/scan.ts, shard/kernel/assembly/rows.ts
-// Covers: shard/kernel/assembly/narrow.ts, shard/kernel/assembly/wide.ts
+// Covers: shard/kernel/assembly/narrow.ts, shard/kernel/assembly/wide.ts, shard/kernel/assembly/nearness.ts
 import { expect } from 'chai';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
 import { K_MAX } from '../../../../shared/limits.js';

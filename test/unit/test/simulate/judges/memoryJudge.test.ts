@@ -52,7 +52,7 @@ describe('the judge of memory', () => {
       vectors.beginScan();
       vectors.blocks[0]!.erase(2);
     });
-    expect(found).to.deep.equal(['judged wrong: world changes the row of record 3, which a scan may read']);
+    expect(found).to.deep.equal(['a judge found: world changes the row of record 3, which a scan may read']);
   });
 
   it('reports a block that is freed under a scan', async () => {
@@ -60,7 +60,7 @@ describe('the judge of memory', () => {
       vectors.beginScan();
       memory.freeBlock(vectors.blocks[0]!.region);
     });
-    expect(found).to.deep.equal(['judged wrong: world frees rows that a scan may read']);
+    expect(found).to.deep.equal(['a judge found: world frees rows that a scan may read']);
   });
 
   it('reports memory that is freed twice, and poisons freed memory', async () => {

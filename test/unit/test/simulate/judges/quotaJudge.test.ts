@@ -56,7 +56,7 @@ describe('the judge of quotas', () => {
     judge.applied(2, frameOf({ sequence: 4, records: 4, logBytes: 100 }), state);
     expect(findings.all).to.deep.equal([]);
     judge.applied(2, frameOf({ sequence: 5, records: 5, logBytes: 200 }), state);
-    expect(findings.all).to.deep.equal(['judged wrong: the project uses 11 of 10 records']);
+    expect(findings.all).to.deep.equal(['a judge found: the project uses 11 of 10 records']);
   });
 
   it('counts each frame once, for any number of replicas that apply it', () => {
@@ -71,7 +71,7 @@ describe('the judge of quotas', () => {
     judge.applied(1, frameOf({ sequence: 2, records: 0, logBytes: 1_050, type: 'delete' }), state);
     expect(findings.all).to.deep.equal([]);
     judge.applied(1, frameOf({ sequence: 3, records: 1, logBytes: 1_150 }), state);
-    expect(findings.all).to.deep.equal(['judged wrong: the project uses 1050 of 1000 bytes']);
+    expect(findings.all).to.deep.equal(['a judge found: the project uses 1050 of 1000 bytes']);
   });
 
   it('accepts a refusal near the limit and reports one far below it', () => {
@@ -79,6 +79,6 @@ describe('the judge of quotas', () => {
     expect(judge.judged([refused('records', 3)])[0]!.outcome.kind).to.equal('busy');
     expect(findings.all).to.deep.equal([]);
     judge.judged([refused('bytes', 3)]);
-    expect(findings.all).to.deep.equal(['judged wrong: insert of c1 is refused with 100 of 1000 bytes in use']);
+    expect(findings.all).to.deep.equal(['a judge found: insert of c1 is refused with 100 of 1000 bytes in use']);
   });
 });

@@ -87,8 +87,8 @@ describe('the judge of the service log', () => {
     append(1);
     publish(1);
     expect(findings.all).to.deep.equal([
-      'judged wrong: entry 1 is appended to a service log that was rolled back',
-      'judged wrong: a checkpoint of 1 entries follows one of 2',
+      'a judge found: entry 1 is appended to a service log that was rolled back',
+      'a judge found: a checkpoint of 1 entries follows one of 2',
     ]);
   });
 });

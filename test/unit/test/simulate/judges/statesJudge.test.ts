@@ -72,16 +72,16 @@ describe('the judge of states', () => {
 
   it('reports a replica with another state hash', async () => {
     const found = await foundWith(({ state }) => state.tree.change(0, new Uint8Array(32).fill(1), RECORDS - 1));
-    expect(found).to.include('judged wrong: world has another state hash of collection 1 after event 3 than world');
+    expect(found).to.include('a judge found: world has another state hash of collection 1 after event 3 than world');
   });
 
   it('reports a difference that the state hash does not cover', async () => {
     const found = await foundWith(({ state }) => state.requests.add('of no call', { recordId: 1, sequence: 1 }));
-    expect(found).to.deep.equal(['judged wrong: world has another state of collection 1 after event 3 than world']);
+    expect(found).to.deep.equal(['a judge found: world has another state of collection 1 after event 3 than world']);
   });
 
   it('reports a record that has changed in memory', async () => {
     const found = await foundWith(({ state }) => state.vectors.blocks[0]!.write(1, 2, new Uint8Array(4)));
-    expect(found).to.include('judged wrong: world has other records 2 of collection 1 than it took in');
+    expect(found).to.include('a judge found: world has other records 2 of collection 1 than it took in');
   });
 });
