@@ -73,7 +73,7 @@ async function main([name = 'setup', ...args]) {
 /** Explains a failed write below the checkout; undefined for another error. */
 function unwritable({ code, path }) {
   if (!WRITE_REFUSALS.includes(code) || !path?.startsWith(root)) return undefined;
-  return `${path} cannot be written (${code}); this command makes what it needs in ${root}: that must be yours, with room on its disk`;
+  return `${path} cannot be written (${code}); this command makes what it needs in ${root}: this folder must belong to you, and its disk must have room`;
 }
 
 try {
