@@ -13,7 +13,7 @@ import { takeAuditOut } from './withoutAudit.js';
 const PROJECT = 'bench';
 const DIMENSION = 128;
 const IN_FLIGHT = 4;
-/** Most records of one batch; a frame has room for fewer of this dimension. */
+/** Largest number of records of one batch; a frame has room for fewer of this dimension. */
 const LARGE_BATCH = 16_384;
 const PERCENT = 100;
 

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock } from '../shared/clock.js';
 
-const NANOSECONDS = 1e6;
+const NANOSECONDS_PER_MS = 1e6;
 
 interface Delayed<T> {
   readonly result: T;
@@ -17,5 +17,5 @@ export async function withDelays<T>(work: () => Promise<T>): Promise<Delayed<T>>
   delays.enable();
   const result = await work().finally(() => delays.disable());
   const ms = systemClock.monotonicMs() - startedMs;
-  return { result, ms, p99Ms: delays.percentile(99) / NANOSECONDS, maxMs: delays.max / NANOSECONDS };
+  return { result, ms, p99Ms: delays.percentile(99) / NANOSECONDS_PER_MS, maxMs: delays.max / NANOSECONDS_PER_MS };
 }

@@ -8,7 +8,7 @@ import { benchRoundTrips } from './roundTrips.js';
 import type { Row } from './row.js';
 import { randomVectors, realVectors, type VectorSet } from './vectors.js';
 
-/** Dimension with the full number of records. All vectors are sent as JSON, and sets of equal bytes can be compared. */
+/** Largest dimension with the full number of records. Larger dimensions get fewer, so that their sets have equal bytes. */
 const INGEST_DIMENSION = 128;
 
 export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {
@@ -24,7 +24,7 @@ export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): P
       return figures;
     }),
   );
-  // In a cluster of its own: memory that a used one returns to the system would hide the cost of a collection.
+  // In a new cluster: a used one may return memory to the system meanwhile, which would hide the cost of a collection.
   const empty = await withCluster((client, cluster) => benchEmptyCollections(client, cluster, sizes));
   return [...rows, ...empty];
 }

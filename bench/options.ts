@@ -17,7 +17,7 @@ const SIZES = {
   /** Records of each collection that the engine fills. */
   engineRecords: [100_000, 1_000],
   engineSearches: [500, 20],
-  /** Most records in the indexed collection. */
+  /** Largest number of records in the indexed collection. */
   indexRecords: [100_000, 300],
   indexSearches: [1_000, 10],
   /** Time under writes and searches: without a build, and after each built index. */
@@ -72,7 +72,7 @@ const SIZES = {
   stallSeconds: [2, 0.5],
   /** Comparisons of each input; their median is reported. */
   stallRounds: [3, 1],
-  /** Most inputs from the table of worst inputs. */
+  /** Largest number of inputs from the table of worst inputs. */
   stallInputs: [Number.POSITIVE_INFINITY, 4],
   /** Text in the names of these inputs; `--inputs` sets it. */
   stallNames: ['', ''],

@@ -11,7 +11,7 @@ const PROJECT = 'bench';
 const COLLECTION = 'remembered';
 const DIMENSION = 128;
 const WARM_UP = 20;
-/** One of so many records is tombstoned after the searched state. */
+/** One record in this many is tombstoned after the searched state. */
 const TOMBSTONED_SINCE = 100;
 const HALF_LIFE_SECS = 86_400;
 
@@ -41,14 +41,14 @@ async function compare(engine: Engine, collection: Collection, set: VectorSet, r
   const kept = await inTurns(engine, collection, set, rounds, { asOf: lost });
   const row = rowAbout('search', setText(set));
   return [
-    row('beside a past state in memory: plain exact search p50', inMemory.plainMs, 'ms'),
+    row('plain exact search, in turn with searches of a past state in memory: p50', inMemory.plainMs, 'ms'),
     row('a past state in memory: p50', inMemory.moreMs, 'ms'),
     row('a past state in memory: over a plain exact search', inMemory.moreMs / inMemory.plainMs, 'times'),
     row('a past state in memory, with decay: over the same search now', decayed.moreMs / decayed.plainMs, 'times'),
     row('a past state rebuilt from the log', (1000 * set.count) / rebuilt.result, 'events/s'),
     row('while a past state is rebuilt: event-loop delay p99', rebuilt.p99Ms, 'ms'),
     row('while a past state is rebuilt: event-loop delay max', rebuilt.maxMs, 'ms'),
-    row('beside a past state that was kept: plain exact search p50', kept.plainMs, 'ms'),
+    row('plain exact search, in turn with searches of a past state that was kept: p50', kept.plainMs, 'ms'),
     row('a past state that was kept: p50', kept.moreMs, 'ms'),
     row('a past state that was kept: over a plain exact search', kept.moreMs / kept.plainMs, 'times'),
   ];

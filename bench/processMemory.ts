@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Resident bytes of each process by name, from `ps`, which works on every system that has it. */
+/** Resident bytes of each process by name, from `ps`, which Linux and macOS have. */
 export async function residentBytes(processIds: Readonly<Record<string, number>>): Promise<Map<string, number>> {
   const resident = async ([name, pid]: [string, number]): Promise<[string, number]> => {
     const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(pid)]);

@@ -15,7 +15,7 @@ const RECORDS = 10;
 
 const SEARCHES_IN_FLIGHT = [1, 8, 32] as const;
 const INSERTS_IN_FLIGHT = [1, 32] as const;
-/** Most clients whose number of requests grows with them: eight need about the time of one. */
+/** Largest number of clients whose number of requests grows with them: eight need about the time of one. */
 const LANES_MAX = 8;
 const BARE_ROUNDS = 5;
 

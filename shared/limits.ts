@@ -1,14 +1,15 @@
 /** Fixed limits of the contract. Limits that an operator may change are in `config/`. */
 
+/** The stored integer of a component of 1 in a collection that keeps the lengths of vectors. */
 export const FIXED_ONE = 65_536;
-/** Steps of a component of 1 in a collection that divides vectors by their length. */
+/** The stored integer of a component of 1 in a collection that divides vectors by their length. */
 export const UNIT_ONE = 2 ** 20;
 /** Allowed components: MIN <= v <= MAX; everything in between rounds into an i32. */
 export const VALUE_MIN = -32_768;
 export const VALUE_MAX = 32_767.99998;
 export const DIMENSION_MAX = 32_768;
 export const K_MAX = 5_000;
-/** Records of one page, ids of one request, and values of one count of values. */
+/** Records of one page, ids of one request, and values of one facet. */
 export const RECORDS_MAX = 1_000;
 /** UTF-8 bytes of all values in one answer of `/v1/facets`. */
 export const FACET_BYTES_MAX = 2 * 1024 * 1024;
@@ -21,7 +22,7 @@ export const TIME_MAX_MS = 8_640_000_000_000_000;
 export const REQUEST_ID_BYTES = 16;
 /** UTF-8 of the id that a caller gives a record. */
 export const EXTERNAL_ID_MAX_BYTES = 256;
-/** Ids of one deletion. */
+/** Records of one batch, and ids of one deletion. */
 export const BATCH_MAX = 16_384;
 /** Records that one deletion by a filter may match. */
 export const DELETED_MAX = 65_536;
@@ -30,7 +31,7 @@ export const KEY_ID_BYTES = 16;
 /** Nonce and tag of AES-256-GCM in every encrypted record. */
 export const NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
-/** Most levels of nesting in metadata and filters. */
+/** Largest depth of nesting in metadata and filters. */
 export const JSON_DEPTH_MAX = 64;
 /** UTF-8 bytes of a key of any JSON object, as it is written. */
 export const JSON_KEY_MAX_BYTES = 1_024;

@@ -41,7 +41,7 @@ interface Claim {
 
 /** Add all claims, replay the log with their `watches`, then ask for the results. */
 export class Claims {
-  /** The option of `verifyLog` that compares the claims. */
+  /** Comparisons of the claims, by the sequence at which the replay makes them: the option `watches` of `verifyLog`. */
   readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
   readonly #claims: Claim[] = [];
   readonly #sightings = new Sightings();
@@ -96,12 +96,15 @@ export class Claims {
       });
   }
 
-  /** The range of the first altered event, by the claims; undefined without an alteration. Call it after the replay. */
+  /**
+   * The range of sequences that contains the first altered event, as the claims show. Undefined if they show no alteration.
+   * Call it after the replay.
+   */
   alteration(): Alteration | undefined {
     return this.#sightings.alteration();
   }
 
-  /** Call it after the replay. `before`: the state of the log before its genesis. */
+  /** Call it after the replay. `before`: for an empty log, the genesis that it will get, and its state. */
   results({ size }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
     for (const { claim, checkpoint } of this.#ofEmptyLogs)
       if (before !== undefined) this.#hold(claim, checkpoint, before.genesis, before.state);

@@ -10,7 +10,7 @@ import type { LogState } from './replay.js';
 
 export interface ExportClaims {
   readonly problems: readonly string[];
-  /** The genesis of the log; of an empty log the future one. */
+  /** The genesis of the log. If the log is empty: the one that the header describes. */
   readonly genesis: Genesis | undefined;
   readonly checkpoint: Checkpoint | undefined;
 }

@@ -1,7 +1,8 @@
 /** The bytes that a collection may have stored for a vector: i32, little-endian. */
 
+/** The stored integer of a component of 1 in a collection that keeps the lengths of vectors. */
 const FIXED_ONE = 2 ** 16;
-/** Steps of 1 in a collection that divides vectors by their length. */
+/** The stored integer of a component of 1 in a collection that divides vectors by their length. */
 const UNIT_ONE = 2 ** 20;
 const I32_MIN = -(2 ** 31);
 const I32_MAX = 2 ** 31 - 1;

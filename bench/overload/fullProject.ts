@@ -1,7 +1,7 @@
 /**
- * Cost to other projects of a project without bytes left. It keeps sending batches, which are all refused, while another project
- * searches. For comparison, a project with room sends these batches. Searches alone and beside either project take turns, so that
- * the machine's load affects all alike.
+ * Measures what a project whose bytes are used up costs the others. It keeps sending batches, which are all refused, while
+ * another project searches. For comparison, a project with room sends these batches. Searches alone and beside either
+ * project take turns, so that the machine's load affects all alike.
  */
 import type { Progress } from '../../scripts/terminal/progress.js';
 import { BenchCluster } from '../cluster.js';
@@ -14,7 +14,7 @@ import { digitRows, digits } from '../scale/digits.js';
 import { clientsOfProjects } from '../scale/projects.js';
 
 const DIMENSION = 128;
-/** More than a record takes, so that the other project's records fit. */
+/** Quota of the full project for each record of one pass. A record takes less, so the project is full only after the pass. */
 const BYTES_PER_RECORD = 2048;
 const BYTES_MIN = 1 << 20;
 const FULL_PROJECT = 'project-0';
@@ -49,13 +49,13 @@ export async function benchFullProject(sizes: Sizes, progress: Progress): Promis
     progress.advance(1);
     const row = (what: 'besideRefused' | 'besideTaken', sender: string, share: number): Row => ({
       part: 'overload',
-      name: `search while another project, ${sender}, sends batches / alone: p${100 * share}`,
+      name: `search beside batches of a project ${sender}, over a search alone: p${100 * share}`,
       value: median(rounds.map((round) => percentile(round[what], share) / percentile(round.alone, share))),
       unit: 'times',
     });
     return [0.5, 0.99].flatMap((share) => [
       row('besideRefused', 'whose bytes are used up', share),
-      row('besideTaken', 'which has room for them', share),
+      row('besideTaken', 'that has room for them', share),
     ]);
   } finally {
     await cluster.stop();

@@ -8,7 +8,7 @@ export interface Workload {
   readonly name: string;
   readonly requests: readonly Uint8Array[];
   readonly kinds: readonly string[];
-  /** Numbers of requests at a time that are tried for the best throughput. */
+  /** Numbers of requests in flight to try; the best throughput counts. */
   readonly atOnce: readonly number[];
 }
 

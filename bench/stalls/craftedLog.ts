@@ -15,7 +15,7 @@ const GENESIS: NewEvent = {
   ...{ type: 'genesis', collectionId: ORIGIN.id, dimension: 1, metric: 'squared_l2' },
   ...{ project: ORIGIN.project, name: ORIGIN.name },
 };
-/** Most events of a frame. */
+/** Largest number of events of a frame. */
 const FRAME_EVENTS = 8_192;
 
 export interface CraftedLog {

@@ -15,7 +15,7 @@ import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
-/** Most hashes remembered as unknown. Bounds the memory and the reads of the store that a flood of wrong keys can cause. */
+/** Largest number of hashes remembered as unknown. Bounds the memory and the store reads that a flood of wrong keys can cause. */
 const ABSENT_MAX = 10_000;
 const CHECK_EVERY_MS = 1_000;
 /** Steps of a sweep that one expired key counts as: logging and noting it costs as much as checking so many other keys. */

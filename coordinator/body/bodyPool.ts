@@ -32,9 +32,9 @@ import {
 } from './kinds.js';
 
 const WORKERS_MAX = 2;
-/** Most bytes of small bodies in one turn of the event loop: some ten milliseconds. Further bodies wait for the next turn, in order. */
+/** Limit of small bodies in one turn of the event loop, in bytes: some ten milliseconds. Further ones wait in order for the next. */
 const INLINE_BYTES_A_TURN = 512 << 10;
-/** Most large bodies that wait for a worker. A project may have up to three times as many as free places are left. */
+/** Largest number of large bodies that wait for a worker. A project may have up to three times as many as free places are left. */
 const QUEUE_MAX = 64;
 const TIMES_FREE = 3;
 /** Enough for the objects of 32 MiB of JSON. */

@@ -13,10 +13,10 @@ export interface BodyBounds {
   readonly commitBytes: number;
 }
 
-/** Most bytes of fields in the records or hits of one answer. */
+/** Largest number of bytes of fields in the records or hits of one answer. */
 const FIELD_BYTES_MAX = 8 << 20;
 
-/** Most bytes of fields in one answer that also fit a message. */
+/** Largest number of bytes of fields in one answer that also fit a message. */
 export const fieldBytesMax = ({ commitBytes }: Pick<BodyBounds, 'commitBytes'>): number =>
   Math.min(FIELD_BYTES_MAX, Math.floor(commitBytes / 2));
 

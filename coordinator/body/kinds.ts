@@ -48,7 +48,7 @@ import { rowOf, type TakenVectors } from './vectors.js';
 
 interface Kind<T> {
   readonly schema: SchemaName;
-  /** Most levels of nesting: those of the caller's JSON, plus those around it. Absent: JSON_DEPTH_MAX. */
+  /** Largest depth of nesting: levels in the caller's JSON, and around it. Absent: JSON_DEPTH_MAX. */
   readonly depthMax?: number;
   /** Present if no message may repeat a value of the body. */
   readonly isSecret?: true;

@@ -19,8 +19,8 @@ import { type Rows, rowsIn, withoutLength } from './vectors.js';
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
 /**
- * Most values beside the components of vectors: members of objects, and four for each record of a batch. Writing one as JSON
- * and parsing it takes a microsecond.
+ * Largest number of values beside the components of vectors: members of objects, and four for each record of a batch.
+ * Writing one as JSON and parsing it takes a microsecond.
  */
 const VALUES_MAX = JSON_MEMBERS_MAX + 4 * BATCH_MAX;
 /** Longest JSON: a character of one byte may become six. */
@@ -28,9 +28,9 @@ const JSON_CHARS_MAX = 64 * 1024 * 1024;
 
 export interface PackedLimits {
   readonly depthMax: number;
-  /** Most bytes of all byte strings beside vectors. */
+  /** Largest number of bytes of all byte strings beside vectors. */
   readonly otherBytes: number;
-  /** Most values beside components; for a body with more, undefined is returned. */
+  /** Largest number of values beside components; for a body with more, undefined is returned. */
   readonly valuesMax?: number;
 }
 

@@ -26,7 +26,7 @@ const NUMBER = /(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:[eE][+-]?\d+)?/y;
 const NOT_ZERO = /[1-9]/;
 /** Bytes that are searched first for the end of a number; few numbers are longer. */
 const LITERAL_CHARS = 64;
-/** Most numbers of one body that are read as doubles, in some 0.1 s. The JSON parser is faster for more. */
+/** Limit of numbers in one body that are read as doubles, in some 0.1 s. The JSON parser is faster for more. */
 const LITERALS_MAX = 250_000;
 
 /** Reasons why a call of the reader ended: see `assembly/index.ts`. */

@@ -52,7 +52,7 @@ export type Utf8Bytes<Least extends number, Most extends number> = tags.TagBase<
 /** The id that a caller gives a record: 1 to 256 bytes of UTF-8. */
 export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 
-/** Most records or values in one answer. */
+/** Largest number of records or values in one answer. */
 export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;
 
 /** A JSON value that is neither an array nor an object. */

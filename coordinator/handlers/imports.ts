@@ -12,7 +12,7 @@ import { collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json } from '../http/reply.js';
 import { type Route, writeRoute } from '../http/route.js';
 
-/** Most frames of one message: packing and unpacking them takes some milliseconds. */
+/** Largest number of frames of one message: packing and unpacking them takes some milliseconds. */
 const FRAMES_MAX = 8_192;
 
 /** The bound of a name in the genesis of a log. */

@@ -17,7 +17,7 @@ import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
 import { ProjectHold } from './projectHold.js';
 
-/** Most rebuild calls in flight. A shard runs one build at a time, projects in turns: further calls only hide the round trip. */
+/** Limit of rebuild calls in flight. A shard runs one build at a time, projects in turns: further calls only hide the round trip. */
 const REBUILDS_AT_ONCE = 8;
 
 /** The kind by the name in a request, which may be a name of another system. */

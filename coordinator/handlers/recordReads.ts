@@ -21,7 +21,7 @@ import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { fieldsJson } from './recordJson.js';
 
-/** Most messages of the largest size for one answer of records by id. */
+/** Largest number of messages of the largest size for one answer of records by id. */
 const ANSWER_MESSAGES_MAX = 4;
 /** Prefix of parameters' names in messages. */
 const IN_QUERY = 'query parameter ';

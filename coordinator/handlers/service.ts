@@ -21,7 +21,7 @@ const RETRY_AFTER = ['retry-after', '1'] as const;
 const HEALTH_KEPT_MS = 250;
 /** Reuse of the metrics, which ask every shard and render some hundred kilobytes. */
 const METRICS_KEPT_MS = 1_000;
-/** Most requests that wait for the metrics: each gets the whole text in one turn of the event loop. */
+/** Largest number of requests that wait for the metrics: each gets the whole text in one turn of the event loop. */
 const METRICS_WAITING_MAX = 16;
 
 export const SERVICE_ROUTES: readonly Route[] = [

@@ -9,7 +9,7 @@ import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/
 
 const KEPT: Header = ['cache-control', 'public, max-age=31536000, immutable'];
 const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
-/** Most path elements of an index, with the width of a partial tile: a thousand million entries have three. */
+/** Largest number of path elements of an index, with the width of a partial tile: a thousand million entries have three. */
 const ELEMENTS_MAX = 4;
 
 const noSuchFile = (): VouchError => refusal('not_found', 'tile');

@@ -8,7 +8,7 @@
 /** Larger bodies are rare, and a worker takes most of them over. */
 const REUSED_BYTES = 64 * 1024;
 const LEAST_BYTES = 512;
-/** Most free buffers of each size: at most 8 MiB in all. */
+/** Largest number of free buffers of each size: at most 8 MiB in all. */
 const KEPT = 64;
 
 /** Free buffers by size, which is a power of two. */

@@ -32,7 +32,7 @@ const DROP_CHECKS = 30;
 /** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads all available ones in one turn. */
 const SMALL_CHUNKS = 16_384;
 const LEAST_CHUNK_BYTES = 512;
-/** Most small chunks of all bodies in one turn of the event loop: some 20 ms. */
+/** Largest number of small chunks of all bodies in one turn of the event loop: some 20 ms. */
 const SMALL_CHUNKS_A_TURN = 65_536;
 
 /** A body in memory of its own: see `bodyMemory.ts`. */

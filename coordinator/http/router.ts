@@ -19,10 +19,10 @@ interface Node<R> {
   readonly methods: Map<string, R>;
 }
 
-/** A collection of this API is below `namespaces`. */
+/** A word that callers may try where the paths of this API have `namespaces`. */
 const OTHER_WORD = /\bcollections?\b/;
 
-/** A path and a known one without the segments of parameters, which are the caller's own. */
+/** Returns both paths without the segments that are parameters in the known one: any text is right there. */
 function withoutParameters(path: string, known: string): readonly [string, string] {
   const segments = known.split('/');
   const fixed = (text: string): string =>

@@ -1,6 +1,6 @@
 /**
- * Bounds the requests in flight, and the bytes of their bodies and of slowly read answers. A project may have at most three
- * times the free capacity: a single project gets at most three quarters, and the rest stays for others.
+ * Bounds the requests in flight, and the bytes of their bodies and of answers that a client reads slowly. A project may have
+ * at most three times the free capacity. So a project that is alone gets at most three quarters; the rest stays for others.
  *
  * After A. K. Choudhury, E. L. Hahne: Dynamic Queue Length Thresholds (IEEE/ACM Transactions on Networking, 1998).
  */

@@ -39,7 +39,7 @@ export interface Limiter {
   take(project: string, category: Category): Decision | Promise<Decision>;
 }
 
-/** Most projects with buckets in memory; an evicted project starts again with full buckets. */
+/** Largest number of projects with buckets in memory; an evicted project starts again with full buckets. */
 const PROJECTS_MAX = 100_000;
 const UNLIMITED: Decision = { state: undefined, retryAfterSecs: 0 };
 

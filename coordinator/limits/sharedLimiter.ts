@@ -24,7 +24,7 @@ import type { Category, Decision, Limiter, LocalLimiter, UntilFull } from './lim
 const ASK_MS = 1_000;
 /** Pause after a counter does not answer, so that only the first requests wait for it. */
 const AVOID_MS = 1_000;
-/** Most projects in a message, far below its size limit. */
+/** Largest number of projects in a message, far below its size limit. */
 const PROJECTS_PER_MESSAGE = 4_096;
 
 type Grants = [project: string, reads: number, writes: number];

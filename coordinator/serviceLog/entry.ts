@@ -24,7 +24,7 @@ const HEAD_BYTES = 56;
 const CHECKPOINT_BYTES = 256;
 const CENSUS_BYTES = 24;
 const ID_BYTES = 8;
-/** Most ids in an entry, whose length is a u16. */
+/** Largest number of ids in an entry, whose length is a u16. */
 export const MISSING_MAX = 1_000;
 const AT = {
   type: 4,

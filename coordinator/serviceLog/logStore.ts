@@ -35,9 +35,9 @@ interface Placed {
   readonly first: number;
 }
 
-/** Most bundles in memory, the last requested ones: a reader that follows the log requests the newest. */
+/** Largest number of bundles in memory, the last requested ones: a reader that follows the log requests the newest. */
 const BUNDLES_KEPT = 64;
-/** Most readers that wait for the store. */
+/** Largest number of readers that wait for the store. */
 const READERS_MAX = 64;
 
 export class LogStore {

@@ -21,12 +21,12 @@ import { Census } from './census.js';
 import { checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
 import type { LogStore } from './logStore.js';
 
-/** Most checkpoint calls in flight: each reads its collection. */
+/** Largest number of checkpoint calls in flight: each reads its collection. */
 const CHECKPOINTS_AT_ONCE = 16;
 const LOOK_EVERY_MS = 1_000;
-/** Most collections that a round opens only for their checkpoint. */
+/** Largest number of collections that a round opens only for their checkpoint. */
 const OPENED_PER_ROUND = 64;
-/** Most entries of a frame: some milliseconds of hashing. */
+/** Largest number of entries of a frame: some milliseconds of hashing. */
 const ENTRIES_PER_FRAME = 500;
 const APPEND_MS = 5_000;
 

@@ -7,7 +7,7 @@ const GRID_WIDTH = 24;
 const SCHEMA_VERSION = 39;
 const QUANTILES = [0.5, 0.99];
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
-/** The job of `config/alerts.yml`; the shards' metrics have the label `shard` besides. */
+/** Selects the job of `config/alerts.yml`. Metrics of shards also have the label `shard`. */
 const CHOSEN = 'job="vouch"';
 const RANGE = '[$__rate_interval]';
 

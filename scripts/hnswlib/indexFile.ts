@@ -11,7 +11,7 @@ const HEAD_BYTES = 96;
 const LABEL_BYTES = 8;
 const COMPONENT_BYTES = 4;
 const LENGTH_BYTES = 4;
-/** Most vectors, since links are u32. */
+/** Largest number of vectors, since links are u32. */
 const MOST = 2 ** 32;
 
 /** Positions, in bytes, of the numbers read here. */

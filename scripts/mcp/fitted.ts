@@ -95,7 +95,7 @@ function joined({ firm, soft, softBytes }: Divided, level: number): Item {
   return { ...firm, ...Object.fromEntries(entries.map(([name, value]) => [name, shortened(value, each)])) };
 }
 
-/** Most bytes of each part, so that all fit into `room`; infinite if they fit unshortened. */
+/** Largest number of bytes of each part, so that all fit into `room`; infinite if they fit unshortened. */
 export function levelOf(sizes: readonly number[], room: number): number {
   let left = room;
   const sorted = [...sizes].sort((a, b) => a - b);

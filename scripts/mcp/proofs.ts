@@ -18,7 +18,7 @@ import { shortened } from './fitted.js';
 import { defineTool, Misused, pathWith, type Registration } from './tool.js';
 
 const PROVED_MAX = 10;
-/** Most bytes of the checks, and of the checkpoint: more than an honest service sends. */
+/** Largest number of bytes of the checks, and of the checkpoint: more than an honest service sends. */
 const PART_BYTES_MAX = 8_000;
 /** Status of the receipt of a write that changed no record. */
 const NO_RECEIPT = 400;

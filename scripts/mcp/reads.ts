@@ -8,9 +8,9 @@ import { pieceOf } from './size.js';
 import { defineTool, Misused, type Registration } from './tool.js';
 
 const IDS_MAX = 100;
-/** Most bytes of `missing`: room for 100 numeric ids, or external ids of the usual length. */
+/** Largest number of bytes of `missing`: room for 100 numeric ids, or external ids of the usual length. */
 const MISSING_BYTES_MAX = 4_000;
-/** Most bytes of a piece, as JSON. */
+/** Largest number of bytes of a piece, as JSON. */
 const PIECE_BYTES_MAX = 20_000;
 
 const FIELDS = ['metadata', 'text', 'vector'] as const;

@@ -1,6 +1,6 @@
 /** Sizes of arguments and answers. */
 
-/** Most numbers, fields and items in the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
+/** Limit of numbers, fields and items in the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
 export const ELEMENTS_MAX = 500_000;
 
 /** UTF-8 bytes of the JSON of a value. */

@@ -32,7 +32,7 @@ export interface Tool<Input extends z.ZodObject> {
 /** Adds a tool to a server. */
 export type Registration = (server: McpServer, client: ServiceClient) => void;
 
-/** Most concurrent calls of one client: each may have a large answer in memory. Others wait in their order. */
+/** Largest number of concurrent calls of one client: each may have a large answer in memory. Others wait in their order. */
 const CALLS_AT_ONCE = 4;
 const CALL = { id: 0, project: '' };
 const calls = new FairSemaphore({ atOnce: CALLS_AT_ONCE }, systemClock);

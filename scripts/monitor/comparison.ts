@@ -1,6 +1,7 @@
 /**
- * Compares logged checkpoints of a project's collections with the logs of these collections, as the service serves them to a key.
- * Each logged checkpoint must have the root that the collection's log has at the checkpoint's size, and continue the previously logged one. Pending comparisons
+ * Compares the checkpoints in the service log with the collections' own logs, which the service serves to a project's API key.
+ * Each logged checkpoint must have the root that the collection's log has at the checkpoint's size. It must also continue the
+ * previously logged one. Pending comparisons
  * are plain JSON, so that they can be stored while the service does not answer.
  */
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -58,7 +59,8 @@ export function toCompare(
 }
 
 /**
- * Compares these checkpoints, and returns the remaining ones, with the reason. Throws LogAlarm if one is not of the served log.
+ * Compares these checkpoints. Returns those that could not be compared yet, with the first error as the reason. Throws LogAlarm
+ * if a checkpoint is not of the served log.
  * `names`: of the existing collections, by id.
  */
 export async function compare(

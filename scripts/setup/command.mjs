@@ -5,7 +5,7 @@ import { guard, Interrupted, isInterrupted } from './interrupt.mjs';
 /** Error that says what went wrong and what to do; shown without a stack. */
 export class SetupError extends Error {}
 
-/** Most lines shown: enough for the errors of a compiler, not for a log. */
+/** Largest number of lines shown: enough for the errors of a compiler, not for a log. */
 const SHOWN_LINES = 60;
 
 /** Runs a program. Its failure is a SetupError with `name` for the program, and `advice` at the end. */

@@ -78,7 +78,7 @@ const GROUPS = [
   /^cluster\//,
 ];
 
-/** Most groups at a time: one of them usually waits for the disk or for timers. With more, requests would miss their deadlines. */
+/** Limit of groups at a time: one of them usually waits for the disk or for timers. With more, requests would miss their deadlines. */
 const LANES = availableParallelism() + 1;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];

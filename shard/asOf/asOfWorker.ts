@@ -9,9 +9,9 @@ import { AsOfServer } from './asOfServer.js';
 import type { ToWorker } from './messages.js';
 
 export interface AsOfWorkerData {
-  /** Most bytes of the states that are kept. */
+  /** Largest number of bytes of the states that are kept. */
   readonly boundBytes: number;
-  /** Most bytes of the vectors of all states together; undefined for no bound. */
+  /** Largest number of bytes of the vectors of all states together; undefined for no bound. */
   readonly memoryBytes: number | undefined;
   /** Count of the shard's calls. */
   readonly calls: CallCount;

@@ -24,7 +24,7 @@ import { InMemoryView } from './inMemoryView.js';
 import type { AsOfAnswer, AsOfOptions } from './messages.js';
 import { searchState } from './searchState.js';
 
-/** Most changes since an event for which its state hash is computed in memory. Each costs a look. */
+/** Largest number of changes since an event for which its state hash is computed in memory. Each costs a look. */
 const HASHED_BEHIND_MAX = 100_000;
 
 interface AsOfServices {

@@ -18,7 +18,7 @@ import { asOfOutcome, type LogRequest, unwrapAsOf } from './messages.js';
 
 /** Frames are packed up to this many bytes: a message costs as much as copying some 50 KiB. */
 const PACK_BYTES = 256 << 10;
-/** Most bytes in flight, unless the reader requests another bound. A single larger frame is sent too. */
+/** Largest number of bytes in flight, unless the reader requests another bound. A single larger frame is sent too. */
 const IN_FLIGHT_BYTES = 4 << 20;
 
 /** Consecutive frames, in memory that is transferred between the threads. */

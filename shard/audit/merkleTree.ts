@@ -27,7 +27,7 @@ export interface PastTree {
   readonly overrides?: Overrides;
 }
 
-/** Most leaves: row arithmetic is in 32 bits. */
+/** Largest number of leaves: row arithmetic is in 32 bits. */
 const LEAVES_MAX = 2 ** 31;
 /** Changed leaves whose ancestors are hashed together. Shared ancestors are hashed once, all in under 2 ms. */
 const CHANGED_MAX = 256;

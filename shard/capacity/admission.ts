@@ -12,13 +12,14 @@ import { assertWhole } from '../../shared/model/whole.js';
 import { Counts } from '../../shared/scheduling/counts.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 
-/** Most calls in flight, and most bytes of their messages. */
+/** Largest number of calls in flight, and of bytes in their messages. */
 const CALLS_MAX = 16_384;
 const BYTES_MAX = 512 * 1024 * 1024;
-/** Most reads that run at once. Each turn of the event loop runs one slice of one of them. */
+/** Largest number of reads that run at once. Each turn of the event loop runs one slice of one of them. */
 const RUNNING_MAX = 16;
 /**
- * Most reads of one project, and of one collection while no other is busy. A short read need not wait for a long one.
+ * Largest number of running reads of one project, and of one collection, while no other is busy. A short read need not
+ * wait for a long one.
  */
 const RUNNING_ALONE = 4;
 /** Time for which one turn of the event loop may begin further reads, at least and at most. */

@@ -9,7 +9,7 @@ import type { PlanStart } from '../state/commitBuilder.js';
 import type { Journal } from '../state/journal.js';
 import type { Room } from '../state/refusals.js';
 
-/** Most that a commit adds. */
+/** Upper bounds of the capacity that a commit takes. */
 export interface Brought {
   readonly records: number;
   /** Records with vectors, included in `records`. */
@@ -21,7 +21,7 @@ export interface Brought {
 }
 
 export class CapacityReservation {
-  /** Most that the state needs, with commits whose outcome is not known yet. */
+  /** Upper bound of the capacity that the state takes, with commits whose outcome is not known yet. */
   #inUse: Amount;
 
   constructor(

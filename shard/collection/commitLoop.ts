@@ -27,7 +27,7 @@ import { type CollectionParts, importFrames, startCommit } from './logImport.js'
 import { WriteHold } from './writeHold.js';
 import { deletionsBytes, END_BYTES, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
 
-/** Most writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
+/** Largest number of writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
 
 type Receipts = Map<number, Results['insert']['receipt']>;

@@ -12,8 +12,9 @@ import { type StoredWatermark, storedWatermark, watermarkKey, watermarkOf } from
 /** Time between two rounds. Loss of events that are not noted yet may stay unnoticed. */
 const EVERY_MS = 10_000;
 /**
- * Most notes of a round, 20 a second on average. Processes that share a folder read all of it after each change. Spread
- * evenly over 10,000 standalone collections, 20 notes a second would take a quarter of a core; in rounds, a twentieth.
+ * Largest number of notes of a round, 20 a second on average. Processes that share a folder read all of it after each
+ * change. Spread evenly over 10,000 standalone collections, 20 notes a second would take a quarter of a core; in rounds,
+ * a twentieth.
  */
 const ROUND_MAX = 200;
 

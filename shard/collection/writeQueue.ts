@@ -22,16 +22,16 @@ import type { SealedCall } from '../state/plannedCalls.js';
 export interface Waiting {
   readonly call: SealedCall;
   readonly envelope: Envelope;
-  /** Most bytes of its events in a frame. */
+  /** Upper bound of the bytes of its events in a frame. */
   readonly sizeBytes: number;
-  /** Most records that it adds. */
+  /** Upper bound of the records that the write adds. */
   readonly records: number;
-  /** Most bytes by which the collection grows; 0 for deletes and shreds, which no quota refuses. */
+  /** Upper bound of the bytes by which the collection grows; 0 for deletes and shreds, which no quota refuses. */
   readonly growthBytes: number;
   readonly arrivedMs: number;
   /** Whether it needs its own frame, since it selects records from the state before it. */
   readonly isAlone: boolean;
-  /** Most records of those it adds that replace existing ones. */
+  /** Upper bound of the existing records that the write replaces. */
   readonly replaceable: number;
   /**
    * Bytes to be committed before it; undefined if writes are on hold, since its wait then says nothing about commits.
@@ -44,7 +44,7 @@ export interface Waiting {
 const WRITES_MAX = 4_096;
 /** Size of two of the largest frames: further writes would wait for a third commit. */
 const BYTES_MAX = 32 * 1024 * 1024;
-/** Most bytes of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
+/** Largest number of bytes of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
 const GROUPED_BYTES = 2 * 1024 * 1024;
 /** Writes that may wait however long commits take, since a client that loads in parallel is not an overload. */
 const FEW = 8;

@@ -1,6 +1,6 @@
 /** The age of a follower's state, bounded by the times of its questions to the owner. */
 
-/** Most answers of the owner that are kept. A follower that is further behind is not fresh anyway. */
+/** Largest number of answers of the owner that are kept. A follower that is further behind is not fresh anyway. */
 const ANSWERS_MAX = 32;
 
 /**

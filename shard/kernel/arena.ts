@@ -21,7 +21,7 @@ const SCAN_PART = 1 / 64;
 /** More than the scratch of a scan for the nearest 10,000 rows. */
 const SCAN_BYTES_MIN = 1 << 19;
 
-/** Most bytes of freed scratch that are kept for the next scans. */
+/** Largest number of bytes of freed scratch that are kept for the next scans. */
 const SPARE_BYTES_MAX = 1 << 20;
 
 const refused = (cause: unknown): VouchError =>
@@ -41,7 +41,7 @@ export class Arena {
    */
   readonly #spare = new Map<number, number[]>();
   #spareBytes = 0;
-  /** Most bytes that were ever in use. Grown memory beyond it was never touched. */
+  /** Largest number of bytes that were in use at one time. Grown memory beyond it was never touched. */
   #peakBytes = 0;
 
   /**

@@ -90,7 +90,7 @@ export class BlockShape {
     return (ROW_NS + this.codeBytes * CODE_BYTE_NS) / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
   }
 
-  /** Most rows of a block. */
+  /** Largest number of rows of a block. */
   get rowsMax(): number {
     return this.#steadyRows;
   }

@@ -13,7 +13,7 @@ export const CODED_ROWS_MIN = 16;
 /** Returns the bytes of a row's codes; 0 if blocks have no codes. */
 export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
-/** Most that the mean residual may exceed that of middles and steps chosen for the rows, as a factor. */
+/** Largest allowed ratio of two mean residuals: of the plane as it is, and of one with middles and steps chosen for the rows. */
 const POOR = 1.25;
 
 /** The parts of a block that its plane works on. */

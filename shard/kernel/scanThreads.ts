@@ -21,7 +21,7 @@ import type { ScanOrder, ScanWorkerData } from './scanWorker.js';
 const AUTO_MAX = 8;
 /** A cheaper scan runs at once in the event loop: 1 to 2 ms, ten times the cost of a hand-over. */
 const COST_MIN_BYTES = 24 << 20;
-/** Most scans that are shared at a time. Others run in the event loop. */
+/** Largest number of scans that are shared at a time. Others run in the event loop. */
 const SCANS_MAX = 64;
 /** About 10 ms of a thread, and half a millisecond of the event loop. */
 const TURN_BYTES = 128 << 20;
@@ -37,7 +37,7 @@ export const threadsOf = (asked: 'auto' | number): number =>
   asked === 'auto' ? Math.min(AUTO_MAX, availableParallelism() - 1) : asked;
 
 interface ScanThreadsOptions {
-  /** Most threads. */
+  /** Largest number of threads. */
   readonly count: number;
   readonly logger: Logger;
   /** Least cost of a scan that is shared, in the unit of `costBytes`. */

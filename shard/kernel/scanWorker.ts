@@ -20,7 +20,7 @@ export type ScanOrder =
       /** Arenas of the scan, and this thread's scratch in each, until it answers. */
       readonly arenas: readonly number[];
       readonly scratches: readonly number[];
-      /** Most blocks to scan. */
+      /** Largest number of blocks to scan. */
       readonly blocks: number;
     };
 

@@ -40,7 +40,7 @@ export abstract class SlicedScan {
    */
   protected abstract scanBlock(index: number, block: Block, scratch: ScanScratch, way: Way): number;
 
-  /** Most rows to find, fixed on first use. */
+  /** Largest number of rows to find, fixed on first use. */
   protected get capacity(): number {
     this.#capacity ??= Math.min(this.k, this.choice.most);
     return this.#capacity;

@@ -18,9 +18,9 @@ export interface Region {
 }
 
 interface VectorMemoryOptions {
-  /** Most bytes of all blocks together. */
+  /** Largest number of bytes of all blocks together. */
   readonly boundBytes?: number;
-  /** Most bytes of one arena: a power of two from 1 MiB to 4 GiB. */
+  /** Largest number of bytes of one arena: a power of two from 1 MiB to 4 GiB. */
   readonly arenaBytes?: number;
   /** Threads that share long scans; undefined for none. */
   readonly threads?: ScanThreads;

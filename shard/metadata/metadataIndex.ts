@@ -22,9 +22,9 @@ import { isScalar, SlotValues } from './slotValues.js';
 import { ValueTerms } from './terms.js';
 import { WrittenSlots } from './writtenSlots.js';
 
-/** Most indexed paths. A path takes about half a kilobyte by itself. */
+/** Largest number of indexed paths. A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** Most work of the last turn, which no write interrupts: a millisecond or two. */
+/** Bound of the work in the last turn, which no write interrupts: a millisecond or two. */
 const LAST_TURN_WORK = 2_000_000;
 
 /** The slots that a filter, or a part of it, selects. No other slot matches. */

@@ -18,7 +18,7 @@ const BESIDE_MIN = 64;
 /** Factor of room for later slots. */
 const AHEAD = 1.2;
 const WORD_SLOTS = 32;
-/** Most numbers that are searched one after another. */
+/** Limit of numbers that are searched one after another. */
 const SCANS_MAX = 2;
 /** log2 of the places of the sieve that filters numbers first. */
 const SIEVE_BITS = 16;

@@ -11,7 +11,7 @@ import type { Lease } from '../answering/lease.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const EVERY_MS = 5_000;
-/** Most logs read in one round, and at once: a stale replica makes each read long. */
+/** Largest number of logs read in one round, and at once: a stale replica makes each read long. */
 const READ_MAX = 256;
 const AT_ONCE = 64;
 

@@ -7,8 +7,8 @@ import { takeLock } from '../../shared/files/folderLock.js';
 import { toHex } from '../../shared/hashing/hash.js';
 
 /**
- * Most characters of the machine in a name. A name has up to 64; a dash and six hex digits distinguish shards of one
- * machine, and machines with one name.
+ * Largest number of characters that a name takes from the machine's name. A name has up to 64; a dash and six hex digits
+ * distinguish shards of one machine, and machines with one name.
  */
 const MACHINE_CHARS = 48;
 const SUFFIX_BYTES = 3;

@@ -44,7 +44,7 @@ export interface GroupedFound {
   readonly of: Int32Array;
 }
 
-/** Most values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
+/** Largest number of values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
 const VALUES_PER_STEP = 4_096;
 /** A row with more values is divided between slices. */
 const UNDIVIDED_MAX = 512;

@@ -17,7 +17,7 @@ export interface LogPlace {
 
 export const LOG_BEGIN: LogPlace = { position: LOG_START, end: EMPTY_LOG };
 
-/** Most bytes in flight from the owner's thread, which reads no faster than they are verified. */
+/** Largest number of bytes in flight from the owner's thread, which reads no faster than they are verified. */
 const IN_FLIGHT_BYTES = 128 << 10;
 /** Fixed cost of reading a frame, in bytes that are read in that time. */
 const FRAME_COST_BYTES = 8 << 10;

@@ -5,7 +5,7 @@ import { DamagedSnapshot } from './format.js';
 import type { JobReader } from './readJob.js';
 import type { ReadOrder, ReadOutcome } from './readWorker.js';
 
-/** Most threads. Each reads some 150 MB/s; the thread that builds the maps keeps up with four. */
+/** Largest number of threads. Each reads some 150 MB/s; the thread that builds the maps keeps up with four. */
 const THREADS_MAX = 4;
 const IDLE_MS = 10_000;
 

@@ -5,7 +5,7 @@ import type { LogHistory } from '../state/logHistory.js';
 /** Place and required content of a collection's snapshots. It can be sent between threads. */
 export interface SnapshotPlace {
   readonly folder: string;
-  /** Most request ids in a snapshot: as many as a collection opened from it needs. */
+  /** Largest number of request ids in a snapshot: as many as a collection opened from it needs. */
   readonly dedupWindow: number;
 }
 

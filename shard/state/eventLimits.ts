@@ -8,13 +8,13 @@ import type { InsertBatchCall } from '../../shared/protocol/calls.js';
 
 /** Settings under `limits`. Coordinators check them first, so all processes must have equal values. */
 export interface EventLimits {
-  /** Most bytes of a record's metadata. */
+  /** Largest number of bytes of a record's metadata. */
   readonly metadataBytes: number;
   /** Most UTF-8 bytes of a record's text. */
   readonly textBytes: number;
-  /** Most bytes of an encrypted record's plaintext. */
+  /** Largest number of bytes of an encrypted record's plaintext. */
   readonly payloadBytes: number;
-  /** Most records of one batch. */
+  /** Largest number of records of one batch. */
   readonly batchVectors: number;
 }
 

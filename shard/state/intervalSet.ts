@@ -9,7 +9,7 @@ interface Page {
   readonly to: number[];
 }
 
-/** Most intervals of a page; a fuller page is divided. */
+/** Largest number of intervals of a page; a fuller page is divided. */
 const PAGE_MAX = 256;
 
 export class IntervalSet {

@@ -18,7 +18,7 @@ import type { Vocabulary } from './vocabulary.js';
  * Up to this many terms are all looked up in a text. With more, the terms of a short text are looked up in the query.
  */
 const FEW_TERMS = 64;
-/** Most terms of a query in which rare terms may decide alone. */
+/** Largest number of terms of a query in which rare terms may decide alone. */
 const DECIDED_TERMS_MAX = 64;
 /** Postings of rare terms to read per result, before common terms are read. */
 const RARE_PER_RESULT = 2;
@@ -31,7 +31,7 @@ const SKIPPED_PER_LOOKUP = 256;
 
 /** Amounts of work. */
 export interface Slicing {
-  /** Most postings read without a pause. */
+  /** Largest number of postings read without a pause. */
   readonly atOnce: number;
   /** Postings between two looks at the clock. */
   readonly chunk: number;

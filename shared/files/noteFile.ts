@@ -4,7 +4,7 @@
  */
 import { DurableFile, ifThere } from './durable.js';
 
-/** Most bytes read; a note has a few kilobytes. */
+/** Largest number of bytes read; a note has a few kilobytes. */
 const READ_BYTES_MAX = 1 << 20;
 const END = '\n';
 

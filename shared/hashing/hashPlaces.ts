@@ -1,7 +1,7 @@
 /** The largest share of full places at which a part grows. The smallest is half of it. */
 const FILL_MAX = 0.5;
 const CAPACITY_MIN = 16;
-/** Most places of an undivided table. Dividing it takes about a millisecond. */
+/** Largest number of places of an undivided table. Dividing it takes about a millisecond. */
 const WHOLE_PLACES_MAX = 1 << 15;
 const PART_BITS = 8;
 const HASH_BITS = 32;

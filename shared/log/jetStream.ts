@@ -15,7 +15,7 @@ import { JetStreamLog } from './jetStreamLog.js';
 
 /** Time for which the system may still send the written bytes of an ended process. */
 const LATE_MS = 120_000;
-/** Most barriers that a process writes at once: many of its collections may change their owner together. */
+/** Largest number of barriers that a process writes at once: many of its collections may change their owner together. */
 const BARRIERS_AT_ONCE = 16;
 
 export class JetStreamLogs implements EventLogs {

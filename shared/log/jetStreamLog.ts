@@ -38,7 +38,7 @@ const TRY_MS = 2_000;
 const BARRIER_TRIES = 3;
 /** A deposed leader without contact steps down after ten seconds; until then it answers from its stale copy. */
 const DEPOSED_MS = 12_000;
-/** Most frames that a replay reads one by one: a read takes one round trip; a delivery takes three, and work of the server. */
+/** Largest number of frames that a replay reads one by one. A read takes one round trip; a delivery takes three, and work of the server. */
 const SINGLE_READS = 8;
 
 export class JetStreamLog implements EventLog {

@@ -16,5 +16,5 @@ export interface Damage {
   readonly reason: string;
 }
 
-/** Most damages in a heartbeat; metrics and log have all. */
+/** Largest number of damages in a heartbeat; metrics and log have all. */
 export const DAMAGES_REPORTED_MAX = 32;

@@ -36,10 +36,10 @@ export interface GraphHit extends GraphNode {
   readonly depth: number;
 }
 
-/** Most nodes, and most edges, of an answer. */
+/** Largest number of nodes in an answer, and of edges. */
 export const GRAPH_PAGE_MAX = 10_000;
 
-/** Most nodes of one record: they are deleted with it in one turn, in less than 10 ms. */
+/** Largest number of nodes of one record: they are deleted with it in one turn, in less than 10 ms. */
 export const NODES_OF_RECORD_MAX = 100_000;
 
 /** A read of a node that does not exist throws `not_found`. */

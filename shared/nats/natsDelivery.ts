@@ -30,7 +30,7 @@ interface DeliverySource {
 
 /** Interval of heartbeats of a server without messages. */
 const HEARTBEAT_MS = 1_000;
-/** Most seconds of silence. */
+/** Longest silence, in seconds. */
 const SILENT_TICKS_MAX = 3;
 const NANOS_PER_MS = 1e6;
 const STATUS_CONTROL = 100;

@@ -38,7 +38,7 @@ export interface WantedKey {
 
 /** Characters of a label. */
 export const KEY_LABEL_MAX = 100;
-/** Most keys of a project, with expired ones: every coordinator has all keys in memory. */
+/** Largest number of keys of a project, with expired ones: every coordinator has all keys in memory. */
 export const KEYS_PER_PROJECT_MAX = 1_000;
 /** The longest validity of a key that expires: some 136 years. */
 export const KEY_VALID_SECS_MAX = 4_294_967_295;

@@ -7,9 +7,9 @@ import type { Clock } from '../clock.js';
 import { assertWhole } from '../model/whole.js';
 import { WaitBound } from './waitBound.js';
 
-/** Most items of one key. */
+/** Largest number of items of one key. */
 const WAITING_MAX = 4_096;
-/** Most keys whose costs are remembered for their next items. */
+/** Largest number of keys whose costs are remembered for their next items. */
 const BOUNDS_MAX = 10_000;
 
 interface Entry<T> {

@@ -9,10 +9,10 @@ export interface WorkOf {
 }
 
 interface Bounds {
-  /** Most work that runs at once: in all, and of one project. */
+  /** Limit of the work that runs at once, in pieces: in all, and of one project. */
   readonly atOnce: number;
   readonly ofProject?: number;
-  /** Most waiting work of one project. */
+  /** Limit of the waiting work of one project, in pieces. */
   readonly waiting?: number;
   /** Makes the error for work beyond `waiting`. */
   readonly refusal?: () => Error;

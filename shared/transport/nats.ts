@@ -10,7 +10,7 @@ import { NotSent } from './transportErrors.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
-/** Most published bytes that may wait in the socket. */
+/** Largest number of published bytes that may wait in the socket. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class NatsTransport implements Transport {

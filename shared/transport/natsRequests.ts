@@ -22,7 +22,7 @@ interface Asked {
 const SWEEP_MS = 10;
 /** Requests that are unanswered at two looks in a row are asked after. */
 const LOOK_EVERY_MS = 500;
-/** Most subjects that are asked in one look, those of the oldest requests first. */
+/** Largest number of subjects that are asked in one look, those of the oldest requests first. */
 const SUBJECTS_PER_LOOK = 1_024;
 const STATUS_NO_RESPONDERS = 503;
 /** Bounds of the unanswered requests, and so of the bytes that wait in the socket for a slow server. */

@@ -8,7 +8,7 @@
 import type { Clock } from '../clock.js';
 
 const WINDOW_MS = 30_000;
-/** Most senders in memory, more than any cluster has; the oldest is forgotten first. */
+/** Largest number of senders in memory, more than any cluster has; the oldest is forgotten first. */
 const SENDERS_MAX = 4_096;
 
 interface Seen {

@@ -29,7 +29,7 @@ import type { StoredVaultEntry, VaultEntry, VaultStore } from './vaultStore.js';
 
 const READS_AT_ONCE = 32;
 const EVENED_AT_ONCE = 8;
-/** Most restarts of a read because the entry was replaced, for example by a rotation of the master key. */
+/** Largest number of restarts of a read because the entry was replaced, for example by a rotation of the master key. */
 const REPLACED_MAX = 3;
 
 interface JetStreamVaultOptions {

@@ -28,7 +28,7 @@ const INBOX = '_INBOX.operator';
 const IMPORTED_API = 'vouch.api';
 const OWN_API = '$JS.API';
 const STREAM_COUNT_KEY = 'log-streams';
-/** Most bytes of frames in memory, which changes of records need. */
+/** Largest number of bytes of frames in memory, which changes of records need. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 /** Longest silence: a stale replica may lack the last message, or the stream was purged. */
 const SILENCE_MS = 10_000;

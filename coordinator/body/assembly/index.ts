@@ -25,9 +25,9 @@ const COUNT_AT: usize = 0;
 const WHY_AT: usize = 4;
 
 const WORD_DIGITS: u32 = 8;
-/** Most digits of a whole part in range. */
+/** Largest number of digits of a whole part in range. */
 const WHOLE_DIGITS: u32 = 5;
-/** Most characters of a number, with sign and point; the host reads longer ones. */
+/** Largest number of characters of a number, with sign and point; the host reads longer ones. */
 const CHARS_MAX: usize = 32;
 const FIXED_ONE: u32 = 65536;
 /** FIXED_ONE / 10^8. */

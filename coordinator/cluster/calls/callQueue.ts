@@ -49,7 +49,7 @@ const RETRY_MS = 3_000;
 const UNOWNED_RETRY_MS = 500;
 /** A call in flight for so long before its collection moved had reached the owner: its retry time restarts. */
 const ACCEPTED_MS = 1_000;
-/** Most calls that wait for a shard without a heartbeat, or for the connection. More would shut out new calls for seconds. */
+/** Limit of calls that wait for a shard without a heartbeat, or for the connection. More would shut out new calls for seconds. */
 const RETRIED_MAX = 256;
 /** Longest wait for a lookup of the owner, before the retry proceeds without it: the store may have lost its leader. */
 const REREAD_MS = 300;

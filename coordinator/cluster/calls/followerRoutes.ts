@@ -20,7 +20,7 @@ const STRONG_MS = 1_000;
 const STRONG_TIMES = 4;
 /** A follower must be faster by so much: it asks the owner for the read index first, which costs both some work. */
 const READ_INDEX_MS = 1;
-/** Most paused followers; at this number all are asked again. */
+/** Largest number of paused followers; at this number all are asked again. */
 const PAUSED_MAX = 10_000;
 
 export interface FollowerRoute {

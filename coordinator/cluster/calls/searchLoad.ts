@@ -10,7 +10,7 @@ const NEW_SHARE = 0.2;
 const MEASURED_MS = 10_000;
 /** Assumed duration of a search before the first measurement. */
 const DEFAULT_MS = 1;
-/** Most pairs of collection and shard whose times are kept. */
+/** Largest number of pairs of collection and shard whose times are kept. */
 const MEASURED_MAX = 10_000;
 
 /** One call, from when it is queued until it is answered or has failed. */

@@ -33,7 +33,7 @@ const ADOPTED_WITHIN_MS = 3_000;
 /** Owner entries written at a time: a lost shard may have had thousands. */
 const CONCURRENT_WRITES = 64;
 const ADOPTED_PER_CALL = 512;
-/** Most moves that one round plans; the next round plans further ones. */
+/** Largest number of moves that one round plans; the next round plans further ones. */
 const MOVES_PER_ROUND = 512;
 const FOLLOWERS_PER_ROUND = 256;
 

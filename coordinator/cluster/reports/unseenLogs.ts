@@ -18,7 +18,7 @@ import type { Members } from '../members/members.js';
 /** Sequences by collection id. */
 export type Sequences = ReadonlyMap<number, number>;
 
-/** Most ends of logs that one look asks for. */
+/** Largest number of ends of logs that one look asks for. */
 export const HEADS_PER_LOOK = 400;
 
 export class UnseenLogs {

@@ -2,7 +2,7 @@
 
 const MARK_BYTES = 3;
 
-/** The bytes without a byte order mark. Throws an Error of one line where it is one of UTF-16. */
+/** The bytes without a byte order mark. Throws a one-line Error if the mark is that of UTF-16. */
 export function withoutMark(bytes: Buffer, name: string): Buffer {
   const begin = bytes.toString('hex', 0, MARK_BYTES);
   if (begin.startsWith('fffe') || begin.startsWith('feff')) throw new Error(`${name} is UTF-16: convert it to UTF-8`);

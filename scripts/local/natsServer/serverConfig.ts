@@ -9,7 +9,7 @@ export interface ServerSettings {
   readonly port: number;
   /** JetStream's folder, which only this server uses. */
   readonly storeDir: string;
-  /** Most bytes of its streams. */
+  /** Largest number of bytes of its streams. */
   readonly storeBytes: number;
   readonly pidFile: string;
   /** Undefined: standard error. */
@@ -29,7 +29,7 @@ export interface ServerSettings {
 
 /** One commit is one message. */
 const PAYLOAD_BYTES = 16 * 1024 * 1024;
-/** Most bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
+/** Largest number of bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
 const PENDING_BYTES = 8 * PAYLOAD_BYTES;
 const LOG_BYTES = 16 * 1024 * 1024;
 

@@ -41,7 +41,7 @@ export interface ServerPlan {
   /** The address for clients. */
   readonly url: string;
   readonly logFile: string | undefined;
-  /** Most bytes of its streams. */
+  /** Largest number of bytes of its streams. */
   readonly storeBytes: number;
   /** The address of its status pages, if it has any. */
   readonly monitorUrl: string | undefined;

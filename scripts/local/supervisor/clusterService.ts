@@ -66,7 +66,7 @@ export class ClusterService implements Service {
   #natsUrl: string | null = null;
   #lock: FolderLock | undefined;
   #url: string | null = null;
-  /** Most bytes of the streams of its own NATS servers; 0 without own servers. */
+  /** Largest number of bytes of the streams of its own NATS servers; 0 without own servers. */
   #storeBytes = 0;
   #stopping: Promise<void> | undefined;
 

@@ -1,12 +1,12 @@
 /**
- * Builds BQ codes (RaBitQ, see `kernel/assembly/signs.ts`) relative to the mean of all rows. Two passes: mean, then
- * codes.
+ * Builds the codes of binary quantization (BQ; RaBitQ, see `kernel/assembly/signs.ts`) relative to the mean of the live
+ * rows. The first pass computes the mean, the second the codes.
  */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payload.js';
 
-/** Computes the mean of the rows, then the code of each. A build on a base keeps the base's mean and codes. */
+/** Computes the mean of the live rows, then the code of each. A build on a base keeps the base's mean and codes. */
 export const bqBuilder: IndexBuilder = {
   async build(order) {
     const { rows, base, progress } = order;

@@ -4,7 +4,7 @@ import { classBytes } from '../../kernel/buddyAllocator.js';
 import { SignCodes, wholeGroups } from '../../kernel/signCodes.js';
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
 
-/** Most vector blocks whose codes share a region. */
+/** Largest number of vector blocks whose codes share a region. */
 const TOGETHER_MAX = 16;
 
 /** The codes of one block of vectors. */

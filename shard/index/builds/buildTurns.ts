@@ -27,9 +27,9 @@ export interface TurnJob {
 }
 
 export interface TurnRules {
-  /** Most builds that have begun and not ended. */
+  /** Largest number of builds that have begun and not ended. */
   readonly places: number;
-  /** Most long builds among them, in all and per project. */
+  /** Largest number of long builds among them, in all and per project. */
   readonly longPlaces: number;
   readonly longPlacesOfProject: number;
   /** Time for which a build is on trial. */

@@ -36,7 +36,7 @@ export interface LinksShape {
 }
 
 export interface GraphShape extends LinksShape {
-  /** Most nodes. */
+  /** Largest number of nodes. */
   readonly capacity: number;
 }
 

@@ -24,9 +24,9 @@ const WIDTH_MAX = 4096;
 /** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
 const WALKED_BYTES = 8 << 20;
 const UNFINISHED = 0xffff_ffff;
-/** Most rows proposed. Among more equal rows, chance decides which are found. */
+/** Largest number of rows proposed. Among more equal rows, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
-/** Most rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
+/** Largest number of rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
 const LINK_BYTES_MAX = 24 << 20;

@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/kernel.js';
 import type { BuildProgress } from '../progress.js';
 import { type LinksShape, linkBytes } from './graphMemory.js';
 
-/** Most nodes of a step, and most bytes that it reads: some milliseconds. */
+/** Largest number of nodes of a step, and of bytes that it reads: some milliseconds. */
 const STEP_NODES = 16;
 const STEP_BYTES = 64 << 20;
 

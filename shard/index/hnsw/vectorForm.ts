@@ -23,7 +23,7 @@ const RANGE = 1.25;
  */
 const SAMPLED_ROWS = 1024;
 const SAMPLED_QUERIES = 64;
-/** Most squared error of a code, relative to the squared distance of a row to the nearest in the sample. */
+/** Largest squared error of a code, relative to the squared distance of a row to the nearest in the sample. */
 const LOSS_MAX = 1 / 16;
 /** A row whose squared error exceeds the mean by this factor is outside the range. */
 const OUTSIDE = 4;

@@ -19,7 +19,7 @@ export class Graph {
   /** Start of every search: a node of the highest level; NO_NODE before the first. */
   entry: u32;
   entryLock: u32;
-  /** Most neighbours of a node on a higher level (m); twice as many on level 0. */
+  /** Largest number of neighbours of a node on a higher level (m); twice as many on level 0. */
   neighbours: u32;
   /** Candidates that a search finds for the neighbours of a new node (ef_construction). */
   width: u32;

@@ -9,7 +9,7 @@ import { distance, distances, Graph, listOf, levelOf, NO_NODE, slotOf, vectorOf 
 export class Walk {
   /** Address of the query, encoded like the graph's vectors. */
   query: u32;
-  /** Eligible nodes to find (ef), and the most nodes of any kind to keep meanwhile. */
+  /** Eligible nodes to find (ef), and largest number of nodes of any kind to keep meanwhile. */
   width: u32;
   most: u32;
   /** Non-zero if every node is eligible. */

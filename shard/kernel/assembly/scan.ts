@@ -20,7 +20,7 @@ const DOTS_BYTES: usize = usize(BATCH) * 4;
 
 @unmanaged
 export class Scan {
-  /** Most entries of the heap, and their current number. */
+  /** Largest and current number of entries in the heap. */
   capacity: u32;
   count: u32;
   strideBytes: u32;

@@ -53,7 +53,7 @@ const cutBoth = (cluster: SimulatedService, one: string, other: string, random: 
   });
 };
 
-/** Slows appends for a while. Returns the most milliseconds by which one takes longer. */
+/** Slows appends for a while. Returns the largest delay of one, in milliseconds. */
 function slowLogs({ jetStream }: SimulatedNats, cluster: SimulatedService, ms: number, random: SeededRandom): number {
   jetStream.slowMs = ms;
   after(cluster, cutMs(random), () => {
