@@ -1,7 +1,7 @@
 /**
  * Requests with retries, over `fetch`.
  *
- * ```
+ * ```text
  * attempt ──answer──▶ done
  *    │ 429: not carried out ───────────────▶ wait Retry-After ─▶ attempt
  *    │ 503, or the connection broke: it may have been carried out

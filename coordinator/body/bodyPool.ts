@@ -4,7 +4,7 @@
  *
  * Only a prepared body names its collections. Where one of them normalises, its vectors are read again:
  *
- * ```
+ * ```text
  * bytes ──▶ prepared in `plain` ──no collection normalises──▶ the handler's
  *                └─────────────────▶ prepared in `unit` ──▶ the handler's
  * ```

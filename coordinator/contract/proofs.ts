@@ -5,7 +5,7 @@
  *
  * The parts of proofs; H is BLAKE3-256, and integers are little-endian u64:
  *
- * ```
+ * ```text
  * chain head   h(s) = H(0x03 ‖ h(s − 1) ‖ event hash of s); before the genesis, 32 zero bytes
  * leaf         h(s), for event s in the log tree
  * node         H(0x01 ‖ left ‖ right), in the shape of RFC 9162, section 2.1

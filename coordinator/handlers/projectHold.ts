@@ -1,7 +1,7 @@
 /**
  * The write lock of a project. While it is taken, the owners of its collections make writes wait.
  *
- * ```
+ * ```text
  * free ──take()──▶ taken (renewed on a timer) ──release()──▶ free
  * ```
  *

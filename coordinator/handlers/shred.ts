@@ -1,7 +1,7 @@
 /**
  * Destroying a vault key.
  *
- * ```
+ * ```text
  * active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
  *
  * 1  one replacement in the vault, after which no process uses the key: the point of no return. A mark is written before it, by

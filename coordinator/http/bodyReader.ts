@@ -1,7 +1,7 @@
 /**
  * Reads the body of a request.
  *
- * ```
+ * ```text
  * waiting ──read()──▶ reading ──last chunk──▶ whole
  *  │                     └── too long, no capacity, stalled, aborted ──▶ failed
  *  └──drop(): not needed; the rest is dropped on arrival, up to a bound

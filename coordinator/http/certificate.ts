@@ -1,7 +1,7 @@
 /**
  * The certificate of HTTPS and its renewal.
  *
- * ```
+ * ```text
  * served ──new content, unchanged for two looks──▶ checked ──usable──▶ served
  *                                                     └──unusable──▶ the previous one is still served; one log line
  * ```

@@ -2,7 +2,7 @@
  * The HTTP server: accepts requests, takes each through the checks to its handler and its answer, and stops without losing
  * one. A request that fails a check before the rate limit costs no token. No body is read before all checks.
  *
- * ```
+ * ```text
  * listening ──stop()──▶ draining (no new connection; each answer ends its connection) ──▶ closed
  * ```
  */

@@ -1,7 +1,7 @@
 /**
  * One count of each project's requests for all coordinators. The holder of the lease counts, the others ask it.
  *
- * ```
+ * ```text
  * asking ──takes the lease──▶ counting ──loses it──▶ asking
  * ```
  *

@@ -1,7 +1,7 @@
 /**
  * The entries of the service log. Integers are little-endian.
  *
- * ```
+ * ```text
  *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion, 3 census | 0 0 0
  *   8  u64 collection id | u64 time in ms | config hash (32)
  *  56  of a checkpoint: u64 size | root (32) | chain head (32) | state hash (32) | public key (32) | signature (64)

@@ -2,7 +2,7 @@
  * A frame of the service log, written whole. Integers are little-endian, except the lengths, which have the form of an entry
  * bundle.
  *
- * ```
+ * ```text
  *    0  "VSL1" | u32 entries | u64 entries before the frame
  *   16  each entry: u16 length, big-endian | bytes
  *  −16  checksum: the first 16 bytes of H over everything before

@@ -2,7 +2,7 @@
  * This process's copy of the service log: its tree, and the newest entries of each collection. It grows only by the frames of
  * the log, in their order, so all copies agree.
  *
- * ```
+ * ```text
  * frame with first = size   ──▶ folded
  * frame with first < size   ──▶ superseded: another process had taken its place; never served
  * frame with first > size   ──▶ damage: no further frame is folded

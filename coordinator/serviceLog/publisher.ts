@@ -3,14 +3,14 @@
  * A checkpoint waits a little for its cosignatures, so that a reader whose policy requires them always finds them. A witness
  * that does not answer delays one checkpoint, and gets the next one when it answers again.
  *
- * ```
+ * ```text
  * appended ──signed──▶ with the witnesses ──all have answered, or COSIGN_MS──▶ published ──late cosignatures──▶ published
  * ```
  *
  * Nothing is signed below the size that a witness of the policy has seen. Each witness is asked for its size before the first
  * signature, or as soon as it answers again. Later its answers to checkpoints contain the size.
  *
- * ```
+ * ```text
  * not asked ──answers──▶ compared ──larger size, other entries──▶ log stalled
  *     └──no answer──▶ avoided ──▶ not asked
  * ```

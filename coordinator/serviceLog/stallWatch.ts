@@ -1,7 +1,7 @@
 /**
  * Detects that the service log is stalled, for any reason, on the coordinator that writes it. Each stall is logged once.
  *
- * ```
+ * ```text
  * moving ──STALLED_MS without progress, or contradicted──▶ stalled ──progress──▶ moving
  * ```
  */

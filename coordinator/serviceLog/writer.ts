@@ -3,7 +3,7 @@
  * appends their checkpoints, the deletions, and from time to time a census. No write of a client waits for it. A shard may end
  * before its change was asked for. So once a second the ends of some logs are read, until all have been.
  *
- * ```
+ * ```text
  * not leading ──lease──▶ up to date ──changes──▶ appended ──▶ up to date
  *      ▲                     │ fenced, or outcome unknown: the log is read first
  *      └──lease has ended────┘

@@ -1,7 +1,7 @@
 /**
  * The file of an export. Integers are little-endian, JSON is UTF-8:
  *
- * ```
+ * ```text
  * "VOUCHLOG1\n"
  * u32 length | header    the collection and its index
  * u32 length | frame     for each commit, unchanged

@@ -1,7 +1,7 @@
 /**
  * Replaces the master key while the service runs.
  *
- * ```
+ * ```text
  * one key in the file ──1──▶ new and old ──2──▶ new key in force ──3──▶ no data key under the old ──4──▶ only the new
  *
  * 1  the new key is added to the file, which can be copied to other machines before any data key depends on it

@@ -1,7 +1,7 @@
 /**
  * Loads rows in batches, several at a time, and records the number of the row up to which all are done.
  *
- * ```
+ * ```text
  * rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ recorded, in the order of the rows
  * ```
  *

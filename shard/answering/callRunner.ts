@@ -1,7 +1,7 @@
 /**
  * Runs the calls of a message, each by itself, and returns their outcomes together, in the order of the calls.
  *
- * ```
+ * ```text
  * Message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
  * ```
  */

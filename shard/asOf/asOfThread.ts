@@ -2,7 +2,7 @@
  * The owner's side of the thread of past states: one thread per shard process, started on first use.
  * States are kept and searched in the other thread. Logs are read in this one, which has their connections.
  *
- * ```
+ * ```text
  * None ──first request──▶ running ──no opening for a while, or closed──▶ none.
  *   ▲                        └── dies: its callers must retry ──┘
  * ```

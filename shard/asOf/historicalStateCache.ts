@@ -2,7 +2,7 @@
  * The past states of all collections of a shard, in the thread of past states. A state is rebuilt for a search and kept
  * for later ones. The least recently used is dropped first.
  *
- * ```
+ * ```text
  * Requested ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed after the last search.
  *                   └── no longer wanted, closed, or failed ──▶ destroyed.
  * ```

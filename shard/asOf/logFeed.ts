@@ -2,7 +2,7 @@
  * The reading of a log for the thread of past states. The owner's thread reads, since it has the connections. Each
  * reading has its own port, which either side closes to end it.
  *
- * ```
+ * ```text
  * Owner ──frames, then the outcome──▶ thread of past states ──bytes taken: so many more may come──▶ owner
  * ```
  */

@@ -48,7 +48,7 @@ const encryptedView = new DataView(encryptedMessage.buffer);
  * Returns the leaf of a record with a vector: the hash H of the fields below. The external id is the rest of the
  * message.
  *
- * ```
+ * ```text
  * 0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms.
  * u32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id.
  * ```

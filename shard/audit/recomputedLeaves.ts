@@ -2,7 +2,7 @@
  * Leaves of a tree whose content is in memory: they are recomputed when they are read, and take no memory. A group of
  * leaves is verified against the tree's node above it. So changed content is detected unless its leaf was changed too.
  *
- * ```
+ * ```text
  * Incomplete ──last leaf──▶ cached ──many others──▶ not in memory ──read, verified──▶ cached
  *                           cached ──set──▶ changed ──its node is hashed──▶ cached
  * ```

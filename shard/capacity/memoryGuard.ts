@@ -2,7 +2,7 @@
  * Refuses writes, and later the openings of collections, long before the system would kill the process for its memory.
  * Searches, deletes and shreds continue.
  *
- * ```
+ * ```text
  * Open ──85 % used──▶ no writes ──92 % used──▶ no writes and no openings.
  *  ◀──────80 %────────────┘ ◀────────92 %─────────────┘
  * ```

@@ -6,7 +6,7 @@
  * Nothing is applied before it is durable, and nothing is answered before it is applied. Recovery and following run the
  * same code: read frames, verify, apply.
  *
- * ```
+ * ```text
  * Open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`).
  *             ▲──────demote──────┘
  * ```

@@ -1,7 +1,7 @@
 /**
  * The writes of a collection during one term of ownership: they wait, are committed together, and are answered.
  *
- * ```
+ * ```text
  * Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
  *   └────────end────────┴──▶ over (waiting and new writes are refused).
  * ```

@@ -2,7 +2,7 @@
  * The high-water mark of a collection's log, stored outside the log. Without it a log that has lost its end, or all of
  * it, would look whole.
  *
- * ```
+ * ```text
  * First commit:   in the log ──▶ noted ──▶ answered.
  * Later commits:  in the log ──▶ answered ··after a while··▶ noted.
  * ```

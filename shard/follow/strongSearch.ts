@@ -2,7 +2,7 @@
  * A strong search at a follower. It must see everything that was answered before it arrived, and no event that a later
  * search at the owner might not see.
  *
- * ```
+ * ```text
  * Arrives ──▶ asks the owner ──▶ waits for that event ──▶ its turn ──▶ searches ──▶ seen by the owner too? ──▶ answered
  *                  │                     │                                           │         └─no─▶ asks again
  *                  └─────────────────────┴──── not the owner, not in time ───────────┴──▶ moved: ask the owner.

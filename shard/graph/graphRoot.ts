@@ -49,7 +49,7 @@ rootMessage[0] = DOMAIN.graphRoot;
 /**
  * Returns the root of a graph, empty before the first node:
  *
- * ```
+ * ```text
  * H(0x17 ‖ u64 number of node ids ‖ u64 number of edge ids ‖ hash of the node tree ‖ hash of the edge tree)
  * ```
  */

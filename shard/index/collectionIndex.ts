@@ -1,6 +1,6 @@
 /**
  * The index of one collection: the desired one, the active generation, and the one in progress.
- * ```
+ * ```text
  * none ──requested, or large enough──▶ building ──opened──▶ active ──replaced or dropped──▶ retired
  *                                          │
  *                                          └──error or cancelled──▶ failed: the active one continues to serve
@@ -9,7 +9,7 @@
  * The active generation is swapped in one step; a search keeps the one it began with.
  *
  * Layers of this folder, top first:
- * ```
+ * ```text
  * collectionIndex, generationMaker   life cycle of the generations of one collection
  * generation, maintenance            one index and its tail; the next step
  * builds/                            the build threads

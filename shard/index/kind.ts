@@ -3,7 +3,7 @@
  * within a generation. A worker thread builds it and writes a file. The thread that owns the collection opens the file,
  * after a build or a restart.
  *
- * ```
+ * ```text
  * Worker:  builder.build(rows) ──► payload file.
  * Owner:   payload file ──► open ──► absorb / remove / candidates ──► persist ──► payload file.
  * ```

@@ -3,7 +3,7 @@
  * with a slice of one scan per turn. A free thread joins the scan with the fewest threads. So a lone scan uses all
  * threads, and many scans run side by side. After a turn of about 10 ms the thread chooses again.
  *
- * ```
+ * ```text
  * None ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: the event loop repeats its scan
  *   ▲                          │
  *   └──── idle for a while ────┘

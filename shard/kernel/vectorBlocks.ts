@@ -2,7 +2,7 @@
  * The vectors of one collection: rows of i32 components (Q16.16 fixed point) in blocks that never move; `blockShape.ts`
  * has their layout. A slot is the number of a row, and is reused.
  *
- * ```
+ * ```text
  * acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
  *    ▲                               │                    │
  *    └────────── erased ◄────────────┴────── release ─────┘

@@ -2,7 +2,7 @@
  * The transfer of a collection in use to another shard. All answers from here are in the log before the owner entry
  * changes. From before the change until its outcome is known, this shard answers no call of the collection.
  *
- * ```
+ * ```text
  * Serves ──▶ finishes the running commit ──▶ stops answering ──▶ changes the owner entry ──▶ follows the entry
  *                      └── takes too long: continues to serve           └── outcome not known: retries.
  * ```

@@ -2,7 +2,7 @@
  * The return of a shard that owned collections when it ended, and has none of them in memory. Before it answers any
  * call, followers that have them in memory become their owners, as after a death.
  *
- * ```
+ * ```text
  * Own entry ──▶ deferred ──a follower has it in memory──▶ owned there, in the next epoch.
  *                      └──none has it──▶ owned here, unless the entry changes.
  * ```

@@ -1,7 +1,7 @@
 /**
  * The text of a checkpoint: seven lines of UTF-8, each ended by a line feed. The signature covers exactly these bytes.
  *
- * ```
+ * ```text
  * vouch checkpoint v1
  * <project>/<name>/<collection id>/<config hash>   the served collection, and the hash of its genesis
  * <size>                                           events, with the genesis

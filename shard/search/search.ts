@@ -1,7 +1,7 @@
 /**
  * Searches one collection, step by step. A step that a request does not name is skipped, and costs nothing.
  *
- * ```
+ * ```text
  * Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
  *                 └─────▶ groups of a metadata key ──▶ best of each.
  * ```

@@ -2,7 +2,7 @@
  * The background check of the log before a collection's snapshot. Opening the collection did not read that part, so the
  * check finds damage that no request would meet.
  *
- * ```
+ * ```text
  * Waits ──its turn──▶ is read ──▶ whole.
  *   ▲                  │    └──▶ damaged: reported once.
  *   └──after a while───┘ could not be read

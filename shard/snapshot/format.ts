@@ -2,7 +2,7 @@
  * The bytes of a snapshot: the state of a collection after the last event of a frame. A collection is opened from it
  * without reading the log up to there. Integers and floats are little-endian; u64 are below 2^53.
  *
- * ```
+ * ```text
  * Header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before.
  * Chunks   16  one after another, without a gap: see below.
  * Facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes.
@@ -20,7 +20,7 @@
  * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains the seals and is
  * under the file's checksum. So the checksum covers every byte of the file.
  *
- * ```
+ * ```text
  * Frames       f64 first sequence | f64 time of its first event | f64 position.
  * Chain heads  32, by sequence: the leaves of the log tree.
  * Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.

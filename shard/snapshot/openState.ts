@@ -2,7 +2,7 @@
  * Opens a collection's state: from the newest snapshot that verifies and the rest of the log, else from the log alone.
  * Both ways give one state, and one piece of code applies the log.
  *
- * ```
+ * ```text
  * Of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
  *      └───────────┴────────────┴────────────────┴─▶ set aside: use an older one, at last the log alone.
  * ```

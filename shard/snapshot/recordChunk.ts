@@ -1,7 +1,7 @@
 /**
  * Records in a chunk, ascending by id. With n records of d components each:
  *
- * ```
+ * ```text
  * Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.
  *              i32 text length × n | i32 external id length × n; −1 in all three: none.
  *              u8 state × n (1 live, 2 tombstoned), padded with zeros to a multiple of 4.

@@ -2,7 +2,7 @@
  * The snapshots of a shard: `<folder>/<collection id>/`; see `folder.ts`. Any of them can be made again from the log,
  * so a doubtful one is set aside and not repaired.
  *
- * ```
+ * ```text
  * Being written ──(process ends)──▶ removed at the next start.
  * Complete ──▶ more than `keep` newer ones, collection deleted or moved ──▶ removed.
  *    └──▶ does not verify ──▶ ….damaged, kept until the collection is removed.

@@ -2,7 +2,7 @@
  * The encrypted records of a collection. Their ciphertexts stay in the log. They have no slot among the vectors, so no
  * search finds them.
  *
- * ```
+ * ```text
  * Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
  * ```
  *

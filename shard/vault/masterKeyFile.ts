@@ -2,7 +2,7 @@
  * The file with the master key. With it and the vault every encrypted record that is not shredded can be read; without
  * it none can. Offsets in bytes:
  *
- * ```
+ * ```text
  * 0 "VMK1" | 4 u8 keys (1 or 2) | 5 three zero bytes | 8 keys (32 each), newest first |
  * checksum (16): the first bytes of BLAKE3 over all before.
  * ```

@@ -1,7 +1,7 @@
 /**
  * The file of an entry of a directory bucket: its name, and its content, JSON that an operator can read.
  *
- * ```
+ * ```text
  * {"version":1,"key":…,"revision":…,"value":…,"checksum":"16 hex: the first 8 bytes of BLAKE3 of [version,key,revision,value]"}
  * ```
  */

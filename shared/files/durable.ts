@@ -1,7 +1,7 @@
 /**
  * The only module that writes files. Once the promise of a function has resolved, its effect survives a crash of the process and
  * of the machine. The kinds of durable write, with their system calls:
- * ```
+ * ```text
  * replace  write aside, fsync, rename, fsync folder      the old content or the new, never a mixture
  * create   write aside, fsync, link, fsync folder        the whole content or no file; exactly one creator wins
  * stream   replace, written piece by piece

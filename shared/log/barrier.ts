@@ -3,7 +3,7 @@
  * without the newest frames. But a new message that a majority has stored comes after everything durable before it. So a reader
  * that has reached the barrier has read all of that.
  *
- * ```
+ * ```text
  *  0  "VBR1"
  *  4  0^4
  *  8  u64 position of the last frame known to the barrier's writer; 0 without one

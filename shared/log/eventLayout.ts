@@ -1,7 +1,7 @@
 /**
  * Event bytes, version 1. All integers are little-endian; every byte that is not named is zero.
  *
- * ```
+ * ```text
  * header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
  * genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
  *                 38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8

@@ -1,7 +1,7 @@
 /**
  * A frame is one commit: one or more events, written and read whole. All integers are little-endian.
  *
- * ```
+ * ```text
  *    0  "VFR1"
  *    4  u32 event count (the genesis included)
  *    8  u64 sequence of the first event

@@ -1,7 +1,7 @@
 /**
  * The bytes of a segment, a file with a part of one collection's log. All integers are little-endian.
  *
- * ```
+ * ```text
  * header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
  * watermark  32  u64 offset of the last answered frame, 0 without one | u64 offset of its end
  *                | u64 base of the next segment, 0 without one | 8 B checksum of the 24 bytes before

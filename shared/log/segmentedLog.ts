@@ -1,7 +1,7 @@
 /**
  * One collection's log as a list of segments, whose order it owns:
  *
- * ```
+ * ```text
  * unscanned ──scan──▶ ready ──append──▶ ready
  *     ▲                 │ failed append
  *     └───cut, rescan── suspect

@@ -1,7 +1,7 @@
 /**
  * The connection of a process to NATS.
  *
- * ```
+ * ```text
  * connect ──▶ connected ──lost──▶ disconnected ──▶ connected …        close() from any state ──▶ closed
  * ```
  *

@@ -1,7 +1,7 @@
 /**
  * The platform of a standalone node: one process and one data folder.
  *
- * ```
+ * ```text
  * lock                         the process that uses the folder
  * collections/<id>/log/*.seg   event logs
  * service-log/0/log/*.seg      the log of the service

@@ -7,7 +7,7 @@
  *
  * The states of a collection:
  *
- * ```
+ * ```text
  * trusted ──an opening failed──▶ suspect: opened alone ──failed again──▶ quarantined ──released by an operator──▶ trusted
  *    ▲                              │
  *    └────────── opened ────────────┘

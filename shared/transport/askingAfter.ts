@@ -3,7 +3,7 @@
  * asks about its request, on the request's subject. NATS keeps the order of messages between two processes. So if the server does
  * not have the request in progress, and no answer came before, the request or its answer was lost.
  *
- * ```
+ * ```text
  * asks after     body: the tokens of the requests, by spaces     reply to: `<inbox>.LOST`
  * answer         body: the tokens that are not in progress
  * ```

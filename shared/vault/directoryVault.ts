@@ -1,7 +1,7 @@
 /**
  * The vault of a standalone node: a file for each key, readable only by its owner.
  *
- * ```
+ * ```text
  * lock                          the process that is replacing an entry; absent most of the time
  * <hex project>/<key id>        an entry, see `entryCodec.ts`
  * ```

@@ -1,7 +1,7 @@
 /**
  * The bytes of a vault entry, in a folder and in JetStream. All integers are little-endian.
  *
- * ```
+ * ```text
  * 0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) |
  * 5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero | 8 u64 revision | 16 u32 collections |
  * 20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key | u64 × collections | u64 × pending |

@@ -7,7 +7,7 @@
  * With several servers, their Raft logs keep published messages for some minutes. So the wrapped key is sealed, and the seal is
  * outside of the stream (see `seal.ts`). The key is gone when its seal is; the sealed entry stays in the stream.
  *
- * ```
+ * ```text
  * seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  * ```
  */

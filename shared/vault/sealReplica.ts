@@ -1,7 +1,7 @@
 /**
  * The seals on one NATS server, in a stream without replicas. Without a Raft log, a deleted message is overwritten at once.
  *
- * ```
+ * ```text
  * nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
  * ```
  *

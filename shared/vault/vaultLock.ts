@@ -2,7 +2,7 @@
  * The lock for replacing entries of a vault in a folder. One process at a time has it, for as many keys as it needs, and does one
  * piece of work at a time for each key.
  *
- * ```
+ * ```text
  * free ──first work──▶ locked ──last work ends, or HOLD_MS──▶ free
  * ```
  */

@@ -10,7 +10,10 @@ export interface StateMachine {
   readonly drawn: readonly string[];
 }
 
-/** A drawing is a fenced block with arrows, in the comment at the head of a file. */
+/**
+ * A drawing of states is a fenced block with arrows, in the comment at the head of a file. Fenced blocks of other drawings and of
+ * layouts begin with `text`.
+ */
 const HEAD = /^\/\*\*.*?\*\//s;
 const FENCED = /```\n(?<lines>[^`]*?▶[^`]*?)```/;
 const LINES = '─│┌┐└┘├┤┬┴┼';

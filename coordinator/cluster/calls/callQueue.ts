@@ -3,7 +3,7 @@
  * time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
  * does not delay other answers.
  *
- * ```
+ * ```text
  * send ──▶ queued ──▶ in flight ──answered──▶ done
  *            ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
  *            └──after a short delay, or as soon as another owner is known─────────────────┘

@@ -2,7 +2,7 @@
  * Deletion notes: entries of BUCKETS.counters that distinguish a deleted collection from one whose catalog entry was lost. If
  * the note is lost too, the collection is kept.
  *
- * ```
+ * ```text
  * deleted ──log, watermark and reservation erased──▶ erased ──▶ removed
  * ```
  *

@@ -3,7 +3,7 @@
  * is erased (`deletionMarks.ts`). A collection with neither catalog entry nor mark is logged and kept. If it is empty, it was
  * assigned after its deletion, and loses its owner.
  *
- * ```
+ * ```text
  * listed ──marked──▶ unlisted ──disowned, its shards stopped──▶ silent: answered
  *    ▲                  │                                          │
  *    └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation

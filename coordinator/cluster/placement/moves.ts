@@ -1,7 +1,7 @@
 /**
  * Carries out moves while the collections are in use:
  *
- * ```
+ * ```text
  * planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ transferred ──▶ served
  *    └──not open: there is nothing to warm────────────────────────────────────┘
  * ```

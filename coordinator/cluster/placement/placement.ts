@@ -3,7 +3,7 @@
  * coordinator looks, plans (`plan/`, pure) and carries out. Every change of an owner entry names the entry it replaces. So two
  * coordinators that both believe they lead cannot contradict each other.
  *
- * ```
+ * ```text
  * in the catalog, not owned   → to the least loaded shard
  * owner is lost               → to a follower, else to another shard; the old lease has ended, and the log refuses its writes
  * owner leaves, or has more   → moved while it serves (`moves.ts`)

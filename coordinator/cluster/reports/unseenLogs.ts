@@ -3,7 +3,7 @@
  * log is asked for its end once after each change of the process that serves it. Later writes show in the counts of open
  * collections.
  *
- * ```
+ * ```text
  * unseen ──asked──▶ seen ──another owner, or another process of the owner──▶ unseen
  *    ▲────no answer────┘
  * ```

@@ -1,7 +1,7 @@
 /**
  * Decides which builds begin, and which of them runs. Fair between projects, then between their collections.
  *
- * ```
+ * ```text
  *             gets a place                 has run for trialMs
  *  waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
  *     ▲                          │ no place for another long build

@@ -3,7 +3,7 @@
  * next job starts another. A busy worker is never terminated: inside a native library that would abort the whole
  * process.
  *
- * ```
+ * ```text
  * None ──► busy ◄──► idle ──► none
  *   ▲       │
  *   └───────┘

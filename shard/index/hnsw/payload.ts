@@ -1,7 +1,7 @@
 /**
  * The file of a graph, little-endian. The generation's manifest has the checksum of the whole.
  *
- * ```
+ * ```text
  * "VHN1" | u32 dimension | neighbours | construction width | is float | capacity | nodes | entry |
  * words of upper lists | u32 zero | f64 step | 16 zero bytes |
  * middles: i32 × dimension, padded to 16 bytes | ordinals: u32 × nodes | upper lists | records

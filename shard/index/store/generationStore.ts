@@ -2,7 +2,7 @@
  * The saved generations of a shard: `<folder>/<collection id>/g<number>/`; see `generationFiles.ts`. A generation can
  * always be rebuilt from the log, so a doubtful one is set aside and not repaired.
  *
- * ```
+ * ```text
  * Interrupted ──(at open)──► removed.
  * Complete ──► superseded, dropped, another shard's ──► removed.
  *    └──► does not verify ──► damaged-g<number>, kept until the collection is removed.

@@ -1,7 +1,7 @@
 /**
  * The state of each shard, by its heartbeats.
  *
- * ```
+ * ```text
  * absent ──heartbeat──▶ alive ──announces it──▶ leaving ──no heartbeat──▶ absent
  *   ▲                    │ ▲
  *   │   others own all   ▼ │ heartbeat
