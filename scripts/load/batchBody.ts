@@ -16,10 +16,10 @@ export interface NumberedRow {
 /** Buffer for the text whose hash is a row's request id. */
 let message = Buffer.alloc(16 * 1024);
 
-/** A row's request id, made of its place and content, so that a row that is sent again makes no second record. */
-function requestIdOf(source: string, { number, row }: NumberedRow): string {
+/** A row's request id, made of its place, `load` and content, so that a row that is sent again makes no second record. */
+function requestIdOf({ source, load }: Sent, { number, row }: NumberedRow): string {
   const { text, metadata, tag, externalId, vector } = row;
-  const named = tag === 0 && externalId === null ? [] : [tag, externalId];
+  const named = tag === 0 && externalId === null ? [] : [tag, externalId, load];
   const head = JSON.stringify([source, number, text, metadata, ...named]);
   const bytes = vector instanceof Uint8Array ? vector : new Uint8Array(Float64Array.from(vector).buffer);
   const most = UTF8_BYTES_MAX * head.length + bytes.length;
@@ -33,10 +33,16 @@ function requestIdOf(source: string, { number, row }: NumberedRow): string {
 /** UTF-8 bytes of one unit of a string. */
 const UTF8_BYTES_MAX = 3;
 
+/** Shared by the rows of one load. */
+export interface Sent {
+  readonly source: string;
+  readonly load: string;
+}
+
 /** `isNormalised`: the collection divides vectors by their length. */
 export function batchBody(
   collection: string,
-  source: string,
+  sent: Sent,
   rows: readonly NumberedRow[],
   isNormalised = false,
 ): Uint8Array {
@@ -46,7 +52,7 @@ export function batchBody(
   const externalIds = rows.flatMap(({ row }) => row.externalId ?? []);
   return pack({
     collection,
-    request_ids: rows.map((row) => requestIdOf(source, row)),
+    request_ids: rows.map((row) => requestIdOf(sent, row)),
     ...(metadata.some((item) => item !== null) && { metadata }),
     ...(texts.some((item) => item !== null) && { texts }),
     ...(tags.some((tag) => tag !== 0) && { tags }),

@@ -102,8 +102,10 @@ export class Loader {
     const { source, signal, rejects } = this.options;
     const { row: before } = this.#reached;
     let batch = emptyBatch();
+    let lastRow = 0;
     for await (const raw of source.rows(signal)) {
       if (signal.aborted) return false;
+      lastRow = raw.number;
       if (raw.number <= before) continue;
       const row = this.#fitting(raw);
       if (row instanceof RowFault) {
@@ -123,6 +125,10 @@ export class Loader {
       await this.#send(batch, progress);
       batch = emptyBatch();
     }
+    if (lastRow < before)
+      throw new Error(
+        `${source.name} ends after row ${lastRow}, and the rows up to ${before} were loaded: remove ${this.options.progressFile} to load it again`,
+      );
     if (batch.lastRow > 0) await this.#send(batch, progress);
     return true;
   }
@@ -200,7 +206,7 @@ export class Loader {
     if (rows.length === 0) return 0;
     const { client, collection, columns, rejects, signal } = this.options;
     const sent = withoutReplaced(rows);
-    const body = new Packed(batchBody(collection, this.#reached.source, sent, columns.isNormalised));
+    const body = new Packed(batchBody(collection, this.#reached, sent, columns.isNormalised));
     try {
       const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
       const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);

@@ -6,28 +6,47 @@ import { readFile } from 'node:fs/promises';
 import { ifThere, replaceFile } from '../../shared/files/durable.js';
 
 export interface Reached {
-  /** The service's id of the collection, which a new collection of the same name does not share. */
-  readonly collectionId: number;
+  /** The address of the service. */
+  readonly url: string;
+  /** The collection as its checkpoints name it: `project/name/id/hash`. One that is made again has another id and hash. */
+  readonly origin: string;
   readonly source: string;
+  /** Distinguishes the request ids of this load from those of others; empty where they recognise each other's rows. */
+  readonly load: string;
   /** Every row up to this number is inserted or rejected. */
   readonly row: number;
   readonly inserted: number;
   readonly rejected: number;
 }
 
-const nothing = (collectionId: number, source: string): Reached => ({
-  ...{ collectionId, source },
-  ...{ row: 0, inserted: 0, rejected: 0 },
-});
-
-/** The progress of an interrupted load. `path` undefined: none. Throws an Error of one line. */
-export async function reachedBefore(path: string | undefined, collectionId: number, source: string): Promise<Reached> {
+/** The content of a progress file; undefined where there is none. Throws an Error of one line. */
+export async function readReached(path: string | undefined, source: string): Promise<Reached | undefined> {
   const text = path === undefined ? undefined : await ifThere(readFile(path, 'utf8'));
-  if (text === undefined) return nothing(collectionId, source);
+  if (text === undefined) return undefined;
   const reached = parsed(text);
   if (reached === undefined || reached.source !== source)
     throw new Error(`${path} is not of a load of ${source}: remove it, or name another one with --progress`);
-  return reached.collectionId === collectionId ? reached : nothing(collectionId, source);
+  return reached;
+}
+
+/**
+ * Whether a load continues where `noted` ends. False: the collection was made again. Throws an Error of one line if `path` is of a
+ * load into another collection.
+ */
+export function continues(noted: Reached, path: string, url: string, { project, name, origin }: Target): boolean {
+  if (origin === noted.origin) return true;
+  const [notedProject, notedName] = noted.origin.split('/');
+  if (url === noted.url && project === notedProject && name === notedName) return false;
+  throw new Error(
+    `${path} is of a load into ${notedName} of project ${notedProject} at ${noted.url}: name another file with --progress`,
+  );
+}
+
+/** The collection of a load. `origin` undefined: it does not exist. */
+export interface Target {
+  readonly project: string;
+  readonly name: string;
+  readonly origin: string | undefined;
 }
 
 export const noteReached = (path: string, reached: Reached): Promise<void> =>
@@ -36,8 +55,9 @@ export const noteReached = (path: string, reached: Reached): Promise<void> =>
 function parsed(text: string): Reached | undefined {
   try {
     const reached = JSON.parse(text) as Reached;
-    const counts = [reached.collectionId, reached.row, reached.inserted, reached.rejected];
-    return counts.every(Number.isSafeInteger) && typeof reached.source === 'string' ? reached : undefined;
+    const counts = [reached.row, reached.inserted, reached.rejected];
+    const texts = [reached.url, reached.origin, reached.source, reached.load];
+    return counts.every(Number.isSafeInteger) && texts.every((text) => typeof text === 'string') ? reached : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** Handles rows that do not fit: writes `{"row", "reason"}` as a line of a file, or ends the load. */
 
-import { readFile } from 'node:fs/promises';
+import { lstat, open, readFile } from 'node:fs/promises';
 import { DurableFile, ifThere, replaceFile } from '../../shared/files/durable.js';
 import { printable } from '../terminal/line.js';
 import type { Unreadable } from './source.js';
@@ -25,6 +25,26 @@ export interface Looked {
 }
 
 const rejected = (number: number, reason: string): string => `row ${number}: ${printable(reason)}`;
+
+const FIRST_LINE = /^(?:$|\{"row":\d+,"reason":")/;
+const FIRST_BYTES = 64;
+
+/** Throws an Error of one line if the file exists and holds something else than rejected rows: it would be lost. */
+export async function assertRejectsFile(path: string | undefined): Promise<void> {
+  const found = path === undefined ? undefined : await ifThere(lstat(path));
+  if (found === undefined || (found.isFile() && FIRST_LINE.test(await beginOf(path!)))) return;
+  throw new Error(`${path} is not a file of rejected rows, and would be replaced: name another one with --rejects`);
+}
+
+async function beginOf(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FIRST_BYTES), 0, FIRST_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
 
 export class Rejects {
   private constructor(

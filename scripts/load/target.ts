@@ -4,6 +4,8 @@ import type {
   ListCollectionsResponse,
   ListedCollection,
 } from '../../coordinator/contract/collections.js';
+import type { CheckpointResponse } from '../../coordinator/contract/proofs.js';
+import type { OwnKeyResponse } from '../../coordinator/contract/service.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
 import type { LoadRequest } from './request.js';
@@ -25,6 +27,17 @@ export async function findCollection(
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   return found;
 }
+
+/** The collection as its checkpoints name it. */
+export async function originOf(client: ServiceClient, name: string): Promise<string> {
+  const path = `/v1/proof/checkpoint?collection=${encodeURIComponent(name)}`;
+  const { checkpoint } = await client.ask<CheckpointResponse>('GET', path);
+  return checkpoint.split('\n')[1]!;
+}
+
+/** The project of the key. */
+export const projectOf = async (client: ServiceClient): Promise<string> =>
+  (await client.ask<OwnKeyResponse>('GET', '/v1/keys/self')).project;
 
 /** Creates the collection, for vectors of the length of that in `row`. Throws an Error of one line. */
 export async function makeCollection(

@@ -1,5 +1,5 @@
 /** How `npm run load` ends: its refusals, its last line, and its exit code. */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -92,6 +92,47 @@ describe('the end of npm run load', () => {
       ['d0', 'c1'],
       ['d1', 'c3'],
     ]);
+  });
+
+  it('is a refusal if the progress file is of a load into another collection', async () => {
+    const path = await file('jsonl', '{"vector":[1]}\n{"vector":[2]}\n');
+    await succeeded(runLoad(at, path, 'pair', ['--create']));
+    const other = { ...(await rig.newProject()) };
+    expect(await refusalOf(runLoad(other, path, 'pair', ['--create']))).to.match(
+      /^✘ load +.*pair\.progress is of a load into pair of project .+ at http:.*: name another file with --progress$/m,
+    );
+    expect((await other.rw.get('/v1/namespaces')).body.collections).to.deep.equal([]);
+    const named = ['--create', '--progress', `${path}.other`];
+    expect(lastLine(await succeeded(runLoad(other, path, 'pair', named)))).to.match(/pair: 2 records are in it$/);
+  });
+
+  it('is a refusal if the file of rejected rows is the loaded file', async () => {
+    const path = await file('jsonl', '{"vector":[1]}\n{"vector":[2]}\n');
+    expect(await refusalOf(runLoad(at, path, 'self', ['--create', '--rejects', path]))).to.match(
+      /is not a file of rejected rows, and would be replaced: name another one with --rejects$/m,
+    );
+    expect(await readFile(path, 'utf8')).to.equal('{"vector":[1]}\n{"vector":[2]}\n');
+    expect(await collections()).to.deep.equal([]);
+  });
+
+  it('leaves the content of the file under each external id, also if it was loaded before', async () => {
+    const path = await file('jsonl', '');
+    for (const text of ['old', 'new', 'old']) {
+      await writeFile(path, `{"vector":[1],"doc":"a","text":"${text}"}\n`);
+      await succeeded(runLoad(at, path, 'back', ['--create', '--id', 'doc']));
+      await rm(`${path}.back.progress`);
+      expect((await records('back')).map((record) => record.text)).to.deep.equal([text]);
+    }
+  });
+
+  it('warns of recognised rows whose records were deleted', async () => {
+    const path = await file('jsonl', '{"vector":[1],"n":1}\n{"vector":[2],"n":2}\n');
+    await succeeded(runLoad(at, path, 'gone', ['--create']));
+    await rm(`${path}.gone.progress`);
+    await at.rw.post('/v1/records/delete', { collection: 'gone', ids: [2] });
+    expect(lastLine(await succeeded(runLoad(at, path, 'gone')))).to.match(
+      /^! collection +gone: 1 records are in it, fewer than the 2 loaded rows: a row whose record was deleted is not/,
+    );
   });
 
   it('comes at a refused row or an interruption, even if standard input stays open', async () => {

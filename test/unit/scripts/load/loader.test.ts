@@ -1,11 +1,11 @@
 // Covers: scripts/load/loader.ts, scripts/load/rejects.ts
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { unpack } from 'msgpackr';
 import { Loader } from '../../../../scripts/load/loader.js';
-import { Rejects } from '../../../../scripts/load/rejects.js';
+import { assertRejectsFile, Rejects } from '../../../../scripts/load/rejects.js';
 import type { Columns } from '../../../../scripts/load/row.js';
 import { type Fields, type Source, USUAL } from '../../../../scripts/load/source.js';
 import { type Packed, Refused, type ServiceClient } from '../../../../scripts/service/serviceClient.js';
@@ -59,10 +59,10 @@ describe('a load in batches', () => {
     rejected = [];
   });
 
-  const loaderOf = (rows: readonly Fields[], signal = new AbortController().signal): Loader => {
+  const loaderOf = (rows: readonly Fields[], signal = new AbortController().signal, row = 0): Loader => {
     const rejects = { add: async (number: number) => void rejected.push(number) } as unknown as Rejects;
     const client = Object.assign(collection, { limited: 0 }) as unknown as ServiceClient;
-    const place = { collectionId: 1, source: 'rows', row: 0, inserted: 0, rejected: 0 };
+    const place = { url: 'http://a', origin: 'p/c/1/0', source: 'rows', load: '', row, inserted: 0, rejected: 0 };
     const options = {
       client,
       collection: 'c',
@@ -121,10 +121,49 @@ describe('a load in batches', () => {
     expect(error).to.equal('the service took 2 of 3 rows, up to row 3');
   });
 
+  it('fails if the source has fewer rows than were loaded before', async () => {
+    const load = (before: number): Promise<unknown> =>
+      loaderOf(
+        rowsOf(3, (row) => `id${row}`),
+        undefined,
+        before,
+      )
+        .load(PROGRESS)
+        .catch((failure: Error) => failure.message);
+    expect(await load(3)).to.equal(true);
+    expect(await load(4)).to.match(/^rows ends after row 3, and the rows up to 4 were loaded: remove /);
+  });
+
   it('without a rejects file ends at the first row that does not fit', async () => {
     const rejects = await Rejects.open(undefined, 0);
     const error = await rejects.add(7, 'a reason').catch((failure: Error) => failure.message);
     expect(error).to.match(/^row 7: a reason; --rejects FILE writes such rows there/);
+  });
+
+  it('replaces only a file of rejected rows', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-rejects-'));
+    try {
+      const path = join(folder, 'rows.jsonl');
+      const refusal = (): Promise<string | undefined> =>
+        assertRejectsFile(path).then(
+          () => undefined,
+          (error: Error) => error.message,
+        );
+      expect(await refusal()).to.equal(undefined);
+      for (const own of ['', '{"row":1,"reason":"it is no list"}\n{"row":2,']) {
+        await writeFile(path, own);
+        expect(await refusal()).to.equal(undefined);
+      }
+      for (const other of ['{"row":1,"vector":[1]}\n', 'row,reason\n']) {
+        await writeFile(path, other);
+        expect(await refusal()).to.match(/rows\.jsonl is not a file of rejected rows, and would be replaced/);
+      }
+      await rm(path);
+      await symlink('/dev/null', path);
+      expect(await refusal(), 'a device behind a link').to.match(/is not a file of rejected rows/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('writes each rejected row once, also after an interruption behind it', async () => {

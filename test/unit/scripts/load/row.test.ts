@@ -173,7 +173,11 @@ describe('a loaded row', () => {
       row: { ...rest, vector: new Uint8Array(vector.buffer) },
     }));
     const limits = { depthMax: 16, otherBytes: 0 };
-    const read = unpackBody(Buffer.from(batchBody('c', 'file', rows)), { name: 'batch' }, limits)!;
+    const read = unpackBody(
+      Buffer.from(batchBody('c', { source: 'file', load: '' }, rows)),
+      { name: 'batch' },
+      limits,
+    )!;
     expect([...componentsOf(read.vectors[0]!.bytes)]).to.deep.equal(vectors.flatMap((vector) => [...vector]));
   });
 });
