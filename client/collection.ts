@@ -33,7 +33,7 @@ import type {
   RecordResponse,
 } from './contract/records.js';
 import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
-import { assertExactJson, assertRequest, idSegment, type RequestName } from './exact.js';
+import { assertExactJson, assertPlain, assertRequest, idSegment, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
@@ -104,6 +104,7 @@ export class Collection {
   /** Inserts a record and returns its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
   async insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
     assertRequest(record, 'insert', '{ values, text, metadata }');
+    assertPlain(record, 'the record');
     const { metadata, requestId } = record;
     const body = {
       ...record,
@@ -197,6 +198,7 @@ export class Collection {
    */
   async deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
     assertRequest(request, 'deleteMany', '{ ids }, { externalIds } or { metadataFilter }');
+    assertPlain(request, 'the request');
     const { requestId } = request;
     const body = 'requestId' in request && requestId !== null ? request : { ...request, requestId: newRequestId() };
     return this.#post('/v1/records/delete', 'DeleteRecordsRequest', body, options);
@@ -326,6 +328,7 @@ export class Collection {
     options: CallOptions,
     vectors: readonly unknown[] = [],
   ): Promise<T> {
+    assertPlain(request, 'the request');
     const body = { ...request, collection: this.name };
     return this.#http.json({ method: 'POST', path, of, body, vectors, repeat: 'safe' }, options);
   }
@@ -338,6 +341,7 @@ export class Collection {
     options: IdempotentOptions,
     vectors: readonly unknown[] = [],
   ): Promise<T> {
+    assertPlain(request, 'the request');
     const { idempotencyKey = newRequestId(), ...call } = options;
     const body = { ...request, collection: this.name };
     const headers = { 'idempotency-key': idempotencyKey };
@@ -354,6 +358,7 @@ export class Collection {
 
 /** Splits the parameters of a request from the options of its call. */
 function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
+  assertPlain(options, 'the request');
   const { signal, timeoutMs, ...query } = options;
   return [query, { signal, timeoutMs }];
 }

@@ -141,14 +141,36 @@ function assertScalar(value: unknown, path: string): void {
 
 const SCALARS = ['string', 'boolean'];
 
-/** Throws TypeError unless an object has only string keys and their values. */
-function assertPlain(value: object, path: string): void {
-  const holdsMore = CONTAINERS.some((Container) => value instanceof Container) || ArrayBuffer.isView(value);
-  if (typeof value !== 'object' || Array.isArray(value) || holdsMore)
+/** @throws {TypeError} unless the own enumerable members of an object are all that it has: others would not be sent. */
+export function assertPlain(value: object, path: string): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || holdsMore(value))
     throw new TypeError(`${path} is ${shown(value)}: expected a plain object`);
   if (Object.getOwnPropertySymbols(value).length > 0)
     throw new TypeError(`${path} has a symbol as a key, which cannot be sent`);
 }
+
+/** Whether an object may hold data elsewhere: in its prototypes, or where only its methods reach. */
+function holdsMore(value: object): boolean {
+  if (CONTAINERS.some((Container) => value instanceof Container) || ArrayBuffer.isView(value)) return true;
+  const prototypes = prototypesOf(value);
+  const isEmptyInstance = prototypes.length > 0 && Object.keys(value).length === 0;
+  return isEmptyInstance || prototypes.some(hasData);
+}
+
+/** The prototypes except that of plain objects, which is the last one in every realm. */
+function prototypesOf(value: object): object[] {
+  const prototypes: object[] = [];
+  for (let at: object | null = Object.getPrototypeOf(value); at !== null; at = Object.getPrototypeOf(at))
+    prototypes.push(at);
+  return prototypes.filter(
+    (prototype) => Object.getPrototypeOf(prototype) !== null || !('hasOwnProperty' in prototype),
+  );
+}
+
+const hasData = (prototype: object): boolean =>
+  Object.values(Object.getOwnPropertyDescriptors(prototype)).some(
+    ({ value, get }) => get !== undefined || typeof value !== 'function',
+  );
 
 const CONTAINERS = [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer, Number, String, Boolean];
 

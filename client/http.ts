@@ -192,6 +192,8 @@ export class Http {
     const parameters = Object.entries(exactRequest(body === undefined ? of : 'CollectionQuery', query)).filter(
       ([, value]) => value !== null,
     );
+    if (parameters.some(([, value]) => /\p{Surrogate}/u.test(String(value))))
+      throw new TypeError('a parameter with half of a surrogate pair cannot be sent');
     const search = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]));
     return {
       url: `${this.url}${path}${parameters.length === 0 ? '' : `?${search}`}`,

@@ -1,7 +1,7 @@
 /** Inserts records from an iterable in batches, several batches at a time, in bounded memory. */
 import type { BatchInsertRequest, BatchInsertResponse } from './contract/records.js';
 import { PayloadTooLargeError, VouchError } from './errors.js';
-import { assertExactJson, assertKnown } from './exact.js';
+import { assertExactJson, assertKnown, assertPlain } from './exact.js';
 import type { CallOptions } from './http.js';
 import type { JsonObject, Vector } from './values.js';
 
@@ -124,7 +124,9 @@ async function* batchesOf(
 }
 
 /** Refuses fields that are undefined: the service would treat them as absent. */
-function assertItem({ values, ...fields }: Item, path: string): void {
+function assertItem(item: Item, path: string): void {
+  assertPlain(item, path);
+  const { values, ...fields } = item;
   assertKnown(fields, FIELDS, path);
   assertExactJson(fields, path);
 }

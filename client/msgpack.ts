@@ -54,6 +54,8 @@ class Writer {
   }
 
   #string(text: string): void {
+    // `TextEncoder` would replace it, so two strings would become one.
+    if (/\p{Surrogate}/u.test(text)) throw new TypeError('a string with half of a surrogate pair cannot be sent');
     const bytes = utf8.encode(text);
     this.#head(bytes.length, 0xda, 0xdb);
     this.#append(bytes);

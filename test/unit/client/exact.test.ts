@@ -16,6 +16,23 @@ const docs = vouch.collection('docs');
 /** Passes a value of a type that the declarations reject. */
 const odd = (value: unknown) => value as never;
 
+class Getter {
+  get a(): number {
+    return 1;
+  }
+}
+
+class Private {
+  #a = 1;
+
+  add(): void {
+    this.#a += 1;
+  }
+}
+
+/** A request whose filter is not a member of its own. */
+const inheriting = odd(Object.create({ metadataFilter: { a: 1 } }));
+
 const VALUES: readonly (readonly [name: string, value: unknown, message: RegExp])[] = [
   ['undefined', undefined, /is undefined, which cannot be sent; leave the field out, or give null/],
   ['NaN', Number.NaN, /is NaN, which cannot be sent/],
@@ -27,6 +44,11 @@ const VALUES: readonly (readonly [name: string, value: unknown, message: RegExp]
   ['a Set', new Set([1]), /a Set/],
   ['a regular expression', /a/, /a RegExp/],
   ['a promise', Promise.resolve(1), /a Promise/],
+  ['URLSearchParams', new URLSearchParams({ a: '1' }), /a URLSearchParams: expected a plain object/],
+  ['an object with a getter of its class', new Getter(), /a Getter: expected a plain object/],
+  ['an object with a private field', new Private(), /a Private: expected a plain object/],
+  ['an object with an inherited member', Object.create({ a: 1 }), /expected a plain object/],
+  ['an iterator', new Map([['a', 1]]).entries(), /expected a plain object/],
 ];
 
 /** Calls that take JSON with keys of the caller, each with the name of the field. */
@@ -52,6 +74,19 @@ const OPEN: readonly (readonly [name: string, call: (json: never) => Promise<unk
 
 /** Calls with an argument that cannot be sent unchanged, each with its error message. */
 const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, message: RegExp])[] = [
+  ['a count of an inherited filter', () => docs.count(inheriting), /^the request is a Object: expected a plain object/],
+  ['a count of a Map', () => docs.count(odd(new Map())), /^the request is a Map: expected a plain object/],
+  ['a count of a function', () => docs.count(odd(() => 1)), /^the request is a function: expected a plain object/],
+  ['a list of an inherited filter', () => docs.list(inheriting).next(), /^the request is a Object/],
+  ['facets of an inherited filter', () => docs.facets('a', inheriting), /^the request is a Object/],
+  [
+    'a search that inherits its filter',
+    () => docs.search(Object.assign(inheriting as object, { query: [1], k: 1 })),
+    /^the request is a Object/,
+  ],
+  ['nodes of a Map', () => docs.graph.nodes(odd(new Map([['kind', 1]]))), /^the request is a Map/],
+  ['a record that inherits its id', () => docs.insertMany([inheriting]), /^record 0 is a Object/],
+  ['facets of half a surrogate pair', () => docs.facets('\ud800'), /^a parameter with half of a surrogate pair/],
   [
     'a search as of NaN events',
     () => docs.search({ query: [1], k: 1, asOfLogIndex: Number.NaN }),

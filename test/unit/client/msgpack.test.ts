@@ -43,6 +43,12 @@ describe('msgpack requests of the client', () => {
     expect(list).to.deep.equal(batch);
   });
 
+  it('fail with a TypeError for half of a surrogate pair, in values and in keys', () => {
+    for (const value of ['\ud800', ['a\udfff'], { 'b\ud800': 1 }])
+      expect(() => packed(value)).to.throw(TypeError, 'a string with half of a surrogate pair cannot be sent');
+    expect(reader.unpack(packed('\ud83d\ude00'))).to.equal('😀');
+  });
+
   it('fail with a TypeError for values that JSON cannot carry', () => {
     expect(() => packed({ a: 1n })).to.throw(TypeError, 'a bigint cannot be sent');
     for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol('a')])
