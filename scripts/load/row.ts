@@ -103,30 +103,38 @@ function numbersOf(value: unknown, name: string): ArrayLike<number> {
   throw new RowFault(value === undefined ? `it has no ${name}` : `${name} is not a list of numbers`);
 }
 
-/** Reads `[1, 2]`, `1,2`, `1 2` or `{1,2}`. */
+const [OPENING, CLOSING] = ['[({', '])}'];
+const SEPARATORS = [/\s*,\s*/, /\s*;\s*/, /\s+/];
+
+/** Reads `[1, 2]`, `1,2`, `1;2`, `1 2` or `{1,2}`. A text that was cut off has no closing bracket. */
 function numbersIn(text: string, name: string): number[] {
-  const inner = text.trim().replace(/^[[({]|[\])}]$/g, '');
-  if (inner.trim() === '') throw new RowFault(`${name} is empty`);
-  const coding = codingOf(inner.trim());
+  const whole = text.trim();
+  const bracket = OPENING.indexOf(whole.charAt(0) || ' ');
+  if (bracket !== CLOSING.indexOf(whole.at(-1) ?? ' '))
+    throw new RowFault(`${name} has a bracket without its other one: is it cut off?`);
+  const inner = (bracket < 0 ? whole : whole.slice(1, -1)).trim();
+  if (inner === '') throw new RowFault(`${name} is empty`);
+  const coding = codingOf(inner);
   if (coding !== undefined)
     throw new RowFault(
       `${name} holds ${shown(text)}, which is no list of numbers: if it is bytes in ${coding}, --vector-bytes float32,${coding} ` +
         'reads them, or another type than float32',
     );
-  return inner
-    .trim()
-    .split(/\s*[,;\s]\s*/)
-    .map((item) => numberOf(item, name));
+  const separator = SEPARATORS.find((one) => one.test(inner));
+  return (separator === undefined ? [inner] : inner.split(separator)).map((item) => numberOf(item, name));
 }
 
 function numberOf(value: unknown, name: string): number {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  const number = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
   if (typeof number === 'bigint') return Number(number);
   if (number instanceof UnreadNumber) return number.value;
   if (typeof number !== 'number' || !Number.isFinite(number))
     throw new RowFault(`${name} holds ${shown(value)}, which is not a number`);
   return number;
 }
+
+/** Other texts that `Number` reads, such as 0x10, are not decimals. */
+const DECIMAL = /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i;
 
 /** The number in a text. Throws RowFault if a double does not hold it to its last digit. */
 function exactNumber(text: string, name: string): number {

@@ -58,9 +58,10 @@ const moreThanOne = (name: string, { rows }: Layout): Error =>
 async function headerText(reader: ByteReader, name: string): Promise<string> {
   const begin = await reader.take(VERSIONED_BYTES);
   if (begin.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error(`${name} is not an .npy file`);
-  const isLong = begin[MAGIC.length]! > 1;
-  const length = await reader.take(isLong ? 4 : 2);
-  return (await reader.take(isLong ? length.readUInt32LE() : length.readUInt16LE())).toString('latin1');
+  const sizeBytes = begin[MAGIC.length]! > 1 ? 4 : 2;
+  const size = await reader.take(sizeBytes);
+  if (size.length < sizeBytes) throw new Error(`${name} ends within its head`);
+  return (await reader.take(size.readUIntLE(0, sizeBytes))).toString('latin1');
 }
 
 /** Throws an Error of one line if the table does not hold vectors. */

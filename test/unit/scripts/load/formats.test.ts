@@ -116,6 +116,8 @@ describe('files of rows', () => {
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(4,)', some)))).to.match(/has the shape \(4\)/);
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(2, 2)', some, true)))).to.match(/ascontiguousarray$/);
     expect(await failureOf(await opened('npy', npyBytes('<f4', '(3, 2)', some)))).to.match(/ends within row 3 of 3$/);
+    for (const head of ['\x93NUMPY', '\x93NUMPY\x01\0', '\x93NUMPY\x02\0\x10\0'])
+      expect(await failureOf(await opened('npy', Buffer.from(head, 'latin1')))).to.match(/ends within its head$/);
   });
 
   it('.fvecs, .bvecs and .ivecs: each vector is read by its length prefix', async () => {

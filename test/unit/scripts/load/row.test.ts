@@ -95,6 +95,7 @@ describe('a loaded row', () => {
   it('takes a vector from text, or from one column for each component', () => {
     for (const vector of ['[1, -2.5]', '1,-2.5', '1 -2.5', '{1;-2.5}', ' ( 1 , -2.5 ) '])
       expect(rowFrom({ vector }).vector, vector).to.deep.equal([1, -2.5]);
+    expect(rowFrom({ vector: '+1e1 .5 2. -1E-2' }).vector).to.deep.equal([10, 0.5, 2, -655 / ONE]);
     const wide = { id: 'a', v0: '1', v1: '2', v2: '3', text: 't' };
     expect(rowFrom(wide, { vector: ['v0', 'v2'] })).to.deep.equal({
       vector: [1, 2, 3],
@@ -133,7 +134,7 @@ describe('a loaded row', () => {
       row: rowOf({ vector }, { ...COLUMNS, isNormalised: true }, USUAL),
     }));
     const limits = { depthMax: 16, otherBytes: 0 };
-    const body = Buffer.from(batchBody('c', 'file', rows, true));
+    const body = Buffer.from(batchBody('c', { source: 'file', load: '' }, rows, true));
     const components = new Int32Array(4);
     for (const [i, vector] of vectors.entries()) normaliseInto(vector, components, 2 * i);
     const read = unpackBody(body, { name: 'batch' }, limits, 'unit')!;
@@ -145,7 +146,20 @@ describe('a loaded row', () => {
     expect(faultOf({ vector: [1, 'x'] })).to.equal('vector holds "x", which is not a number');
     expect(faultOf({ vector: [1, null] })).to.equal('vector holds null, which is not a number');
     expect(faultOf({ vector: '[]' })).to.equal('vector is empty');
+    expect(faultOf({ vector: '' })).to.equal('vector is empty');
     expect(faultOf({ vector: 5 })).to.equal('vector is not a list of numbers');
+    for (const cut of ['[1, 2', '1, 2]', '(1 2}', '['])
+      expect(faultOf({ vector: cut }), cut).to.equal('vector has a bracket without its other one: is it cut off?');
+    for (const [vector, item] of [
+      ['1,5 2,5', '5 2'],
+      ['[1,5; 2,5]', '5; 2'],
+      ['0x10 1', '0x10'],
+      ['1 0b1', '0b1'],
+      ['Infinity 1', 'Infinity'],
+      ['1_0', '1_0'],
+    ])
+      expect(faultOf({ vector }), vector).to.equal(`vector holds "${item}", which is not a number`);
+    expect(faultOf({ vector: [1], tag: '0x10' }, { tag: 'tag' })).to.match(/^tag holds "0x10", which is/);
     expect(faultOf({ vector: [1, 40_000] })).to.equal('component 1 is 40000: allowed is -32768 to 32767.99998');
     expect(faultOf({ vector: Float32Array.of(Number.NaN) })).to.match(/^component 0 is NaN/);
     expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is not a text');
