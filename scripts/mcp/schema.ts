@@ -95,12 +95,30 @@ export function argumentsOf<Input extends z.ZodType>(
   if (elementsIn(given) > ELEMENTS_MAX)
     throw new Misused(`the arguments have more than ${ELEMENTS_MAX} numbers and fields: give fewer records at a time`);
   const cleaned = withoutNulls(schema, given ?? {});
+  assertKept(schema, cleaned, '');
   const { data, error } = type.safeParse(cleaned);
   if (error === undefined) return data;
   const { issues } = error;
   const faults = issues.slice(0, SHOWN_FAULTS).map((issue) => faultText(tool, issue, schema, cleaned));
   if (issues.length > SHOWN_FAULTS) faults.push(`and ${issues.length - SHOWN_FAULTS} more`);
   throw new Misused(faults.join('; '));
+}
+
+/** Zod drops a key of this name without an error, and a filter without its condition matches everything. */
+const DROPPED = '__proto__';
+
+function assertKept(schema: Schema, value: unknown, place: string): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    if (schema.items?.type === 'object')
+      for (const [i, item] of value.entries()) assertKept(schema.items, item, `${place}[${i}]`);
+    return;
+  }
+  if (Object.hasOwn(value, DROPPED))
+    throw new Misused(`${place === '' ? 'the arguments' : place}: a key named ${DROPPED} cannot be sent`);
+  for (const [name, inner] of Object.entries(schema.properties ?? {}))
+    if (Object.hasOwn(value, name))
+      assertKept(inner, (value as Record<string, unknown>)[name], place === '' ? name : `${place}.${name}`);
 }
 
 type Path = readonly PropertyKey[];

@@ -81,6 +81,17 @@ describe('arguments of MCP', () => {
     for (const [given, fault] of cases) expect(faultOf({ name: 'a', ...given })).to.equal(fault);
   });
 
+  it('are refused with a key named __proto__, which Zod would drop', () => {
+    for (const [given, place] of [
+      ['{"name":"a","__proto__":{"k":1}}', 'the arguments'],
+      ['{"name":"a","filter":{"__proto__":"x"}}', 'filter'],
+      ['{"name":"a","records":[{"vector":[1],"__proto__":1}]}', 'records[0]'],
+    ] as const)
+      expect(faultOf(JSON.parse(given))).to.equal(`${place}: a key named __proto__ cannot be sent`);
+    const within = JSON.parse('{"name":"a","filter":{"$and":[{"__proto__":"x"}]}}');
+    expect(JSON.stringify(read(within))).to.include('{"$and":[{"__proto__":"x"}]}');
+  });
+
   it('are refused with the first three faults and the number of the others', () => {
     const vector = ['a', 'b', 'c', 'd'];
     expect(faultOf({ name: 'a', records: [{ vector }] })).to.match(
