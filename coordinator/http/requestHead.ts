@@ -60,6 +60,9 @@ type Field = typeof FIELDS extends ReadonlyMap<string, infer F> ? F : never;
 
 /** The headers that must not be repeated. */
 const SINGLE: Readonly<Partial<Record<Field, string>>> = {
+  authorization: 'Authorization',
+  contentType: 'Content-Type',
+  contentEncoding: 'Content-Encoding',
   idempotencyKey: 'Idempotency-Key',
   contentLength: 'Content-Length',
   transferEncoding: 'Transfer-Encoding',

@@ -96,6 +96,9 @@ overEngines('malformed requests', (engine) => {
         'gzip in chunks': refused('transfer-encoding: gzip, chunked\r\n', '0\r\n\r\n'),
         'an empty length, and chunked': refused('content-length: \r\ntransfer-encoding: chunked\r\n', '0\r\n\r\n'),
         'two hosts': refused('host: other\r\n'),
+        'two keys': refused('authorization: Bearer vk_b\r\n'),
+        'two content types': refused('content-type: text/plain\r\ncontent-type: application/json\r\n'),
+        'two content encodings': refused('content-encoding: identity\r\ncontent-encoding: gzip\r\n'),
         'two idempotency keys': refused('idempotency-key: a\r\nidempotency-key: b\r\n'),
         'without a key, at no path': {
           bytes: `PUT /nope HTTP/1.1\r\n${HOST}content-length: 1, 1\r\n\r\n`,
