@@ -84,6 +84,8 @@ export class VouchVectorStore extends VectorStore {
   ): Promise<string[]> {
     if (vectors.length === 0 && documents.length === 0) return [];
     const dimension = dimensionOf(vectors, documents);
+    if (options.ids !== undefined && options.ids.length !== documents.length)
+      throw new TypeError(`${options.ids.length} ids were given for ${documents.length} documents`);
     const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
     await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());

@@ -72,6 +72,10 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
   async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
     const { queryEmbedding, similarityTopK: k, docIds, filters, mode, queryStr } = query;
     if (queryEmbedding === undefined) throw new ValidationError('validation_error', 'a query without an embedding');
+    if (mode !== 'default' && mode !== 'hybrid')
+      throw new ValidationError('validation_error', `the mode ${mode} of a query has no counterpart`);
+    if (mode === 'hybrid' && queryStr === undefined)
+      throw new ValidationError('validation_error', 'a query of the mode hybrid without a text');
     const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
       (one) => one !== undefined,
     );

@@ -129,6 +129,12 @@ describe('the stores of the frameworks', () => {
       expect((await vouch.collections()).map(({ name }) => name)).to.not.include('odd');
     });
 
+    it('refuses ids that are fewer than the documents', async () => {
+      const store = new LangStore(embeddings, { vouch, collection: 'fewIds' });
+      expect(await rejection(store.addDocuments(documents.slice(0, 2), { ids: ['a'] }))).to.be.instanceOf(TypeError);
+      expect((await vouch.collections()).map(({ name }) => name)).to.not.include('fewIds');
+    });
+
     it('finds documents that differ from one another', async () => {
       const store = await LangStore.fromTexts(['cat', 'cat ', 'cat dog'], [{}, {}, {}], embeddings, {
         vouch,
@@ -184,6 +190,14 @@ describe('the stores of the frameworks', () => {
       expect((await store.query(query({ filters: [] }))).ids).to.deep.equal(['a', 'b', 'c']);
     });
 
+    it('refuses a mode that the service does not have, and a hybrid query without a text', async () => {
+      const store = await filled('modes');
+      for (const mode of Object.values(VectorStoreQueryMode).filter((one) => one !== VectorStoreQueryMode.DEFAULT))
+        expect(await rejection(store.query({ ...query(), mode })), mode).to.be.instanceOf(ValidationError);
+      const hybrid = { ...query(), mode: VectorStoreQueryMode.HYBRID, queryStr: 'boat' };
+      expect((await store.query(hybrid)).ids).to.have.lengthOf(3);
+    });
+
     it('refuses a condition whose value is undefined', async () => {
       const store = await filled('conditions');
       const vanishing = { key: 'kind', operator: FilterOperator.EQ } as const;
@@ -212,7 +226,7 @@ describe('the stores of the frameworks', () => {
         expect((await store.query(query({ filters: [filter] }))).ids, JSON.stringify(filter)).to.deep.equal(ids);
       const either: MetadataFilters = { filters: [cases[0]![0], cases[2]![0]], condition: 'or' };
       expect((await store.query(query(either))).ids).to.deep.equal(['b', 'c']);
-      const unknown = query({ filters: [{ key: 'kind', value: 'sh', operator: FilterOperator.TEXT_MATCH }] });
+      const unknown = query({ filters: [{ key: 'kind', value: 'sh', operator: 'regex' as FilterOperator }] });
       expect(await rejection(store.query(unknown))).to.be.instanceOf(ValidationError);
       expect(await rejection(store.query({ ...query(), queryEmbedding: [] }))).to.be.instanceOf(Error);
     });
