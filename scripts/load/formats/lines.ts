@@ -106,7 +106,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
     expected: (read) => guess.rows(read),
     async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
       // A quoted field may contain lines. A row that is cut short therefore swallows the rest of the file, and ends the load.
-      const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, skip_empty_lines: true } as const;
+      const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, relax_column_count: true } as const;
       let isFirst = true;
       const parser = parse({
         ...options,
@@ -114,7 +114,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
         // Before the rows: of a file that is separated otherwise they may be no CSV.
         on_record: (values: string[]) => {
           if (isFirst && delimiter === undefined) assertSeparated(values, name);
-          isFirst = false;
+          isFirst &&= isEmptyLine(values);
           return values;
         },
       });
@@ -130,12 +130,18 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
       let number = 0;
       try {
         for await (const values of parser as AsyncIterable<string[]>) {
+          // Below a single title an empty line is an empty field, as PostgreSQL and SQLite write it.
+          if (titles?.length !== 1 && isEmptyLine(values)) continue;
           if (titles === undefined) {
             titles = values.map((title, i) => fieldText(title, `title ${i + 1}`));
             assertDifferentTitles(titles, name);
             continue;
           }
           const named = titles;
+          if (values.length !== named.length)
+            throw new Error(
+              `${name} is no proper CSV: row ${number + 1} has ${values.length} fields, and there are ${named.length} titles`,
+            );
           yield rowFrom(++number, () =>
             Object.fromEntries(values.map((value, i) => [named[i]!, fieldText(value, named[i]!)])),
           );
@@ -146,6 +152,8 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
     },
   };
 }
+
+const isEmptyLine = (values: readonly string[]): boolean => values.length === 1 && values[0] === '';
 
 const NOT_ASCII = /[^\0-\x7f]/;
 

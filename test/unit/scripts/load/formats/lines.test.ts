@@ -62,6 +62,14 @@ describe('lines of a text file', () => {
     expect(await read('csv', 'a')).to.deep.equal([]);
   });
 
+  it('an empty line below a single title is an empty field, and below several titles is skipped', async () => {
+    expect(await read('csv', '\ntext\na\n\n""\nb\n\n')).to.deep.equal(['a', '', '', 'b', ''].map((text) => ({ text })));
+    expect(await read('csv', 'a,b\n\n1,2\n\n')).to.deep.equal([{ a: '1', b: '2' }]);
+    expect(await failureOf('csv', 'a,b\n1,2\n3\n')).to.match(
+      /^\d+ is no proper CSV: row 2 has 1 fields, and there are 2 titles$/,
+    );
+  });
+
   it('lines end with LF, CR LF or CR, also mixed in one file', async () => {
     const ends = ['\n', '\r\n', '\r'];
     for (const first of ends)
