@@ -66,20 +66,22 @@ function withUnread(value: unknown): unknown {
 
 const MANY_DIGITS = /\d{16}/;
 const STRING_OR_WHOLE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
-const MARK = '\0';
 
 /** JSON.parse, with bigints for whole numbers beyond 2^53. */
 export function parseExact(text: string): unknown {
   if (!MANY_DIGITS.test(text)) return JSON.parse(text);
+  let mark = '\0';
+  // A key that begins so has this escape in the text.
+  while (text.includes(JSON.stringify(mark).slice(1, -1))) mark += '\0';
   const marked = text.replace(STRING_OR_WHOLE, (found) =>
-    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : JSON.stringify({ [MARK]: found }),
+    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : JSON.stringify({ [mark]: found }),
   );
-  return marked === text ? JSON.parse(text) : JSON.parse(marked, (_, value) => markedNumber(value) ?? value);
+  return marked === text ? JSON.parse(text) : JSON.parse(marked, (_, value) => markedNumber(value, mark) ?? value);
 }
 
-function markedNumber(value: unknown): bigint | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return undefined;
-  return BigInt((value as Record<string, string>)[MARK]!);
+function markedNumber(value: unknown, mark: string): bigint | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, mark)) return undefined;
+  return BigInt((value as Record<string, string>)[mark]!);
 }
 
 /** JSON.stringify of an object, with whole numbers for the bigints among its values. */

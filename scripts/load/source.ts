@@ -58,6 +58,11 @@ export function assertDifferentTitles(titles: readonly string[], name: string): 
   }
 }
 
+/** Throws an Error of one line if more rows were read than the source counted: it may never end. */
+export function assertNoMore(name: string, counted: number, read: number): void {
+  if (read > counted) assertAllRead(name, counted, read);
+}
+
 /** Throws an Error of one line unless the number of read rows is that which the source reported when the load began. */
 export function assertAllRead(name: string, counted: number, read: number): void {
   if (read !== counted)

@@ -49,11 +49,19 @@ export async function askService<Answer>(
       answer.status,
       `${url} answers ${answer.status}: ${printable(bytes.toString('utf8').slice(0, SHOWN_CHARS))}`,
     );
+  let value: unknown;
   try {
-    return parseExact(textOf(bytes, 'the answer')) as Answer;
+    value = parseExact(textOf(bytes, 'the answer'));
   } catch {
     throw new Error(`the answer of ${url} is not JSON in UTF-8`);
   }
+  if (value === null) throw new Error(`${url} answers null`);
+  return value as Answer;
+}
+
+/** Throws an Error of one line if an answer lacks what the reference of the service promises. */
+export function assertAnswer(isAsPromised: boolean, name: string): void {
+  if (!isAsPromised) throw new Error(`${name} cannot be read: its service answers in another form than expected`);
 }
 
 /** Resolves to the answer. Throws an Error with the text `missing` if the service answers that the thing does not exist. */

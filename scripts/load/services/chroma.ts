@@ -1,6 +1,6 @@
 /** Reads a collection of Chroma through its REST interface (v2), page by page. */
-import { assertAllRead, type RawRow, type Source, USUAL } from '../source.js';
-import { askService, namedOrThrow } from './askService.js';
+import { assertAllRead, assertNoMore, type RawRow, type Source, USUAL } from '../source.js';
+import { askService, assertAnswer, namedOrThrow } from './askService.js';
 import { withOwn } from './ownFields.js';
 
 const PAGE_ROWS = 256;
@@ -31,14 +31,19 @@ export function chromaSource(url: string, collection: string, key: string | unde
       );
       const path = `${url}/${DATABASE}/${id}`;
       total = await askService<number>(`${path}/count`, asking);
+      assertAnswer(typeof id === 'string' && Number.isSafeInteger(total), name);
       const include = ['embeddings', 'documents', 'metadatas'];
       let read = 0;
       for (let count = 1; count > 0; read += count) {
         const page = await askService<Page>(`${path}/get`, asking, { limit: PAGE_ROWS, offset: read, include });
-        count = page.ids.length;
-        for (const [i, own] of page.ids.entries()) {
-          const fields = { id: own, text: page.documents[i], vector: page.embeddings[i] };
-          yield { number: read + i + 1, fields: withOwn(fields, page.metadatas[i] ?? {}, 'metadata.') };
+        const { ids, embeddings, documents, metadatas } = page;
+        const isWhole = [embeddings, documents, metadatas].every((list) => list?.length === ids?.length);
+        assertAnswer(Array.isArray(ids) && isWhole, name);
+        count = ids.length;
+        assertNoMore(name, total, read + count);
+        for (const [i, own] of ids.entries()) {
+          const fields = { id: own, text: documents[i], vector: embeddings[i] };
+          yield { number: read + i + 1, fields: withOwn(fields, metadatas[i] ?? {}, 'metadata.') };
         }
       }
       assertAllRead(name, total, read);

@@ -1,6 +1,6 @@
 /** Reads a collection of Qdrant through its REST interface: points in order of id, page by page. */
-import { assertAllRead, type Fields, type RawRow, type Source, USUAL } from '../source.js';
-import { askService, namedOrThrow } from './askService.js';
+import { assertAllRead, assertNoMore, type Fields, type RawRow, type Source, USUAL } from '../source.js';
+import { askService, assertAnswer, namedOrThrow } from './askService.js';
 import { withOwn } from './ownFields.js';
 
 const PAGE_ROWS = 256;
@@ -32,14 +32,18 @@ export function qdrantSource(url: string, collection: string, key: string | unde
         askService<{ result: { count: number } }>(`${path}/points/count`, asking, { exact: true }),
         `Qdrant has no collection ${collection}`,
       );
-      total = counted.result.count;
+      total = counted.result?.count;
+      assertAnswer(Number.isSafeInteger(total), name);
       let number = 0;
       let offset: number | bigint | string | null | undefined;
       do {
         const wanted = { limit: PAGE_ROWS, with_payload: true, with_vector: true, ...(offset != null && { offset }) };
         const { result } = await askService<Page>(`${path}/points/scroll`, asking, wanted);
-        for (const { id, payload, vector } of result.points)
-          yield { number: ++number, fields: withOwn({ id, ...vectorsOf(vector) }, payload ?? {}, 'payload.') };
+        assertAnswer(Array.isArray(result?.points) && (offset == null || result.next_page_offset !== offset), name);
+        for (const { id, payload, vector } of result.points) {
+          assertNoMore(name, total, ++number);
+          yield { number, fields: withOwn({ id, ...vectorsOf(vector) }, payload ?? {}, 'payload.') };
+        }
         offset = result.next_page_offset;
       } while (offset !== undefined && offset !== null);
       assertAllRead(name, total, number);

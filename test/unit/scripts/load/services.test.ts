@@ -215,6 +215,40 @@ describe('rows of services with a JSON interface', () => {
     );
   });
 
+  it('Qdrant: pages without an end fail the load', async () => {
+    for (const [page, failure] of [
+      ['"points":[],"next_page_offset":1', /answers in another form than expected$/],
+      ['"points":[{"id":1,"vector":[1]}],"next_page_offset":2', /had 2 rows when the load began, and 3 were read/],
+    ] as const) {
+      let asked = 0;
+      const url = await answering((path) => {
+        if (path.endsWith('/count')) return '{"result":{"count":2}}';
+        return `{"result":{${asked++ % 2 === 0 || page.includes('[]') ? page : page.replace(/2$/, '1')}}}`;
+      });
+      expect(await failureOf(qdrantSource(url, 'c', undefined))).to.match(failure);
+    }
+  });
+
+  it('Qdrant and Chroma: answers of another form fail the load in one line', async () => {
+    for (const sourceOf of [qdrantSource, chromaSource])
+      for (const answer of ['{}', '[]', '1', '{"result":{"count":1},"id":"u"}']) {
+        const failure = await failureOf(sourceOf(await answering(() => answer), 'c', undefined));
+        expect(failure, answer).to.match(
+          /^c of \w+ cannot be read: its service answers in another form than expected$/,
+        );
+      }
+    expect(await failureOf(qdrantSource(await answering(() => 'null'), 'c', undefined))).to.match(/answers null$/);
+  });
+
+  it('Qdrant: an object with a key of U+0000 is kept beside numbers beyond 2^53', async () => {
+    const url = await qdrant(
+      new Map([[1n, '{"id":1,"payload":{"a":{"\\u0000":"x"},"n":9007199254740993},"vector":[1]}']]),
+    );
+    expect(await read(qdrantSource(url, 'c', undefined))).to.deep.equal([
+      { id: 1, vector: [1], a: { '\0': 'x' }, n: 9_007_199_254_740_993n },
+    ]);
+  });
+
   const chroma = (
     rows: readonly (readonly [id: string, document: string, metadata: string])[],
     counted = rows.length,
