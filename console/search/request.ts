@@ -103,7 +103,10 @@ function recordIn(text: string): { readonly like: number } | null {
   return { like: id };
 }
 
+/** Throws an Error if a condition cannot be sent as it is: without it more records would match. */
 function filterOf({ conditions, joinedBy }: Form): SearchRequest['metadata_filter'] | null {
+  if (conditions.some(({ key, value }) => key.trim() === '' && value !== ''))
+    throw new Error('A condition has a value and no key: fill in the key, or remove the condition.');
   const parts = conditions
     .filter(({ key }) => key.trim() !== '')
     .map(({ key, operator, value }) => ({ [key.trim()]: { [operator]: operandOf(operator, value) } }));
@@ -112,19 +115,33 @@ function filterOf({ conditions, joinedBy }: Form): SearchRequest['metadata_filte
 }
 
 function operandOf(operator: Condition['operator'], text: string): unknown {
-  if (operator === 'exists') return text.trim() !== 'false';
+  if (operator === 'exists') {
+    if (!['', 'true', 'false'].includes(text.trim())) throw new Error('Whether a key exists is true or false.');
+    return text.trim() !== 'false';
+  }
   if (operator === 'in' || operator === 'nin') {
     const value = valueIn(text.trim().startsWith('[') ? text : `[${text}]`);
-    return Array.isArray(value) ? value : text.split(',').map((part) => valueIn(part.trim()));
+    if (Array.isArray(value)) return value;
+    if (/["[\]{}]/.test(text)) throw new Error('The list is not JSON. An example: ["red, dark", "blue"]');
+    return text.split(',').map((part) => valueIn(part.trim()));
   }
   return operator === 'prefix' || operator === 'contains' ? text : valueIn(text);
 }
 
-/** A JSON value, or else the text itself as a string. */
+/** A JSON value, or else the text itself as a string. Throws an Error for a number that would be rounded. */
 function valueIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  let isRounded = false;
+  const parsed = (): unknown => {
+    try {
+      return JSON.parse(text, (_, item: unknown) => {
+        if (typeof item === 'number' && Math.abs(item) > Number.MAX_SAFE_INTEGER) isRounded = true;
+        return item;
+      });
+    } catch {
+      return text;
+    }
+  };
+  const value = parsed();
+  if (isRounded) throw new Error('A number is too large to be exact. Put it in quotes if it is stored as a text.');
+  return value;
 }
