@@ -168,7 +168,7 @@ inBothModes('the service log', (_, { start }) => {
     });
   });
 
-  it("is followed by the client's witness", async () => {
+  it("is followed by the client's pinned checkpoints", async () => {
     await create('client');
     await insert('client');
     const policy = `log ${await service.logKey()}\nquorum none\n`;
