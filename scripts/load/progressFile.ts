@@ -19,7 +19,7 @@ export interface Reached {
   readonly rejected: number;
 }
 
-/** The content of a progress file; undefined where there is none. Throws an Error of one line. */
+/** Reads a progress file, if it exists. Throws an Error of one line. */
 export async function readReached(path: string | undefined, source: string): Promise<Reached | undefined> {
   const text = path === undefined ? undefined : await ifThere(readFile(path, 'utf8'));
   if (text === undefined) return undefined;

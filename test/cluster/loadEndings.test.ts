@@ -141,7 +141,7 @@ describe('the end of npm run load', () => {
     const refused = runLoadOf(at, ['{"vector":[1]}\n', 'nothing\n'], 'open', args, isOpen);
     expect(await refusalOf(refused)).to.match(/^✘ load +row 2: the line is not JSON/m);
     const interrupted = runLoadOf(at, ['{"vector":[1]}\n'], 'waiting', args, isOpen);
-    await interrupted.waitForLine(/waiting is made/);
+    await interrupted.waitForLine(/waiting is created/);
     interrupted.signal('SIGINT');
     expect((await interrupted.waitForEnd()).code, interrupted.output).to.equal(130);
     expect(lastLine(interrupted.output)).to.match(/^ +stopped +the same command continues from here$/);

@@ -140,7 +140,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
           const named = titles;
           if (values.length !== named.length)
             throw new Error(
-              `${name} is no proper CSV: row ${number + 1} has ${values.length} fields, and there are ${named.length} titles`,
+              `${name} is not valid CSV: row ${number + 1} has ${values.length} fields, and there are ${named.length} titles`,
             );
           yield rowFrom(++number, () =>
             Object.fromEntries(values.map((value, i) => [named[i]!, fieldText(value, named[i]!)])),

@@ -66,7 +66,7 @@ describe('lines of a text file', () => {
     expect(await read('csv', '\ntext\na\n\n""\nb\n\n')).to.deep.equal(['a', '', '', 'b', ''].map((text) => ({ text })));
     expect(await read('csv', 'a,b\n\n1,2\n\n')).to.deep.equal([{ a: '1', b: '2' }]);
     expect(await failureOf('csv', 'a,b\n1,2\n3\n')).to.match(
-      /^\d+ is no proper CSV: row 2 has 1 fields, and there are 2 titles$/,
+      /^\d+ is not valid CSV: row 2 has 1 fields, and there are 2 titles$/,
     );
   });
 
