@@ -45,7 +45,7 @@ describe('npm run demo', () => {
       /^ +state_hash +[0-9a-f]{24} … [0-9a-f]{8}$/,
       /^✔ verified +this write added record 4928/,
       /^✘ refused +one bit of the proof changed: the proof does not lead to/,
-      /^✘ refused +one grey value changed by 1\/65536: the receipt is not about/,
+      /^✘ refused +one grey value changed by 1\/65536: it is not about this record/,
       /^! shard s[12] +ended by SIGKILL/,
       // Complete if the shard is back in time; else the answer names what is missing.
       /^✔ answered +\d.* after the kill, and whole$|^! partial +partial_failures:/,
