@@ -82,6 +82,8 @@ describe('the judge of states', () => {
 
   it('reports a record that has changed in memory', async () => {
     const found = await foundWith(({ state }) => state.vectors.blocks[0]!.write(1, 2, new Uint8Array(4)));
-    expect(found).to.include('a judge found: world has other records 2 of collection 1 than it took in');
+    expect(found).to.include(
+      'a judge found: in world, the memory of records 2 of collection 1 differs from the written values',
+    );
   });
 });
