@@ -58,7 +58,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a new owner takes what a server tells it for the end of its log',
     isIn: withSecondServers,
     file: LOG,
-    find: 'if (!this.isClustered)',
+    find: 'if (!this.#isClustered)',
     put: 'if (true)',
   },
   {
