@@ -69,7 +69,9 @@ function sumOfSquares(values: ArrayLike<number>, factor: number): number {
 export function dequantise(bytes: Uint8Array, scale: Scale): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const one = ONE[scale];
-  return Array.from({ length: bytes.byteLength / 4 }, (_, i) => Math.fround(view.getInt32(4 * i, true) / one));
+  const values = new Array<number>(bytes.byteLength / 4);
+  for (let i = 0; i < values.length; i++) values[i] = Math.fround(view.getInt32(4 * i, true) / one);
+  return values;
 }
 
 /** Each component exactly. */
