@@ -78,8 +78,8 @@ export interface VerifiedCheckpoint extends LogAt {
 }
 
 /**
- * Verifies that a receipt is consistent in itself. With `record`, also that the record has exactly these values after the
- * write; with `deleted`, that there is none. Throws ProofError.
+ * Verifies that a receipt is consistent in itself. With a `record`, verifies also that the record has exactly these values after the
+ * write; with `deleted`, that the write deletes it. Throws ProofError.
  */
 export function verifyReceipt(
   receipt: Receipt,

@@ -12,7 +12,7 @@ import { filesBelow, SOURCE_FOLDERS } from './support/sourceTree.js';
 
 /** The findings of today: fewer are welcome, and then the figure goes down with them. */
 const FINDINGS_TODAY: Readonly<Record<ProseGroup, Readonly<Record<ProseRule, number>>>> = {
-  product: { standIn: 0, oddWord: 4, longSentence: 25 },
+  product: { standIn: 0, oddWord: 3, longSentence: 25 },
   tests: { standIn: 6, oddWord: 5, longSentence: 10 },
   pages: { standIn: 0, oddWord: 1, longSentence: 27 },
 };

@@ -154,7 +154,7 @@ export class ExportWriter {
     try {
       const magic = await reading.take(Math.min(MAGIC.length, reading.sizeBytes));
       if (magic === undefined || !MAGIC.subarray(0, magic.length).equals(magic))
-        throw new Error(`${path} is there, and is no export: move it away, or choose another name`);
+        throw new Error(`${path} exists and is not an export: move it away, or choose another name`);
       const header = await takePart(reading);
       if (header !== undefined) {
         if (!isSameCollection(header, this.header))

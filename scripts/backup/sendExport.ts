@@ -18,7 +18,7 @@ const TOO_LARGE = 413;
 /** `name`: the name of the new collection; undefined: the old one. Throws an Error of one line. */
 export async function sendExport(client: ServiceClient, path: string, name: string | undefined): Promise<void> {
   const source = await ifThere(openExport(path));
-  if (source === undefined) throw new Error(`there is no file ${path}`);
+  if (source === undefined) throw new Error(`the file ${path} does not exist`);
   await assertNoOtherFile('export', path);
   const announced = await shownCheck(source);
   const wanted: BeginImportRequest = name === undefined ? announced : { ...announced, name };

@@ -294,7 +294,7 @@ describe('npm run export, npm run import', () => {
       [runImport(home, file), 1, /exists already, and was not imported/],
       [runExport(other, 'lived', newFile()), 1, /no collection named "lived"/],
       [runExport({ ...home, url: 'nowhere' }, 'lived', newFile()), 2, /--url is nowhere/],
-      [runImport(home, newFile()), 1, /there is no file /],
+      [runImport(home, newFile()), 1, /the file .* does not exist/],
       [runImport(home, checkpoint), 1, /is a checkpoint, not an export: npm run verify -- checkpoint .* checks it/],
     ];
     for (const [command, code, says] of failing) {

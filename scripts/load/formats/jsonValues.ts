@@ -1,27 +1,21 @@
 /** `.json`: one array, whose items are the rows; or objects of JSON, one after another. */
 import type { Readable } from 'node:stream';
 import { jsonIn } from '../json.js';
-import { type Fields, type RawRow, RowFault, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
+import { type Fields, RowFault, rowFrom, type Source } from '../source.js';
 import { type ByteSource, streamOf } from './bytes.js';
-import { Guess } from './guess.js';
+import { guessedSource } from './guess.js';
 import { withoutMarkAhead } from './marks.js';
 
 export function jsonSource(name: string, source: ByteSource): Source {
-  const guess = new Guess(source.sizeBytes);
-  return {
-    name,
-    usual: USUAL,
-    expected: (read) => guess.rows(read),
-    async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
-      let number = 0;
-      const splitter = new Splitter(name);
-      for await (const piece of withoutMarkAhead(streamOf(source, signal) as Readable, name)) {
-        for (const value of splitter.valuesOf(piece)) yield rowFrom(++number, () => fieldsIn(value, 'the row'));
-        guess.readBytes += piece.length;
-      }
-      splitter.end();
-    },
-  };
+  return guessedSource(name, source, async function* (guess, signal) {
+    let number = 0;
+    const splitter = new Splitter(name);
+    for await (const piece of withoutMarkAhead(streamOf(source, signal) as Readable, name)) {
+      for (const value of splitter.valuesOf(piece)) yield rowFrom(++number, () => fieldsIn(value, 'the row'));
+      guess.readBytes += piece.length;
+    }
+    splitter.end();
+  });
 }
 
 /** The fields of an object, or a vector alone. Throws RowFault. */

@@ -1,31 +1,25 @@
 /** `.jsonl`: one object of JSON on each line. `.csv`: a line of titles, then one row on each line. */
 import { pipeline, type Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { assertDifferentTitles, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
+import { assertDifferentTitles, rowFrom, type Source } from '../source.js';
 import { textOf } from '../utf8.js';
 import { type ByteSource, streamOf } from './bytes.js';
-import { Guess } from './guess.js';
+import { guessedSource } from './guess.js';
 import { fieldsIn } from './jsonValues.js';
 import { withoutMark, withoutMarkAhead } from './marks.js';
 
 export function jsonlSource(name: string, source: ByteSource): Source {
-  const guess = new Guess(source.sizeBytes);
-  return {
-    name,
-    usual: USUAL,
-    expected: (read) => guess.rows(read),
-    async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
-      let number = 0;
-      for await (const line of linesOf(streamOf(source, signal))) {
-        guess.readBytes += line.length + 1;
-        number += 1;
-        const json = number === 1 ? withoutMark(line, name) : line;
-        if (number === 1 && BRACKET.test(json.toString('latin1')))
-          throw new Error(`${name} has rows of several lines: --format json reads them`);
-        if (!isBlank(json)) yield rowFrom(number, () => fieldsIn(json, 'the line'));
-      }
-    },
-  };
+  return guessedSource(name, source, async function* (guess, signal) {
+    let number = 0;
+    for await (const line of linesOf(streamOf(source, signal))) {
+      guess.readBytes += line.length + 1;
+      number += 1;
+      const json = number === 1 ? withoutMark(line, name) : line;
+      if (number === 1 && BRACKET.test(json.toString('latin1')))
+        throw new Error(`${name} has rows of several lines: --format json reads them`);
+      if (!isBlank(json)) yield rowFrom(number, () => fieldsIn(json, 'the line'));
+    }
+  });
 }
 
 /** The first line of JSON that is written over several. */
@@ -99,58 +93,52 @@ function assertSeparated(titles: readonly string[], name: string): void {
 
 /** `delimiter`: between columns. Undefined: commas, unless the titles look otherwise. */
 export function csvSource(name: string, source: ByteSource, delimiter?: string): Source {
-  const guess = new Guess(source.sizeBytes);
-  return {
-    name,
-    usual: USUAL,
-    expected: (read) => guess.rows(read),
-    async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
-      // A quoted field may contain lines. A row that is cut short therefore swallows the rest of the file, and ends the load.
-      const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, relax_column_count: true } as const;
-      let isFirst = true;
-      const parser = parse({
-        ...options,
-        delimiter: delimiter ?? ',',
-        // Before the rows: of a file that is separated otherwise they may be no CSV.
-        on_record: (values: string[]) => {
-          if (isFirst && delimiter === undefined) assertSeparated(values, name);
-          isFirst &&= isEmptyLine(values);
-          return values;
-        },
-      });
-      async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-        for await (const piece of withoutMarkAhead(pieces, name)) {
-          guess.readBytes += piece.length;
-          yield piece;
-        }
+  return guessedSource(name, source, async function* (guess, signal) {
+    // A quoted field may contain lines. A row that is cut short therefore swallows the rest of the file, and ends the load.
+    const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, relax_column_count: true } as const;
+    let isFirst = true;
+    const parser = parse({
+      ...options,
+      delimiter: delimiter ?? ',',
+      // Before the rows: of a file that is separated otherwise they may be no CSV.
+      on_record: (values: string[]) => {
+        if (isFirst && delimiter === undefined) assertSeparated(values, name);
+        isFirst &&= isEmptyLine(values);
+        return values;
+      },
+    });
+    async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const piece of withoutMarkAhead(pieces, name)) {
+        guess.readBytes += piece.length;
+        yield piece;
       }
-      // The iteration below throws errors, and ends the input when it is left.
-      pipeline(streamOf(source, signal), counted, parser, () => {});
-      let titles: readonly string[] | undefined;
-      let number = 0;
-      try {
-        for await (const values of parser as AsyncIterable<string[]>) {
-          // Below a single title an empty line is an empty field, as PostgreSQL and SQLite write it.
-          if (titles?.length !== 1 && isEmptyLine(values)) continue;
-          if (titles === undefined) {
-            titles = values.map((title, i) => fieldText(title, `title ${i + 1}`));
-            assertDifferentTitles(titles, name);
-            continue;
-          }
-          const named = titles;
-          if (values.length !== named.length)
-            throw new Error(
-              `${name} is not valid CSV: row ${number + 1} has ${values.length} fields, and there are ${named.length} titles`,
-            );
-          yield rowFrom(++number, () =>
-            Object.fromEntries(values.map((value, i) => [named[i]!, fieldText(value, named[i]!)])),
+    }
+    // The iteration below throws errors, and ends the input when it is left.
+    pipeline(streamOf(source, signal), counted, parser, () => {});
+    let titles: readonly string[] | undefined;
+    let number = 0;
+    try {
+      for await (const values of parser as AsyncIterable<string[]>) {
+        // Below a single title an empty line is an empty field, as PostgreSQL and SQLite write it.
+        if (titles?.length !== 1 && isEmptyLine(values)) continue;
+        if (titles === undefined) {
+          titles = values.map((title, i) => fieldText(title, `title ${i + 1}`));
+          assertDifferentTitles(titles, name);
+          continue;
+        }
+        const named = titles;
+        if (values.length !== named.length)
+          throw new Error(
+            `${name} is not valid CSV: row ${number + 1} has ${values.length} fields, and there are ${named.length} titles`,
           );
-        }
-      } catch (error) {
-        throw error instanceof CsvError ? new Error(`${name} is not valid CSV: ${error.message}`) : error;
+        yield rowFrom(++number, () =>
+          Object.fromEntries(values.map((value, i) => [named[i]!, fieldText(value, named[i]!)])),
+        );
       }
-    },
-  };
+    } catch (error) {
+      throw error instanceof CsvError ? new Error(`${name} is not valid CSV: ${error.message}`) : error;
+    }
+  });
 }
 
 const isEmptyLine = (values: readonly string[]): boolean => values.length === 1 && values[0] === '';

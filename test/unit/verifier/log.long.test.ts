@@ -64,7 +64,6 @@ function expectNamed({ firstSequence, lastSequence }: Named, frame: WrittenFrame
 }
 
 describe('the verifier of logs', () => {
-  // Tens of thousands of files and logs, possibly on a busy machine.
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));

@@ -6,7 +6,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => se
 describe('calls in a message queue', () => {
   const { setTimeout } = globalThis;
   const timers: { run: () => void; ms: number }[] = [];
-  // Two milliseconds may be shorter than a turn on a busy machine, so the test runs the timers itself.
+  // A turn of the event loop may take longer than two milliseconds, so the test runs the timers itself.
   before(() => {
     globalThis.setTimeout = ((run: () => void, ms: number) => timers.push({ run, ms })) as unknown as typeof setTimeout;
   });
