@@ -43,7 +43,8 @@ export async function benchReusedSlots(set: VectorSet, rounds: number): Promise<
   try {
     const rows: Row[] = [];
     for (const [name, halfLifeSecs] of Object.entries(HALF_LIVES_SECS))
-      for (const k of KS) rows.push(await added(searched, set, k, name, { halfLifeSecs, nowMs }, rounds));
+      for (const k of KS)
+        rows.push(await added(searched, set, { k, halfLife: name, decay: { halfLifeSecs, nowMs }, rounds }));
     return rows;
   } finally {
     vectors.destroy();
@@ -54,10 +55,7 @@ export async function benchReusedSlots(set: VectorSet, rounds: number): Promise<
 async function added(
   searched: Searched,
   set: VectorSet,
-  k: number,
-  halfLife: string,
-  decay: Decay,
-  rounds: number,
+  { k, halfLife, decay, rounds }: { k: number; halfLife: string; decay: Decay; rounds: number },
 ): Promise<Row> {
   const timed = async (round: number, options: { decay?: Decay }): Promise<number> => {
     const row = round % set.queryCount;

@@ -8,7 +8,7 @@ import type { Platform } from '../shared/platform/platform.js';
 import { whenAvailable } from '../shared/process/startUp.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Keyring } from './auth/keyring.js';
-import { BodyPool } from './body/bodyPool.js';
+import { BodyPool, type FindScale } from './body/bodyPool.js';
 import type { Backend } from './cluster/clusterBackend.js';
 import { openApi } from './contract/openapi.js';
 import { isCollectionName } from './contract/values.js';
@@ -62,9 +62,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const keyring = await whenAvailable('the keys', () => Keyring.open(keys, clock, logger), { clock, logger });
   const inFlight = new InFlight(limits.inFlight, Math.max(LARGEST_BODIES * limits.bodyBytes, BODY_MEMORY_BYTES));
   const bounds = { ...limits, commitBytes: backend.maxCommitBytes };
-  const bodies = new BodyPool(bounds, limits.maxQueueWaitMs, clock, logger, (project, names) =>
-    backend.scaleFor(project, names.map(nameOrDefault).filter(isCollectionName)),
-  );
+  const findScale: FindScale = (project, names) =>
+    backend.scaleFor(project, names.map(nameOrDefault).filter(isCollectionName));
+  const bodies = new BodyPool(bounds, findScale, logger, { maxQueueWaitMs: limits.maxQueueWaitMs, clock });
   const { metrics } = options;
   metrics.gauges(() => ({
     vouch_http_in_flight: inFlight.requests,

@@ -64,7 +64,7 @@ async function load(request: LoadRequest, target: ServiceTarget, signal: AbortSi
   const faultOf = async (row: RawRow): Promise<string | undefined> => faultIn(row, request, source, await find());
   const rows = await opened(source, signal, faultOf, soughtRows(request));
   try {
-    return await loadRows(request, client, target.url, signal, rows, await find());
+    return await loadRows(request, { client, url: target.url, found: await find() }, rows, signal);
   } finally {
     await rows.close();
   }
@@ -123,11 +123,9 @@ async function begun(
 
 async function loadRows(
   request: LoadRequest,
-  client: ServiceClient,
-  url: string,
-  signal: AbortSignal,
+  { client, url, found }: { client: ServiceClient; url: string; found: Target | undefined },
   rows: Opened,
-  found: Target | undefined,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { source, first, fault } = rows;
   if (source.remark !== undefined) say('plain', 'order', source.remark);

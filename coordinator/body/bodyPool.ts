@@ -60,6 +60,14 @@ interface RunningJob {
 /** The scale that a body needs which names these collections of a project; null is the default one. */
 export type FindScale = (project: string, names: readonly (string | null)[]) => Scale | Promise<Scale>;
 
+interface WorkerTimes {
+  /** Longest wait of a body for a worker. */
+  readonly maxQueueWaitMs: number;
+  readonly clock: Clock;
+  /** Time after which idle workers end. */
+  readonly idleMs?: number;
+}
+
 const stopping = (): VouchError => unavailable('the coordinator is stopping; retry shortly');
 
 export class BodyPool {
@@ -68,20 +76,19 @@ export class BodyPool {
   readonly #queue: FairQueue<string, Job>;
   readonly #workersMax = Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
   #idleTimer: NodeJS.Timeout | undefined;
+  readonly #idleMs: number;
   /** Small bodies of this turn. */
   #turnBytes = 0;
   #closed = false;
 
-  /** `maxQueueWaitMs`: longest wait of a body for a worker. `idleMs`: time after which idle workers end. */
   constructor(
     private readonly bounds: BodyBounds,
-    maxQueueWaitMs: number,
-    clock: Clock,
-    private readonly logger: Logger,
     private readonly findScale: FindScale,
-    private readonly idleMs = IDLE_MS,
+    private readonly logger: Logger,
+    { maxQueueWaitMs, clock, idleMs = IDLE_MS }: WorkerTimes,
   ) {
     this.#queue = new FairQueue(maxQueueWaitMs, clock);
+    this.#idleMs = idleMs;
   }
 
   /** Large bodies that wait for a worker. */
@@ -228,7 +235,7 @@ export class BodyPool {
     const end = (): void => {
       for (const worker of this.#idle.splice(0)) void worker.terminate();
     };
-    this.#idleTimer = setTimeout(end, this.idleMs).unref();
+    this.#idleTimer = setTimeout(end, this.#idleMs).unref();
   }
 
   /** The job of an ended worker fails; the next job starts another worker. */

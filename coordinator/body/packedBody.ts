@@ -45,6 +45,14 @@ export function unpackBody(
   return new BodyUnpacker(body, field, limits, scale).unpack();
 }
 
+interface VectorPlace {
+  readonly path: string;
+  /** Whether the components are int32 of Q16.16. */
+  readonly isFixed: boolean;
+  /** The place in a batch. */
+  readonly row?: number;
+}
+
 class BodyUnpacker {
   readonly #reader: PackedReader;
   readonly #vectors: Rows[] = [];
@@ -163,7 +171,7 @@ class BodyUnpacker {
 
   #single(head: PackedHead, path: string, isFixed: boolean): Rows {
     const components = new Int32Array(this.#lengthOf(head, path, isFixed));
-    this.#components(head, components, 0, path, isFixed);
+    this.#components(head, { path, isFixed }, components, 0);
     return rowsIn(components, components.length, 1);
   }
 
@@ -182,7 +190,7 @@ class BodyUnpacker {
         if (count * dimension <= this.#reader.left) components = new Int32Array(count * dimension);
       } else if (length !== dimension && unevenAt < 0) unevenAt = i;
       const target = length === dimension && components.length > 0 ? components : new Int32Array(length);
-      this.#components(head, target, target === components ? i * dimension : 0, path, isFixed, i);
+      this.#components(head, { path, isFixed, row: i }, target, target === components ? i * dimension : 0);
     }
     return rowsIn(unevenAt < 0 ? components : NO_COMPONENTS, dimension, count, unevenAt);
   }
@@ -205,14 +213,7 @@ class BodyUnpacker {
   }
 
   /** Writes the components to `target`, from `offset` on. */
-  #components(
-    head: PackedHead,
-    target: Int32Array,
-    offset: number,
-    path: string,
-    isFixed: boolean,
-    row?: number,
-  ): void {
+  #components(head: PackedHead, { path, isFixed, row }: VectorPlace, target: Int32Array, offset: number): void {
     if (this.scale === 'unit') {
       const values = isFixed
         ? componentsIn(this.#reader.take((head as Sized).length), 'plain')

@@ -62,7 +62,7 @@ export async function checkExportFile({ file, ...files }: FileRequest): Promise<
     const names = genesis === undefined ? [] : [namesOf(genesis)];
     if (checkpoint !== undefined) names.unshift(checkpoint.origin);
     if (names[0] !== undefined) verdicts.push(holdAsked('log', names[0], files));
-    return worst([...verdicts, printClaims(claims, source, report, genesis, names, files)]);
+    return worst([...verdicts, printClaims(claims, { source, report, genesis }, names, files)]);
   } finally {
     await source.close();
   }
@@ -135,7 +135,7 @@ async function checkStored(
   }
   printLog(report);
   if (!isSameName(item, origin)) print('warning', 'imported as', name);
-  return printClaims(claims, source, report, genesis, [item, origin], files);
+  return printClaims(claims, { source, report, genesis }, [item, origin], files);
 }
 
 const namesOf = ({ project, name, collectionId: id }: Genesis): Named => ({ project, name, id });
@@ -172,12 +172,18 @@ function refused(report: LogReport): Verdict {
   return 'refused';
 }
 
+/** A log after its check. */
+interface CheckedLog {
+  readonly source: FrameSource;
+  readonly report: LogReport;
+  /** Undefined if the log has no valid genesis. */
+  readonly genesis: Genesis | undefined;
+}
+
 /** `names`: the names of the log, first the one under which it is served. */
 function printClaims(
   claims: Claims,
-  source: FrameSource,
-  report: LogReport,
-  genesis: Genesis | undefined,
+  { source, report, genesis }: CheckedLog,
   names: readonly Named[],
   { key }: ClaimFiles,
 ): Verdict {

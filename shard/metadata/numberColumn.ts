@@ -176,7 +176,7 @@ export class NumberColumn {
     const end = (): number => Math.min(slots.words.length, this.#column.length >>> 5);
     for (let from = 0; from < end(); from += WORDS_PER_LOOK) {
       const to = Math.min(from + WORDS_PER_LOOK, end());
-      scan(this.#column, low, high, slots, from, to);
+      scan(this.#column, { low, high }, slots, { from, to });
       effort.spend((to - from) * WORK.scannedWord);
       if (effort.endsStep()) yield;
     }
@@ -235,11 +235,21 @@ function addSome(
   return seen === NUMBERS_PER_LOOK;
 }
 
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+interface WordRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * Scans the column's words `from` to `to`, of 32 slots each. It does not branch on the values, which would cost three
  * times as much if half of the rows match.
  */
-function scan(column: Float64Array, low: number, high: number, slots: BitSet, from: number, to: number): void {
+function scan(column: Float64Array, { low, high }: Bounds, slots: BitSet, { from, to }: WordRange): void {
   for (let w = from >>> 0; w < to; w++) {
     const first = w << 5;
     let bits = 0;

@@ -85,7 +85,7 @@ async function readLog(
   const newState = (): CollectionState =>
     new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
   const state = restored?.from.state ?? newState();
-  const journal = new Journal(config, log, state, clock, logs.lateMs, restored?.from.history);
+  const journal = new Journal(config, log, state, { clock, lateMs: logs.lateMs }, restored?.from.history);
   onBegin?.(journal);
   journal.onStep = openings && ((sequence) => openings.step(config.id, 'event', sequence));
   const { position, end } = journal.history;

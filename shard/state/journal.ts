@@ -81,9 +81,8 @@ export class Journal {
     private readonly config: CollectionConfig,
     private readonly log: EventLog,
     private readonly state: CollectionState,
-    private readonly clock: Clock,
-    /** See `EventLogs`. */
-    private readonly lateMs: number,
+    /** `lateMs`: see `EventLogs`. */
+    private readonly times: { readonly clock: Clock; readonly lateMs: number },
     readonly history = new LogHistory(),
   ) {}
 
@@ -158,7 +157,7 @@ export class Journal {
   }
 
   #isOver(untilMs: number | undefined): boolean {
-    return untilMs !== undefined && this.clock.monotonicMs() >= untilMs;
+    return untilMs !== undefined && this.times.clock.monotonicMs() >= untilMs;
   }
 
   /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
@@ -236,18 +235,18 @@ export class Journal {
     if (this.sequence === 0) return;
     if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
     await this.#assertEnd();
-    const { history, log, clock } = this;
-    const first = await orGone(readStored(log, history.frame(0).position, clock));
+    const { history, log } = this;
+    const first = await orGone(readStored(log, history.frame(0).position, this.times.clock));
     if (first === undefined) throw lostBeginning();
   }
 
   /** Ignores what follows the last frame: it may be a superseded frame. */
   async #assertEnd(): Promise<void> {
-    const { sequence, config, log, clock } = this;
+    const { sequence, config, log } = this;
     if (sequence === 0) return;
     const last = await orGone(log.readAt(this.history.position));
     if ((last && sequenceAfter(last)) !== sequence + 1)
-      await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
+      await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, this.times.clock);
   }
 
   /**
@@ -278,7 +277,7 @@ export class Journal {
     this.#append = APPENDING;
     const append = noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     const position = await append.catch((error: unknown) => {
-      this.#append = { kind: 'unknown', untilMs: this.clock.monotonicMs() + this.lateMs };
+      this.#append = { kind: 'unknown', untilMs: this.times.clock.monotonicMs() + this.times.lateMs };
       throw error;
     });
     // The log takes no other frame at this place.
@@ -296,13 +295,13 @@ export class Journal {
   receiptOf(sequence: number, frame: Frame, afterRest: () => void): Promise<Receipt> {
     const index = sequence - frame.header.firstSequence;
     const receipt = writeReceipt(frame, index, this.state, this.history.configHash);
-    return inSlices(receipt, new Slice(this.clock), afterRest);
+    return inSlices(receipt, new Slice(this.times.clock), afterRest);
   }
 
   /** Reads the frame of an applied event from the log, and verifies it. */
   async frameWith(sequence: number): Promise<Frame> {
     const { position } = this.history.frameWith(sequence);
-    const bytes = await noticingDamage(() => readStored(this.log, position, this.clock));
+    const bytes = await noticingDamage(() => readStored(this.log, position, this.times.clock));
     return verifiedFrame(bytes, claimedStart(bytes), position);
   }
 
@@ -353,7 +352,7 @@ export class Journal {
 
   async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { events } = frame;
-    const slice = new Slice(this.clock);
+    const slice = new Slice(this.times.clock);
     let inTree = 0;
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;

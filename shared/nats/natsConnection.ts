@@ -89,14 +89,19 @@ export class ClusterConnection {
   #state: 'connected' | 'disconnected' | 'closed' = 'connected';
   #payloadBytes: number;
 
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly #inboxPrefix: string;
+
   private constructor(
     readonly nc: NatsConnection,
     readonly jsm: JetStreamManager,
-    readonly logger: Logger,
-    readonly clock: Clock,
-    private readonly inboxPrefix: string,
     api: string,
+    { logger, clock, inboxPrefix }: ConnectionOptions,
   ) {
+    this.logger = logger;
+    this.clock = clock;
+    this.#inboxPrefix = inboxPrefix;
     this.js = nc.jetstream({ timeout: API_MS, apiPrefix: api });
     this.api = api;
     this.kvPrefix = api === OWN_API ? '' : `${api}.`;
@@ -128,7 +133,7 @@ export class ClusterConnection {
     try {
       const api = await apiOf(nc);
       const jsm = await nc.jetstreamManager({ checkAPI: false, timeout: API_MS, apiPrefix: api });
-      return new ClusterConnection(nc, jsm, options.logger, options.clock, options.inboxPrefix, api);
+      return new ClusterConnection(nc, jsm, api, options);
     } catch (error) {
       await nc.close();
       throw error;
@@ -137,7 +142,7 @@ export class ClusterConnection {
 
   /** A new subject for answers to this process. Unlike those of nats.js, it cannot be guessed from other inboxes of the process. */
   newInbox(): string {
-    return `${this.inboxPrefix}.${toHex(systemEntropy(INBOX_ENTROPY_BYTES))}`;
+    return `${this.#inboxPrefix}.${toHex(systemEntropy(INBOX_ENTROPY_BYTES))}`;
   }
 
   get connected(): boolean {

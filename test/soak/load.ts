@@ -21,9 +21,8 @@ export class Load {
     /** Indexed collections → the kind they are created with. */
     readonly indexed: ReadonlyMap<string, string>,
     readonly recorder: Recorder,
+    private readonly readers: { readonly clients: readonly Client[]; readonly outdated: OutdatedReader },
     readonly key: string,
-    private readonly clients: readonly Client[],
-    private readonly outdated: OutdatedReader,
   ) {}
 
   static async open(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
@@ -58,17 +57,20 @@ export class Load {
       hasFollowers: options.followers > 0,
       random: seededRandom(options.seed + options.clients + 1),
     });
-    return new Load(collections, indexed, recorder, key, clients, outdated);
+    return new Load(collections, indexed, recorder, { clients, outdated }, key);
   }
 
   start(): void {
-    for (const client of this.clients) client.start();
-    this.outdated.start();
+    for (const client of this.readers.clients) client.start();
+    this.readers.outdated.start();
   }
 
   /** Resolves when the last call is answered. */
   async stop(): Promise<OutdatedReads> {
-    const [outdated] = await Promise.all([this.outdated.stop(), ...this.clients.map((client) => client.stop())]);
+    const [outdated] = await Promise.all([
+      this.readers.outdated.stop(),
+      ...this.readers.clients.map((client) => client.stop()),
+    ]);
     return outdated;
   }
 }

@@ -62,7 +62,7 @@ export async function runSoak(options: SoakOptions, report: ReportProgress, sign
     load.start();
     await wait(CALM_MS);
     startedMs = systemClock.monotonicMs();
-    const schedule = await makeFaults(options, cluster, load, say, startedMs, signal);
+    const schedule = await makeFaults(options, cluster, load, { report: say, startedMs, signal });
     await replaceFile(join(folder, 'faults.json'), `${JSON.stringify(schedule, null, 2)}\n`);
     say('calm');
     await wait(CALM_MS);
@@ -111,9 +111,7 @@ async function makeFaults(
   options: SoakOptions,
   cluster: SoakCluster,
   { collections, recorder }: Load,
-  report: (text: string) => void,
-  startedMs: number,
-  signal: AbortSignal | undefined,
+  { report, startedMs, signal }: { report: (text: string) => void; startedMs: number; signal: AbortSignal | undefined },
 ): Promise<Schedule & Pick<SoakResult, 'unserved'>> {
   const names = collections.map(({ name }) => name);
   const silentSince = (sinceMs: number): readonly string[] => recorder.silentSince(names, sinceMs);

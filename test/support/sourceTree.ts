@@ -38,6 +38,7 @@ export interface Place {
 
 export interface FunctionFacts extends Place {
   readonly lines: number;
+  readonly parameters: number;
   /** Whether it contains tests or suites, which make up its length. */
   readonly isSuite: boolean;
 }
@@ -98,6 +99,7 @@ function readSource(path: string, folder: Source['folder']): Source {
         text: nameOf(node, file),
         line,
         lines: lineOf(node.getEnd()) - line + 1,
+        parameters: node.parameters.length,
         isSuite: holdsTests(node, file),
       });
     ts.forEachChild(node, visit);

@@ -4,7 +4,6 @@
  * Few queries lie near such a row. So with each search the judge adds a query of its own while such rows exist.
  */
 import { Generation } from '../../../shard/index/generation.js';
-import type { SlotSet } from '../../../shard/kernel/slotSet.js';
 import type { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import { FIXED_ONE } from '../../../shared/limits.js';
 import type { Findings } from './findings.js';
@@ -27,9 +26,7 @@ async function judge(
   findings: Findings,
   generation: Generation,
   answer: ReturnType<Generation['search']>,
-  query: Int32Array,
-  k: number,
-  eligible: SlotSet | undefined,
+  [query, k, eligible]: Parameters<Generation['search']>,
 ): Promise<void> {
   const { vectors, rows, index, kind } = generation.parts;
   if (index === undefined || generation.tail === 0) return;
@@ -70,7 +67,7 @@ function distance(query: Int32Array, vector: Uint8Array): number {
   );
 }
 
-after(Generation.prototype, 'search', (generation, answer, [query, k, eligible]) => {
+after(Generation.prototype, 'search', (generation, answer, search) => {
   const findings = judges.now;
-  if (findings !== undefined) void judge(findings, generation, answer, query, k, eligible);
+  if (findings !== undefined) void judge(findings, generation, answer, search);
 });

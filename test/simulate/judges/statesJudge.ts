@@ -101,7 +101,8 @@ export class StatesJudge {
   }
 
   #hash({ journal, collectionId }: Replica): void {
-    this.#equal(this.#hashes, 'state hash', collectionId, journal.sequence, toHex(journal.stateHash()));
+    const { sequence } = journal;
+    this.#equal(this.#hashes, 'state hash', { id: collectionId, sequence, hash: toHex(journal.stateHash()) });
   }
 
   #content({ of, journal, state, collectionId }: Replica): void {
@@ -111,15 +112,13 @@ export class StatesJudge {
       this.findings.add(
         `in ${of.name}, the memory of records ${wrong} of collection ${collectionId} differs from the written values`,
       );
-    this.#equal(this.#contents, 'state', collectionId, sequence, content, of);
+    this.#equal(this.#contents, 'state', { id: collectionId, sequence, hash: content }, of);
   }
 
   #equal(
     all: Map<number, BySequence>,
     what: string,
-    id: number,
-    sequence: number,
-    hash: string,
+    { id, sequence, hash }: { id: number; sequence: number; hash: string },
     { name } = this.findings.world.party,
   ): void {
     let known = all.get(id);

@@ -37,6 +37,15 @@ export const isLog = (stream: string): boolean => stream.startsWith('VOUCH_LOG_'
 /** Sends an answer; a string is already JSON. */
 type Answer = (body: object | string | Buffer, headers?: Buffer) => void;
 
+interface Request {
+  readonly verb: string;
+  readonly tokens: readonly string[];
+  /** The stream's name, and the stream if there is one. */
+  readonly name: string;
+  readonly stream: Stream | undefined;
+  readonly query: Record<string, unknown>;
+}
+
 export class JetStream {
   readonly streams = new Map<string, Stream>();
   /** One acknowledgement in this many is lost after the message is stored; 0: none. */
@@ -140,7 +149,7 @@ export class JetStream {
     this.#toServer(server, at, () => {
       const query = message.body.length === 0 ? {} : (JSON.parse(message.body.toString()) as Record<string, unknown>);
       const answer: Answer = (body, headers) => this.#answer(at, message.reply, body, headers);
-      this.#handle(verb[0], tokens, name, stream, at, query, answer);
+      this.#handle({ verb: verb[0], tokens, name, stream, query }, at, answer);
     });
     return true;
   }
@@ -172,15 +181,8 @@ export class JetStream {
     }
   }
 
-  #handle(
-    verb: string,
-    tokens: readonly string[],
-    name: string,
-    stream: Stream | undefined,
-    at: string,
-    query: Record<string, unknown>,
-    answer: Answer,
-  ): void {
+  #handle(request: Request, at: string, answer: Answer): void {
+    const { verb, tokens, name, stream, query } = request;
     const isUp = (server: string): boolean => this.broker.isUp(server);
     switch (verb) {
       case 'INFO':

@@ -25,16 +25,27 @@ export const LOG_ORIGIN = 'vouch.example/log';
 export const STARTED = /^witness (\S+) (\S+) (\S+)$/;
 
 export class WitnessedService {
+  readonly folder: string;
+  readonly service: Service;
+  readonly signer: Signer;
+  readonly key: VerifierKey;
+  readonly policyFile: string;
+  readonly policy: Policy;
+
   private constructor(
-    readonly folder: string,
-    readonly service: Service,
-    readonly signer: Signer,
-    readonly key: VerifierKey,
+    parts: Pick<WitnessedService, 'folder' | 'service' | 'signer' | 'key' | 'policyFile' | 'policy'>,
     private readonly witnesses: Launched[],
     private readonly ports: readonly number[],
-    readonly policyFile: string,
-    readonly policy: Policy,
-  ) {}
+  ) {
+    ({
+      folder: this.folder,
+      service: this.service,
+      signer: this.signer,
+      key: this.key,
+      policyFile: this.policyFile,
+      policy: this.policy,
+    } = parts);
+  }
 
   /**
    * Starts two witnesses and a service. `quorum`: number of required cosignatures. `others`: starts
@@ -66,7 +77,8 @@ export class WitnessedService {
       ...{ VOUCH_LOG_KEY_FILE: join(folder, 'log.key'), VOUCH_LOG_ORIGIN: LOG_ORIGIN, VOUCH_LOG_EVERY_MS: '200' },
       ...{ VOUCH_WITNESSES: policyFile, ...settings },
     });
-    return new WitnessedService(folder, service, signer, key, witnesses, ports, policyFile, parsePolicy(text));
+    const policy = parsePolicy(text);
+    return new WitnessedService({ folder, service, signer, key, policyFile, policy }, witnesses, ports);
   }
 
   /** kill -9 of witness `n`, from 1. */

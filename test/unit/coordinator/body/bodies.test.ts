@@ -160,10 +160,9 @@ describe('a request body', () => {
     expect((await search(`[${'[],'.repeat(1_500_001)}1]`)).body.error).to.include('arrays, objects and strings');
     const pool = new BodyPool(
       { metadataBytes: 1, textBytes: 1, payloadBytes: 1, batchVectors: 1, commitBytes: 1 },
-      500,
-      systemClock,
-      silentLogger,
       () => 'plain',
+      silentLogger,
+      { maxQueueWaitMs: 500, clock: systemClock },
     );
     const notUtf8 = await pool
       .prepare('search', 'json', Buffer.from([0x22, 0xff, 0x22]), 'p')

@@ -22,11 +22,12 @@ const BOUNDS: BodyBounds = {
 
 /** No collection normalises. */
 const PLAIN: FindScale = () => 'plain';
+const TIMES = { maxQueueWaitMs: 60_000, clock: systemClock };
 
 describe('large bodies', () => {
   let pool: BodyPool;
   beforeEach(() => {
-    pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN);
+    pool = new BodyPool(BOUNDS, PLAIN, silentLogger, TIMES);
   });
   afterEach(() => pool.close());
 
@@ -93,7 +94,7 @@ describe('large bodies', () => {
   });
 
   it('share a worker, which ends after it has been idle for a while', async () => {
-    const soon = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN, 1);
+    const soon = new BodyPool(BOUNDS, PLAIN, silentLogger, { ...TIMES, idleMs: 1 });
     const workers: Worker[] = [];
     const started = (worker: Worker): unknown => workers.push(worker);
     process.on('worker', started);
@@ -164,7 +165,7 @@ describe('small bodies', () => {
   const body = (): Buffer => Buffer.from(`{"collection":"c","query":[1],"k":1}${' '.repeat(SIZE)}`);
 
   it('are prepared a few in each turn of the event loop, in order', async () => {
-    const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, PLAIN);
+    const pool = new BodyPool(BOUNDS, PLAIN, silentLogger, TIMES);
     const turns: number[][] = [[]];
     const left = new Set(Array.from({ length: 64 }, (_, i) => i));
     const countTurns = (): void => {

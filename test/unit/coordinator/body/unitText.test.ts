@@ -148,7 +148,7 @@ describe('bodies whose collections normalise', () => {
   let pool: BodyPool;
   beforeEach(() => {
     asked.length = 0;
-    pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger, findScale);
+    pool = new BodyPool(BOUNDS, findScale, silentLogger, { maxQueueWaitMs: 60_000, clock: systemClock });
   });
   afterEach(() => pool.close());
 

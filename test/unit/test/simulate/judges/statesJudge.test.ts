@@ -43,7 +43,7 @@ interface Replica {
 
 function openReplica(): Replica {
   const state = new CollectionState(config, new VectorBlocks(new VectorMemory(), config.dimension), 10);
-  return { state, journal: new Journal(config, NO_LOG, state, systemClock, 0) };
+  return { state, journal: new Journal(config, NO_LOG, state, { clock: systemClock, lateMs: 0 }) };
 }
 
 /** Findings if `change` alters the second replica before it applies the last frame. */
