@@ -21,7 +21,7 @@ export function getPage(url: string, timeoutMs: number): Promise<Page | undefine
       request.destroy();
     };
     const fail = (): void => end();
-    // The time-out of a request bounds only its silence.
+    // The time-out of a request bounds only the time without data.
     const timer = setTimeout(fail, timeoutMs);
     const options = { agent: false, rejectUnauthorized: false } as const;
     const request = (url.startsWith('https:') ? getByTls : get)(url, options, (response) => {

@@ -205,7 +205,7 @@ export class Collection {
       case 'timeline':
         return this.#orCallerError(() => this.#parts.proofs.answer(call, envelope.deadlineMs));
       case 'configureIndex':
-        return this.#owned.orTermEnded(this.index.configure(call.spec));
+        return this.#owned.orOwnershipEnded(this.index.configure(call.spec));
       case 'hold':
         await this.#owned.hold(call.token, call.holdMs);
         return null;
@@ -213,8 +213,8 @@ export class Collection {
         this.#owned.writeHold.release(call.token);
         return null;
       case 'rebuild':
-        // The next owner builds the index itself, so a build that ends with the term has had no effect.
-        await this.#owned.orTermEnded(this.index.rebuild(call.kind), moved);
+        // The next owner builds the index itself, so a build that ends with the ownership has had no effect.
+        await this.#owned.orOwnershipEnded(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
       case 'importFrames':
         return this.#owned.importFrames(call.frames, call.upTo, envelope);

@@ -51,7 +51,7 @@ export class CollectionHandle {
   readonly #counts: StoredCounts;
   /** The feed of the next journal that serves; the journal of a serving collection has it already. */
   #feed: Feed | undefined;
-  /** See `Journal.beginTerm`. Decides only while no journal is in memory. */
+  /** See `Journal.beginOwnership`. Decides only while no journal is in memory. */
   #othersUntilMs: number | undefined;
 
   constructor(
@@ -162,14 +162,14 @@ export class CollectionHandle {
     if (this.#serving !== undefined) this.#serving.journal.feed = feed;
   }
 
-  /** Begins a term of the owner. `mayOthersAppend`: an append of an earlier owner may be on its way to the log. */
-  beginTerm(mayOthersAppend: boolean): void {
+  /** Begins the ownership of the collection. `mayOthersAppend`: an append of an earlier owner may be on its way to the log. */
+  beginOwnership(mayOthersAppend: boolean): void {
     const { logs, clock } = this.context;
     const isClear = !mayOthersAppend || logs.lateMs === 0;
     const nowMs = clock.monotonicMs();
-    this.#counts.beginTerm(nowMs);
+    this.#counts.beginOwnership(nowMs);
     this.#othersUntilMs = isClear ? undefined : nowMs + logs.lateMs;
-    latestOf(this.#state)?.journal.beginTerm(this.#othersUntilMs);
+    latestOf(this.#state)?.journal.beginOwnership(this.#othersUntilMs);
     this.checkFailedOpenings();
   }
 
@@ -320,7 +320,7 @@ export class CollectionHandle {
       const open = (): Promise<Collection> =>
         openings.noted(config.id, () => Collection.open(config, context, onDamage, toOwn));
       const collection = await (toOwn ? openings.asked(config, open) : open());
-      collection.journal.beginTerm(this.#othersUntilMs);
+      collection.journal.beginOwnership(this.#othersUntilMs);
       this.#state = afterOpening(this.#state, opening, collection);
       this.#counts.forget();
       // A shard that became the owner meanwhile has to catch up first: see `promote`.

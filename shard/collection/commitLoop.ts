@@ -1,12 +1,12 @@
 /**
- * The writes of a collection during one term of ownership: they wait, are committed together, and are answered.
+ * The writes of a collection while one shard owns it: they wait, are committed together, and are answered.
  *
  * ```text
  * Open ──pause──▶ paused (new writes wait) ──resume──▶ open.
  *   └────────end────────┴──▶ over (waiting and new writes are refused).
  * ```
  *
- * A commit that runs when the term ends is finished, and its writes get their results.
+ * A commit that runs when the ownership ends is finished, and its writes get their results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
@@ -51,8 +51,8 @@ export class CommitLoop {
   #isPaused = false;
   /** Reason for refusing all writes; undefined while they are accepted. */
   #refusal: VouchError | undefined;
-  #endTerm: () => void = () => undefined;
-  readonly #termEnded: Promise<void>;
+  #endOwnership: () => void = () => undefined;
+  readonly #ownershipEnded: Promise<void>;
 
   /** `onCommit` is called after every commit, even a failed one. */
   constructor(
@@ -63,8 +63,8 @@ export class CommitLoop {
     const { clock, admission } = parts.context;
     this.#queue = new WriteQueue(clock, admission);
     this.writeHold = new WriteHold(() => this.#commitWaiting());
-    this.#termEnded = new Promise((resolve) => {
-      this.#endTerm = resolve;
+    this.#ownershipEnded = new Promise((resolve) => {
+      this.#endOwnership = resolve;
     });
   }
 
@@ -125,9 +125,9 @@ export class CommitLoop {
     return added;
   }
 
-  /** Resolves like `work`, or throws `refusal` as soon as the term is over. */
-  orTermEnded<T>(work: Promise<T>, refusal: () => VouchError = cutShort): Promise<T> {
-    const over = this.#termEnded.then((): never => {
+  /** Resolves like `work`, or throws `refusal` as soon as the ownership is over. */
+  orOwnershipEnded<T>(work: Promise<T>, refusal: () => VouchError = cutShort): Promise<T> {
+    const over = this.#ownershipEnded.then((): never => {
       throw refusal();
     });
     return Promise.race([work, over]);
@@ -149,10 +149,10 @@ export class CommitLoop {
     this.#commitWaiting();
   }
 
-  /** Ends the term for good. */
+  /** Ends the ownership for good. */
   end(refusal: VouchError): void {
     this.refuse(refusal);
-    this.#endTerm();
+    this.#endOwnership();
     this.writeHold.over();
   }
 
@@ -179,7 +179,7 @@ export class CommitLoop {
     const seal = async () => (await vault.replay(call.requestId)) ?? (await vault.seal(call, envelope.deadlineMs));
     const sealed = await seal().catch((error: unknown) => {
       const shown = this.toCallerError(error);
-      // The vault judges by a state that may be outdated once the term is over.
+      // The vault judges by a state that may be outdated once the ownership is over.
       throw this.#refusal ?? shown;
     });
     if ('op' in sealed) return this.#enqueue(sealed, envelope);
@@ -188,7 +188,7 @@ export class CommitLoop {
   }
 
   async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
-    // Sealing takes a while, so the term may have ended.
+    // Sealing takes a while, so the ownership may have ended.
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');

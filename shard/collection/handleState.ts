@@ -54,7 +54,7 @@ export type HandleState =
   | { readonly kind: 'opening'; readonly opening: Opening; readonly former: Former }
   /** A follower, or an owner that has not read the log to its end yet. */
   | Open
-  /** An owner: everything is applied that the log held when the term began. */
+  /** An owner: everything is applied that the log held when the ownership began. */
   | Serving
   | Quarantined
   | { readonly kind: 'closed' };

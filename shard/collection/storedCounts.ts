@@ -17,7 +17,7 @@ export class StoredCounts {
   #held: { readonly sequence: number; readonly bytes: HeldBytes } | undefined;
   /** How often the counts were forgotten. A reading that began before the last time is not kept. */
   #forgotten = 0;
-  /** When the term began, on the monotonic clock. */
+  /** When the ownership began, on the monotonic clock. */
   #begunMs = 0;
 
   /** `onDamage` is called if the log does not verify. */
@@ -27,7 +27,7 @@ export class StoredCounts {
     private readonly onDamage: (damage: Damaged) => void,
   ) {}
 
-  beginTerm(nowMs: number): void {
+  beginOwnership(nowMs: number): void {
     this.#begunMs = nowMs;
     this.forget();
   }
@@ -64,7 +64,7 @@ export class StoredCounts {
     return bytes;
   }
 
-  /** Soon after a term begins, the log may still lack commits of the earlier owner. */
+  /** Soon after an ownership begins, the log may still lack commits of the earlier owner. */
   async #read(): Promise<Counted> {
     const forgotten = this.#forgotten;
     const { logs, clock } = this.context;

@@ -74,7 +74,7 @@ export class GenerationMaker {
     const rows = await generation.persist(payloadPath(folder));
     const { kind, parameters, trainedRows } = generation.parts;
     const facts = { ...this.#identity, number, kind, parameters, sequence, trainedRows };
-    const saved = await builds.seal(facts, config.project, folder, rows);
+    const saved = await builds.complete(facts, config.project, folder, rows);
     generation.saved(number, rows.recordIds.length);
     return saved;
   }

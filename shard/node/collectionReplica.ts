@@ -42,7 +42,7 @@ export interface ReplicaServices {
   readonly onServing: () => void;
 }
 
-/** One term. A later term of this shard is another object. */
+/** One ownership. A later ownership of this shard is another object. */
 interface Owner {
   readonly kind: 'owner';
   readonly handle: CollectionHandle;
@@ -74,7 +74,7 @@ export class CollectionReplica {
   #ownership: Ownership | undefined;
   /** The revision of the newest owner entry so far. Never decreases: an older entry is ignored. */
   #revision = 0;
-  /** While this shard names another owner, and until it knows whether it did. May outlast the term that began it. */
+  /** While this shard names another owner, and until it knows whether it did. May outlast the ownership that began it. */
   #isTransferring = false;
   /** Never reset: no role is wanted any more. */
   #isStopped = false;
@@ -179,7 +179,7 @@ export class CollectionReplica {
     return this.#state.kind === 'owner' ? this.#state : undefined;
   }
 
-  /** The term, if the newest entry names it. */
+  /** The ownership, if the newest entry names it. */
   get #wantedOwner(): Owner | undefined {
     const owner = this.#owner;
     return owner !== undefined && this.#isWanted(owner.epoch) ? owner : undefined;
@@ -228,10 +228,10 @@ export class CollectionReplica {
   async #step(): Promise<void> {
     const state = this.#state;
     if (this.#wanted === 'nothing') return this.#release(false);
-    if (state.kind === 'owner') return this.#endTerm(state);
+    if (state.kind === 'owner') return this.#endOwnership(state);
     if (this.#wanted === 'follower') return this.#beginFollowing();
     if (state.kind === 'follower') await this.#endFollowing(state);
-    if (this.#wanted === 'owner') await this.#beginTerm();
+    if (this.#wanted === 'owner') await this.#beginOwnership();
   }
 
   async #release(keep: boolean): Promise<void> {
@@ -250,7 +250,7 @@ export class CollectionReplica {
     }
   }
 
-  async #endTerm({ handle, serving }: Owner): Promise<void> {
+  async #endOwnership({ handle, serving }: Owner): Promise<void> {
     this.#state = { kind: 'changing', handle };
     await handle.demote();
     // Running reads are answered as moved when they end; nothing waits for them here.
@@ -283,7 +283,7 @@ export class CollectionReplica {
     this.#state = { kind: 'follower', handle, follower: new Follower(handle, ownership, follow) };
   }
 
-  async #beginTerm(): Promise<void> {
+  async #beginOwnership(): Promise<void> {
     const { collection: config, epoch, takenFrom = [], mayGetAppends = false } = this.#ownership as Ownership;
     const { context, onServing } = this.services;
     const beganMs = context.clock.monotonicMs();
@@ -293,7 +293,7 @@ export class CollectionReplica {
       );
     const existing = this.#handle;
     const handle = existing ?? new CollectionHandle(config, context);
-    handle.beginTerm(mayGetAppends);
+    handle.beginOwnership(mayGetAppends);
     if (existing !== undefined) await this.#promote(existing);
     this.#state = { kind: 'changing', handle };
     if (!this.#isWanted(epoch)) return handle.demote();
@@ -343,7 +343,7 @@ export class CollectionReplica {
     return serving;
   }
 
-  /** A read that ends after the term is repeated at the next owner. Other calls may have had an effect: their outcome counts. */
+  /** A read that ends after the ownership is repeated at the next owner. Other calls may have had an effect: their outcome counts. */
   #handlers(handle: CollectionHandle, epoch: number): Record<Verb, CallHandler<Call>> {
     const { lease } = this.services;
     const assertMayRun = (): void => {

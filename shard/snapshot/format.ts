@@ -11,12 +11,12 @@
  *              u64 1 if that was a record's, else 0 | u64 bytes of the state besides its vectors.
  *              u64 made at, unix ms | config hash | chain head | state hash (32 each).
  * Table        per chunk, in the order of the file: u32 kind | u32 rows stored | u64 first row.
- *              u64 rows | u64 offset | u64 length | seal (32).
+ *              u64 rows | u64 offset | u64 length | checksum (32).
  * Trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32).
  * ```
  *
- * A chunk has rows of one kind, about a MiB of them. Writer and reader have one chunk in memory at a time. Its seal is
- * H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes). The seal of a chunk of records covers
+ * A chunk has rows of one kind, about a MiB of them. Writer and reader have one chunk in memory at a time. Its checksum is
+ * H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes). The checksum of a chunk of records covers
  * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains the seals and is
  * under the file's checksum. So the checksum covers every byte of the file.
  *
@@ -121,7 +121,7 @@ export interface ChunkHead {
 export interface ChunkEntry extends ChunkHead {
   readonly offset: number;
   readonly length: number;
-  readonly seal: Uint8Array;
+  readonly checksum: Uint8Array;
 }
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -149,7 +149,7 @@ export function checkHeader(bytes: Uint8Array): void {
     );
 }
 
-/** Returns the bytes that the seal of a chunk covers before those of the chunk. */
+/** Returns the bytes that the checksum of a chunk covers before those of the chunk. */
 export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
   const bytes = new Uint8Array(SEAL_HEAD_BYTES);
   const view = viewOf(bytes);
@@ -176,7 +176,7 @@ export function encodeFooter(facts: SnapshotFacts, chunks: readonly ChunkEntry[]
     writeU64(view, at + 16, chunk.rows);
     writeU64(view, at + 24, chunk.offset);
     writeU64(view, at + 32, chunk.length);
-    bytes.set(chunk.seal, at + 40);
+    bytes.set(chunk.checksum, at + 40);
   }
   writeU64(view, end, offset);
   bytes.set(footerChecksum(bytes.subarray(0, end), bytes.subarray(end, end + 8)), end + 8);
@@ -228,7 +228,7 @@ function decodeEntry(footer: Uint8Array, view: DataView, at: number): ChunkEntry
     rows: numberAt(view, at + 16),
     offset: numberAt(view, at + 24),
     length: numberAt(view, at + 32),
-    seal: footer.slice(at + 40, at + ENTRY_BYTES),
+    checksum: footer.slice(at + 40, at + ENTRY_BYTES),
   };
 }
 

@@ -13,9 +13,9 @@ import { StateTree } from '../audit/stateTree.js';
 import { edgeLeaf, hashGraphTreeNode, nodeLeaf } from '../graph/graphRoot.js';
 import type { RowPlaces } from '../kernel/vectorBlocks.js';
 import type { ChunkEntry } from './format.js';
-import { leavesOf, type RecordRows, rowsOf, sealOfRecords } from './recordChunk.js';
+import { checksumOfRecords, leavesOf, type RecordRows, rowsOf } from './recordChunk.js';
 import { EDGES, NODES, type RowCodec, rowsIn } from './rows.js';
-import { assertSeal, readChunk, verifiedChunk } from './snapshotFile.js';
+import { assertChecksum, readChunk, verifiedChunk } from './snapshotFile.js';
 
 /** Bytes of leaves that are hashed between two pauses: about 1 ms. */
 const STEP_BYTES = 2_048 * HASH_BYTES;
@@ -99,7 +99,7 @@ export function transferable(answer: ReadResults[ReadJob['op']]): ArrayBuffer[] 
 function readRecords({ path, chunk, dimension, places, leaves }: RecordsJob): ReadRecords {
   const rows = rowsOf(readChunk(path, chunk), chunk.stored, dimension);
   const own = leavesOf(chunk, rows, dimension);
-  assertSeal(chunk, sealOfRecords(chunk, rows, own));
+  assertChecksum(chunk, checksumOfRecords(chunk, rows, own));
   new Uint8Array(leaves).set(own, (chunk.first - 1) * HASH_BYTES);
   writeRows(rows, dimension, places);
   return { head: rows.head.slice().buffer, descriptions: rows.descriptions.slice().buffer };

@@ -9,7 +9,7 @@
  * Descriptions metadata, text and external id of each record that has them, UTF-8.
  * ```
  *
- * The seal covers the head and, for every id of the chunk, its leaf in the state tree. A reader computes these from the
+ * The checksum covers the head and, for every id of the chunk, its leaf in the state tree. A reader computes these from the
  * records. So it hashes each byte once, both to verify the file and to build the tree.
  */
 import { hashStream } from '../../shared/hashing/hash.js';
@@ -73,8 +73,8 @@ export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): 
   };
 }
 
-/** Returns the seal. `leaves`: those of all ids of the chunk, one after another. */
-export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
+/** Returns the checksum. `leaves`: those of all ids of the chunk, one after another. */
+export function checksumOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
   stream.update(columns.head);

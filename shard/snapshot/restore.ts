@@ -41,7 +41,7 @@ const AHEAD = 2;
 const ROWS_PER_LOOK = 32;
 
 /**
- * Verifies every chunk by its seal, and the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and
+ * Verifies every chunk by its checksum, and the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and
  * errors of `rest`; then the memory is freed.
  */
 export async function restoreSnapshot(snapshot: OpenedSnapshot, options: RestoreOptions): Promise<SnapshotState> {

@@ -1,4 +1,4 @@
-/** Reads a snapshot's file: facts and table at once, chunks one at a time, each verified by its seal. */
+/** Reads a snapshot's file: facts and table at once, chunks one at a time, each verified by its checksum. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { hashStream } from '../../shared/hashing/hash.js';
@@ -73,8 +73,8 @@ export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBu
   return bytes.buffer;
 }
 
-/** Returns the seal of a chunk of any kind except records. */
-export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
+/** Returns the checksum of a chunk of any kind except records. */
+export function checksumOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
   stream.update(bytes);
@@ -82,14 +82,14 @@ export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
 }
 
 /** Throws DamagedSnapshot if the seals differ. */
-export function assertSeal({ kind, first, seal }: ChunkEntry, found: Uint8Array): void {
-  if (Buffer.compare(seal, found) !== 0)
+export function assertChecksum({ kind, first, checksum }: ChunkEntry, found: Uint8Array): void {
+  if (Buffer.compare(checksum, found) !== 0)
     throw new DamagedSnapshot(`its chunk of ${kind} from ${first} on does not verify`);
 }
 
 /** Returns the bytes of a chunk of any kind except records. Throws DamagedSnapshot. */
 export function verifiedChunk(path: string, chunk: ChunkEntry): Uint8Array {
   const bytes = new Uint8Array(readChunk(path, chunk));
-  assertSeal(chunk, sealOf(chunk, bytes));
+  assertChecksum(chunk, checksumOf(chunk, bytes));
   return bytes;
 }

@@ -14,10 +14,10 @@ import {
   encodeHeader,
   type SnapshotFacts,
 } from './format.js';
-import { emptyRows, NONE, recordBytes, sealOfRecords } from './recordChunk.js';
+import { checksumOfRecords, emptyRows, NONE, recordBytes } from './recordChunk.js';
 import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
-import { sealOf } from './snapshotFile.js';
+import { checksumOf } from './snapshotFile.js';
 
 interface MadeAs {
   readonly collectionId: number;
@@ -148,7 +148,7 @@ class Writer {
     const write = async (): Promise<void> => {
       const head: ChunkHead = { kind, first: from, rows: count, stored: count };
       const bytes = row.bytes.subarray(0, count * rowBytes);
-      await this.#append(head, bytes, sealOf(head, bytes));
+      await this.#append(head, bytes, checksumOf(head, bytes));
       from += count;
       count = 0;
     };
@@ -195,11 +195,11 @@ class Writer {
       row++;
     }
     const head: ChunkHead = { kind: 'records', first, rows: images.length, stored: stored.length };
-    await this.#append(head, new Uint8Array(columns.head.buffer), sealOfRecords(head, columns, leaves));
+    await this.#append(head, new Uint8Array(columns.head.buffer), checksumOfRecords(head, columns, leaves));
   }
 
-  async #append(head: ChunkHead, bytes: Uint8Array, seal: Uint8Array): Promise<void> {
-    this.chunks.push({ ...head, offset: this.file.sizeBytes, length: bytes.length, seal });
+  async #append(head: ChunkHead, bytes: Uint8Array, checksum: Uint8Array): Promise<void> {
+    this.chunks.push({ ...head, offset: this.file.sizeBytes, length: bytes.length, checksum });
     await this.file.write(bytes);
     await this.rest();
   }

@@ -161,7 +161,7 @@ export class Journal {
   }
 
   /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
-  beginTerm(othersUntilMs: number | undefined): void {
+  beginOwnership(othersUntilMs: number | undefined): void {
     this.#othersUntilMs = othersUntilMs;
     if (this.#append.kind === 'late') this.#append = SETTLED;
   }

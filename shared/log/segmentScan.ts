@@ -24,7 +24,7 @@ import { damagedAt, type Segment } from './segmentReader.js';
 
 /** The segments of a log. `last` is undefined before the first write. */
 export interface Extent {
-  readonly sealed: readonly Segment[];
+  readonly closed: readonly Segment[];
   readonly last: Segment | undefined;
   /** The last frame, or LOG_START. */
   readonly head: Position;
@@ -42,35 +42,35 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
   const segments: Segment[] = [];
   let head = LOG_START;
   let end = 0;
-  /** The previous segment if it is not sealed, and the offset of its last frame. */
-  let unsealed: { readonly segment: Segment; readonly head: number } | undefined;
+  /** The previous segment if it is not closed, and the offset of its last frame. */
+  let open: { readonly segment: Segment; readonly head: number } | undefined;
   for (const base of bases) {
     if (base !== end)
       throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${end}`);
     const path = join(folder, segmentName(base));
     const isLast = segments.length === bases.length - 1;
     const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
-    if (unsealed !== undefined) {
-      // Only a crash between making a segment and sealing the previous one leaves this.
-      if (!isLast || mark.head !== 0) throw notFollowed(collectionId, unsealed.segment);
-      // Before the sealing: the name of the new segment must be durable.
+    if (open !== undefined) {
+      // Only a crash between making a segment and closing the previous one leaves this.
+      if (!isLast || mark.head !== 0) throw notFollowed(collectionId, open.segment);
+      // Before the closing: the name of the new segment must be durable.
       await syncDirectory(folder);
-      await sealSegment(files, unsealed.segment, unsealed.head);
+      await closeSegment(files, open.segment, open.head);
     }
     const segment = { path, base, sizeBytes: mark.end };
     segments.push(segment);
     if (mark.head !== 0) head = base + mark.head;
     end = base + mark.end;
-    unsealed = mark.next === 0 ? { segment, head: mark.head } : undefined;
+    open = mark.next === 0 ? { segment, head: mark.head } : undefined;
   }
-  return { sealed: segments.slice(0, -1), last: segments.at(-1), head };
+  return { closed: segments.slice(0, -1), last: segments.at(-1), head };
 }
 
 const notFollowed = (collectionId: number, { base }: Segment): LogDamaged =>
   damagedAt(collectionId, base, WATERMARK_OFFSET + 16, 'no segment follows it, but one with frames does');
 
 /** Writes durably that an existing segment follows. `head`: offset of the segment's last frame. */
-export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
+export function closeSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
   return files.use(path, async (file) => {
     file.writeNow(encodeWatermark({ head, end: sizeBytes, next: base + sizeBytes }), WATERMARK_OFFSET);
     await file.sync();

@@ -34,7 +34,7 @@ import {
   writeFramePrefix,
 } from './segmentFormat.js';
 import { damagedAt, readFrames, type Segment, SINGLE_FRAME_BYTES } from './segmentReader.js';
-import { type Extent, scanLog, sealSegment } from './segmentScan.js';
+import { closeSegment, type Extent, scanLog } from './segmentScan.js';
 
 /** Smaller frames are copied into the page cache within the call; larger ones are written by the thread pool. */
 const WRITE_NOW_MAX_BYTES = 64 << 10;
@@ -73,9 +73,9 @@ export class SegmentedLog {
       // The last moment to refuse: a write cannot be taken back.
       if (clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before the commit');
       this.#suspect = true;
-      const { sealed, last } = await this.#segmentFor(extent, frame.length);
+      const { closed, last } = await this.#segmentFor(extent, frame.length);
       const written = await this.#write(frame, last);
-      this.#extent = { sealed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
+      this.#extent = { closed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
       this.#suspect = false;
       return this.#extent.head;
     });
@@ -176,23 +176,23 @@ export class SegmentedLog {
   }
 
   async #segmentFor(
-    { sealed, last, head }: Extent,
+    { closed, last, head }: Extent,
     frameBytes: number,
-  ): Promise<{ sealed: readonly Segment[]; last: Segment }> {
-    if (last === undefined) return { sealed, last: await this.#createFirst() };
+  ): Promise<{ closed: readonly Segment[]; last: Segment }> {
+    if (last === undefined) return { closed, last: await this.#createFirst() };
     const { files, folder } = this.options;
     const end = last.sizeBytes + FRAME_PREFIX_BYTES + frameBytes;
     if (last.sizeBytes === SEGMENT_HEADER_BYTES) {
       // The maker of this segment may have failed or ended before the name was durable.
       for (const each of [folder, dirname(folder), dirname(dirname(folder))]) await syncDirectory(each);
-      return { sealed, last };
+      return { closed, last };
     }
-    if (end <= this.options.segmentBytes) return { sealed, last };
+    if (end <= this.options.segmentBytes) return { closed, last };
     // A durable watermark distinguishes a followed segment from one that lost its end.
     await files.use(last.path, (file) => file.sync());
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);
-    await sealSegment(files, last, head - last.base);
-    return { sealed: [...sealed, last], last: next };
+    await closeSegment(files, last, head - last.base);
+    return { closed: [...closed, last], last: next };
   }
 
   /** Makes the folder together with its first segment: so a folder without a segment has lost it. */
@@ -251,4 +251,4 @@ export class SegmentedLog {
   }
 }
 
-const segmentsOf = ({ sealed, last }: Extent): readonly Segment[] => (last === undefined ? sealed : [...sealed, last]);
+const segmentsOf = ({ closed, last }: Extent): readonly Segment[] => (last === undefined ? closed : [...closed, last]);

@@ -266,7 +266,7 @@ const identityCheck =
 
 /**
  * Returns the prefix of JetStream's subjects for this user: the roles of `config/nats.roles.conf` are in an account that imports
- * them under another name. Any answer on a prefix shows that it is right, and so does silence, from a cluster without a leader.
+ * them under another name. Any answer on a prefix shows that it is right, and so does none, from a cluster without a leader.
  */
 async function apiOf(nc: NatsConnection): Promise<string> {
   try {

@@ -86,7 +86,7 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     seed: 106_647_621,
     durationMs: 75_000,
     kinds: 26,
-    defect: 'followers show a commit that a former owner made after its term, and the next owner does not',
+    defect: 'followers show a commit that a former owner made after its ownership, and the next owner does not',
   },
   {
     seed: 500_268,

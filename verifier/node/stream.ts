@@ -30,7 +30,7 @@ const OWN_API = '$JS.API';
 const STREAM_COUNT_KEY = 'log-streams';
 /** Largest number of bytes of frames in memory, which changes of records need. */
 const KEPT_BYTES = 64 * 1024 * 1024;
-/** Longest silence: a stale replica may lack the last message, or the stream was purged. */
+/** Longest time without a message: a stale replica may lack the last message, or the stream was purged. */
 const SILENCE_MS = 10_000;
 
 interface JetStream {
@@ -163,16 +163,16 @@ export class StreamLog implements FrameSource {
     if (this.lastMessage === 0) return;
     const options = consumerOpts().orderedConsumer().deliverAll().bindStream(this.from.stream);
     const messages = await this.at.js.subscribe(this.from.subject, options);
-    const silence = { timer: undefined as NodeJS.Timeout | undefined };
+    const deadline = { timer: undefined as NodeJS.Timeout | undefined };
     const listen = (): void => {
-      clearTimeout(silence.timer);
-      silence.timer = setTimeout(() => messages.unsubscribe(), this.silenceMs);
+      clearTimeout(deadline.timer);
+      deadline.timer = setTimeout(() => messages.unsubscribe(), this.silenceMs);
     };
     try {
       listen();
       let nextSequence = 0n;
       for await (const { seq, data } of messages) {
-        clearTimeout(silence.timer);
+        clearTimeout(deadline.timer);
         if (frameBefore(data) === undefined && !hasLost(data, nextSequence)) {
           yield { position: seq, bytes: data };
           nextSequence = sequenceAfter(data) ?? nextSequence;
@@ -180,9 +180,9 @@ export class StreamLog implements FrameSource {
         if (seq >= this.lastMessage) return;
         listen();
       }
-      throw await this.#silenceReason();
+      throw await this.#whyUnfinished();
     } finally {
-      clearTimeout(silence.timer);
+      clearTimeout(deadline.timer);
       messages.unsubscribe();
     }
   }
@@ -200,8 +200,8 @@ export class StreamLog implements FrameSource {
     this.#kept.clear();
   }
 
-  /** The reason of a silence: a missing message is a fault of the log, a lost server is not. */
-  async #silenceReason(): Promise<Error> {
+  /** The reason why messages stopped: a missing message is a fault of the log, a lost server is not. */
+  async #whyUnfinished(): Promise<Error> {
     try {
       await this.at.jsm.streams.getMessage(this.from.stream, { seq: this.lastMessage });
       return new Error('the NATS server fell silent before the whole log had arrived: try again');

@@ -118,23 +118,23 @@ export class Members {
     return shard !== undefined && this.#shards.has(shard) ? shard : undefined;
   }
 
-  /** Whether the shard has had no heartbeat for `silenceMs`, counted from this process's start at the earliest. */
-  isLost(shard: string, silenceMs: number): boolean {
+  /** Whether the shard has had no heartbeat for `absentMs`, counted from this process's start at the earliest. */
+  isLost(shard: string, absentMs: number): boolean {
     if (this.#shards.has(shard)) return false;
-    return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= silenceMs;
+    return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= absentMs;
   }
 
   /** Shards that are not lost. Waits after a start until every live shard must have been seen, like `isLost`. */
-  async notLost(silenceMs: number): Promise<string[]> {
-    await delay(Math.max(this.#startedMs + silenceMs - this.clock.monotonicMs(), 0));
-    return [...this.#lastSeenMs.keys()].filter((shard) => !this.isLost(shard, silenceMs));
+  async notLost(absentMs: number): Promise<string[]> {
+    await delay(Math.max(this.#startedMs + absentMs - this.clock.monotonicMs(), 0));
+    return [...this.#lastSeenMs.keys()].filter((shard) => !this.isLost(shard, absentMs));
   }
 
   /** `isLost` with certainty: a stale replica cannot make a live shard look lost. Throws `unavailable`. */
-  async isCertainlyLost(shard: string, silenceMs: number): Promise<boolean> {
-    if (!this.isLost(shard, silenceMs)) return false;
+  async isCertainlyLost(shard: string, absentMs: number): Promise<boolean> {
+    if (!this.isLost(shard, absentMs)) return false;
     await this.shardsCaughtUp();
-    return this.isLost(shard, silenceMs);
+    return this.isLost(shard, absentMs);
   }
 
   /** The current epoch, as last received here; undefined without an owner. */

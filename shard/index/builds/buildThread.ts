@@ -65,7 +65,7 @@ export class BuildThread {
   }
 
   /** Completes a generation whose payload is in `folder`, durable or not. Removes the folder on failure. */
-  seal(
+  complete(
     facts: GenerationFacts,
     project: string,
     folder: string,
@@ -74,10 +74,10 @@ export class BuildThread {
     // A typed array is copied to the other thread much faster than a set of numbers.
     const rows = { recordIds, leftOut: Uint32Array.from(leftOut) };
     const { collectionId } = facts;
-    const seal = this.#files.take({ project, collectionId, urgent: true }, (ask) =>
-      this.#orRemove(folder, () => ask({ op: 'seal', facts, folder, rows })),
+    const complete = this.#files.take({ project, collectionId, urgent: true }, (ask) =>
+      this.#orRemove(folder, () => ask({ op: 'complete', facts, folder, rows })),
     );
-    return seal.done;
+    return complete.done;
   }
 
   /** Cancels everything. Resolves when all work and both threads have ended. */

@@ -10,7 +10,7 @@ import { buildGeneration, type GenerationOrder } from './buildGeneration.js';
 export type BuildJob =
   | { readonly op: 'build'; readonly order: GenerationOrder }
   | { readonly op: 'verify'; readonly saved: SavedGeneration }
-  | { readonly op: 'seal'; readonly facts: GenerationFacts; readonly folder: string; readonly rows: RowsToSave };
+  | { readonly op: 'complete'; readonly facts: GenerationFacts; readonly folder: string; readonly rows: RowsToSave };
 
 export interface JobMessage {
   readonly job: BuildJob;
@@ -21,7 +21,7 @@ export interface JobMessage {
 async function carryOut(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
   const check = (): void => progress.assertWanted();
   if (job.op === 'build') return buildGeneration(job.order, progress);
-  if (job.op === 'seal') return completeGeneration(job.folder, job.facts, job.rows, check);
+  if (job.op === 'complete') return completeGeneration(job.folder, job.facts, job.rows, check);
   await verifyFiles(job.saved, check);
   return job.saved;
 }

@@ -98,7 +98,7 @@ describe('the growth of a late append', () => {
       await insertLate(before);
       const engine = shard();
       const next = engine.host(configOf(OF));
-      next.hosted.beginTerm(true);
+      next.hosted.beginOwnership(true);
       if (isOpen) await next.records();
       const other = engine.host(configOf(OTHER));
       const wanted = CAPACITY - 1;
@@ -119,12 +119,12 @@ describe('the growth of a late append', () => {
     const engine = shard();
     const other = engine.host(configOf(OTHER));
     const next = engine.host(configOf(OF));
-    next.hosted.beginTerm(true);
+    next.hosted.beginOwnership(true);
     expect(next.hosted.mayGetAppends).to.equal(true);
     await insert(next, 1);
     expect(next.hosted.mayGetAppends).to.equal(false);
     await insert(other, CAPACITY - 2 - ROWS);
-    next.hosted.beginTerm(false);
+    next.hosted.beginOwnership(false);
     expect(next.hosted.mayGetAppends).to.equal(false);
     await insertLate(next);
     expect(next.hosted.mayGetAppends).to.equal(true);

@@ -118,7 +118,7 @@ describe('the build thread', () => {
     await makeDirectory(again);
     await createFile(payloadPath(again), await readFile(payloadPath(first.folder)));
     const { recordIds } = await readRows(first);
-    const base = await builds.seal({ ...first.facts, number: 2 }, 'p', again, { recordIds, leftOut: [5, 3, 5] });
+    const base = await builds.complete({ ...first.facts, number: 2 }, 'p', again, { recordIds, leftOut: [5, 3, 5] });
     expect(await store.latest(COLLECTION)).to.deep.equal(base);
     expect([...(await readRows(base)).leftOut]).to.deep.equal([3, 5]);
     const extended = await builds.build(orderOf(store, vectors, 3, base), PATIENT).done;
@@ -236,7 +236,7 @@ describe('the build thread', () => {
     const unfinished = store.folderOf(COLLECTION, 1);
     await mkdir(unfinished, { recursive: true });
     const rows = { recordIds: new Float64Array(1), leftOut: [] };
-    await rejection(builds.seal(factsOf(1), 'p', unfinished, rows));
+    await rejection(builds.complete(factsOf(1), 'p', unfinished, rows));
     expect(existsSync(unfinished)).to.equal(false);
   });
 
