@@ -70,6 +70,11 @@ export interface Matching extends CallOptions {
   readonly metadataFilter?: JsonObject | undefined;
 }
 
+export interface GetOptions extends CallOptions {
+  /** Further fields of the record. The vector is always there. */
+  readonly with?: readonly 'text'[] | undefined;
+}
+
 export interface ListOptions extends Matching {
   /** Only records with greater ids. */
   readonly after?: number | undefined;
@@ -85,7 +90,6 @@ export interface FacetOptions extends Matching {
 }
 
 const PAGE_EVENTS = 1_000;
-const utf8 = new TextEncoder();
 
 export class Collection {
   /** The nodes and edges of the collection. */
@@ -109,7 +113,7 @@ export class Collection {
     const body = {
       ...record,
       ...('requestId' in record && requestId !== null ? {} : { requestId: newRequestId() }),
-      ...('metadata' in record && metadata !== undefined ? { metadata: bytesOf(metadata) } : {}),
+      ...(metadata instanceof Uint8Array ? { metadata: Array.from(metadata) } : {}),
     };
     return this.#post('/v1/records', 'InsertRequest', body, options, [record.values]);
   }
@@ -137,8 +141,9 @@ export class Collection {
     return insertMany(this, records, options);
   }
 
-  get(id: number, options: CallOptions = {}): Promise<RecordResponse> {
-    return this.#get(`/v1/records/${idSegment(id)}`, 'CollectionQuery', {}, options);
+  get(id: number, options: GetOptions = {}): Promise<RecordResponse> {
+    const [query, call] = split(options);
+    return this.#get(`/v1/records/${idSegment(id)}`, 'RecordQuery', query, call);
   }
 
   /** Reads up to 1,000 records by ids or by external ids. */
@@ -366,11 +371,4 @@ function split<Options extends CallOptions>(options: Options): [Omit<Options, ke
 function iso(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new TypeError('the instant is an invalid date');
   return date.toISOString();
-}
-
-function bytesOf(metadata: NonNullable<Insert['metadata']> | null): readonly number[] | null {
-  if (metadata === null || Array.isArray(metadata)) return metadata;
-  if (metadata instanceof Uint8Array) return Array.from(metadata);
-  assertExactJson(metadata, 'metadata');
-  return Array.from(utf8.encode(JSON.stringify(metadata)));
 }

@@ -2,6 +2,7 @@
 export {
   Collection,
   type FacetOptions,
+  type GetOptions,
   type IdempotentOptions,
   type Insert,
   type ListOptions,

@@ -45,6 +45,11 @@ export class Vouch {
     return (await this.#get<ListCollectionsResponse>('/v1/namespaces', options)).collections;
   }
 
+  /** A collection as `collections` lists it. Throws `VouchError` with code `collection_not_found` if it does not exist. */
+  collectionInfo(name: string, options: CallOptions = {}): Promise<ListedCollection> {
+    return this.#get(`/v1/namespaces/${nameSegment(name)}`, options);
+  }
+
   /** Creates a collection, unless the same one exists. */
   createCollection(request: CreateCollectionRequest, options: CallOptions = {}): Promise<CreateCollectionResponse> {
     return this.#post('/v1/namespaces', 'CreateCollectionRequest', request, options);

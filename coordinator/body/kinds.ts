@@ -28,6 +28,7 @@ import { invalid } from '../contract/refusal.js';
 import type { SchemaName } from '../contract/schemas.js';
 import { assertMultiSearch, assertSearch, assertSearchBatch } from '../contract/search.js';
 import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/service.js';
+import type { JsonObject } from '../contract/values.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { checkedFrames } from './frames.js';
@@ -98,6 +99,8 @@ export const BODY_KINDS = {
   insert: kind({
     schema: 'InsertRequest',
     vectors: { name: 'values' },
+    depthMax: JSON_DEPTH_MAX + 1,
+    kept: 'metadata',
     prepare: prepareInsert,
   }),
   batch: kind({
@@ -302,8 +305,7 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
-  const metadataBytes = metadata ? Uint8Array.from(metadata) : null;
-  if (metadataBytes) assertShownAsWritten(metadataBytes, '$.metadata');
+  const metadataBytes = metadata ? insertedMetadata(metadata, bounds) : null;
   if (text) assertedUtf8Bytes(text, bounds.textBytes, '$.text');
   const { dimension, bytes: vector } = rowOf(values, taken, '$.values');
   return {
@@ -318,6 +320,13 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   };
 }
 
+function insertedMetadata(metadata: NonNullable<InsertRequest['metadata']>, bounds: BodyBounds): Uint8Array {
+  if (!Array.isArray(metadata)) return objectBytes(metadata, bounds, '$.metadata');
+  const bytes = Uint8Array.from(metadata);
+  assertShownAsWritten(bytes, '$.metadata');
+  return bytes;
+}
+
 /** `description`: see `ACCEPTED_FIELDS`. */
 function prepareCreateKey(value: unknown): CreateKeyRequest {
   const request = assertCreateKey(value);
@@ -326,9 +335,13 @@ function prepareCreateKey(value: unknown): CreateKeyRequest {
 }
 
 function prepareMetadata(value: unknown, bounds: BodyBounds) {
-  const bytes = Buffer.from(JSON.stringify(assertMetadata(value)), 'utf8');
-  assertMetadataSize(bytes.length, bounds, '$');
-  return { bytes };
+  return { bytes: objectBytes(assertMetadata(value), bounds, '$') };
+}
+
+function objectBytes(object: JsonObject, bounds: BodyBounds, path: string): Buffer {
+  const bytes = Buffer.from(JSON.stringify(object), 'utf8');
+  assertMetadataSize(bytes.length, bounds, path);
+  return bytes;
 }
 
 function prepareInsertEncrypted(value: unknown, { payloadBytes }: BodyBounds) {

@@ -207,6 +207,12 @@ export class ClusterBackend {
     return this.#stats.count(this.#catalog.list(project), envelope);
   }
 
+  /** The collection as of this call, also while it is being imported. Throws `collection_not_found`. */
+  async listed(project: string, name: string, envelope: Envelope): Promise<CountedCollection> {
+    const [counted] = await this.#stats.count([await this.#catalog.reread(project, name)], envelope);
+    return counted!;
+  }
+
   /** The content of the project's collections, without their logs. Throws `unavailable`. */
   heldBytes(project: string, envelope: Envelope): Promise<HeldBytes> {
     return this.#stats.held(this.#catalog.list(project), envelope);

@@ -23,8 +23,8 @@ export interface InsertRequest {
   collection?: string | null;
   /** Idempotency token: 32 hex characters or 16 bytes. */
   request_id?: Hex32 | RequestIdBytes | null;
-  /** Opaque bytes, in practice UTF-8 JSON. */
-  metadata?: Byte[] | null;
+  /** An object, or opaque bytes, in practice UTF-8 JSON. */
+  metadata?: Byte[] | JsonObject | null;
   text?: string | null;
   tag?: Whole | null;
 }
@@ -114,6 +114,15 @@ export interface RecordResponse {
   vector: number[];
   tag: Whole;
   metadata: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+}
+
+export interface RecordQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /** Additional fields, separated by commas: `text`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
 }
 
 /** Live records, in the order of their ids. */
@@ -262,6 +271,7 @@ export const assertGetRecords = typia.createAssert<GetRecordsRequest>(refuseBody
 export const assertListRecords = typia.createAssert<ListRecordsRequest>(refuseBody);
 export const assertCountRecords = typia.createAssert<CountRecordsRequest>(refuseBody);
 export const assertFacets = typia.createAssert<FacetsRequest>(refuseBody);
+export const assertRecordQuery = typia.createAssert<RecordQuery>(refuseQuery);
 export const assertListRecordsQuery = typia.createAssert<ListRecordsQuery>(refuseQuery);
 export const assertCountRecordsQuery = typia.createAssert<CountRecordsQuery>(refuseQuery);
 export const assertFacetsQuery = typia.createAssert<FacetsQuery>(refuseQuery);

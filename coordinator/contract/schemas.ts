@@ -68,6 +68,7 @@ interface Named {
   KeyId: KeyId;
   KeyStatusResponse: encrypted.KeyStatusResponse;
   ListCollectionsResponse: collections.ListCollectionsResponse;
+  ListedCollection: collections.ListedCollection;
   ListKeysResponse: service.ListKeysResponse;
   OwnKeyResponse: service.OwnKeyResponse;
   ListRecordsQuery: records.ListRecordsQuery;
@@ -85,6 +86,7 @@ interface Named {
   RebuildResponse: collections.RebuildResponse;
   Receipt: records.Receipt;
   ReceiptQuery: proofs.ReceiptQuery;
+  RecordQuery: records.RecordQuery;
   RecordReference: records.RecordReference;
   RecordResponse: records.RecordResponse;
   SearchBatchRequest: search.SearchBatchRequest;

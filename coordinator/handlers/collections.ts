@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.js';
 import { refusal } from '../../shared/errors/errors.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
+import type { CountedCollection } from '../cluster/catalog/collection.js';
 import type {
   CreateCollectionRequest,
   CreateCollectionResponse,
@@ -10,6 +11,7 @@ import type {
   IndexParameters,
   IndexState,
   ListCollectionsResponse,
+  ListedCollection,
 } from '../contract/collections.js';
 import { invalid } from '../contract/refusal.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
@@ -39,6 +41,15 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     summary: 'List the collections',
     answers: 'ListCollectionsResponse',
     handle: (request) => request.shared('collections', () => collectionsReply(request)),
+  }),
+  readRoute('GET /v1/namespaces/{name}', {
+    summary: 'Read a collection, as the list has it',
+    answers: 'ListedCollection',
+    errors: ['collection_not_found'],
+    handle: async ({ parameters, caller, services, envelope }) => {
+      const name = collectionName(parameters[0]);
+      return json(listedCollection(await services.backend.listed(caller.project, name, envelope), services.config));
+    },
   }),
   writeRoute('DELETE /v1/namespaces/{name}', {
     summary: 'Delete a collection and all its records',
@@ -97,17 +108,18 @@ export const COLLECTION_ROUTES: readonly Route[] = [
 
 async function collectionsReply({ caller, services, envelope }: HandlerRequest): Promise<Reply> {
   const collections = await services.backend.list(caller.project, envelope);
-  const max_records = services.config.limits.maxRecords;
   return json<ListCollectionsResponse>({
-    collections: collections.map((collection) => {
-      const { name, id, dimension, metric, normalise, serving, records } = collection;
-      return {
-        ...{ name, id, dimension, metric, ...(normalise && { normalise }) },
-        ...{ index: serving, record_count: records, max_records },
-        ...(isImporting(collection) ? { importing: true } : {}),
-      };
-    }),
+    collections: collections.map((collection) => listedCollection(collection, services.config)),
   });
+}
+
+function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
+  const { name, id, dimension, metric, normalise, serving, records } = collection;
+  return {
+    ...{ name, id, dimension, metric, ...(normalise && { normalise }) },
+    ...{ index: serving, record_count: records, max_records: limits.maxRecords },
+    ...(isImporting(collection) ? { importing: true } : {}),
+  };
 }
 
 /** Throws `validation_error` where the two spellings say different things. */

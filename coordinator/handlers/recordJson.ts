@@ -13,5 +13,7 @@ export function fieldsJson({ externalIds, metadata, texts, vectors }: RecordFiel
   return members;
 }
 
-const textJson = (utf8: Uint8Array | null): string =>
-  utf8 === null ? 'null' : JSON.stringify(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString('utf8'));
+const textJson = (utf8: Uint8Array | null): string => (utf8 === null ? 'null' : JSON.stringify(utf8Text(utf8)));
+
+export const utf8Text = (utf8: Uint8Array): string =>
+  Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString('utf8');

@@ -6,20 +6,23 @@ import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import { unpackBytes } from '../body/packedBytes.js';
 import type { Collection } from '../cluster/catalog/collection.js';
-import type {
-  BatchInsertResponse,
-  BatchUpsertResponse,
-  DeleteRecordsResponse,
-  DeleteResponse,
-  InsertResponse,
-  MetadataResponse,
-  RecordResponse,
+import {
+  assertRecordQuery,
+  type BatchInsertResponse,
+  type BatchUpsertResponse,
+  type DeleteRecordsResponse,
+  type DeleteResponse,
+  type InsertResponse,
+  type MetadataResponse,
+  type RecordQuery,
+  type RecordResponse,
 } from '../contract/records.js';
 import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
-import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
+import { inCollection, queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
+import { utf8Text } from './recordJson.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -82,17 +85,10 @@ export const RECORD_ROUTES: readonly Route[] = [
   }),
   readRoute('GET /v1/records/{id}', {
     summary: 'Read a record',
-    query: inCollection,
+    query: queryType('RecordQuery', assertRecordQuery),
     answers: 'RecordResponse',
     errors: ['record_not_found'],
-    handle: async (request) => {
-      const call = { op: 'get', id: request.id } as const;
-      const collection = await request.find(request.query.collection);
-      const { id, externalId, vector: stored, tag, metadata } = await request.call(collection, call);
-      const vector = dequantise(stored, scaleOf(collection));
-      const named = externalId === null ? {} : { external_id: Buffer.from(externalId).toString() };
-      return json<RecordResponse>({ id, ...named, vector, tag, metadata: shownMetadata(metadata) });
-    },
+    handle: getRecord,
   }),
   writeRoute('POST /v1/soft-delete', {
     summary: 'Hide a record and keep its slot',
@@ -122,6 +118,21 @@ export const RECORD_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+async function getRecord(request: HandlerRequest<unknown, RecordQuery>): Promise<Reply> {
+  const collection = await request.find(request.query.collection);
+  const isWithText = request.query.with?.split(',').includes('text') === true;
+  const call = { op: 'get', id: request.id, ...(isWithText ? ({ text: true } as const) : {}) } as const;
+  const { id, externalId, vector, tag, metadata, text } = await request.call(collection, call);
+  return json<RecordResponse>({
+    id,
+    ...(externalId === null ? {} : { external_id: utf8Text(externalId) }),
+    vector: dequantise(vector, scaleOf(collection)),
+    tag,
+    metadata: shownMetadata(metadata),
+    ...(text === undefined ? {} : { text: text && utf8Text(text) }),
+  });
+}
 
 /** Carries out a batch of inserts or of upserts. */
 async function writeBatch(

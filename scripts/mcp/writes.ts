@@ -30,10 +30,7 @@ const insertRecord = defineTool({
     receipt,
   },
   renames: [[/\$\.values/g, 'vector']],
-  run: (client, { vector, metadata, ...given }) => {
-    const bytes = metadata && [...Buffer.from(JSON.stringify(metadata))];
-    return client.ask<object>('POST', '/v1/records', { ...given, values: vector, metadata: bytes });
-  },
+  run: (client, { vector, ...given }) => client.ask<object>('POST', '/v1/records', { ...given, values: vector }),
 });
 
 const insertRecords = defineTool({

@@ -28,14 +28,13 @@ import type { Use } from '../capacity/quota.js';
 import { readGraph } from '../graph/read.js';
 import { CollectionIndex } from '../index/collectionIndex.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
-import { readRecords } from '../records/readRecords.js';
+import { readRecord, readRecords } from '../records/readRecords.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
 import { type OpenState, openState } from '../snapshot/openState.js';
 import type { SavedSnapshot } from '../snapshot/savedSnapshots.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
-import { missing } from '../state/refusals.js';
 import { CollectionVault, type RoomFor } from '../vault/collectionVault.js';
 import { CapacityReservation } from './capacityReservation.js';
 import type { CollectionContext } from './collectionContext.js';
@@ -166,11 +165,8 @@ export class Collection {
     // Note it again, since the call may have waited for its turn, or for the opening.
     noteWork(call.op, this.config);
     switch (call.op) {
-      case 'get': {
-        const record = this.state.record(call.id);
-        if (record === undefined) throw missing(call.id);
-        return record;
-      }
+      case 'get':
+        return readRecord(this.state, call);
       case 'search':
         return call.asOf === undefined
           ? this.#searches.search(call, envelope.deadlineMs)

@@ -1,7 +1,7 @@
-/** Reads many records: pages in the order of ids, records by id, and counts. */
+/** Reads records: one, pages in the order of ids, many by id, and counts. */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { Filter } from '../../shared/model/filter.js';
-import type { Results } from '../../shared/protocol/calls.js';
+import type { ReadCall, Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { RecordFilter } from '../metadata/recordFilter.js';
@@ -29,6 +29,15 @@ export async function readRecords(
     default:
       return unreachable(call);
   }
+}
+
+/** Throws `record_not_found`. */
+export function readRecord(state: CollectionState, { id, text }: Extract<ReadCall, { op: 'get' }>): Results['get'] {
+  const record = state.record(id);
+  if (record === undefined) throw missing(id);
+  if (text === undefined) return record;
+  const slot = state.liveSlotOf(id);
+  return { ...record, text: slot === undefined ? null : state.textAt(slot) };
 }
 
 /** Returns the slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */

@@ -90,7 +90,8 @@ export interface SearchBatchCall {
 }
 
 export type ReadCall =
-  | { readonly op: 'get'; readonly id: Whole }
+  /** `text`: returns the text too. */
+  | { readonly op: 'get'; readonly id: Whole; readonly text?: true }
   | SearchCall
   | SearchBatchCall
   | RecordsCall
@@ -211,6 +212,8 @@ export interface Results extends GraphResults, ProofResults, RecordsResults {
     readonly metadata: Uint8Array | null;
     /** UTF-8. */
     readonly externalId: Uint8Array | null;
+    /** UTF-8; present where it was asked for. */
+    readonly text?: Uint8Array | null;
   };
   search: SearchResult;
   /** In the order of the searches; `sequence`: the committed events of the state that all of them saw. */

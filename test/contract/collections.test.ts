@@ -1,8 +1,8 @@
 /** Collections over HTTP: created, listed, rebuilt and deleted. */
 import { expect } from 'chai';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 
-inBothModes('collections', (service) => {
+inBothModesAndThroughClient('collections', ['GET /v1/namespaces/{name}'], (service) => {
   it('a new project has no collections, not even a default one', async () => {
     const { rw } = await service.newProject();
     expect(await rw.get('/v1/namespaces'))
@@ -38,6 +38,10 @@ inBothModes('collections', (service) => {
     }); // prettier-ignore
     const list = await rw.get('/v1/namespaces');
     expect(list.body.collections.map((one: { name: string }) => one.name)).to.deep.equal(['a', 'b']);
+    for (const one of list.body.collections) {
+      const read = await rw.get(`/v1/namespaces/${one.name}`);
+      expect([read.status, read.body], read.text).to.deep.equal([200, one]);
+    }
     expect(list.body.collections[1]).to.deep.equal({
       name: 'b',
       id: body.id,
@@ -47,6 +51,21 @@ inBothModes('collections', (service) => {
       record_count: 2,
       max_records: 1_000_000,
     });
+  });
+
+  it('reading a collection that does not exist, or is of another project, is 404 collection_not_found', async () => {
+    const { rw, ro } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'own', dimension: 2, metric: 'squared_l2' });
+    expect((await ro.get('/v1/namespaces/own')).body).to.include({ name: 'own', record_count: 0 });
+    const other = await service.newProject();
+    for (const answer of [
+      await rw.get('/v1/namespaces/none'),
+      await other.rw.get('/v1/namespaces/own'),
+      await rw.get(`/v1/namespaces/${encodeURIComponent('no name')}`),
+    ])
+      expect([answer.status, answer.body.code], answer.text).to.deep.equal([404, 'collection_not_found']);
+    await rw.delete('/v1/namespaces/own');
+    expect((await rw.get('/v1/namespaces/own')).status).to.equal(404);
   });
 
   it('another dimension under a used name is 409 conflict and changes nothing', async () => {

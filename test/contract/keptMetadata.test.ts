@@ -47,6 +47,8 @@ inBothModes('metadata', (service) => {
   });
   const insert = (json: string) =>
     rw.post('/v1/records', { collection: 'c', values: [1], metadata: [...Buffer.from(json)] });
+  const insertObject = (json: string) =>
+    rw.raw('POST', '/v1/records', `{"collection":"c","values":[1],"metadata":${json}}`);
   const batch = (...items: string[]) =>
     rw.raw(
       'POST',
@@ -65,6 +67,7 @@ inBothModes('metadata', (service) => {
     const before = await sequence();
     for (const [json, place] of REFUSED) {
       expectRefused(await insert(json), `$.metadata${place}`, json);
+      expectRefused(await insertObject(json), `$.metadata${place}`, json);
       expectRefused(await patch(json), `$${place}`, json);
       expectRefused(await batch('{"a": 1}', json), `$.metadata[1]${place}`, json);
       expectRefused(await batch('null', JSON.stringify(json)), `$.metadata[1]${place}`, json);
@@ -74,7 +77,8 @@ inBothModes('metadata', (service) => {
 
   it('is returned as sent on every route if it can be kept', async () => {
     for (const json of KEPT) {
-      const ids = [(await insert(json)).body.id, ...(await batch(json, JSON.stringify(json))).body.ids];
+      const single = [(await insert(json)).body.id, (await insertObject(json)).body.id];
+      const ids = [...single, ...(await batch(json, JSON.stringify(json))).body.ids];
       const patched = await patch(json);
       expect(patched.status, patched.text).to.equal(200);
       for (const id of [...ids, 1])
@@ -93,7 +97,7 @@ inBothModes('metadata', (service) => {
   it('is refused on every route if it is an object beyond the bounds of JSON', async () => {
     const beyond = [`{"${'k'.repeat(1_025)}":1}`, `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`];
     for (const json of beyond)
-      for (const answer of [await insert(json), await batch(json), await patch(json)])
+      for (const answer of [await insert(json), await insertObject(json), await batch(json), await patch(json)])
         expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
   });
 

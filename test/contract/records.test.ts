@@ -46,6 +46,41 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     expect(second.body.receipt.new_root).not.to.equal(receipt.new_root);
   });
 
+  it('get returns the text where `with` names it, and null where the record has none', async () => {
+    const text = 'Grüße \u{1f984}';
+    await insert({ text });
+    await insert({});
+    const got = await rw.get('/v1/records/1?collection=c&with=text');
+    expect(got.body, got.text).to.deep.equal({ id: 1, vector: [1, 2], tag: 0, metadata: null, text });
+    expect((await rw.get('/v1/records/1?collection=c')).body).not.to.have.property('text');
+    expect((await rw.get('/v1/records/2?collection=c&with=text,vector')).body).to.include({ text: null });
+    for (const fields of ['', 'texts', 'text,', 'metadata']) {
+      const refused = await rw.get(`/v1/records/1?collection=c&with=${fields}`);
+      expect([refused.status, refused.body.code], fields).to.deep.equal([400, 'validation_error']);
+    }
+  });
+
+  it('insert takes the metadata as an object too, and stores it as a batch does', async () => {
+    const metadata = { b: [1, { x: null }], a: 'é', '10': 1, 2: -0, t: true };
+    const written = [
+      (await insert({ metadata })).body.id,
+      (await insert({ metadata: bytesOf(JSON.stringify(metadata)) })).body.id,
+      ...(await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch: [[1, 2]], metadata: [metadata] })).body
+        .ids,
+    ];
+    for (const id of written)
+      expect((await rw.get(`/v1/records/${id}?collection=c`)).text).to.include(
+        `"metadata":${JSON.stringify(metadata)}`,
+      );
+    expect((await insert({ metadata: {} })).status).to.equal(200);
+    for (const refused of ['{"a":1}', 7, true, [{}], [256], { a: 'x'.repeat(65_536) }]) {
+      const { status, body, text } = await insert({ metadata: refused });
+      expect([status, body.code], text).to.deep.equal([400, 'validation_error']);
+      expect(body.error).to.match(/^\$\.metadata/);
+    }
+    expect(await count()).to.equal(4);
+  });
+
   it('get returns the vector in fixed-point precision, the tag and the metadata', async () => {
     const metadata = { label: 'é', n: [1, { x: null }] };
     await insert({ values: [0.1, -32_768], tag: 2 ** 53 - 1, metadata: bytesOf(JSON.stringify(metadata)) });
@@ -120,7 +155,7 @@ inBothModesAndThroughClient('records', ROUTES, (service) => {
     ['a fractional tag', { tag: 0.5 }, 400, 'validation_error'],
     ['a tag of 2^53', { tag: 2 ** 53 }, 400, 'validation_error'],
     ['metadata with 256 in it', { metadata: [256] }, 400, 'validation_error'],
-    ['metadata that is an object', { metadata: {} }, 400, 'validation_error'],
+    ['metadata that is a text', { metadata: '{}' }, 400, 'validation_error'],
     ['metadata over 64 KiB', { metadata: new Array(65_537).fill(32) }, 400, 'validation_error'],
     ['text over 64 KiB', { text: 'é'.repeat(32_769) }, 400, 'validation_error'],
     ['text that is a number', { text: 1 }, 400, 'validation_error'],

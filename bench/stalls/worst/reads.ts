@@ -82,6 +82,11 @@ export const READS: Rows = {
       prepare: async (stage) => stage.get('/v1/records/1', { collection: await wide(stage) }),
     },
     {
+      input: 'a record whose metadata and text are as large as they may be',
+      because: 'both are written as JSON',
+      prepare: async (stage) => stage.get('/v1/records/1', { collection: await heavy(stage), with: 'text' }),
+    },
+    {
       input: 'a record with metadata that nests 63 levels',
       because: 'it is written as JSON again',
       prepare: async (stage) => {

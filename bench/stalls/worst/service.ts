@@ -66,6 +66,7 @@ export const SERVICE: Rows = {
   'GET /v1/namespaces': [
     { input: 'many collections', because: 'each is described', prepare: listing('/v1/namespaces') },
   ],
+  'GET /v1/namespaces/{name}': { small: 'one collection is looked up and counted' },
   'DELETE /v1/namespaces/{name}': [
     {
       input: 'a collection of 16,384 records',

@@ -16,6 +16,8 @@ interface Asked {
   /** Query in camelCase, without the collection. */
   readonly query: never;
   readonly id: number;
+  /** The name of a collection in the path. */
+  readonly name: string;
 }
 
 /** Converts a query parameter for the package; undefined if the package could not send this text. */
@@ -46,6 +48,7 @@ const idIn = (body: unknown): number => (body as { id: number }).id;
 
 const WAYS = {
   'POST /v1/namespaces': ofProject(({ vouch, body }) => vouch.createCollection(body)),
+  'GET /v1/namespaces/{name}': ofProject(({ vouch, name }) => vouch.collectionInfo(name)),
   'GET /v1/namespaces': ofProject(async ({ vouch }) => ({ collections: await vouch.collections() })),
   'GET /v1/usage': ofProject(({ vouch }) => vouch.usage()),
   'GET /v1/proof/keys': ofProject(async ({ vouch }) => ({ keys: await vouch.signingKeys() })),
@@ -76,7 +79,10 @@ const WAYS = {
       return collection.facets(key, options);
     },
   },
-  'GET /v1/records/{id}': { call: ({ collection, id }) => collection.get(id) },
+  'GET /v1/records/{id}': {
+    query: { with: list },
+    call: ({ collection, query, id }) => collection.get(id, query),
+  },
   'PATCH /v1/records/{id}/metadata': { call: ({ collection, body, id }) => collection.updateMetadata(id, body) },
   'POST /v1/vectors/batch-insert': { call: ({ collection, body }) => collection.batchInsert(body) },
   'POST /v1/vectors/batch-upsert': { call: ({ collection, body }) => collection.batchUpsert(body) },
@@ -175,7 +181,7 @@ export class PackageClient extends Client {
     if (read.some(([, value]) => value === undefined)) return undefined;
     const vouch = new Vouch({ url: this.url, apiKey: this.key, retries: 0 });
     return {
-      ...{ vouch, collection: vouch.collection(String(name)), id: Number(idOf(url)) },
+      ...{ vouch, collection: vouch.collection(String(name)), id: Number(idOf(url)), name: nameOf(url) ?? '' },
       body: (method === 'PATCH' ? body : fromWire(rest)) as never,
       query: fromWire(Object.fromEntries(read)) as never,
     };
@@ -184,8 +190,11 @@ export class PackageClient extends Client {
 
 const idOf = ({ pathname }: URL): string | undefined => /^\/v1\/records\/(\d+)(?=\/|$)/.exec(pathname)?.[1];
 
+const nameOf = ({ pathname }: URL): string | undefined => /^\/v1\/namespaces\/([\w-]+)$/.exec(pathname)?.[1];
+
 function routeOf(method: string, url: URL): PackageRoute | undefined {
-  const id = idOf(url);
+  const [id, name] = [idOf(url), nameOf(url)];
+  if (name !== undefined) return method === 'GET' ? 'GET /v1/namespaces/{name}' : undefined;
   const route = `${method} ${id === undefined ? url.pathname : url.pathname.replace(id, '{id}')}`;
   return route in WAYS ? (route as PackageRoute) : undefined;
 }

@@ -126,6 +126,11 @@ export class FakeBackend implements Backend {
     return NOTHING_HELD;
   }
 
+  async listed(project: string, name: string): Promise<CountedCollection> {
+    const { id } = this.#find(project, name).collection;
+    return (await this.list(project)).find((one) => one.id === id)!;
+  }
+
   async list(project: string): Promise<CountedCollection[]> {
     return [...this.#collections.values()]
       .filter(({ collection }) => collection.project === project)

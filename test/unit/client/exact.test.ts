@@ -139,7 +139,7 @@ const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, m
   ],
   [
     'a misspelt option of a call',
-    () => docs.get(1, odd({ timeout: 5 })),
+    () => docs.getMany({ ids: [1] }, odd({ timeout: 5 })),
     /^options.timeout is not a field here: did you mean timeoutMs\?$/,
   ],
   [

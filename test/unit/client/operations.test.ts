@@ -23,6 +23,7 @@ const KEY_ID = 'ab'.repeat(16);
 /** A minimal call of each method. */
 const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, graph: Graph) => unknown>> = {
   'Vouch.collections': (vouch) => vouch.collections(),
+  'Vouch.collectionInfo': (vouch) => vouch.collectionInfo('c'),
   'Vouch.createCollection': (vouch) => vouch.createCollection({ name: 'c', dimension: 1, metric: 'squared_l2' }),
   'Vouch.dropCollection': (vouch) => vouch.dropCollection('c'),
   'Vouch.searchMulti': (vouch) => vouch.searchMulti({ ...VECTORS, collections: ['c'] }),

@@ -46,6 +46,7 @@ describe('the OpenAPI document', () => {
     expect(operation('GET', '/v1/records/{id}').parameters.map(({ name, in: place }) => [place, name])).to.deep.equal([
       ['path', 'id'],
       ['query', 'collection'],
+      ['query', 'with'],
     ]);
     const { schemas } = document.components;
     // One of `query` and `like` is required, which the schema does not say.
@@ -74,10 +75,10 @@ describe('the OpenAPI document promises', () => {
   const parameter = (method: string, path: string, name: string): { schema: { $ref: string } } =>
     document.paths[path][method].parameters.find((one: { name: string }) => one.name === name);
 
-  it('a conflict wherever a named collection may be an unfinished import', () => {
+  it('a conflict wherever an unfinished import is refused', () => {
     const named = API_ROUTES.filter(({ errors }) => errors.includes('collection_not_found'));
     const without = named.filter(({ errors }) => !errors.includes('conflict')).map(({ name }) => name);
-    expect(without).to.deep.equal(['DELETE /v1/namespaces/{name}']);
+    expect(without).to.deep.equal(['GET /v1/namespaces/{name}', 'DELETE /v1/namespaces/{name}']);
     expect(named.length).to.be.above(30);
   });
 
