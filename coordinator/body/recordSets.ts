@@ -1,8 +1,8 @@
 /** Prepares requests about many records, which are named by ids or match a filter. */
 import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
 import type { Filter } from '../../shared/model/filter.js';
-import type { DeleteManyCall } from '../../shared/protocol/calls.js';
 import type { Field } from '../../shared/protocol/records.js';
+import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import { filterOf } from '../contract/filter.js';
 import type {
   CountRecordsQuery,

@@ -13,7 +13,7 @@ import {
   SHRED_KEY,
   updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
-import type { DeleteManyCall, WriteCall } from '../../shared/protocol/calls.js';
+import type { DeleteManyCall, WriteCall } from '../../shared/protocol/writes.js';
 import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';

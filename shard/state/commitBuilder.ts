@@ -7,7 +7,7 @@ import type { Event } from '../../shared/log/event.js';
 import { contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
 import type { GraphWrite } from '../../shared/model/graph.js';
-import type { InsertBatchCall, InsertCall } from '../../shared/protocol/calls.js';
+import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan } from '../graph/graphPlan.js';
 import { byteKey } from './byteKey.js';

@@ -4,7 +4,7 @@
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
-import type { InsertBatchCall } from '../../shared/protocol/calls.js';
+import type { InsertBatchCall } from '../../shared/protocol/writes.js';
 
 /** Settings under `limits`. Coordinators check them first, so all processes must have equal values. */
 export interface EventLimits {

@@ -1,6 +1,6 @@
 /** The writes that a commit is planned from, and their answers. */
 import type { DeleteMany, Insert, Replace } from '../../shared/log/event.js';
-import type { DeleteManyCall, InsertBatchCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/calls.js';
+import type { DeleteManyCall, InsertBatchCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import type { AppliedRequest } from './dedupWindow.js';
 
 /** An insert whose payload is already encrypted, so that no waiting write has a secret in it. */

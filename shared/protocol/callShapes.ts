@@ -3,7 +3,8 @@
  */
 import typia from 'typia';
 import type { Finite } from '../model/whole.js';
-import type { ControlCall, ReadCall, ShardCall, WriteCall } from './calls.js';
+import type { ControlCall, ReadCall, ShardCall } from './calls.js';
+import type { WriteCall } from './writes.js';
 
 /** Request id, deadline (unix milliseconds) and call. */
 export type SentCall<C> = readonly [requestId: string, deadlineMs: Finite, call: C];

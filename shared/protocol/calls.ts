@@ -3,17 +3,17 @@
  * quantised and of the right length; metadata are the bytes that will be stored.
  */
 import type { tags } from 'typia';
-import type { BATCH_MAX, BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX, K_MAX } from '../limits.js';
+import type { BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX, K_MAX } from '../limits.js';
 import type { LogCount } from '../log/logCount.js';
 import type { MetricText } from '../metrics/metricsText.js';
 import type { Filter } from '../model/filter.js';
-import type { Direction, GraphRead, GraphResults, GraphWrite } from '../model/graph.js';
+import type { Direction, GraphRead, GraphResults } from '../model/graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/indexSpec.js';
 import type { HeldBytes } from '../model/quotas.js';
-import type { Receipt } from '../model/receipt.js';
 import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
+import type { KeyId, WriteCall, WriteResults } from './writes.js';
 
 /** A bounded count: any program with access to the NATS server can send any number. */
 type ResultCount = number & WholeBetween<1, typeof K_MAX>;
@@ -104,68 +104,6 @@ export type ReadCall =
   | ProofCall
   | GraphRead;
 
-export interface InsertCall {
-  readonly op: 'insert';
-  readonly vector: Uint8Array;
-  readonly tag: Whole;
-  readonly requestId: Uint8Array | null;
-  readonly metadata: Uint8Array | null;
-  readonly text: string | null;
-}
-
-/** `metadata`, `texts` and `requestIds`: null if the request lacks them, else one entry a vector. */
-export interface InsertBatchCall {
-  readonly op: 'insertBatch';
-  readonly count: Whole;
-  /** `count` vectors, one after another. */
-  readonly vectors: Uint8Array;
-  /** One entry a vector; absent: all have tag 0. */
-  readonly tags?: readonly Whole[];
-  readonly metadata: readonly (Uint8Array | null)[] | null;
-  readonly texts: readonly (string | null)[] | null;
-  readonly requestIds: readonly (Uint8Array | null)[] | null;
-  /** One entry a vector, all different. A live record with that external id gets the new content; the others are inserted. */
-  readonly externalIds?: readonly string[];
-}
-
-/** Deletes records for good, all in one commit. */
-export interface DeleteManyCall {
-  readonly op: 'deleteMany';
-  readonly of:
-    | { readonly ids: readonly Whole[] & tags.MaxItems<typeof BATCH_MAX> }
-    | { readonly externalIds: readonly string[] & tags.MaxItems<typeof BATCH_MAX> }
-    /** Throws `payload_too_large` if more match than one commit takes. */
-    | { readonly filter: Filter };
-  /** 16 bytes. A repetition with this id deletes nothing, and gets this call's answer. */
-  readonly requestId?: Uint8Array | null;
-}
-
-/** The id of a vault key, in the only spelling, since it is compared as text. */
-export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
-
-/** Inserts a record that the shard encrypts; its vault makes a missing key. The plaintext goes no further. */
-export interface InsertEncryptedCall {
-  readonly op: 'insertEncrypted';
-  readonly payload: Uint8Array;
-  /** Null: a new key. */
-  readonly keyId: KeyId | null;
-  readonly tag: Whole;
-  /** 16 bytes, or null. */
-  readonly requestId: Uint8Array | null;
-}
-
-export type WriteCall =
-  | InsertCall
-  | InsertBatchCall
-  | InsertEncryptedCall
-  /** Records that the data key is gone from the vault: its records are lost and not counted. Idempotent. */
-  | { readonly op: 'shredKey'; readonly keyId: KeyId }
-  | { readonly op: 'softDelete'; readonly id: Whole }
-  | { readonly op: 'delete'; readonly id: Whole }
-  | DeleteManyCall
-  | { readonly op: 'updateMetadata'; readonly id: Whole; readonly metadata: Uint8Array }
-  | GraphWrite;
-
 /** Calls that change how a collection is served, not its log. Each has a message of its own. */
 export type ControlCall =
   /** Stores the wanted index in the catalog and begins its build. Throws `conflict` while a requested build runs. */
@@ -204,7 +142,7 @@ export interface SearchResult {
   readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
 }
 
-export interface Results extends GraphResults, ProofResults, RecordsResults {
+export interface Results extends GraphResults, ProofResults, RecordsResults, WriteResults {
   get: {
     readonly id: number;
     readonly vector: Uint8Array;
@@ -223,26 +161,8 @@ export interface Results extends GraphResults, ProofResults, RecordsResults {
   getEncrypted: { readonly id: number; readonly keyId: string; readonly payload: Uint8Array };
   /** `last`: the sequence of the last event in `frames`, or `end` without frames; `end`: the sequence of the log. */
   readLog: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
-  insertEncrypted: { readonly id: number; readonly keyId: string };
-  shredKey: { readonly sequence: number };
   /** The new end of the log; hashes are 64 lowercase hex. */
   importFrames: { readonly sequence: number; readonly chainHead: string; readonly stateHash: string };
-  insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
-  /** `created`: the number of new records; the others were replaced. */
-  insertBatch: { readonly ids: Uint8Array; readonly created: number };
-  /**
-   * Places in the request, of records that do not exist, are in `missing`; it is empty with `deduplicated`. The last deletion has
-   * `sequence`; null if nothing was deleted. A request that was carried out before has `deduplicated`.
-   */
-  deleteMany: {
-    readonly deleted: number;
-    readonly missing: readonly number[];
-    readonly sequence: number | null;
-    readonly deduplicated?: true;
-  };
-  softDelete: { readonly sequence: number };
-  delete: { readonly sequence: number };
-  updateMetadata: { readonly sequence: number };
   configureIndex: IndexState;
   hold: null;
   release: null;

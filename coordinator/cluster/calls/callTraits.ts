@@ -1,7 +1,8 @@
 /** Properties of each call on its way: the verb of its subject, whether it travels alone, upper bounds of its size and its answer's. */
 import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
-import type { Call, DeleteManyCall, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
+import type { Call, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
+import type { DeleteManyCall } from '../../../shared/protocol/writes.js';
 import type { Verb } from '../../../shared/transport/subjects.js';
 
 /** The request id, the deadline, and single numbers of an answer. */

@@ -15,7 +15,7 @@ import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../shared/clock.js';
 import { LocalLogs } from '../../../shared/log/segments.js';
 import type { IndexKind, IndexSpec } from '../../../shared/model/indexSpec.js';
-import type { WriteCall } from '../../../shared/protocol/calls.js';
+import type { WriteCall } from '../../../shared/protocol/writes.js';
 import { projectToHex } from '../../../shared/vault/entryName.js';
 import { eventually } from '../expectations.js';
 import { batchOf, fixed, requestIdOf } from './engine.js';

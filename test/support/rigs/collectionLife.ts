@@ -2,7 +2,8 @@
 
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { GraphWrite } from '../../../shared/model/graph.js';
-import type { Results, WriteCall } from '../../../shared/protocol/calls.js';
+import type { Results } from '../../../shared/protocol/calls.js';
+import type { WriteCall } from '../../../shared/protocol/writes.js';
 import type { SeededRandom } from '../model/random.js';
 import { batchOf, DIMENSION, fixed, insertOf, requestIdOf, type TestCollection } from './engine.js';
 

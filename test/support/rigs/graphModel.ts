@@ -8,7 +8,7 @@ import type {
   GraphResults,
   GraphWrite,
 } from '../../../shared/model/graph.js';
-import type { InsertCall } from '../../../shared/protocol/calls.js';
+import type { InsertCall } from '../../../shared/protocol/writes.js';
 import type { SeededRandom } from '../model/random.js';
 import { fixed, insertOf, requestIdOf } from './engine.js';
 

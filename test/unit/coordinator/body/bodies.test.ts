@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { BodyPool } from '../../../../coordinator/body/bodyPool.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
-import type { InsertBatchCall, InsertCall } from '../../../../shared/protocol/calls.js';
+import type { InsertBatchCall, InsertCall } from '../../../../shared/protocol/writes.js';
 import type { Client } from '../../../support/launch/client.js';
 import { componentsOf } from '../../../support/rigs/fakeBackend.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';

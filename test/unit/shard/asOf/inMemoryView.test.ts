@@ -11,7 +11,7 @@ import { Opening } from '../../../../shard/snapshot/opening.js';
 import type { Clock } from '../../../../shared/clock.js';
 import { toHex } from '../../../../shared/hashing/hash.js';
 import type { Filter } from '../../../../shared/model/filter.js';
-import type { WriteCall } from '../../../../shared/protocol/calls.js';
+import type { WriteCall } from '../../../../shared/protocol/writes.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { moved } from '../../../../shared/transport/transportErrors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';

@@ -3,7 +3,8 @@
 import { expect } from 'chai';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
 import type { Filter } from '../../../../shared/model/filter.js';
-import type { AsOf, GraphRerank, Results, SearchCall, WriteCall } from '../../../../shared/protocol/calls.js';
+import type { AsOf, GraphRerank, Results, SearchCall } from '../../../../shared/protocol/calls.js';
+import type { WriteCall } from '../../../../shared/protocol/writes.js';
 import { expectCode } from '../../../support/expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import {

@@ -11,7 +11,8 @@ import { genesisOf } from '../../../../shared/log/event.js';
 import { LOG_START } from '../../../../shared/log/eventLog.js';
 import { buildFrame } from '../../../../shared/log/frame.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
-import type { DeleteManyCall, Results } from '../../../../shared/protocol/calls.js';
+import type { Results } from '../../../../shared/protocol/calls.js';
+import type { DeleteManyCall } from '../../../../shared/protocol/writes.js';
 import { nextTurn } from '../../../../shared/scheduling/slice.js';
 import { expectCode } from '../../../support/expectations.js';
 import {

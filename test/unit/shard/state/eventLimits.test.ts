@@ -1,7 +1,8 @@
 /** Limits of new events, which every write meets, from any process. A log with larger events still opens. */
 import { expect } from 'chai';
 import type { EventLimits } from '../../../../shard/state/eventLimits.js';
-import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
+import type { Results } from '../../../../shared/protocol/calls.js';
+import type { WriteCall } from '../../../../shared/protocol/writes.js';
 import { expectCode } from '../../../support/expectations.js';
 import {
   batchOf,

@@ -10,8 +10,9 @@ import {
   areShardCalls,
   areWrites,
 } from '../../../../shared/protocol/callShapes.js';
-import type { Call, ReadCall, WriteCall } from '../../../../shared/protocol/calls.js';
+import type { Call, ReadCall } from '../../../../shared/protocol/calls.js';
 import { pack, unpackCalls } from '../../../../shared/protocol/wire.js';
+import type { WriteCall } from '../../../../shared/protocol/writes.js';
 import { rejection } from '../../../support/expectations.js';
 import { insertOf } from '../../../support/rigs/engine.js';
 

@@ -1,0 +1,90 @@
+/** The calls that write to a collection. Metadata are the bytes that will be stored. */
+import type { tags } from 'typia';
+import type { BATCH_MAX } from '../limits.js';
+import type { Filter } from '../model/filter.js';
+import type { GraphWrite } from '../model/graph.js';
+import type { Receipt } from '../model/receipt.js';
+import type { Whole } from '../model/whole.js';
+
+export interface InsertCall {
+  readonly op: 'insert';
+  readonly vector: Uint8Array;
+  readonly tag: Whole;
+  readonly requestId: Uint8Array | null;
+  readonly metadata: Uint8Array | null;
+  readonly text: string | null;
+}
+
+/** `metadata`, `texts` and `requestIds`: null if the request lacks them, else one entry a vector. */
+export interface InsertBatchCall {
+  readonly op: 'insertBatch';
+  readonly count: Whole;
+  /** `count` vectors, one after another. */
+  readonly vectors: Uint8Array;
+  /** One entry a vector; absent: all have tag 0. */
+  readonly tags?: readonly Whole[];
+  readonly metadata: readonly (Uint8Array | null)[] | null;
+  readonly texts: readonly (string | null)[] | null;
+  readonly requestIds: readonly (Uint8Array | null)[] | null;
+  /** One entry a vector, all different. A live record with that external id gets the new content; the others are inserted. */
+  readonly externalIds?: readonly string[];
+}
+
+/** Deletes records for good, all in one commit. */
+export interface DeleteManyCall {
+  readonly op: 'deleteMany';
+  readonly of:
+    | { readonly ids: readonly Whole[] & tags.MaxItems<typeof BATCH_MAX> }
+    | { readonly externalIds: readonly string[] & tags.MaxItems<typeof BATCH_MAX> }
+    /** Throws `payload_too_large` if more match than one commit takes. */
+    | { readonly filter: Filter };
+  /** 16 bytes. A repetition with this id deletes nothing, and gets this call's answer. */
+  readonly requestId?: Uint8Array | null;
+}
+
+/** The id of a vault key, in the only spelling, since it is compared as text. */
+export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
+
+/** Inserts a record that the shard encrypts; its vault makes a missing key. The plaintext goes no further. */
+export interface InsertEncryptedCall {
+  readonly op: 'insertEncrypted';
+  readonly payload: Uint8Array;
+  /** Null: a new key. */
+  readonly keyId: KeyId | null;
+  readonly tag: Whole;
+  /** 16 bytes, or null. */
+  readonly requestId: Uint8Array | null;
+}
+
+export type WriteCall =
+  | InsertCall
+  | InsertBatchCall
+  | InsertEncryptedCall
+  /** Records that the data key is gone from the vault: its records are lost and not counted. Idempotent. */
+  | { readonly op: 'shredKey'; readonly keyId: KeyId }
+  | { readonly op: 'softDelete'; readonly id: Whole }
+  | { readonly op: 'delete'; readonly id: Whole }
+  | DeleteManyCall
+  | { readonly op: 'updateMetadata'; readonly id: Whole; readonly metadata: Uint8Array }
+  | GraphWrite;
+
+export interface WriteResults {
+  insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
+  /** `created`: the number of new records; the others were replaced. */
+  insertBatch: { readonly ids: Uint8Array; readonly created: number };
+  /**
+   * Places in the request, of records that do not exist, are in `missing`; it is empty with `deduplicated`. The last deletion has
+   * `sequence`; null if nothing was deleted. A request that was carried out before has `deduplicated`.
+   */
+  deleteMany: {
+    readonly deleted: number;
+    readonly missing: readonly number[];
+    readonly sequence: number | null;
+    readonly deduplicated?: true;
+  };
+  softDelete: { readonly sequence: number };
+  delete: { readonly sequence: number };
+  updateMetadata: { readonly sequence: number };
+  insertEncrypted: { readonly id: number; readonly keyId: string };
+  shredKey: { readonly sequence: number };
+}
