@@ -1,35 +1,41 @@
 /** `npm run load`: inserts the rows of a file, of standard input or of another service into a collection. */
-import { realpath } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
 import { loadConfigOrExit } from '../config/load.js';
-import type { CountRecordsResponse } from '../coordinator/contract/records.js';
 import { systemEntropy } from '../shared/clock.js';
-import { beside, type Opened, opened } from './load/combined.js';
+import { ifThere } from '../shared/files/durable.js';
+import { assertEqualLengths, beside, type Opened, opened } from './load/combined.js';
 import { hnswlibSource } from './load/formats/hnswlib.js';
 import { openFile } from './load/formats/open.js';
 import { Loader } from './load/loader.js';
-import { continues, noteReached, type Reached, readReached } from './load/progressFile.js';
+import { continues, noteReached, type Reached, readReached, rejectedUpTo, rejectsFileOf } from './load/progressFile.js';
 import { assertRejectsFile, noneFits, Rejects, RowRejected, rejection } from './load/rejects.js';
+import { reportNothingNew, reportRecords, reportRejected } from './load/report.js';
 import { LOAD_USAGE, type LoadRequest, type Origin, parseLoad } from './load/request.js';
 import { rowOf } from './load/row.js';
 import { openService } from './load/services/open.js';
 import { type RawRow, RowFault, type Source } from './load/source.js';
-import { findCollection, makeCollection, originOf, projectOf, type Target } from './load/target.js';
+import { checkpointOf, extendsLog, findCollection, makeCollection, projectOf, type Target } from './load/target.js';
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget, type ServiceTarget } from './service/target.js';
-import { callersFolder, isDefect, runCommand } from './terminal/commandLine.js';
+import { isDefect, runCommand } from './terminal/commandLine.js';
 import { grouped, say } from './terminal/line.js';
 import { showProgress } from './terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 
-async function sourceOf(origin: Origin): Promise<Source> {
+async function sourceOf(origin: Origin, signal: AbortSignal): Promise<Source> {
   if (origin.kind === 'service') return openService(origin);
   if (origin.kind === 'hnswlib') return hnswlibSource(origin.path, origin.space);
-  const source = await openFile(origin.path, origin.format, origin.delimiter);
-  return origin.beside === undefined
-    ? source
-    : beside(source, await openFile(origin.beside.path, origin.beside.format, origin.delimiter));
+  const { path, format, beside: other, delimiter } = origin;
+  const opens = (): Promise<Source> => openFile(path, format, delimiter);
+  if (other === undefined) return opens();
+  const opensOther = (): Promise<Source> => openFile(other.path, other.format, delimiter);
+  if ((await isRegular(path)) && (await isRegular(other.path))) await assertEqualLengths(opens, opensOther, signal);
+  return beside(await opens(), await opensOther());
 }
+
+/** Whether a file can be read twice, unlike standard input and pipes. */
+const isRegular = async (path: string | undefined): Promise<boolean> =>
+  path !== undefined && (await ifThere(stat(path)))?.isFile() === true;
 
 /** Identifies the source wherever the command is called: a part of request ids. */
 const identityOf = async (origin: Origin): Promise<string> =>
@@ -58,7 +64,7 @@ function soughtRows({ origin, rejects }: LoadRequest): number {
 /** Returns whether all rows were read: false where `signal` was aborted before. */
 async function load(request: LoadRequest, target: ServiceTarget, signal: AbortSignal): Promise<boolean> {
   const client = new ServiceClient(target);
-  const source = await sourceOf(request.origin);
+  const source = await sourceOf(request.origin, signal);
   let found: Promise<Target | undefined> | undefined;
   const find = (): Promise<Target | undefined> => (found ??= findCollection(client, request));
   const faultOf = async (row: RawRow): Promise<string | undefined> => faultIn(row, request, source, await find());
@@ -101,22 +107,38 @@ async function continued(
 ): Promise<Reached | undefined> {
   const noted = await readReached(path, await identityOf(origin));
   if (noted === undefined) return undefined;
-  const place = { project: await projectOf(client), name, origin: found && (await originOf(client, name)) };
-  return continues(noted, path!, url, place) ? noted : undefined;
+  const present = found && (await checkpointOf(client, name));
+  const place = { project: await projectOf(client), name, origin: present?.origin };
+  if (!continues(noted, path!, url, place)) return undefined;
+  if (noted.log === undefined || (await extendsLog(client, name, noted.log, present!.log))) return noted;
+  throw new Error(
+    `${path} has rows that are not in ${name}, which was restored from an older copy: remove it to load from the first row`,
+  );
 }
 
 const LOAD_BYTES = 8;
+/** Rows that a collection recognises by default. */
+const RECOGNISED_ROWS = 65_536;
 
 /** Begins a load, and notes it. */
 async function begun(
-  { collection, columns, progress: path, origin }: LoadRequest,
+  { collection, columns, progress: path, origin, again }: LoadRequest,
   client: ServiceClient,
   url: string,
 ): Promise<Reached> {
   // A row with an id replaces what another load stored under it, even if both rows are equal.
-  const load = columns.id === undefined ? '' : Buffer.from(systemEntropy(LOAD_BYTES)).toString('hex');
-  const place = { url, origin: await originOf(client, collection), source: await identityOf(origin), load };
-  const before = { ...place, row: 0, inserted: 0, rejected: 0 };
+  const load = columns.id === undefined && !again ? '' : Buffer.from(systemEntropy(LOAD_BYTES)).toString('hex');
+  const present = await checkpointOf(client, collection);
+  const place = { url, origin: present.origin, source: await identityOf(origin), load };
+  const { log } = present;
+  if (load === '' && log.size > RECOGNISED_ROWS)
+    say(
+      'plain',
+      'collection',
+      `${collection} has ${grouped(log.size)} events: rows of earlier loads are recognised only among its newest ` +
+        `${grouped(RECOGNISED_ROWS)}, and others are inserted twice; --id FIELD replaces them`,
+    );
+  const before = { ...place, row: 0, inserted: 0, rejected: 0, replaced: 0, beganAt: log.size, log };
   if (path !== undefined) await noteReached(path, before);
   return before;
 }
@@ -134,10 +156,11 @@ async function loadRows(
   const noted = await continued(request, client, url, found);
   if (request.rejects === undefined && (noted?.row ?? 0) === 0) assertBegins(rows, request);
   const { dimension, normalise = false } = found ?? (await makeCollection(client, request, first!, source.usual));
-  const before = noted ?? (await begun(request, client, url));
+  const rejectsFile = rejectsFileOf(request.rejects, noted);
+  const before = { ...(noted ?? (await begun(request, client, url))), rejects: rejectsFile };
   if (before.row > 0)
     say('plain', 'load', `continues after row ${grouped(before.row)}, according to ${request.progress}`);
-  const rejects = await Rejects.open(request.rejects, before.row);
+  const rejects = await Rejects.open(request.rejects, rejectedUpTo(request.rejects, noted));
   const { collection, progress: progressFile } = request;
   const columns = { ...request.columns, isNormalised: normalise };
   const loader = new Loader({ client, collection, dimension, source, columns, rejects, progressFile, signal }, before);
@@ -153,31 +176,13 @@ async function loadRows(
   } finally {
     await rejects.close();
   }
-  if (loader.reached.row === before.row && before.row > 0)
-    say('plain', 'collection', `there were no new rows; without ${request.progress} all are loaded again`);
+  const { reached } = loader;
+  if (reached.row === before.row && before.row > 0) reportNothingNew(request);
   const { remark } = loader.lengths;
   if (remark !== undefined) say('plain', 'lengths', remark);
-  const { rejected } = loader.reached;
-  const file = request.rejects && relative(callersFolder(), request.rejects);
-  const why = first === undefined && fault !== undefined ? `; ${noneFits(fault, rows.looked)}` : '';
-  if (rejected > 0)
-    say(
-      'warning',
-      'rejected',
-      `${grouped(rejected)} rows do not fit${file === undefined ? '' : `: ${file} says why`}${why}`,
-    );
-  const { count } = await client.ask<CountRecordsResponse>(
-    'GET',
-    `/v1/records/count?collection=${encodeURIComponent(collection)}`,
-  );
-  const { inserted } = loader.reached;
-  if (columns.id === undefined && count < inserted)
-    say(
-      'warning',
-      'collection',
-      `${collection}: ${grouped(count)} records are in it, fewer than the ${grouped(inserted)} loaded rows: a row whose record was deleted is not inserted again`,
-    );
-  else say(isWhole ? 'done' : 'plain', 'collection', `${collection}: ${grouped(count)} records are in it`);
+  const none = reached.inserted === 0 ? 'no row fits' : undefined;
+  reportRejected(reached, first === undefined && fault !== undefined ? noneFits(fault, rows.looked) : none);
+  await reportRecords(request, client, reached, isWhole);
   return isWhole;
 }
 

@@ -19,7 +19,7 @@ let message = Buffer.alloc(16 * 1024);
 /** A row's request id, made of its place, `load` and content, so that a row that is sent again makes no second record. */
 function requestIdOf({ source, load }: Sent, { number, row }: NumberedRow): string {
   const { text, metadata, tag, externalId, vector } = row;
-  const named = tag === 0 && externalId === null ? [] : [tag, externalId, load];
+  const named = tag === 0 && externalId === null && load === '' ? [] : [tag, externalId, load];
   const head = JSON.stringify([source, number, text, metadata, ...named]);
   const bytes = vector instanceof Uint8Array ? vector : new Uint8Array(Float64Array.from(vector).buffer);
   const most = UTF8_BYTES_MAX * head.length + bytes.length;

@@ -1,6 +1,32 @@
 /** Sources that combine other sources. */
+import { grouped } from '../terminal/line.js';
 import type { Looked } from './rejects.js';
 import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
+
+/** Opens a source; undefined: it can be read once, like standard input. */
+export type Opens = (() => Promise<Source>) | undefined;
+
+/** Throws an Error of one line if two sources have different numbers of rows: fields would get to the rows of others. */
+export async function assertEqualLengths(one: Opens, other: Opens, signal: AbortSignal): Promise<void> {
+  if (one === undefined || other === undefined) return;
+  const [first, second] = [await one(), await other()];
+  const [rows, others] = [await lengthOf(first, signal), await lengthOf(second, signal)];
+  if (rows !== others)
+    throw new Error(
+      `${second.name} has ${grouped(others)} rows, and ${first.name} ${grouped(rows)}: each row needs one beside it`,
+    );
+}
+
+/** The number of rows. A source that does not say it is read to its end. */
+async function lengthOf(source: Source, signal: AbortSignal): Promise<number> {
+  let rows = 0;
+  for await (const _ of source.rows(signal)) {
+    const total = source.total?.();
+    if (total !== undefined) return total;
+    rows += 1;
+  }
+  return rows;
+}
 
 /** The rows of one source with the fields of another: the first of both, the second of both, and so on. */
 export function beside(source: Source, other: Source): Source {

@@ -7,7 +7,7 @@
  *
  * A batch that the service refuses is sent again in halves, down to the row that it refuses.
  */
-import type { BatchInsertResponse } from '../../coordinator/contract/records.js';
+import type { BatchInsertResponse, BatchUpsertResponse } from '../../coordinator/contract/records.js';
 import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js';
 import { isDefect } from '../terminal/commandLine.js';
 import type { Progress } from '../terminal/progress.js';
@@ -15,8 +15,9 @@ import { batchBody, type NumberedRow } from './batchBody.js';
 import { Lengths } from './lengths.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
-import { type Columns, type Row, rowOf } from './row.js';
+import { type Columns, type Numerals, type Row, rowOf } from './row.js';
 import { isUnreadable, type RawRow, RowFault, type Source, type Unreadable } from './source.js';
+import { checkpointOf } from './target.js';
 
 interface LoadOptions {
   readonly client: ServiceClient;
@@ -53,15 +54,22 @@ interface Batch {
   readonly externalIds: Set<string>;
 }
 
-/** A batch in flight, with the number of its rows that the service inserts. */
+/** A batch in flight. */
 interface Flight {
   readonly batch: Batch;
-  readonly inserted: Promise<number>;
+  readonly taken: Promise<Taken>;
+}
+
+/** The rows of a batch that the service accepted, and those of them that replaced a record, or an earlier row, of their external id. */
+interface Taken {
+  readonly inserted: number;
+  readonly replaced: number;
 }
 
 export class Loader {
   #reached: Reached;
   #notedRow: number;
+  #numerals: Numerals | undefined;
   /** The lengths of the vectors that were read. */
   readonly lengths = new Lengths();
   /** The batches in flight, in the order of their rows. */
@@ -74,6 +82,7 @@ export class Loader {
   ) {
     this.#reached = before;
     this.#notedRow = before.row;
+    this.#numerals = before.numerals;
   }
 
   get reached(): Reached {
@@ -86,13 +95,16 @@ export class Loader {
    */
   async load(progress: Progress): Promise<boolean> {
     const { signal } = this.options;
-    progress.advance(this.#reached.row);
+    progress.advance(rowsIn(this.#reached));
     try {
       const isWhole = await this.#read(progress);
       await this.#land(progress);
+      await this.#note(true);
       return isWhole;
     } catch (error) {
       await this.#land(progress).catch(() => {});
+      // The service may be out of reach: its log is not asked for.
+      await this.#note(false);
       if (signal.aborted && !isDefect(error)) return false;
       throw error;
     }
@@ -144,6 +156,7 @@ export class Loader {
     if (isUnreadable(raw)) return new RowFault(raw.fault);
     try {
       const row = rowOf(raw.fields, columns, source.usual, dimension);
+      this.#assertOneForm(row);
       if (!columns.isNormalised) this.lengths.add(row.vector as Uint8Array);
       return row;
     } catch (error) {
@@ -152,79 +165,102 @@ export class Loader {
     }
   }
 
+  /** Throws RowFault where the number 1 and the text "1" could become one external id. */
+  #assertOneForm({ numerals, externalId }: Row): void {
+    if (numerals === undefined) return;
+    this.#numerals ??= numerals;
+    if (this.#numerals === numerals) return;
+    const [own, others] = numerals === 'text' ? ['text', 'numbers'] : ['number', 'texts'];
+    throw new RowFault(
+      `${this.options.columns.id} is the ${own} ${externalId}, and earlier ids are ${others}: write all ids as texts, or all as numbers`,
+    );
+  }
+
   async #send(batch: Batch, progress: Progress): Promise<void> {
     // The last of several rows with one external id must be stored last.
     const mustWait = (): boolean =>
       this.#flights.length >= IN_FLIGHT || this.#flights.some((flight) => sharesId(flight.batch, batch));
     while (mustWait()) await this.#landOldest(progress);
-    if (isLarge(batch)) await this.#note();
-    const inserted = this.#insert(batch.rows);
+    if (isLarge(batch)) await this.#note(true);
+    const taken = this.#insert(batch.rows);
     // A failure is thrown when the batch is the oldest one.
-    inserted.catch(() => {});
-    this.#flights.push({ batch, inserted });
+    taken.catch(() => {});
+    this.#flights.push({ batch, taken });
   }
 
   async #land(progress: Progress): Promise<void> {
-    try {
-      while (this.#flights.length > 0) await this.#landOldest(progress);
-    } finally {
-      await this.#note();
-    }
+    while (this.#flights.length > 0) await this.#landOldest(progress);
   }
 
-  async #note(): Promise<void> {
-    const { progressFile } = this.options;
+  /** `withLog`: also records the present log, which has the rows. */
+  async #note(withLog: boolean): Promise<void> {
+    const { progressFile, client, collection } = this.options;
     if (progressFile === undefined || this.#notedRow === this.#reached.row) return;
+    if (withLog) this.#reached = { ...this.#reached, log: (await checkpointOf(client, collection)).log };
     await noteReached(progressFile, this.#reached);
     this.#notedRow = this.#reached.row;
   }
 
   /** Waits for the oldest batch, and records it. After a batch that failed, no more is recorded. */
   async #landOldest(progress: Progress): Promise<void> {
-    const { batch, inserted } = this.#flights.shift()!;
-    let taken: number;
+    const { batch, taken: answer } = this.#flights.shift()!;
+    let taken: Taken;
     try {
-      taken = await inserted;
+      taken = await answer;
     } catch (error) {
-      await Promise.allSettled(this.#flights.splice(0).map((flight) => flight.inserted));
+      await Promise.allSettled(this.#flights.splice(0).map((flight) => flight.taken));
       throw error;
     }
-    const { row, inserted: before, rejected, ...place } = this.#reached;
+    const before = this.#reached;
     this.#reached = {
-      ...place,
+      ...before,
+      numerals: this.#numerals,
       row: batch.lastRow,
-      inserted: before + taken,
-      rejected: rejected + batch.rejected + batch.rows.length - taken,
+      inserted: before.inserted + taken.inserted,
+      rejected: before.rejected + batch.rejected + batch.rows.length - taken.inserted,
+      replaced: before.replaced + taken.replaced,
     };
-    progress.advance(batch.lastRow - row, this.options.source.expected(batch.lastRow));
+    const done = rowsIn(this.#reached);
+    progress.advance(done - rowsIn(before), this.options.source.expected(done));
     const unnoted = this.#reached.row - this.#notedRow;
-    if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note();
+    if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note(true);
   }
 
-  /** Returns how many rows the service inserted. Throws BrokenOff if the signal was aborted before the rows were halved. */
-  async #insert(rows: readonly NumberedRow[]): Promise<number> {
-    if (rows.length === 0) return 0;
+  /** Throws BrokenOff if the signal was aborted before the rows were halved. */
+  async #insert(rows: readonly NumberedRow[]): Promise<Taken> {
+    if (rows.length === 0) return NONE_TAKEN;
     const { client, collection, columns, rejects, signal } = this.options;
     const sent = withoutReplaced(rows);
     const body = new Packed(batchBody(collection, this.#reached, sent, columns.isNormalised));
     try {
       const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
-      const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);
+      const { ids, replaced = 0 } = await client.ask<BatchInsertResponse & Partial<BatchUpsertResponse>>(
+        'POST',
+        path,
+        body,
+      );
       if (ids.length !== sent.length)
         throw new Error(`the service took ${ids.length} of ${sent.length} rows, up to row ${rows.at(-1)!.number}`);
-      return rows.length;
+      return { inserted: rows.length, replaced: replaced + rows.length - sent.length };
     } catch (error) {
       if (!(error instanceof Refused) || !isOfRows(error)) throw error;
       if (rows.length === 1) {
         await rejects.add(rows[0]!.number, error.message.replace(/\$\.(\w+)\[0\]/, 'its $1'));
-        return 0;
+        return NONE_TAKEN;
       }
       if (signal.aborted) throw new BrokenOff();
       const half = rows.length >> 1;
-      return (await this.#insert(rows.slice(0, half))) + (await this.#insert(rows.slice(half)));
+      const first = await this.#insert(rows.slice(0, half));
+      const second = await this.#insert(rows.slice(half));
+      return { inserted: first.inserted + second.inserted, replaced: first.replaced + second.replaced };
     }
   }
 }
+
+const NONE_TAKEN: Taken = { inserted: 0, replaced: 0 };
+
+/** The rows that were read. Their numbers may be those of lines, some of which are empty. */
+const rowsIn = ({ inserted, rejected }: Reached): number => inserted + rejected;
 
 /** A batch was abandoned after some of its halves: the service recognises their rows when they are sent again. */
 class BrokenOff extends Error {}

@@ -4,6 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { ifThere, replaceFile } from '../../shared/files/durable.js';
+import type { Numerals } from './row.js';
+import type { LogEnd } from './target.js';
 
 export interface Reached {
   /** The address of the service. */
@@ -17,7 +19,36 @@ export interface Reached {
   readonly row: number;
   readonly inserted: number;
   readonly rejected: number;
+  /** The inserted rows that replaced a record, or a row, of their external id. */
+  readonly replaced: number;
+  /** The form in which the rows have whole numbers as external ids; undefined: none has. */
+  readonly numerals?: Numerals | undefined;
+  readonly rejects?: RejectsFile | undefined;
+  /** The size of the log when the load began. */
+  readonly beganAt?: number | undefined;
+  /** The log that has these rows. */
+  readonly log?: LogEnd | undefined;
 }
+
+export interface RejectsFile {
+  readonly path: string;
+  /** The rows that were rejected before, whose reasons are in other files. */
+  readonly earlier: number;
+}
+
+/** The file of rejected rows of a load that continues after `noted`. `path`: that which the command names. */
+export function rejectsFileOf(path: string | undefined, noted: Reached | undefined): RejectsFile | undefined {
+  if (path === undefined) return noted?.rejects;
+  if (noted === undefined) return { path, earlier: 0 };
+  const { rejects = { path, earlier: 0 }, rejected } = noted;
+  return rejects.path === path ? rejects : { path, earlier: rejected };
+}
+
+/** The row up to which a file of rejected rows is of the load that continues after `noted`. */
+export const rejectedUpTo = (path: string | undefined, noted: Reached | undefined): number =>
+  noted === undefined || noted.rejected === 0 || (noted.rejects !== undefined && noted.rejects.path !== path)
+    ? 0
+    : noted.row;
 
 /** Reads a progress file, if it exists. Throws an Error of one line. */
 export async function readReached(path: string | undefined, source: string): Promise<Reached | undefined> {
@@ -54,8 +85,9 @@ export const noteReached = (path: string, reached: Reached): Promise<void> =>
 
 function parsed(text: string): Reached | undefined {
   try {
-    const reached = JSON.parse(text) as Reached;
-    const counts = [reached.row, reached.inserted, reached.rejected];
+    // Files of version 0.2 lack the fields from `replaced` on.
+    const reached: Reached = { replaced: 0, ...(JSON.parse(text) as Omit<Reached, 'replaced'>) };
+    const counts = [reached.row, reached.inserted, reached.rejected, reached.replaced];
     const texts = [reached.url, reached.origin, reached.source, reached.load];
     return counts.every(Number.isSafeInteger) && texts.every((text) => typeof text === 'string') ? reached : undefined;
   } catch {

@@ -8,9 +8,9 @@ import type { Unreadable } from './source.js';
 /** A row that does not fit ends the load. */
 export class RowRejected extends Error {}
 
-/** The message about a row beside which others fit. */
+/** The message about a row without `--rejects`. Others may fit. */
 export const rejection = ({ number, fault }: Unreadable): string =>
-  `${rejected(number, fault)}; --rejects FILE writes such rows there and loads the others`;
+  `${rejected(number, fault)}; --rejects FILE writes such rows there and skips them`;
 
 /** The message about the first row where none of the rows that were looked at fits: `--rejects` would not help. */
 export function noneFits({ number, fault }: Unreadable, { looked, isAll }: Looked): string {

@@ -30,6 +30,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
                       (also --normalize)
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
+  --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
   --source NAME       the collection or table to read; --source-key KEY where its service asks for one
   --space SPACE       l2, ip or cosine: how an index file of hnswlib compares
@@ -58,7 +59,7 @@ const OPTIONS = {
     source: TEXT,
     'source-key': TEXT,
   },
-  space: TEXT,
+  ...{ space: TEXT, again: SWITCH },
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -94,6 +95,8 @@ export interface LoadRequest {
   readonly columns: Columns;
   readonly rejects: string | undefined;
   readonly progress: string | undefined;
+  /** Rows of earlier loads are not recognised. */
+  readonly again: boolean;
   readonly service: ReturnType<typeof namedService>;
 }
 
@@ -109,6 +112,8 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (index !== undefined && !create) throw new UsageError('--index goes with --create');
   const isNormalised = values.normalise === true || values.normalize === true;
   if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
+  if (values.again === true && values.id !== undefined)
+    throw new UsageError('--again goes with rows without --id, which replaces records');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
@@ -117,7 +122,7 @@ export function parseLoad(args: readonly string[]): LoadRequest {
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
-    service: namedService(values.url, values.key),
+    ...{ again: values.again === true, service: namedService(values.url, values.key) },
   };
 }
 

@@ -18,7 +18,12 @@ export interface Row {
   readonly tag: number;
   /** Null: the rows have no external ids. */
   readonly externalId: string | null;
+  /** The form of an external id that is a whole number. */
+  readonly numerals?: Numerals | undefined;
 }
+
+/** Whole numbers as ids: the number 1 and the text "1" would become one external id. */
+export type Numerals = 'number' | 'text';
 
 export const dimensionOf = ({ vector }: Row): number =>
   vector instanceof Uint8Array ? vector.length / COMPONENT_BYTES : vector.length;
@@ -50,13 +55,14 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const vectorNames = typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName);
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
   const metadata = metadataOf(fields, columns, [...vectorNames, textName, columns.tag, columns.id]);
-  const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
+  const id = columns.id === undefined ? undefined : valueAt(fields, columns.id);
+  const externalId = columns.id === undefined ? null : externalIdOf(id, columns.id);
   if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
     throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
   const components = componentsOf(fields, vectorName, vectorNames, columns.vectorBytes);
   const vector = columns.isNormalised ? unquantised(components) : quantised(components);
   const tag = columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag);
-  const row = { vector, text, metadata, tag, externalId };
+  const row = { vector, text, metadata, tag, externalId, numerals: numeralsOf(id) };
   if (dimension !== undefined && dimensionOf(row) !== dimension)
     throw new RowFault(`its vector has ${dimensionOf(row)} components, those of the collection ${dimension}`);
   return row;
@@ -213,10 +219,20 @@ function externalIdOf(value: unknown, name: string): string {
   if (value === undefined || value === null) throw new RowFault(`it has no ${name}`);
   if (value instanceof UnreadNumber) throw unread(value.value, name);
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) throw unread(value, name);
+  if (typeof value === 'number' && !Number.isInteger(value))
+    throw new RowFault(`${name} holds ${shown(value)}, which is not a whole number: write ids of other kinds as texts`);
   const id = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   if (typeof id !== 'string' || id === '') throw new RowFault(`${name} holds ${shown(value)}, which is not an id`);
   if (Buffer.byteLength(id) <= EXTERNAL_ID_MAX_BYTES) return id;
   throw new RowFault(`${name} is an id of more than ${EXTERNAL_ID_MAX_BYTES} bytes`);
+}
+
+/** Texts that a whole number has too. */
+const NUMERAL = /^(?:0|-?[1-9]\d*)$/;
+
+function numeralsOf(id: unknown): Numerals | undefined {
+  if (typeof id === 'number' || typeof id === 'bigint') return 'number';
+  return typeof id === 'string' && NUMERAL.test(id) ? 'text' : undefined;
 }
 
 /** `used`: the fields that are used otherwise. */

@@ -35,6 +35,8 @@ export interface Source {
   readonly remark?: string | undefined;
   /** The number of rows, as far as it is known after `read` of them; undefined: unknown. */
   expected(read: number): number | undefined;
+  /** The exact number of rows, once the first one was read; undefined: the source says it only at its end. */
+  total?(): number | undefined;
   /**
    * Reads the rows; to be called once. Throws an Error of one line if the source cannot be read to its end, or if `signal` is
    * aborted. Returning the iterator closes the source.

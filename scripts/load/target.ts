@@ -4,7 +4,7 @@ import type {
   ListCollectionsResponse,
   ListedCollection,
 } from '../../coordinator/contract/collections.js';
-import type { CheckpointResponse } from '../../coordinator/contract/proofs.js';
+import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
 import type { OwnKeyResponse } from '../../coordinator/contract/service.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
@@ -28,11 +28,34 @@ export async function findCollection(
   return found;
 }
 
-/** The collection as its checkpoints name it. */
-export async function originOf(client: ServiceClient, name: string): Promise<string> {
+/** A collection and its log at one moment. */
+export interface Checkpoint {
+  /** The collection as its checkpoints name it: `project/name/id/hash`. */
+  readonly origin: string;
+  readonly log: LogEnd;
+}
+
+/** The number of events in a log, and its root. */
+export interface LogEnd {
+  readonly size: number;
+  readonly root: string;
+}
+
+export async function checkpointOf(client: ServiceClient, name: string): Promise<Checkpoint> {
   const path = `/v1/proof/checkpoint?collection=${encodeURIComponent(name)}`;
   const { checkpoint } = await client.ask<CheckpointResponse>('GET', path);
-  return checkpoint.split('\n')[1]!;
+  const [, origin = '', size, root = ''] = checkpoint.split('\n');
+  return { origin, log: { size: Number(size), root } };
+}
+
+/** Whether the log `now` of a collection begins with the whole log `before`. False after an older copy was restored. */
+export async function extendsLog(client: ServiceClient, name: string, before: LogEnd, now: LogEnd): Promise<boolean> {
+  if (before.size === 0) return true;
+  if (now.size < before.size) return false;
+  const last = before.size - 1;
+  const path = `/v1/proof/consistency?collection=${encodeURIComponent(name)}&from=${last}&to=${last}`;
+  const { from } = await client.ask<ConsistencyResponse>('GET', path);
+  return from.root === before.root;
 }
 
 /** The project of the key. */

@@ -22,6 +22,7 @@ export function npySource(name: string, source: ByteSource): Source {
     name,
     usual: USUAL,
     expected: () => total,
+    total: () => total,
     async *rows(signal): AsyncGenerator<RawRow> {
       const reader = new ByteReader(source, signal);
       try {

@@ -15,6 +15,7 @@ export function parquetSource(name: string, path: string): Source {
     name,
     usual: USUAL,
     expected: () => total,
+    total: () => total,
     async *rows(): AsyncGenerator<RawRow | Unreadable> {
       const file = await open(path);
       try {

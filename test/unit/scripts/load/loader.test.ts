@@ -31,7 +31,9 @@ class Collection {
   /** Omits the id of the last row from the answer. */
   isForgetful = false;
 
-  async ask(_method: string, _path: string, { bytes }: Packed): Promise<{ ids: number[] }> {
+  async ask(_method: string, path: string, body?: Packed): Promise<{ ids: number[] } | { checkpoint: string }> {
+    if (path.startsWith('/v1/proof/checkpoint')) return { checkpoint: 'vouch checkpoint v1\np/c/1/0\n1\nroot\n' };
+    const { bytes } = body!;
     this.requests += 1;
     this.onRequest();
     const { external_ids: ids = [], texts = [], request_ids: requestIds } = unpack(Buffer.from(bytes)) as Body;
@@ -62,7 +64,16 @@ describe('a load in batches', () => {
   const loaderOf = (rows: readonly Fields[], signal = new AbortController().signal, row = 0): Loader => {
     const rejects = { add: async (number: number) => void rejected.push(number) } as unknown as Rejects;
     const client = Object.assign(collection, { limited: 0 }) as unknown as ServiceClient;
-    const place = { url: 'http://a', origin: 'p/c/1/0', source: 'rows', load: '', row, inserted: 0, rejected: 0 };
+    const place = {
+      url: 'http://a',
+      origin: 'p/c/1/0',
+      source: 'rows',
+      load: '',
+      row,
+      inserted: 0,
+      rejected: 0,
+      replaced: 0,
+    };
     const options = {
       client,
       collection: 'c',
