@@ -10,6 +10,7 @@ import { benchKernel } from './kernel.js';
 import { benchMemory } from './memory.js';
 import { type BenchOptions, type Part, parseOptions, USAGE } from './options.js';
 import { benchOverload } from './overload.js';
+import { benchPeers } from './peers.js';
 import { benchProof } from './proof.js';
 import { makeReport, reportLines } from './report.js';
 import { benchRestart } from './restart.js';
@@ -18,7 +19,7 @@ import { benchScale } from './scale.js';
 import { benchSearch } from './search.js';
 import { benchStalls } from './stalls.js';
 
-function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row[]> {
+function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): Promise<Row[]> {
   switch (part) {
     case 'kernel':
       return benchKernel(sizes, dataFolder);
@@ -42,6 +43,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchOverload(sizes);
     case 'stalls':
       return benchStalls(sizes);
+    case 'peers':
+      return benchPeers(sizes, postgres);
     default:
       return unreachable(part);
   }

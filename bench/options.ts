@@ -76,6 +76,10 @@ const SIZES = {
   stallInputs: [Number.POSITIVE_INFINITY, 4],
   /** Text in the names of these inputs; `--inputs` sets it. */
   stallNames: ['', ''],
+  peerRecords: [100_000, 300],
+  /** Searches of a turn. */
+  peerSearches: [2_000, 20],
+  peerRounds: [5, 1],
 };
 
 export type Sizes = { readonly [Name in keyof typeof SIZES]: (typeof SIZES)[Name][number] };
@@ -88,18 +92,21 @@ export interface BenchOptions {
   readonly sizes: Sizes;
   /** A folder with real vectors. */
   readonly dataFolder: string | undefined;
+  /** URL of a PostgreSQL database. */
+  readonly postgres: string | undefined;
   /** File for the figures as JSON. */
   readonly jsonFile: string | undefined;
 }
 
 export const USAGE = `npm run bench -- [<part> …] [--only ${PARTS.join(',')}] [--quick] [--data <folder>]
-                 [--restart-records <n>] [--inputs <text>] [--json <file>]
+                 [--restart-records <n>] [--inputs <text>] [--postgres <url>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast
   --data   a folder with glove100k.f32, glove.queries.f32 and glove.gt100.i32 (or VOUCH_BENCH_DATA)
   --restart-records  of 128 dimensions, of the collection that is opened again (100000; 1000000 takes some 6 GB of memory)
   --inputs  of stalls: only those of the worst inputs whose endpoint or description has this text
+  --postgres  of peers: a database with pgvector, which gets a table for the time of the run (or VOUCH_BENCH_POSTGRES)
   --json   write the figures to this file too`;
 
 /** Throws UsageError. */
@@ -115,6 +122,7 @@ export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): B
       ...(inputs === undefined ? {} : { stallNames: inputs }),
     },
     dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
+    postgres: values.postgres ?? (env.VOUCH_BENCH_POSTGRES || undefined),
     jsonFile: json,
   };
 }
@@ -129,6 +137,7 @@ function readArguments(args: readonly string[]) {
       data: { type: 'string' },
       json: { type: 'string' },
       inputs: { type: 'string' },
+      postgres: { type: 'string' },
       'restart-records': { type: 'string' },
     },
   });

@@ -11,6 +11,7 @@ export const PARTS = [
   'scale',
   'overload',
   'stalls',
+  'peers',
 ] as const;
 
 /** One measured figure. */

@@ -51,6 +51,28 @@ export function randomVectors(dimension: number, count: number, queryCount = QUE
   };
 }
 
+const CENTRES = 1_000;
+/** Largest distance of a component from its centre's, whose components are between -1 and 1. */
+const SPREAD = 0.4;
+
+/** Vectors around random centres, and queries around the same centres. */
+export function clusteredVectors(dimension: number, count: number, queryCount = QUERIES): VectorSet {
+  const random = generator(dimension * 37 + count);
+  const centres = Float32Array.from({ length: CENTRES * dimension }, () => random() * 2 - 1);
+  const fill = (rows: number): Float32Array => {
+    const values = new Float32Array(rows * dimension);
+    for (let row = 0; row < rows; row++) {
+      const centre = Math.floor(random() * CENTRES) * dimension;
+      for (let i = 0; i < dimension; i++)
+        values[row * dimension + i] = centres[centre + i]! + (random() * 2 - 1) * SPREAD;
+    }
+    return values;
+  };
+  const base = fill(count);
+  const queries = fill(queryCount);
+  return { name: 'clusters', dimension, count, decimals: DECIMALS, base, queries, queryCount, nearest: undefined };
+}
+
 const GLOVE_DIMENSION = 100;
 
 /** GloVe word vectors: `glove100k.f32`, `glove.queries.f32` and `glove.gt100.i32` in the folder, little-endian. */

@@ -34,14 +34,20 @@ describe('npm run bench', function () {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const bench = async (code: number, ...args: string[]): Promise<Launched> => {
-    const run = launchNode(BENCH, args, { cwd: folder, env: { ...SETTINGS, VOUCH_BENCH_DATA: undefined } });
+    const run = launchNode(BENCH, args, {
+      cwd: folder,
+      env: { ...SETTINGS, VOUCH_BENCH_DATA: undefined, VOUCH_BENCH_POSTGRES: undefined },
+    });
     expect(await run.waitForEnd(BENCH_WITHIN_MS), run.output).to.deep.equal({ code, signal: null });
     return run;
   };
   const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
 
   it('measures every part, of which half are drawn, and finds all nearest records', async () => {
-    const parts = drawnOneIn(2, PARTS);
+    const parts = drawnOneIn(
+      2,
+      PARTS.filter((part) => part !== 'peers'),
+    );
     writeVectors(folder);
     const json = join(folder, 'figures.json');
     const run = await bench(0, '--quick', '--only', parts.join(), '--data', folder, '--json', json);
@@ -61,10 +67,15 @@ describe('npm run bench', function () {
     expect([...new Set(rowsIn(json).map(({ part }) => part))]).to.deep.equal(['kernel']);
   });
 
+  it('compares with pgvector where it is given a database', async () => {
+    const run = await bench(0, '--quick', '--only', 'peers');
+    expect(run.output).to.match(/peers\s+skipped: --postgres <URL> names a database with pgvector/);
+  });
+
   it('refuses an unknown part, and lists the known ones', async () => {
     const run = await bench(2, '--only', 'disk');
     expect(run.output).to.include(
-      'there is no part "disk": there are kernel, engine, index, search, proof, restart, http, memory, scale, overload, stalls',
+      'there is no part "disk": there are kernel, engine, index, search, proof, restart, http, memory, scale, overload, stalls, peers',
     );
   });
 });
