@@ -32,7 +32,14 @@ import type {
   MetadataResponse,
   RecordResponse,
 } from './contract/records.js';
-import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
+import type {
+  SearchBatchRequest,
+  SearchBatchResponse,
+  SearchRequest,
+  SearchResponse,
+  TextSearchRequest,
+  TextSearchResponse,
+} from './contract/search.js';
 import { assertExactJson, assertPlain, assertRequest, idSegment, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
@@ -220,6 +227,12 @@ export class Collection {
   async search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
     assertRequest(request, 'search', '{ query, k }');
     return this.#post('/v1/search', 'SearchRequest', request, options, [request.query]);
+  }
+
+  /** Finds the records whose texts match the words best, whatever their vectors are. */
+  async searchText(request: Here<TextSearchRequest>, options: CallOptions = {}): Promise<TextSearchResponse> {
+    assertRequest(request, 'searchText', '{ queryText, k }');
+    return this.#post('/v1/search/text', 'TextSearchRequest', request, options);
   }
 
   /** Encrypts and inserts a payload. */

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { EventLogProofResponse } from '../../coordinator/contract/proofs.js';
-import type { SearchRequest } from '../../coordinator/contract/search.js';
+import type { SearchRequest, TextSearchRequest } from '../../coordinator/contract/search.js';
 import { useLoaded } from '../loading.js';
 import { Problem } from '../parts/basics.js';
 import { counted } from '../parts/values.js';
@@ -89,7 +89,7 @@ interface FoundProps {
 
 function Found({ collection, first, second, isAsked }: FoundProps) {
   if (!isAsked)
-    return <p class="quiet">Enter the id of a record or a vector above. The search then starts by itself.</p>;
+    return <p class="quiet">Enter the id of a record, a vector or words above. The search then starts by itself.</p>;
   const [one, other] = [first.value?.body.results, second?.value?.body.results];
   const compared = one !== undefined && other !== undefined ? compare(one, other) : undefined;
   return (
@@ -116,8 +116,10 @@ function Found({ collection, first, second, isAsked }: FoundProps) {
   );
 }
 
+type Request = SearchRequest | TextSearchRequest | null;
+
 interface Asking {
-  readonly requests: readonly [SearchRequest | null, SearchRequest | null];
+  readonly requests: readonly [Request, Request];
   readonly problem: string | undefined;
 }
 

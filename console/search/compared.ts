@@ -1,5 +1,5 @@
 /** The hits of two searches side by side. */
-import type { SearchHit } from '../../coordinator/contract/search.js';
+import type { SearchHit, TextHit } from '../../coordinator/contract/search.js';
 
 export interface Compared {
   /** Ids of the hits of both searches. */
@@ -8,7 +8,9 @@ export interface Compared {
   readonly onlySecond: readonly number[];
 }
 
-export function compare(first: readonly SearchHit[], second: readonly SearchHit[]): Compared {
+type Hit = Pick<SearchHit | TextHit, 'id'>;
+
+export function compare(first: readonly Hit[], second: readonly Hit[]): Compared {
   const [one, other] = [first, second].map((hits) => new Set(hits.map(({ id }) => id))) as [Set<number>, Set<number>];
   return {
     both: new Set([...one].filter((id) => other.has(id))),

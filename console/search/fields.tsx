@@ -21,7 +21,18 @@ export function SearchFields({ form, onChange }: Props) {
           <input type="radio" name="by" checked={form.by === 'vector'} onChange={() => set({ by: 'vector' })} /> a
           vector
         </label>
-        {form.by === 'record' ? (
+        <label>
+          <input type="radio" name="by" checked={form.by === 'words'} onChange={() => set({ by: 'words' })} /> words, by
+          their texts alone
+        </label>
+        {form.by === 'words' ? (
+          <input
+            aria-label="Words in the text"
+            placeholder="words"
+            value={form.text}
+            onInput={(event) => set({ text: event.currentTarget.value })}
+          />
+        ) : form.by === 'record' ? (
           <input
             aria-label="Id of the record"
             placeholder="record id"
@@ -41,7 +52,7 @@ export function SearchFields({ form, onChange }: Props) {
         )}
       </fieldset>
       <Conditions form={form} onChange={onChange} />
-      <Ranking form={form} set={set} />
+      {form.by !== 'words' && <Ranking form={form} set={set} />}
     </>
   );
 }
@@ -58,6 +69,28 @@ const Ranking = ({ form, set }: RankingProps) => (
       <Field label="Words to find" hint="Hits are ranked half by these words in their texts, half by distance.">
         <input value={form.text} onInput={(event) => set({ text: event.currentTarget.value })} />
       </Field>
+      <Field
+        label="Records that match the words"
+        hint="Records that are far from the vector may be found by their words."
+      >
+        <select value={form.joined} onChange={(event) => set({ joined: event.currentTarget.value as Form['joined'] })}>
+          <option value="near">only near ones</option>
+          <option value="blend">at any distance, by both scores</option>
+          <option value="rrf">at any distance, by both ranks</option>
+        </select>
+      </Field>
+      {form.joined !== 'near' && (
+        <Field label="Weight of the words" hint="0: distance alone. 1: words alone.">
+          <input
+            type="number"
+            min={0}
+            max={1}
+            step={0.05}
+            value={form.textWeight}
+            onInput={(event) => set({ textWeight: event.currentTarget.value })}
+          />
+        </Field>
+      )}
       <Field
         label="Half-life in seconds"
         hint="Records rank lower as they age: with each half-life, their distance counts twice. Empty: age does not count."

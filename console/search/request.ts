@@ -1,5 +1,5 @@
 /** The input of the search screen, and the request that it makes. */
-import type { SearchRequest } from '../../coordinator/contract/search.js';
+import type { SearchRequest, TextSearchRequest } from '../../coordinator/contract/search.js';
 
 /** The operators of conditions, with their texts. */
 export const OPERATORS = {
@@ -24,11 +24,15 @@ export interface Condition {
 }
 
 export interface Form {
-  readonly by: 'vector' | 'record';
+  readonly by: 'vector' | 'record' | 'words';
   /** Numbers between commas or blanks, or JSON. */
   readonly vector: string;
   readonly record: string;
+  /** The words to find, or to rank by. */
   readonly text: string;
+  /** `near`: words only reorder near records. Otherwise they also find records at any distance. */
+  readonly joined: 'near' | 'blend' | 'rrf';
+  readonly textWeight: string;
   readonly conditions: readonly Condition[];
   readonly joinedBy: '$and' | '$or';
   /** Empty: no decay. */
@@ -51,6 +55,8 @@ export const EMPTY_FORM: Form = {
   vector: '',
   record: '',
   text: '',
+  joined: 'near',
+  textWeight: '0.5',
   conditions: [],
   joinedBy: '$and',
   halfLifeSecs: '',
@@ -59,31 +65,39 @@ export const EMPTY_FORM: Form = {
 };
 
 /**
- * The request; null if the form is still empty. `sequence`: the number of committed events, which an exact search of the present
- * names. Throws an Error that says which input is invalid.
+ * The request; null if the form is still empty. One by words alone has neither `query` nor `like`. `sequence`: the number of
+ * committed events, which an exact search of the present names. Throws an Error that says which input is invalid.
  */
 export function requestOf(
   form: Form,
   { k, kind, moment }: Side,
   collection: string,
   sequence: number,
-): SearchRequest | null {
+): SearchRequest | TextSearchRequest | null {
+  const filter = filterOf(form);
+  const common = {
+    ...{ collection, k, with: ['metadata' as const, 'text' as const] satisfies SearchRequest['with'] },
+    ...(filter !== null && { metadata_filter: filter }),
+  };
+  if (form.by === 'words')
+    return form.text.trim() === ''
+      ? null
+      : { ...common, query_text: form.text, ...(moment !== null && { as_of_log_index: moment }) };
   const what = form.by === 'vector' ? vectorIn(form.vector) : recordIn(form.record);
   if (what === null) return null;
   const at = moment ?? (kind === 'exact' ? sequence : null);
-  const filter = filterOf(form);
   return {
-    collection,
+    ...common,
     ...what,
-    k,
-    with: ['metadata', 'text'],
-    ...(form.text.trim() !== '' && { query_text: form.text }),
-    ...(filter !== null && { metadata_filter: filter }),
+    ...(form.text.trim() !== '' && { query_text: form.text, ...hybridOf(form) }),
     ...(form.halfLifeSecs !== '' && { decay_half_life_secs: Number(form.halfLifeSecs) }),
     ...(form.usesGraph && { graph_rerank: { weight: Number(form.graphWeight) } }),
     ...(at !== null && { as_of_log_index: at }),
   };
 }
+
+const hybridOf = ({ joined, textWeight }: Form): Pick<SearchRequest, 'hybrid'> =>
+  joined === 'near' ? {} : { hybrid: { fusion: joined, text_weight: Number(textWeight) } };
 
 function vectorIn(text: string): { readonly query: number[] } | null {
   const numbers = text

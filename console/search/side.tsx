@@ -1,5 +1,12 @@
 /** The settings of one search, and its hits. */
-import type { SearchHit, SearchRequest, SearchResponse } from '../../coordinator/contract/search.js';
+import type {
+  SearchHit,
+  SearchRequest,
+  SearchResponse,
+  TextHit,
+  TextSearchRequest,
+  TextSearchResponse,
+} from '../../coordinator/contract/search.js';
 import { type Loaded, useLoaded } from '../loading.js';
 import { Field, Shown } from '../parts/basics.js';
 import { Table } from '../parts/table.js';
@@ -8,15 +15,19 @@ import { addressOf } from '../place.js';
 import type { Answered, Service } from '../service.js';
 import type { Side } from './request.js';
 
-export type SideFound = Loaded<Answered<SearchResponse> | undefined>;
+type Response = SearchResponse | TextSearchResponse;
+export type SideFound = Loaded<Answered<Response> | undefined>;
 
-export function useSearch(service: Service, request: SearchRequest | null): SideFound {
+export function useSearch(service: Service, request: SearchRequest | TextSearchRequest | null): SideFound {
   return useLoaded(
     async (signal) =>
-      request === null ? undefined : service.timed<SearchResponse>('POST', '/v1/search', request, signal),
+      request === null ? undefined : service.timed<Response>('POST', pathFor(request), request, signal),
     [service, JSON.stringify(request)],
   );
 }
+
+const pathFor = (request: SearchRequest | TextSearchRequest): string =>
+  'query' in request || 'like' in request ? '/v1/search' : '/v1/search/text';
 
 interface SettingsProps {
   readonly name: string;
@@ -108,37 +119,37 @@ export const Hits = ({ name, collection, found, shared }: HitsProps) => (
 
 interface HitTableProps extends Pick<HitsProps, 'collection' | 'shared'> {
   readonly label: string;
-  readonly hits: readonly SearchHit[];
+  readonly hits: readonly (SearchHit | TextHit)[];
 }
 
 /** The column of external ids is there if a hit has one. */
 function HitTable({ label, hits, collection, shared }: HitTableProps) {
   const isNamed = hits.some(({ external_id: externalId }) => externalId !== undefined);
+  const scoreTitle = hits.some((hit) => 'score' in hit) ? 'Squared distance' : 'Text score';
   return (
     <Table
       label={label}
-      titles={['Id', ...(isNamed ? ['External id'] : []), 'Squared distance', 'Record']}
+      titles={['Id', ...(isNamed ? ['External id'] : []), scoreTitle, 'Record']}
       plain={['Record']}
       rows={hits.map((hit) => rowOf(hit, collection, shared, isNamed))}
     />
   );
 }
 
-function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> | undefined, isNamed: boolean) {
+function rowOf(
+  hit: SearchHit | TextHit,
+  collection: string,
+  shared: ReadonlySet<number> | undefined,
+  isNamed: boolean,
+) {
   const isMarked = shared !== undefined && !shared.has(hit.id);
-  const { similarity, decay_factor: decay, graph_distance: hops } = hit;
   const cells = [
     <>
       <a href={addressOf({ screen: 'records', collection, record: hit.id })}>{hit.id}</a>
       {isMarked && <span class="badge">only here</span>}
     </>,
     ...(isNamed ? [shortened(hit.external_id ?? '', ID_CHARS)] : []),
-    <>
-      {hit.score.toPrecision(6)}
-      {similarity !== undefined && <small class="quiet"> cosine {similarity.toPrecision(4)}</small>}
-      {decay !== undefined && <small class="quiet"> age factor {decay.toPrecision(3)}</small>}
-      {hops != null && <small class="quiet"> {counted(hops, 'hop')}</small>}
-    </>,
+    'score' in hit ? <Scores of={hit} /> : hit.text_score.toPrecision(6),
     <>
       {shortened(hit.text ?? '', TEXT_CHARS)} <Metadata of={hit.metadata} />
     </>,
@@ -146,7 +157,20 @@ function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> |
   return { key: hit.id, cells, isMarked };
 }
 
-const PointInTime = ({ of: { as_of_log_index: index, as_of_timestamp: seconds } }: { readonly of: SearchResponse }) =>
+function Scores({ of: hit }: { readonly of: SearchHit }) {
+  const { score, similarity, decay_factor: decay, text_score: textScore, graph_distance: hops } = hit;
+  return (
+    <>
+      {score.toPrecision(6)}
+      {similarity !== undefined && <small class="quiet"> cosine {similarity.toPrecision(4)}</small>}
+      {textScore !== undefined && <small class="quiet"> text score {textScore.toPrecision(4)}</small>}
+      {decay !== undefined && <small class="quiet"> age factor {decay.toPrecision(3)}</small>}
+      {hops != null && <small class="quiet"> {counted(hops, 'hop')}</small>}
+    </>
+  );
+}
+
+const PointInTime = ({ of: { as_of_log_index: index, as_of_timestamp: seconds } }: { readonly of: Response }) =>
   index === undefined ? null : (
     <>
       , in the state after event {grouped(index)}

@@ -26,7 +26,7 @@ import {
 } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import type { SchemaName } from '../contract/schemas.js';
-import { assertMultiSearch, assertSearch, assertSearchBatch } from '../contract/search.js';
+import { assertMultiSearch, assertSearch, assertSearchBatch, assertTextSearch } from '../contract/search.js';
 import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/service.js';
 import type { JsonObject } from '../contract/values.js';
 import { batchBuffers, prepareBatch } from './batch.js';
@@ -42,6 +42,7 @@ import {
   prepareMultiSearch,
   prepareSearch,
   prepareSearchBatch,
+  prepareTextSearch,
   searchBatchBuffers,
 } from './search.js';
 import { takeVectors, type VectorField } from './takenVectors.js';
@@ -150,6 +151,11 @@ export const BODY_KINDS = {
     kept: 'searches',
     prepare: (value, bounds, taken) => prepareSearchBatch(assertSearchBatch(value), bounds, taken),
     buffers: searchBatchBuffers,
+  }),
+  textSearch: kind({
+    schema: 'TextSearchRequest',
+    ...OF_FILTER,
+    prepare: (value, bounds) => prepareTextSearch(assertTextSearch(value), bounds),
   }),
   getRecords: kind({ schema: 'GetRecordsRequest', prepare: (value) => prepareGet(assertGetRecords(value)) }),
   listRecords: kind({

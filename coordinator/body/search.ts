@@ -11,6 +11,7 @@ import {
 } from '../../shared/limits.js';
 import type {
   AsOf,
+  Fusion,
   GraphRerank,
   Grouping,
   SearchBatchCall,
@@ -21,11 +22,13 @@ import { filterOf, nothingSpent, type Spent } from '../contract/filter.js';
 import { invalid } from '../contract/refusal.js';
 import type {
   GraphRerankOptions,
+  HybridOptions,
   MultiSearchRequest,
   RecordInCollection,
   SearchBatchRequest,
   SearchOptions,
   SearchRequest,
+  TextSearchRequest,
 } from '../contract/search.js';
 import { assertedUtf8Bytes, type BodyBounds, fieldBytesMax } from './bounds.js';
 import { instantMs } from './instant.js';
@@ -81,6 +84,27 @@ export function prepareSearch(request: SearchRequest, bounds: BodyBounds, taken:
     scale: taken.scale,
     call,
   };
+}
+
+export interface PreparedTextSearch {
+  readonly collection: string | null;
+  readonly call: SearchCall;
+}
+
+/** Throws `validation_error`. */
+export function prepareTextSearch(request: TextSearchRequest, bounds: BodyBounds): PreparedTextSearch {
+  const { collection = null, query_text, k, metadata_filter, with: fields } = request;
+  assertedUtf8Bytes(query_text, bounds.textBytes, '$.query_text');
+  const call: Draft = { op: 'search', k, text: { query: query_text, hybrid: false, alone: true } };
+  if (metadata_filter) call.filter = filterOf(metadata_filter);
+  if (fields?.length) {
+    call.fields = fields;
+    call.maxBytes = fieldBytesMax(bounds);
+  }
+  const asOf = asOfOf(request);
+  if (asOf !== undefined) call.asOf = asOf;
+  if (isEventual(request)) call.tellSequence = true;
+  return { collection, call };
 }
 
 /** Throws `validation_error`. */
@@ -225,8 +249,16 @@ function textOf(
   if (hybrid && !isReranked) throw invalid(`${path}.hybrid: needs a query_text, and rerank not to be false`);
   if (!isReranked) return undefined;
   assertedUtf8Bytes(query_text!, bounds.textBytes, `${path}.query_text`);
-  return { query: query_text!, hybrid: hybrid ?? false };
+  const text = { query: query_text!, hybrid: Boolean(hybrid) };
+  return typeof hybrid === 'object' && hybrid !== null ? { ...text, fusion: fusionOf(hybrid) } : text;
 }
+
+const TEXT_WEIGHT = 0.5;
+
+const fusionOf = ({ text_weight, fusion }: HybridOptions): Fusion => ({
+  by: fusion ?? 'blend',
+  textWeight: text_weight ?? TEXT_WEIGHT,
+});
 
 /** The instant is checked even if the log index takes precedence. */
 function asOfOf({ as_of, as_of_log_index }: Pick<SearchRequest, 'as_of' | 'as_of_log_index'>): AsOf | undefined {

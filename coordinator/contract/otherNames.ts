@@ -23,7 +23,7 @@ export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   parameters: ['params', 'config', 'options', 'm', 'efconstruction', 'efsearch', 'nlist', 'nprobe'],
   with: ['include', 'fields', 'outputfields', 'select', 'withpayload', 'withvector', 'withvectors', 'includevalues'],
   score_threshold: ['threshold', 'maxscore', 'minscore', 'maxdistance', 'distancethreshold', 'radius'],
-  query_text: ['text', 'querytexts', 'querystring', 'document'],
+  query_text: ['query', 'words', 'keywords', 'text', 'querytexts', 'querystring', 'document'],
   text: ['texts', 'document', 'content', 'pagecontent'],
   texts: ['text', 'documents', 'document', 'contents'],
   metadata: ['metadatas', 'payload', 'payloads', 'properties', 'meta', 'attributes'],

@@ -99,6 +99,8 @@ interface Named {
   ShredResponse: encrypted.ShredResponse;
   SubgraphQuery: graph.SubgraphQuery;
   SubgraphResponse: graph.SubgraphResponse;
+  TextSearchRequest: search.TextSearchRequest;
+  TextSearchResponse: search.TextSearchResponse;
   TimelineQuery: proofs.TimelineQuery;
   TimelineResponse: proofs.TimelineResponse;
   UsageResponse: service.UsageResponse;

@@ -18,6 +18,19 @@ export interface GraphRerankOptions {
   direction?: 'outgoing' | 'incoming' | 'both' | null;
 }
 
+/** How the orders by distance and by text become one. */
+export interface HybridOptions {
+  /** The weight of the text, from 0 to 1; that of the distance is 1 − `text_weight`. Default 0.5. */
+  text_weight?: Share | null;
+  /**
+   * `blend`, the default: the sum of both scores, each scaled to 0..1 over the candidates. `rrf`: the sum of 1 / (60 + rank by
+   * distance) and 1 / (60 + rank by text) among the candidates. Both sums are weighted.
+   */
+  fusion?: 'blend' | 'rrf' | null;
+}
+
+type Share = number & tags.Minimum<0> & tags.Maximum<1>;
+
 /** `linearizable` is `strong`, and `local` is `eventual`. */
 export type Consistency = 'strong' | 'eventual' | 'linearizable' | 'local';
 
@@ -60,8 +73,11 @@ export interface SearchOptions {
   metadata_filter?: JsonObject | null;
   /** Orders the k hits by score * (1 + weight * hops), as the last step; hops count from the nodes of the best hits. */
   graph_rerank?: GraphRerankOptions | null;
-  /** Takes candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
-  hybrid?: boolean | null;
+  /**
+   * Takes candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. An
+   * object chooses the order, and adds `text_score` to each hit.
+   */
+  hybrid?: boolean | HybridOptions | null;
   /** Searches only records whose score is at most this. */
   score_threshold?: Score | null;
   /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
@@ -111,7 +127,19 @@ export interface SearchBatchRequest extends SearchedState {
   searches: SearchOptions[] & tags.MinItems<1> & tags.MaxItems<typeof BATCHED_SEARCHES_MAX>;
 }
 
+/** The request of a search by text alone. */
+export interface TextSearchRequest extends SearchedState {
+  /** The words to find; no longer than the text of a record may be. Without a word it finds nothing. */
+  query_text: string;
+  k: ResultCount;
+  /** See the search by vector. */
+  metadata_filter?: JsonObject | null;
+  /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
+  with?: (HitField[] & tags.MaxItems<3>) | null;
+}
+
 type DecayFactor = number & tags.Minimum<0> & tags.Maximum<1>;
+type TextScore = number & tags.Minimum<0>;
 
 export interface SearchHit {
   id: Whole;
@@ -123,6 +151,8 @@ export interface SearchHit {
   decay_factor?: DecayFactor;
   /** Whole seconds. Present with decay. */
   age_secs?: Whole;
+  /** BM25 of the record's text; 0 without a word of `query_text`. Present if `hybrid` is an object. */
+  text_score?: TextScore;
   /** Hops from the nearest seed; null if no seed is within reach. Present with `graph_rerank`. */
   graph_distance?: Whole | null;
   /** The value of the hit's group. Present with `group_by`. */
@@ -144,9 +174,22 @@ export interface SearchBatchResponse {
   sequence: Whole;
 }
 
-export interface SearchResponse {
-  /** Closest first, unless an option orders otherwise; with `group_by` group after group. */
-  results: SearchHit[];
+export interface TextHit {
+  id: Whole;
+  /** BM25 of the record's text, above 0. Scores compare only within one state of one collection. */
+  text_score: TextScore;
+  /** Present if the record has one. */
+  external_id?: string;
+  /** Present if it was asked for; null if the record has none. */
+  metadata?: JsonObject | null;
+  /** Present if it was asked for. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
+}
+
+/** The searched state, where the request names one. */
+interface AnsweredState {
   /** The number of committed events in the searched state. Present with `as_of` or `as_of_log_index`. */
   as_of_log_index?: Whole;
   /** Unix seconds of the last of these events; null before the first. Present with `as_of` or `as_of_log_index`. */
@@ -155,6 +198,16 @@ export interface SearchResponse {
   as_of_state_hash?: Hash;
   /** The number of committed events in the copy that answered. Present with `consistency` `eventual`. */
   sequence?: Whole;
+}
+
+export interface TextSearchResponse extends AnsweredState {
+  /** Records with a word of the query, greatest `text_score` first, equal ones by id. */
+  results: TextHit[];
+}
+
+export interface SearchResponse extends AnsweredState {
+  /** Closest first, unless an option orders otherwise; with `group_by` group after group. */
+  results: SearchHit[];
 }
 
 /** A record of a collection. */
@@ -222,5 +275,6 @@ export interface MultiSearchResponse {
 }
 
 export const assertSearch = typia.createAssert<SearchRequest>(refuseBody);
+export const assertTextSearch = typia.createAssert<TextSearchRequest>(refuseBody);
 export const assertSearchBatch = typia.createAssert<SearchBatchRequest>(refuseBody);
 export const assertMultiSearch = typia.createAssert<MultiSearchRequest>(refuseBody);

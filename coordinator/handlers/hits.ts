@@ -14,9 +14,12 @@ export interface DecodedHits {
   /** The scale of the collection. */
   readonly scale: Scale;
   readonly ids: Float64Array;
+  /** Empty for a search of texts alone. */
   readonly scores: Float64Array;
   /** Present with decay. */
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
+  /** BM25. Present if the search asks for it. */
+  readonly textScores?: Float64Array;
   /** Present with a graph rerank; −1: no seed is within reach. */
   readonly hops?: Int32Array;
   /** Present with groups. `of`: for each hit, the place of its group's value in `values`; these are JSON. */
@@ -25,7 +28,7 @@ export interface DecodedHits {
 }
 
 export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
-  const { ids, scores, factors, agesSecs, hops, groups, groupValues, fields } = result;
+  const { ids, scores, factors, agesSecs, textScores, hops, groups, groupValues, fields } = result;
   return {
     scale,
     ids: float64sOf(ids),
@@ -33,6 +36,7 @@ export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
     ...(factors === undefined || agesSecs === undefined
       ? {}
       : { aged: { factors: float64sOf(factors), agesSecs: float64sOf(agesSecs) } }),
+    ...(textScores === undefined ? {} : { textScores: float64sOf(textScores) }),
     ...(hops === undefined ? {} : { hops: new Int32Array(aligned(hops)) }),
     ...(groups === undefined || groupValues === undefined
       ? {}
@@ -60,11 +64,16 @@ export const isStepEnd = ({ fields }: DecodedHits, i: number): boolean =>
   fields !== undefined || i % HITS_PER_STEP === HITS_PER_STEP - 1;
 
 /** The JSON members of hit `i`. A number in a template string is valid JSON. */
-export function hitFields({ scale, ids, scores, aged, hops, groups, fields }: DecodedHits, i: number): string {
-  const similarity = scale === 'unit' ? `,"similarity":${1 - scores[i]! / 2}` : '';
+export function hitFields(
+  { scale, ids, scores, aged, textScores, hops, groups, fields }: DecodedHits,
+  i: number,
+): string {
+  const score = scores.length === 0 ? '' : `,"score":${scores[i]}`;
+  const similarity = scale === 'unit' && score !== '' ? `,"similarity":${1 - scores[i]! / 2}` : '';
   const ages = aged === undefined ? '' : `,"decay_factor":${aged.factors[i]},"age_secs":${aged.agesSecs[i]}`;
+  const matched = textScores === undefined ? '' : `,"text_score":${textScores[i]}`;
   const distance = hops === undefined ? '' : `,"graph_distance":${hops[i]! < 0 ? null : hops[i]}`;
   const group = groups === undefined ? '' : `,"group":${groups.values[groups.of[i]!]}`;
   const carried = fields === undefined ? '' : fieldsJson(fields, i, scale);
-  return `"id":${ids[i]},"score":${scores[i]}${similarity}${ages}${distance}${group}${carried}`;
+  return `"id":${ids[i]}${score}${similarity}${ages}${matched}${distance}${group}${carried}`;
 }

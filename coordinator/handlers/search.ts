@@ -4,7 +4,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import { inScale, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
-import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js';
+import type { PreparedMultiSearch, PreparedSearchBatch, PreparedTextSearch } from '../body/search.js';
 import { withoutLength } from '../body/vectors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import { invalid } from '../contract/refusal.js';
@@ -28,15 +28,16 @@ export const SEARCH_ROUTES: readonly Route[] = [
       const collection = await request.find(request.body.collection);
       const { dimension, scale } = request.body;
       assertFits(collection, { dimension: dimension ?? collection.dimension, scale }, '$.query');
-      const result = await request.call(collection, searchCall(request.body, clock));
-      const { sequence } = result;
-      const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
-      const writer = new JsonWriter();
-      writer.write('{"results":[');
-      await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), request.slice());
-      writer.write(`]${asOfJson(result)}${sequenceJson}}`);
-      return writer.reply();
+      return answer(request, collection, searchCall(request.body, clock));
     },
+  }),
+  readRoute('POST /v1/search/text', {
+    summary: 'Search the texts of a collection',
+    body: 'textSearch',
+    answers: 'TextSearchResponse',
+    errors: COLLECTION_ERRORS,
+    handle: async (request: HandlerRequest<PreparedTextSearch>) =>
+      answer(request, await request.find(request.body.collection), request.body.call),
   }),
   readRoute('POST /v1/search/batch', {
     summary: 'Search a collection many times in one state',
@@ -54,6 +55,17 @@ export const SEARCH_ROUTES: readonly Route[] = [
     handle: multiSearch,
   }),
 ];
+
+async function answer(request: HandlerRequest<unknown>, collection: Collection, call: SearchCall): Promise<Reply> {
+  const result = await request.call(collection, call);
+  const { sequence } = result;
+  const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
+  const writer = new JsonWriter();
+  writer.write('{"results":[');
+  await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), request.slice());
+  writer.write(`]${asOfJson(result)}${sequenceJson}}`);
+  return writer.reply();
+}
 
 interface Undated<C> {
   readonly call: C;

@@ -57,7 +57,14 @@ export const record = z.object({
   vector: z.array(z.number()).optional(),
 });
 
+export const queryWords = z.string().describe('The words to find.');
+
+export const textHit = record.omit({ tag: true }).extend({
+  text_score: z.number().describe('How well the text matches the words, by BM25: greater is better.'),
+});
+
 export const hit = record.omit({ tag: true }).extend({
   score: z.number().describe('The squared distance.'),
   similarity: z.number().optional().describe('The cosine, 1 - score / 2, in a collection that normalises.'),
+  text_score: z.number().optional().describe('How well the text matches query_text, with hybrid.'),
 });

@@ -2,7 +2,19 @@
 import { z } from 'zod';
 import type { GetRecordsResponse, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import type { ServiceClient } from '../service/serviceClient.js';
-import { collection, externalId, hit, limit, metadataFilter, OWN_FIELDS, record, recordId, vector } from './fields.js';
+import {
+  collection,
+  externalId,
+  hit,
+  limit,
+  metadataFilter,
+  OWN_FIELDS,
+  queryWords,
+  record,
+  recordId,
+  textHit,
+  vector,
+} from './fields.js';
 import { shortened } from './fitted.js';
 import { pieceOf } from './size.js';
 import { defineTool, Misused, type Registration } from './tool.js';
@@ -56,6 +68,33 @@ const listCollections = defineTool({
   },
 });
 
+const PAST_INPUT = {
+  as_of_log_index: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Searches the state after exactly this many writes (see history).'),
+  as_of: z.string().optional().describe('Searches the state at this instant, in ISO 8601 with its zone.'),
+} as const;
+
+const PAST_OUTPUT = {
+  as_of_log_index: z.int().optional(),
+  as_of_timestamp: z.int().optional().describe('Unix seconds of the last write of the searched state.'),
+  as_of_state_hash: z.string().optional(),
+} as const;
+
+const count = z.int().min(1).max(IDS_MAX).default(10).describe(`The number of hits, up to ${IDS_MAX}.`);
+const hitFields = z
+  .array(z.enum(FIELDS))
+  .default(['metadata', 'text'])
+  .describe('What each hit carries besides id and score.');
+
+const HITS = {
+  name: 'results',
+  shortens: ['metadata', 'text'],
+  rest: `Ask for a smaller k, or for fewer fields: with [] all ids fit. ${IN_PIECES}`,
+} as const;
+
 const search = defineTool({
   name: 'search',
   title: 'Search',
@@ -68,36 +107,49 @@ const search = defineTool({
     collection,
     query: vector.optional(),
     like: recordId.optional().describe('The id of a record: finds the records nearest to it, without itself.'),
-    k: z.int().min(1).max(IDS_MAX).default(10).describe(`The number of hits, up to ${IDS_MAX}.`),
+    k: count,
     metadata_filter: metadataFilter,
     score_threshold: z.number().min(0).optional().describe('Only records with a score of at most this.'),
     query_text: z
       .string()
       .optional()
       .describe('Reorders the nearest records by how well their texts match these words.'),
-    with: z.array(z.enum(FIELDS)).default(['metadata', 'text']).describe('What each hit carries besides id and score.'),
-    as_of_log_index: z
-      .int()
-      .min(0)
+    hybrid: z
+      .strictObject({
+        text_weight: z.number().min(0).max(1).optional().describe('The weight of the text beside the distance: 0.5.'),
+        fusion: z.enum(['blend', 'rrf']).optional().describe('How both are joined: by scores (blend) or by ranks.'),
+      })
       .optional()
-      .describe('Searches the state after exactly this many writes (see history).'),
-    as_of: z.string().optional().describe('Searches the state at this instant, in ISO 8601 with its zone.'),
+      .describe('Takes the best matches of query_text as candidates too, however far they are.'),
+    with: hitFields,
+    ...PAST_INPUT,
   }),
-  output: {
-    results: z.array(hit),
-    as_of_log_index: z.int().optional(),
-    as_of_timestamp: z.int().optional().describe('Unix seconds of the last write of the searched state.'),
-    as_of_state_hash: z.string().optional(),
-  },
-  listing: {
-    name: 'results',
-    shortens: ['metadata', 'text'],
-    rest: `Ask for a smaller k, or for fewer fields: with [] all ids fit. ${IN_PIECES}`,
-  },
+  output: { results: z.array(hit), ...PAST_OUTPUT },
+  listing: HITS,
   run(client, given) {
     if ((given.query === undefined) === (given.like === undefined)) throw new Misused('give one of query and like');
     return client.ask<object>('POST', '/v1/search', given);
   },
+});
+
+const searchText = defineTool({
+  name: 'search_text',
+  title: 'Search texts',
+  description:
+    'Finds the records whose texts match words best, whatever their vectors are, the best first. Use it for names, codes and exact ' +
+    'terms, or if there is no vector to search by. A record is found if its text has at least one of the words.',
+  effect: 'reads',
+  input: z.strictObject({
+    collection,
+    query_text: queryWords,
+    k: count,
+    metadata_filter: metadataFilter,
+    with: hitFields,
+    ...PAST_INPUT,
+  }),
+  output: { results: z.array(textHit), ...PAST_OUTPUT },
+  listing: HITS,
+  run: (client, given) => client.ask<object>('POST', '/v1/search/text', given),
 });
 
 const getRecords = defineTool({
@@ -237,6 +289,7 @@ const facets = defineTool({
 export const READS: readonly Registration[] = [
   listCollections,
   search,
+  searchText,
   getRecords,
   readField,
   listRecords,

@@ -3,10 +3,12 @@ import type { Results } from '../../shared/protocol/calls.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
 import type { Hits } from '../kernel/scanScratch.js';
 
-/** Records that were found, best first: arrays of one length. */
+/** Records that were found, best first: arrays of one length, except that `scores` is empty for texts alone. */
 export interface Found extends Hits {
   /** Present with decay. */
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
+  /** BM25 of each hit; present if the call asks for it. */
+  readonly textScores?: Float64Array;
   /** Present with the graph: hops to the nearest seed, −1 if no seed is within reach. */
   readonly hops?: Int32Array;
   /** Present with groups: the place of each hit's value in `values`, which are canonical JSON. */
@@ -21,10 +23,19 @@ export const distanceOf = ({ scores, aged }: Found, i: number): number =>
   aged === undefined ? scores[i]! : scores[i]! / aged.factors[i]!;
 
 /** Returns the hits at `places`, in that order, without their hops and groups. */
-export function hitsAt({ ids, slots, scores, aged }: Found, places: Uint32Array): Found {
+export function hitsAt({ ids, slots, scores, aged, textScores }: Found, places: Uint32Array): Found {
   const at = (column: Float64Array): Float64Array => floats(places.length, (i) => column[places[i]!]!);
-  const hits = { ids: at(ids), slots: places.map((place) => slots[place]!), scores: at(scores) };
-  return aged === undefined ? hits : { ...hits, aged: { factors: at(aged.factors), agesSecs: at(aged.agesSecs) } };
+  const hits = {
+    ids: at(ids),
+    slots: places.map((place) => slots[place]!),
+    scores: scores.length > 0 ? at(scores) : scores,
+  };
+  const ages = aged && { factors: at(aged.factors), agesSecs: at(aged.agesSecs) };
+  return {
+    ...hits,
+    ...(ages === undefined ? {} : { aged: ages }),
+    ...(textScores === undefined ? {} : { textScores: at(textScores) }),
+  };
 }
 
 /** Fills with a loop, since `Float64Array.from` and `map` take ten times as long. */
@@ -34,10 +45,11 @@ export function floats(length: number, value: (i: number) => number): Float64Arr
   return values;
 }
 
-export const resultOf = ({ ids, scores, aged, hops, groups, fields }: FoundFields): Results['search'] => ({
+export const resultOf = ({ ids, scores, aged, textScores, hops, groups, fields }: FoundFields): Results['search'] => ({
   ids: bytesOf(ids),
   scores: bytesOf(scores),
   ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
+  ...(textScores === undefined ? {} : { textScores: bytesOf(textScores) }),
   ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
   ...(groups === undefined ? {} : { groups: bytesOf(groups.of), groupValues: groups.values }),
   ...(fields === undefined ? {} : { fields }),

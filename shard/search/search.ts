@@ -3,13 +3,14 @@
  *
  * ```text
  * Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
- *                 └─────▶ groups of a metadata key ──▶ best of each.
+ *                 ├─────▶ groups of a metadata key ──▶ best of each.
+ *                 └─────▶ best matches of a text alone.
  * ```
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { K_MAX } from '../../shared/limits.js';
 import type { Decay, Grouping, SearchCall, TextQuery } from '../../shared/protocol/calls.js';
-import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
+import { inSlices, type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Graph } from '../graph/graph.js';
 import type { CollectionIndex } from '../index/collectionIndex.js';
 import { partition } from '../kernel/partition.js';
@@ -22,13 +23,14 @@ import { searchableSlot } from '../records/readRecords.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { OpenTextQuery } from '../text/openTextQuery.js';
 import type { TextIndex } from '../text/textIndex.js';
-import { blend } from './blend.js';
 import { aged } from './decay.js';
 import { componentsOf, type Found, type FoundFields, floats, hitsAt } from './found.js';
 import { assertWithin, withExternalIds, withFields } from './foundFields.js';
+import { fuse } from './fuse.js';
 import { rerankByGraph } from './graphRerank.js';
 import { groupedSearch } from './grouped.js';
 import { type Decaying, nearestDecayed } from './nearestDecayed.js';
+import { searchTexts } from './searchTexts.js';
 
 /** Parts of a collection that a search reads. */
 export interface Searched extends Decaying {
@@ -101,11 +103,9 @@ async function searchOnce(
   // Slots are passed from step to step, so no slot may be reused until the last one.
   const scan = vectors.beginScan();
   try {
-    const target = targetOf(searched, query, call.like);
-    const { group } = call;
-    const found = await (group === undefined
-      ? searchRecords(searched, target, call, slice)
-      : searchGroups(searched, target, call, group, slice));
+    const found = await (call.text?.alone
+      ? searchTexts(searched, call.text.query, call, slice)
+      : searchVectors(searched, targetOf(searched, query, call.like), call, slice));
     const hasSteps = call.decay !== undefined || call.text !== undefined || call.like !== undefined;
     if (hasSteps && tries !== 'last' && records.versions.replacements !== replacements) return undefined;
     if (call.maxBytes === undefined) return withExternalIds(found, records);
@@ -114,6 +114,11 @@ async function searchOnce(
     vectors.endScan(scan);
   }
 }
+
+const searchVectors = (searched: Searched, target: Target, call: SearchOptions, slice: () => Slice): Promise<Found> =>
+  call.group === undefined
+    ? searchRecords(searched, target, call, slice)
+    : searchGroups(searched, target, call, call.group, slice);
 
 async function searchRecords(
   searched: Searched,
@@ -223,24 +228,25 @@ class SearchSteps {
   async run(k: number, text: TextQuery | undefined): Promise<Found> {
     const { texts } = this.searched;
     if (this.eligible?.count === 0) return hitsOfLength(0);
-    if (text === undefined || texts.documents === 0) return this.#nearest(k);
+    if (text === undefined) return this.#nearest(k);
+    if (texts.documents === 0) return unmatched(await this.#nearest(k), text);
     // Open the texts first: they are as of the call, like the rows of a scan, whatever is written since.
     const matches = texts.openQuery(text.query);
     try {
-      return matches.isEmpty ? await this.#nearest(k) : await this.#blended(k, matches, text.hybrid);
+      return matches.isEmpty ? unmatched(await this.#nearest(k), text) : await this.#fused(k, matches, text);
     } finally {
       matches.close();
     }
   }
 
-  async #blended(k: number, matches: OpenTextQuery, hybrid: boolean): Promise<Found> {
+  async #fused(k: number, matches: OpenTextQuery, { hybrid, fusion }: TextQuery): Promise<Found> {
     const pool = Math.min(POOL_PER_RESULT * k, K_MAX);
     const near = await this.#nearest(pool);
     await this.rest();
     if (!hybrid) {
       const scores = await matches.scores(near.slots, this.slice);
       await this.rest();
-      return blend(near, scores, k);
+      return inSlices(fuse({ hits: near, bm25: scores }, k), this.#resting);
     }
     const { best, scores } = await matches.best(pool, this.eligible, near.slots, this.slice);
     await this.rest();
@@ -251,7 +257,10 @@ class SearchSteps {
     const others = within(await this.#ranked(Uint32Array.from(bm25.keys())), this.call.scoreMost);
     await this.rest();
     const othersBm25 = floats(others.slots.length, (i) => bm25.get(others.slots[i]!)!);
-    return blend(joined(near, others), concatenated(scores, othersBm25), k);
+    const textScores = concatenated(scores, othersBm25);
+    const candidates = joined(near, others);
+    const hits = fusion === undefined ? candidates : { ...candidates, textScores };
+    return inSlices(fuse({ hits, bm25: textScores }, k, fusion), this.#resting);
   }
 
   async #nearest(n: number): Promise<Found> {
@@ -275,6 +284,10 @@ class SearchSteps {
     return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }
+
+/** Returns hits in texts without any word of the query. */
+const unmatched = (found: Found, { fusion }: TextQuery): Found =>
+  fusion === undefined ? found : { ...found, textScores: new Float64Array(found.ids.length) };
 
 /** Returns the hits with scores up to the largest one. They are in the order of their scores. */
 function within(found: Found, scoreMost: number | undefined): Found {

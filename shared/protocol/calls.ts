@@ -28,11 +28,22 @@ export interface Decay {
   readonly nowMs: Finite;
 }
 
-/** BM25 of `query`, blended half and half with the distance; see `shard/search/blend.ts`. */
+/** How the orders by distance and by text become one; see `shard/search/fuse.ts`. */
+export interface Fusion {
+  readonly by: 'blend' | 'rrf';
+  /** The weight of the text; that of the distance is 1 − `textWeight`. */
+  readonly textWeight: number & tags.Minimum<0> & tags.Maximum<1>;
+}
+
+/** BM25 of `query`, blended half and half with the distance, or as `fusion` says. */
 export interface TextQuery {
   readonly query: string;
   /** Whether the best matches of the text are candidates too. */
   readonly hybrid: boolean;
+  /** Returns the text scores too. */
+  readonly fusion?: Fusion;
+  /** Finds the best matches of the text, whatever their vectors are. The search then has neither `query` nor `like`. */
+  readonly alone?: true;
 }
 
 /** Ranks records by their distance in the graph too. The edge has checked the bounds. */
@@ -123,8 +134,10 @@ export type ControlCall =
 export interface SearchResult {
   /** float64. */
   readonly ids: Uint8Array;
-  /** float64: distances, in any ranking. */
+  /** float64: distances, in any ranking. Empty for a search of texts alone. */
   readonly scores: Uint8Array;
+  /** float64: BM25, with `fusion` or of a search of texts alone. */
+  readonly textScores?: Uint8Array;
   /** float64, with `decay`. */
   readonly factors?: Uint8Array;
   /** float64, whole seconds, with `decay`. */

@@ -17,6 +17,7 @@ const COMMAND = join(ROOT, 'dist/scripts/mcp.js');
 const READS = [
   'list_collections',
   'search',
+  'search_text',
   'get_records',
   'read_field',
   'list_records',

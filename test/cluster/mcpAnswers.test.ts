@@ -78,13 +78,31 @@ describe('answers of npm run mcp', () => {
 
   it('have schemas, like the arguments, that use only words which OpenAI, Gemini and Anthropic accept', async () => {
     const { tools } = await mcp.client.listTools();
-    expect(tools).to.have.length(13);
+    expect(tools).to.have.length(14);
     for (const { name, description, inputSchema, outputSchema } of tools) {
       expect(name).to.match(NAME);
       expect(description!.length, name).to.be.at.most(DESCRIPTION_CHARS_MAX);
       assertAccepted(inputSchema, name, true);
       assertAccepted(outputSchema as Node, name, false);
     }
+  });
+
+  it('carry text scores of a search by words alone, and of one that weighs words against the distance', async () => {
+    const collection = 'worded';
+    await collectionOf(collection, 2, {
+      batch: [
+        [0, 0],
+        [1, 1],
+      ],
+      texts: ['an owl', 'a wren'],
+    });
+    const asked = { collection, query_text: 'wren' };
+    const words = await ask('search_text', { ...asked, with: ['text'] });
+    expect(words.results).to.have.length(1);
+    expect(words.results[0]).to.include({ id: 2, text: 'a wren' });
+    const hybrid = { fusion: 'rrf', text_weight: 1 };
+    const fused = await ask('search', { ...asked, query: [0, 0], k: 1, hybrid, with: [] });
+    expect(fused.results[0]).to.include({ id: 2, text_score: words.results[0].text_score });
   });
 
   it('fit the output schema of each tool; null arguments equal absent ones', async () => {
@@ -98,6 +116,7 @@ describe('answers of npm run mcp', () => {
     };
     await nulls('list_collections', {});
     await nulls('search', { collection, query: [0, 1] });
+    await nulls('search_text', { collection, query_text: 'a' });
     await nulls('get_records', { collection, ids: [1, 7] });
     await nulls('read_field', { collection, id: 1, field: 'vector' });
     await nulls('list_records', { collection });

@@ -51,6 +51,12 @@ const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/v1/records/get', body: (collection) => ({ collection, ids: [1] }), asksShard: true },
   {
     method: 'POST',
+    path: '/v1/search/text',
+    body: (collection) => ({ collection, query_text: 'a', k: 1 }),
+    asksShard: true,
+  },
+  {
+    method: 'POST',
     path: '/v1/search/batch',
     body: (collection) => ({ collection, searches: [{ query: [1], k: 1 }] }),
     asksShard: true,

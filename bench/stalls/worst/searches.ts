@@ -19,6 +19,7 @@ import type { Attack, Stage } from '../stage.js';
 
 const SEARCH = '/v1/search';
 const BATCH = '/v1/search/batch';
+const TEXT = '/v1/search/text';
 const MULTI = '/v1/search/multi';
 const K_MAX = 5_000;
 const BATCHED = 256;
@@ -32,6 +33,11 @@ const searching =
     const asked = typeof options === 'function' ? options() : options;
     return stage.post(SEARCH, { collection: await collection(stage), query: [1], k: 10, ...asked });
   };
+
+const searchingTexts =
+  (collection: (stage: Stage) => Promise<string>, options: () => object) =>
+  async (stage: Stage): Promise<Attack> =>
+    stage.post(TEXT, { collection: await collection(stage), k: K_MAX, ...options() });
 
 const batching =
   (collection: (stage: Stage) => Promise<string>, searches: () => readonly object[]) =>
@@ -110,6 +116,11 @@ const TEXTS: readonly WorstInput[] = [
     input: 'a query_text of as many different words as it can have, among texts with all of them',
     because: 'the postings of each word are read',
     prepare: searching(wordy, () => ({ query_text: differentWords(1_000), hybrid: true, k: K_MAX })),
+  },
+  {
+    input: 'ranks of 10,000 candidates by distance and by such a query_text',
+    because: 'the candidates are sorted twice',
+    prepare: searching(wordy, () => ({ query_text: differentWords(1_000), hybrid: { fusion: 'rrf' }, k: K_MAX })),
   },
 ];
 
@@ -190,6 +201,33 @@ const PAST: readonly WorstInput[] = [
 
 export const SEARCHES: Rows = {
   'POST /v1/search': [...FILTERED, ...TEXTS, ...GROUPS, ...ANSWERS, ...INDEXED, ...PAST],
+  'POST /v1/search/text': [
+    {
+      input: 'a query_text of combining marks in the wrong order',
+      because: 'NFKC brings a run of marks into order in quadratic time',
+      prepare: searchingTexts(plainTexts, () => ({ query_text: marks(1)[0] })),
+    },
+    {
+      input: 'as many different words as it can have, among texts with all of them, with all fields',
+      because: 'the postings of each word are read',
+      statuses: [200, 400],
+      prepare: searchingTexts(wordy, () => ({
+        query_text: differentWords(1_000),
+        with: ['metadata', 'text', 'vector'],
+      })),
+    },
+    {
+      input: 'a filter on a path that is not indexed, over 64 KB of metadata a record',
+      because: 'the metadata of every record is read',
+      prepare: searchingTexts(heavy, () => ({ query_text: 'a', metadata_filter: { none: 1 } })),
+    },
+    {
+      input: 'as_of_log_index with as many different words as it can have',
+      because: 'the texts of that time are made from the log',
+      statuses: [200, 400, 503],
+      prepare: searchingTexts(wordy, () => ({ query_text: differentWords(1_000), as_of_log_index: 2 })),
+    },
+  ],
   'POST /v1/search/batch': [
     {
       input: '256 searches with as many conditions and values as they may have together',

@@ -120,13 +120,14 @@ function placesBytes({ of }: DeleteManyCall): number {
   return 'filter' in of ? 0 : HEAD_BYTES * ('ids' in of ? of.ids.length : of.externalIds.length);
 }
 
-/** Id, score and external id of each hit; factor and age with decay; hops with the graph; the place of its group. */
-function hitsBytes({ k, decay, graph, group, asOf, maxBytes = 0 }: Omit<SearchCall, 'op' | 'query'>): number {
+/** Id, score and external id of each hit; factor and age with decay; the text's score; hops with the graph; the place of its group. */
+function hitsBytes({ k, decay, text, graph, group, asOf, maxBytes = 0 }: Omit<SearchCall, 'op' | 'query'>): number {
   const hitBytes =
     16 +
     HEAD_BYTES +
     EXTERNAL_ID_MAX_BYTES +
     (decay === undefined ? 0 : 16) +
+    (text?.fusion === undefined ? 0 : 8) +
     (graph === undefined ? 0 : 4) +
     (group === undefined ? 0 : 4);
   return (asOf === undefined ? 0 : AS_OF_BYTES) + hitBytes * k * (group?.size ?? 1) + maxBytes;

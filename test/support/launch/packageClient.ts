@@ -89,6 +89,7 @@ const WAYS = {
   'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(idIn(body)) },
   'POST /v1/delete': { call: ({ collection, body }) => collection.delete(idIn(body)) },
   'POST /v1/search': { call: ({ collection, body }) => collection.search(body) },
+  'POST /v1/search/text': { call: ({ collection, body }) => collection.searchText(body) },
   'POST /v1/search/batch': { call: ({ collection, body }) => collection.searchBatch(body) },
   'GET /v1/timeline': {
     query: { from: words, to: words, after: whole, limit: whole },

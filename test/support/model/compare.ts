@@ -83,9 +83,9 @@ export function assertSound(collection: ModelCollection, request: ModelRequest, 
     assertAnswer(answered, what, (nowMs) => search(among, request, nowMs));
     return;
   }
-  const { graph_rerank: _, ...unranked } = request;
+  const { graph_rerank: _, hybrid: _hybrid, ...unranked } = request;
   const byId = ({ id: a }: ModelHit, { id: b }: ModelHit): number => a - b;
-  const results = answered.results.map(({ graph_distance: _hops, ...hit }) => hit).sort(byId);
+  const results = answered.results.map(({ graph_distance: _hops, text_score: _text, ...hit }) => hit).sort(byId);
   assertAnswer({ ...answered, results }, what, (nowMs) =>
     search(among, { ...unranked, rerank: false }, nowMs).sort(byId),
   );

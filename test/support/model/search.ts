@@ -12,7 +12,7 @@ export interface ModelRequest {
   readonly k: number;
   readonly rerank?: boolean;
   readonly query_text?: string;
-  readonly hybrid?: boolean;
+  readonly hybrid?: boolean | { readonly text_weight?: number; readonly fusion?: 'blend' | 'rrf' };
   readonly decay_half_life_secs?: number;
   readonly metadata_filter?: { readonly [key: string]: Json };
   readonly graph_rerank?: {
@@ -29,6 +29,7 @@ export interface ModelHit {
   readonly score: number;
   readonly decay_factor?: number;
   readonly age_secs?: number;
+  readonly text_score?: number;
   readonly graph_distance?: number | null;
 }
 
@@ -60,7 +61,8 @@ const byDistance: Order = (a, b) =>
 export function search(collection: ModelCollection, request: ModelRequest, nowMs: number): ModelHit[] {
   const { k, graph_rerank } = request;
   const nearest = candidatesOf(collection, request, nowMs).sort(byDistance);
-  const best = textOf(collection, request) === undefined ? nearest : blended(collection, request, nearest);
+  const best =
+    textOf(collection, request) === undefined ? scored(request, nearest) : fused(collection, request, nearest);
   const top = best.slice(0, k);
   return (graph_rerank === undefined ? top : byGraph(collection, graph_rerank, top)).map(({ hit }) => hit);
 }
@@ -87,21 +89,63 @@ function textOf({ live }: ModelCollection, { rerank, query_text }: ModelRequest)
   return rerank === false || live.every(({ text }) => text === null) ? undefined : query_text || undefined;
 }
 
-function blended(collection: ModelCollection, request: ModelRequest, nearest: readonly Candidate[]): Candidate[] {
-  const texts = new Map(collection.live.flatMap(({ id, text }) => (text === null ? [] : [[id, text] as const])));
-  const relevance = bm25(request.query_text as string, texts);
+/** Adds a text score of 0 where the request asks for text scores. */
+const scored = ({ hybrid }: ModelRequest, nearest: readonly Candidate[]): readonly Candidate[] =>
+  typeof hybrid === 'object' ? nearest.map((one) => ({ ...one, hit: { ...one.hit, text_score: 0 } })) : nearest;
+
+/** The live records with a word of the query, best first. */
+export function searchTexts(
+  { live }: ModelCollection,
+  {
+    k,
+    query_text,
+    metadata_filter: filter,
+  }: Pick<ModelRequest, 'k' | 'metadata_filter'> & { readonly query_text: string },
+): { readonly id: number; readonly text_score: number }[] {
+  const relevance = bm25(query_text, textsOf(live));
+  return live
+    .filter(({ metadata }) => filter === undefined || matches(filter, metadata))
+    .map(({ id }) => ({ id, text_score: relevance.get(id) ?? 0 }))
+    .filter(({ text_score }) => text_score > 0)
+    .sort((a, b) => b.text_score - a.text_score || a.id - b.id)
+    .slice(0, k);
+}
+
+const textsOf = (live: ModelCollection['live']): Map<number, string> =>
+  new Map(live.flatMap(({ id, text }) => (text === null ? [] : [[id, text] as const])));
+
+function fused(collection: ModelCollection, request: ModelRequest, nearest: readonly Candidate[]): Candidate[] {
+  const relevance = bm25(request.query_text as string, textsOf(collection.live));
   const relevanceOf = ({ record }: Candidate): number => relevance.get(record.id) ?? 0;
   const poolSize = poolSizeOf(request.k);
   const byRelevance: Order = (a, b) => compare(relevanceOf(b), relevanceOf(a)) || compare(a.record.id, b.record.id);
   const matching = nearest.filter((one) => relevanceOf(one) > 0).sort(byRelevance);
   const pool = new Set([...nearest.slice(0, poolSize), ...(request.hybrid ? matching.slice(0, poolSize) : [])]);
-  const farness = normaliser([...pool].map(({ distance }) => distance));
-  const match = normaliser([...pool].map(relevanceOf));
-  const blend = new Map(
-    [...pool].map((one) => [one, 0.5 * (1 - farness(one.distance)) + 0.5 * match(relevanceOf(one))]),
-  );
-  const byBlend: Order = (a, b) => compare(blend.get(b) as number, blend.get(a) as number) || byDistance(a, b);
-  return [...pool].sort(byBlend);
+  const { text_weight: weight = 0.5, fusion = 'blend' } = typeof request.hybrid === 'object' ? request.hybrid : {};
+  const [near, match] = (fusion === 'rrf' ? rankedParts : blendedParts)([...pool], relevanceOf, byRelevance);
+  const sums = new Map([...pool].map((one) => [one, (1 - weight) * near(one) + weight * match(one)]));
+  const bySum: Order = (a, b) => compare(sums.get(b) as number, sums.get(a) as number) || byDistance(a, b);
+  const best = [...pool].sort(bySum);
+  if (typeof request.hybrid !== 'object') return best;
+  return best.map((one) => ({ ...one, hit: { ...one.hit, text_score: relevanceOf(one) } }));
+}
+
+type Part = (one: Candidate) => number;
+
+function blendedParts(pool: readonly Candidate[], relevanceOf: Part): [near: Part, match: Part] {
+  const farness = normaliser(pool.map(({ distance }) => distance));
+  const match = normaliser(pool.map(relevanceOf));
+  return [(one) => 1 - farness(one.distance), (one) => match(relevanceOf(one))];
+}
+
+function rankedParts(pool: readonly Candidate[], relevanceOf: Part, byRelevance: Order): [near: Part, match: Part] {
+  const matching = pool.filter((one) => relevanceOf(one) > 0).sort(byRelevance);
+  const near = [...pool].sort(byDistance);
+  const part =
+    (order: readonly Candidate[]): Part =>
+    (one) =>
+      order.includes(one) ? 1 / (60 + 1 + order.indexOf(one)) : 0;
+  return [part(near), part(matching)];
 }
 
 /** Maps a value to its position between the least and the greatest of `all`; 0 if these are equal. */

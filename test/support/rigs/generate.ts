@@ -109,7 +109,19 @@ export class Generator {
     const query_text = this.text(4);
     if (this.chance(0.2)) return { query_text, rerank: false };
     const isHybrid = options.has('hybrid') && query_text !== '' && this.chance(0.5);
-    return { query_text, ...(isHybrid ? { hybrid: true } : {}), ...(this.chance(0.2) ? { rerank: true } : {}) };
+    return {
+      query_text,
+      ...(isHybrid ? { hybrid: this.#hybrid() } : {}),
+      ...(this.chance(0.2) ? { rerank: true } : {}),
+    };
+  }
+
+  #hybrid(): NonNullable<ModelRequest['hybrid']> {
+    if (this.chance(0.3)) return true;
+    return {
+      ...(this.chance(0.7) ? { text_weight: this.pick([0, 0.25, 0.7, 1]) } : {}),
+      ...(this.chance(0.7) ? { fusion: this.pick(['rrf', 'rrf', 'blend']) } : {}),
+    };
   }
 
   filter(depth = 2): JsonObject {

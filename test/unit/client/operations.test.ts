@@ -58,6 +58,7 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Collection.delete': (_, collection) => collection.delete(1),
   'Collection.deleteMany': (_, collection) => collection.deleteMany({ ids: [1] }),
   'Collection.search': (_, collection) => collection.search(VECTORS),
+  'Collection.searchText': (_, collection) => collection.searchText({ queryText: 'a', k: 1 }),
   'Collection.searchBatch': (_, collection) => collection.searchBatch({ searches: [VECTORS] }),
   'Collection.insertEncrypted': (_, collection) => collection.insertEncrypted({ payload: 'AAAA' }),
   'Collection.getEncrypted': (_, collection) => collection.getEncrypted(1),

@@ -12,7 +12,7 @@ const REQUESTS = Object.keys(schemas).filter((name) =>
 ) as SchemaName[];
 
 /** Fields of a search that are objects. */
-const OBJECTS = ['graph_rerank', 'metadata_filter'];
+const OBJECTS = ['graph_rerank', 'hybrid', 'metadata_filter'];
 
 describe('the known fields of requests', () => {
   it('include every field that the tables of other names advise', () => {

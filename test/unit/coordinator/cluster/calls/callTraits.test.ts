@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { answerSizeOf, sizeOf } from '../../../../../coordinator/cluster/calls/callTraits.js';
 import { filterOf } from '../../../../../coordinator/contract/filter.js';
 import type { Filter } from '../../../../../shared/model/filter.js';
-import type { SearchCall, SearchResult } from '../../../../../shared/protocol/calls.js';
+import type { SearchCall, SearchResult, TextQuery } from '../../../../../shared/protocol/calls.js';
 import { pack } from '../../../../../shared/protocol/wire.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 
@@ -31,12 +31,14 @@ describe('the estimated size of a search in a message', () => {
       }
     }
   };
+  const plainText = (): TextQuery => ({ query: word(), hybrid: true });
+  const weighted = (): TextQuery => ({ ...plainText(), fusion: { by: 'rrf', textWeight: random.next() } });
   const call = (): SearchCall => ({
     op: 'search',
     query: new Uint8Array(4 * random.int(100)),
     k: 1 + random.int(500),
     ...(random.int(3) > 0 ? { filter: allowedFilter() } : {}),
-    ...(random.int(2) > 0 ? { text: { query: word(), hybrid: true } } : {}),
+    ...(random.int(2) > 0 ? { text: random.pick([plainText, weighted])() } : {}),
     ...(random.int(2) > 0 ? { decay: { halfLifeSecs: 2 ** 53 - 1, nowMs: 1.8e12 } } : {}),
     ...(random.int(2) > 0
       ? { graph: { weight: random.next(), seedCount: 10, maxDepth: 4, direction: 'outgoing' as const } }
@@ -44,10 +46,11 @@ describe('the estimated size of a search in a message', () => {
     ...(random.int(2) > 0 ? { asOf: random.pick([{ logIndex: 2 ** 53 - 1 }, { timeMs: -6e13 }]) } : {}),
   });
   /** The largest possible answer. */
-  const answer = ({ k, decay, graph, asOf }: SearchCall): SearchResult => ({
+  const answer = ({ k, decay, text, graph, asOf }: SearchCall): SearchResult => ({
     ids: new Uint8Array(8 * k),
     scores: new Uint8Array(8 * k),
     ...(decay === undefined ? {} : { factors: new Uint8Array(8 * k), agesSecs: new Uint8Array(8 * k) }),
+    ...(text?.fusion === undefined ? {} : { textScores: new Uint8Array(8 * k) }),
     ...(graph === undefined ? {} : { hops: new Uint8Array(4 * k) }),
     fields: { externalIds: new Array<string>(k).fill('x'.repeat(256)) },
     ...(asOf === undefined ? {} : { asOf: { logIndex: 2 ** 53 - 1, timeMs: 1.8e12, stateHash: 'f'.repeat(64) } }),
@@ -59,7 +62,7 @@ describe('the estimated size of a search in a message', () => {
       const sizeBytes = pack([['x'.repeat(128), 1.8e12, asked]]).length;
       expect(sizeOf(asked)).to.be.at.least(sizeBytes);
       expect(sizeOf(asked)).to.be.at.most(1_000 + 5 * sizeBytes);
-      expect(answerSizeOf(asked)).to.be.within(pack([{ ok: answer(asked) }]).length, 600 + (36 + 261) * asked.k);
+      expect(answerSizeOf(asked)).to.be.within(pack([{ ok: answer(asked) }]).length, 600 + (44 + 261) * asked.k);
     }
   });
 });

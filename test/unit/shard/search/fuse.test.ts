@@ -1,6 +1,8 @@
 import { expect } from 'chai';
-import { blend } from '../../../../shard/search/blend.js';
 import { distanceOf, type Found } from '../../../../shard/search/found.js';
+import { fuse } from '../../../../shard/search/fuse.js';
+import type { Fusion } from '../../../../shared/protocol/calls.js';
+import { atOnce } from '../../../../shared/scheduling/slice.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 /** Slots are ten times the ids. */
@@ -19,12 +21,8 @@ const pool = (...hits: readonly (readonly [id: number, score: number, factor?: n
 });
 
 /** Blends with a text score for each id. */
-const blended = (hits: Found, bm25: (id: number) => number, k: number): Found =>
-  blend(
-    hits,
-    hits.ids.map((id) => bm25(id)),
-    k,
-  );
+const blended = (hits: Found, bm25: (id: number) => number, k: number, fusion?: Fusion): Found =>
+  atOnce(fuse({ hits, bm25: hits.ids.map((id) => bm25(id)) }, k, fusion));
 
 const texts =
   (bm25: Readonly<Record<number, number>>) =>
@@ -32,7 +30,7 @@ const texts =
     bm25[id] ?? 0;
 const ids = (found: Found): number[] => [...found.ids];
 
-describe('the blend of distance and text', () => {
+describe('the fusion of distance and text', () => {
   it('weighs both equally, each scaled to 0..1 over the pool', () => {
     // Vector parts 1, 0.75, 0.5, 0; text parts 0, 0.25, 1, 0.5: together 0.5, 0.5, 0.75, 0.25.
     const found = blended(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
@@ -97,11 +95,57 @@ describe('the blend of distance and text', () => {
       const k = 1 + random.int(size + 5);
       const found = blended(hits, (id) => bm25[id]!, k);
       expect(ids(found)).to.deep.equal(plainBlend(hits, bm25, k));
+      const textWeight = random.pick([0, 0.1, 0.5, 0.75, 1]);
+      const weighted = blended(hits, (id) => bm25[id]!, k, { by: 'blend', textWeight });
+      expect(ids(weighted)).to.deep.equal(plainBlend(hits, bm25, k, textWeight));
+      const ranked = blended(hits, (id) => bm25[id]!, k, { by: 'rrf', textWeight });
+      expect(ids(ranked)).to.deep.equal(plainRanks(hits, bm25, k, textWeight));
     }
+  });
+
+  it('orders by distance alone with weight 0, and by text and then distance with weight 1', () => {
+    const hits = pool([1, 1], [2, 2], [3, 3], [4, 4]);
+    const found = (textWeight: number): number[] =>
+      ids(blended(hits, texts({ 3: 1, 2: 5 }), 4, { by: 'blend', textWeight }));
+    expect(found(0)).to.deep.equal([1, 2, 3, 4]);
+    expect(found(1)).to.deep.equal([2, 3, 1, 4]);
+  });
+
+  it('ranks no text without a word, and breaks ties by distance', () => {
+    const hits = pool([1, 1], [2, 2], [3, 300]);
+    const found = (bm25: Readonly<Record<number, number>>, textWeight = 0.5): number[] =>
+      ids(blended(hits, texts(bm25), 3, { by: 'rrf', textWeight }));
+    // 1/61, 1/62 + 1/62, 1/63 + 1/61: how far the third is does not matter.
+    expect(found({ 3: 9, 2: 8 })).to.deep.equal([3, 2, 1]);
+    expect(found({})).to.deep.equal([1, 2, 3]);
+    expect(found({ 3: 9 }, 1)).to.deep.equal([3, 1, 2]);
+  });
+
+  it('keeps the text scores of a pool that has them', () => {
+    const hits = { ...pool([1, 2], [2, 4]), textScores: Float64Array.of(0, 7) };
+    const found = blended(hits, texts({ 2: 7 }), 2, { by: 'rrf', textWeight: 0.5 });
+    expect(ids(found)).to.deep.equal([2, 1]);
+    expect([...found.textScores!]).to.deep.equal([7, 0]);
   });
 });
 
-function plainBlend(hits: Found, bm25: readonly number[], k: number): number[] {
+function plainRanks(hits: Found, bm25: readonly number[], k: number, textWeight: number): number[] {
+  const rows = [...hits.ids].map((id, i) => ({ id, score: hits.scores[i]!, distance: distanceOf(hits, i) }));
+  const near = rows.sort((a, b) => a.distance - b.distance || a.score - b.score || a.id - b.id);
+  const matching = near.filter(({ id }) => bm25[id]! > 0).sort((a, b) => bm25[b.id]! - bm25[a.id]! || a.id - b.id);
+  const part = (rows: readonly { id: number }[], id: number): number => {
+    const rank = rows.findIndex((row) => row.id === id) + 1;
+    return rank === 0 ? 0 : 1 / (60 + rank);
+  };
+  const sums = near.map(({ id }) => (1 - textWeight) * part(near, id) + textWeight * part(matching, id));
+  return near
+    .map(({ id }, i) => ({ id, i, sum: sums[i]! }))
+    .sort((a, b) => b.sum - a.sum || a.i - b.i)
+    .slice(0, k)
+    .map(({ id }) => id);
+}
+
+function plainBlend(hits: Found, bm25: readonly number[], k: number, w = 0.5): number[] {
   const rows = [...hits.ids].map((id, i) => ({
     id,
     score: hits.scores[i]!,
@@ -115,7 +159,7 @@ function plainBlend(hits: Found, bm25: readonly number[], k: number): number[] {
   const distances = rows.map(({ distance }) => distance);
   const matches = rows.map(({ text }) => text);
   return rows
-    .map((row) => ({ ...row, blended: 0.5 * (1 - part(row.distance, distances)) + 0.5 * part(row.text, matches) }))
+    .map((row) => ({ ...row, blended: (1 - w) * (1 - part(row.distance, distances)) + w * part(row.text, matches) }))
     .sort((a, b) => b.blended - a.blended || a.distance - b.distance || a.score - b.score || a.id - b.id)
     .slice(0, k)
     .map(({ id }) => id);
