@@ -8,16 +8,17 @@
  * Selections run in steps of bounded work (`Effort`). Records that are written in between are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import type { Filter, Test } from '../../shared/model/filter.js';
+import type { Filter, Json, Test } from '../../shared/model/filter.js';
 import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import type { BlockShape } from '../kernel/blockShape.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import { Effort, WORK } from './effort.js';
-import { forEachValue, metadataObject } from './metadataObject.js';
+import { forEachValue, type MetadataObject, metadataObject, visitInSteps } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
 import { pathKey } from './pathKey.js';
 import { isNegated, pathOf, RecordFilter, recordWork } from './recordFilter.js';
+import { both, either, orNone, type Selected } from './selected.js';
 import { isScalar, SlotValues } from './slotValues.js';
 import { ValueTerms } from './terms.js';
 import { WrittenSlots } from './writtenSlots.js';
@@ -26,14 +27,6 @@ import { WrittenSlots } from './writtenSlots.js';
 const PATHS_MAX = 4_096;
 /** Bound of the work in the last turn, which no write interrupts: a millisecond or two. */
 const LAST_TURN_WORK = 2_000_000;
-
-/** The slots that a filter, or a part of it, selects. No other slot matches. */
-interface Selected {
-  /** Matching slots, in a set that the caller may change. */
-  readonly matching: BitSet;
-  /** Slots whose metadata must be read to decide, not in `matching`; undefined for none. */
-  readonly doubtful: BitSet | undefined;
-}
 
 /** The values that records have at a path, and the records that match an optional filter, both at one moment. */
 export interface PathValues {
@@ -57,6 +50,8 @@ export class MetadataIndex {
   #slots = 0;
   /** Per running selection: slots whose metadata was written since it began. */
   readonly #written = new Set<WrittenSlots>();
+  /** Records of which a part is indexed. Every selection judges them by their metadata. */
+  readonly #partial = new Set<number>();
 
   /**
    * `metadataOf` returns the stored metadata of a slot. It must be the last one given to `set`, until `set` or `remove`
@@ -75,34 +70,102 @@ export class MetadataIndex {
     return sum;
   }
 
+  /** Indexes a new record in steps. The record does not match before `show`. */
+  *prepare(slot: number, metadata: Uint8Array): Steps<void> {
+    const object = metadataObject(metadata);
+    if (object === undefined) return;
+    yield;
+    this.#partial.add(slot);
+    this.#note(slot);
+    yield* this.#addInSteps(slot, object);
+  }
+
+  /** Lets a prepared record match. */
+  show(slot: number, metadata: Uint8Array): void {
+    if (this.#partial.delete(slot)) this.#objects.add(slot);
+    this.#note(slot, metadata.length);
+  }
+
+  /** Lets a record match no more. `clear` must follow. */
+  hide(slot: number): void {
+    if (!this.#objects.delete(slot)) return;
+    this.#partial.add(slot);
+    this.#note(slot);
+  }
+
+  /** Removes a hidden record in steps; does nothing if it has no metadata. Call it as `remove`. */
+  *clear(slot: number): Steps<void> {
+    if (!this.#partial.has(slot)) return;
+    yield* this.#removeInSteps(slot);
+    this.#partial.delete(slot);
+  }
+
+  /** Indexes the new metadata of a record in steps. `replace` lets `metadataOf` return the new one. */
+  *update(slot: number, metadata: Uint8Array, replace: () => void): Steps<void> {
+    const object = metadataObject(metadata);
+    yield;
+    const isIndexed = this.#objects.has(slot);
+    this.#partial.add(slot);
+    this.#note(slot, metadata.length);
+    if (isIndexed) yield* this.#removeInSteps(slot);
+    replace();
+    if (object === undefined) this.#objects.delete(slot);
+    else this.#objects.add(slot);
+    this.#note(slot, metadata.length);
+    if (object !== undefined) yield* this.#addInSteps(slot, object);
+    this.#partial.delete(slot);
+  }
+
   /** Indexes the new metadata of a record. Call it before `metadataOf` returns the new one. */
   set(slot: number, metadata: Uint8Array | null): void {
     this.remove(slot);
-    for (const written of this.#written) written.add(slot, metadata?.length);
+    this.#note(slot, metadata?.length);
     const object = metadataObject(metadata);
     if (object === undefined) return;
     this.#slots = Math.max(this.#slots, slot + 1);
     this.#objects.add(slot);
     const terms = new ValueTerms();
-    forEachValue(object, (path, value) => {
-      const index = this.#paths.get(path) ?? this.#added(path);
-      if (index === undefined) this.#beyond.add(slot);
-      else index.add(value, slot, this.#slots, terms);
-    });
+    forEachValue(object, (path, value) => this.#addValue(slot, path, value, terms));
   }
 
   /** Removes a record; does nothing if it has no metadata. Call it while `metadataOf` still returns the metadata. */
   remove(slot: number): void {
     if (!this.#objects.has(slot)) return;
-    for (const written of this.#written) written.add(slot);
+    this.#note(slot);
     const terms = new ValueTerms();
-    forEachValue(metadataObject(this.metadataOf(slot))!, (path, value) => {
-      const index = this.#paths.get(path);
-      index?.remove(value, slot, terms);
-      if (index?.isEmpty) this.#paths.delete(path);
-    });
+    forEachValue(metadataObject(this.metadataOf(slot))!, (path, value) => this.#removeValue(slot, path, value, terms));
     this.#objects.delete(slot);
     this.#beyond.delete(slot);
+  }
+
+  *#addInSteps(slot: number, object: MetadataObject): Steps<void> {
+    this.#slots = Math.max(this.#slots, slot + 1);
+    const terms = new ValueTerms();
+    yield* visitInSteps(object, (path, value) => this.#addValue(slot, path, value, terms), this.#effort());
+  }
+
+  *#removeInSteps(slot: number): Steps<void> {
+    const object = metadataObject(this.metadataOf(slot))!;
+    yield;
+    const terms = new ValueTerms();
+    yield* visitInSteps(object, (path, value) => this.#removeValue(slot, path, value, terms), this.#effort());
+    this.#beyond.delete(slot);
+  }
+
+  #addValue(slot: number, path: string, value: Json, terms: ValueTerms): void {
+    const index = this.#paths.get(path) ?? this.#added(path);
+    if (index === undefined) this.#beyond.add(slot);
+    else index.add(value, slot, this.#slots, terms);
+  }
+
+  #removeValue(slot: number, path: string, value: Json, terms: ValueTerms): void {
+    const index = this.#paths.get(path);
+    index?.remove(value, slot, terms);
+    if (index?.isEmpty) this.#paths.delete(path);
+  }
+
+  #note(slot: number, sizeBytes?: number): void {
+    for (const written of this.#written) written.add(slot, sizeBytes);
   }
 
   /**
@@ -172,6 +235,7 @@ export class MetadataIndex {
     work: (written: WrittenSlots) => Promise<Result>,
   ): Promise<Result> {
     const written = new WrittenSlots(recordWork(filter));
+    for (const slot of this.#partial) written.add(slot, this.#objects.has(slot) ? this.metadataOf(slot)?.length : 0);
     this.#written.add(written);
     try {
       return await work(written);
@@ -325,26 +389,3 @@ async function catchUp(
     if (effort.endsStep() && slice.due) await slice.next();
   }
 }
-
-const orNone = (slots: BitSet): BitSet | undefined => (slots.isEmpty ? undefined : slots);
-
-/** Intersects. Changes the sets of `one`. */
-function both(one: Selected, other: Selected): Selected {
-  if (one.doubtful === undefined && other.doubtful === undefined)
-    return { matching: one.matching.intersect(other.matching), doubtful: undefined };
-  const possible = possibleIn(one).intersect(possibleIn(other));
-  const matching = one.matching.intersect(other.matching);
-  return { matching, doubtful: orNone(possible.subtract(matching)) };
-}
-
-/** Unites. Changes the sets of `one`. */
-function either(one: Selected, other: Selected): Selected {
-  const matching = one.matching.unite(other.matching);
-  if (one.doubtful === undefined && other.doubtful === undefined) return { matching, doubtful: undefined };
-  const possible = possibleIn({ matching, doubtful: one.doubtful });
-  if (other.doubtful !== undefined) possible.unite(other.doubtful);
-  return { matching, doubtful: orNone(possible.subtract(matching)) };
-}
-
-const possibleIn = ({ matching, doubtful }: Selected): BitSet =>
-  doubtful === undefined ? matching.clone() : matching.clone().unite(doubtful);

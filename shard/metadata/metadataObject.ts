@@ -3,6 +3,8 @@ import { VouchError } from '../../shared/errors/errors.js';
 import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { isArray, type Json } from '../../shared/model/filter.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { type Effort, WORK } from './effort.js';
 import { keyBelow } from './pathKey.js';
 
 export interface MetadataObject {
@@ -41,6 +43,20 @@ export function forEachValue(object: MetadataObject, visit: Visit, parent?: stri
         if (isObject(element)) forEachValue(element, visit, path);
       }
     } else if (isObject(value)) forEachValue(value, visit, path);
+  }
+}
+
+/** Visits as `forEachValue`, in steps. */
+export function* visitInSteps(object: MetadataObject, visit: Visit, effort: Effort, parent?: string): Steps<void> {
+  for (const key of Object.keys(object)) {
+    const path = keyBelow(parent, key);
+    const value = object[key]!;
+    for (const one of isArray(value) ? [value, ...value] : [value]) {
+      visit(path, one);
+      effort.spend(WORK.find);
+      if (effort.endsStep()) yield;
+      if (isObject(one)) yield* visitInSteps(one, visit, effort, path);
+    }
   }
 }
 

@@ -7,130 +7,46 @@ import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import type { AddNode, Event, GraphEvent, Insert, InsertEncrypted, Replace, ShredKey } from '../../shared/log/event.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
-import type { HeldBytes } from '../../shared/model/quotas.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
 import { leafHash, leafOfContent, RECORD_STATE } from '../audit/leaf.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { StateTree } from '../audit/stateTree.js';
 import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
-import { Column } from '../kernel/column.js';
-import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { MetadataIndex } from '../metadata/metadataIndex.js';
 import { TextIndex } from '../text/textIndex.js';
 import { byteKey } from './byteKey.js';
-import { InsertionTimes } from './decayTimes.js';
 import { DedupWindow, NO_RECORD } from './dedupWindow.js';
-import { EncryptedRecords } from './encryptedRecords.js';
-import type { ExternalIds } from './externalIds.js';
-import { KeptFields, type RecordImage, type StoredRecord } from './keptFields.js';
+import type { RecordImage } from './keptFields.js';
+import { indexedBytesOf, LargeChange } from './largeChange.js';
+import { RecordTable } from './recordTable.js';
 import { VersionVisibility } from './versionVisibility.js';
 
-const BYTES_PER_COMPONENT = 4;
+/** Metadata and texts of this size are indexed in steps: at once they would take a millisecond. */
+const LARGE_BYTES = 8_192;
 
-export class CollectionState {
+export class CollectionState extends RecordTable {
   readonly tree: StateTree;
   readonly graph = new Graph();
-  readonly encrypted = new EncryptedRecords();
   /** Indexes of the live records. */
   readonly metadata: MetadataIndex;
   readonly texts: TextIndex;
-  /** Insertion times of all records that are not permanently deleted. */
-  readonly insertions: InsertionTimes;
   readonly versions = new VersionVisibility();
   /** Called with the slot of a record that dies or gets another slot, before the slot can be reused. */
   onDeath: (slot: number, isReplaced: boolean) => void = () => undefined;
   readonly requests: DedupWindow;
-  /** Slot by record id − 1; NO_SLOT for records that are encrypted or permanently deleted. */
-  readonly #slots = new Column(NO_SLOT);
-  // Keyed by slot. A slot is reused once its record is permanently deleted, or has another slot.
-  readonly #tombstoned: SlotSet;
-  readonly #fields = new KeptFields();
   /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
+  /** Index work of the current event; undefined if it happens at once. */
+  #large: LargeChange | undefined;
 
-  constructor(
-    private readonly config: CollectionConfig,
-    readonly vectors: VectorBlocks,
-    dedupWindow: number,
-  ) {
+  constructor(config: CollectionConfig, vectors: VectorBlocks, dedupWindow: number) {
+    super(config, vectors);
     this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
     this.requests = new DedupWindow(dedupWindow);
-    this.#tombstoned = new SlotSet(vectors.shape);
-    this.insertions = new InsertionTimes(vectors.shape);
-    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.#fields.metadata.get(slot));
+    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot));
     this.texts = new TextIndex((slot) => vectors.idOf(slot));
-  }
-
-  get dimension(): number {
-    return this.config.dimension;
-  }
-
-  get nextRecordId(): number {
-    return this.#slots.length + 1;
-  }
-
-  get liveRecords(): number {
-    return this.vectors.liveCount + this.encrypted.liveCount;
-  }
-
-  /** Bytes in memory by kind, besides the log. */
-  get heldBytes(): HeldBytes {
-    return {
-      vectors: (this.vectors.liveCount + this.#tombstoned.count) * BYTES_PER_COMPONENT * this.config.dimension,
-      metadata: this.#fields.metadata.sizeBytes + this.externalIds.sizeBytes,
-      texts: this.#fields.texts.sizeBytes,
-      payloads: this.encrypted.payloadBytes,
-    };
-  }
-
-  /** Bytes of a live record's metadata; 0 for any other record. */
-  metadataBytesOf(recordId: number): number {
-    const slot = this.liveSlotOf(recordId);
-    return slot === undefined ? 0 : this.#fields.metadata.sizeAt(slot);
-  }
-
-  isLive(recordId: number): boolean {
-    return this.liveSlotOf(recordId) !== undefined || this.encrypted.isLive(recordId);
-  }
-
-  /** Returns undefined if the record is not live, or has no vector. */
-  liveSlotOf(recordId: number): number | undefined {
-    const slot = this.#slotOf(recordId);
-    return slot === NO_SLOT || this.#tombstoned.has(slot) ? undefined : slot;
-  }
-
-  /** Returns the slot of a live or tombstoned record with a vector; undefined for any other record. */
-  keptSlotOf(recordId: number): number | undefined {
-    const slot = this.#slotOf(recordId);
-    return slot === NO_SLOT ? undefined : slot;
-  }
-
-  metadataAt(slot: number): Uint8Array | null {
-    return this.#fields.metadata.get(slot);
-  }
-
-  textAt(slot: number): Uint8Array | null {
-    return this.#fields.texts.get(slot);
-  }
-
-  get externalIds(): ExternalIds {
-    return this.#fields.externalIds;
-  }
-
-  /** Returns the external id of a live or tombstoned record; null if it has none. */
-  externalIdOf(recordId: number): string | null {
-    const slot = this.#slotOf(recordId);
-    const utf8 = slot === NO_SLOT ? null : this.externalIds.get(slot);
-    return utf8 === null ? null : Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString();
-  }
-
-  tagAt(slot: number): number {
-    return this.#fields.tag(slot);
-  }
-
-  exists(recordId: number): boolean {
-    return this.#slotOf(recordId) !== NO_SLOT || this.encrypted.get(recordId) !== undefined;
   }
 
   /** Whether the record in memory still has the hash of its leaf in the tree. */
@@ -143,31 +59,15 @@ export class CollectionState {
     return stateHash({ ...history, stateRoot: this.tree.root(), graphRoot: this.graph.root() });
   }
 
-  /** Returns undefined if the record is not live. An encrypted record has zeros for a vector. */
-  record(recordId: number): StoredRecord | undefined {
-    const slot = this.liveSlotOf(recordId);
-    if (slot === undefined) return this.#encryptedRecord(recordId);
-    const { tag, metadata, externalId } = this.#fields.of(slot);
-    return { id: recordId, vector: this.vectors.vectorBytes(slot), tag, metadata, externalId };
-  }
-
-  /** Returns undefined if the record is encrypted or permanently deleted. */
-  image(recordId: number): RecordImage | undefined {
-    const slot = this.#slotOf(recordId);
-    if (slot === NO_SLOT) return undefined;
-    const isTombstoned = this.#tombstoned.has(slot);
-    return { slot, isTombstoned, insertedMs: this.insertions.of(slot), ...this.#fields.of(slot) };
-  }
-
   /** Adds the record with the next id, whose row is written; undefined: without an image. The tree comes separately. */
   restore(image: RecordImage | undefined): void {
-    this.#slots.push(image?.slot ?? NO_SLOT);
+    this.slots.push(image?.slot ?? NO_SLOT);
     if (image === undefined) return;
     const { slot, isTombstoned, insertedMs, metadata, text } = image;
     this.insertions.set(slot, insertedMs);
-    this.#fields.put(slot, this.#slots.length, image, !isTombstoned);
+    this.fields.put(slot, this.slots.length, image, !isTombstoned);
     if (isTombstoned) {
-      this.#tombstoned.add(slot);
+      this.tombstoned.add(slot);
       return;
     }
     if (metadata !== null) this.metadata.set(slot, metadata);
@@ -209,8 +109,8 @@ export class CollectionState {
       case 'updateMetadata': {
         const slot = this.#liveSlot(event.recordId);
         this.tree.beforeChange(event.recordId - 1);
-        this.metadata.set(slot, event.metadata);
-        this.#fields.metadata.set(slot, event.metadata);
+        if (this.#large === undefined) this.metadata.set(slot, event.metadata);
+        this.fields.metadata.set(slot, event.metadata);
         this.versions.metadataReplaced(event.recordId, event.sequence);
         this.#rehash(event.recordId, event.sequence);
         return;
@@ -229,13 +129,36 @@ export class CollectionState {
     }
   }
 
+  /** Whether the event adds or removes so much metadata and text that it must be applied in steps. */
+  isLarge(event: Event): boolean {
+    return indexedBytesOf(event, (recordId) => this.describedBytesOf(recordId)) >= LARGE_BYTES;
+  }
+
+  /**
+   * Applies an event as `apply`, with index work in steps before and after it. Searches see all of it in the turn in
+   * which `onSeen` is called.
+   */
+  *applyInSteps(event: Event, onSeen: () => void): Steps<void> {
+    const happen = (): void => {
+      this.apply(event);
+      onSeen();
+    };
+    const isWritten = event.type === 'insert' || event.type === 'replace';
+    this.#large = new LargeChange(this.metadata, this.texts, isWritten ? this.#write(event) : undefined);
+    if (isWritten) yield* this.#large.prepare(event);
+    if (event.type !== 'updateMetadata') happen();
+    else yield* this.metadata.update(this.#liveSlot(event.recordId), event.metadata, happen);
+    yield* this.#large.clear((slot) => this.#release(slot));
+    this.#large = undefined;
+  }
+
   #insert(event: Insert): void {
     const { sequence, externalId } = event;
     this.#assertNext(event);
     if (externalId !== null && this.externalIds.find(externalId) !== undefined)
       throw new Damaged(`event ${sequence} inserts under an external id that a live record has`);
     const slot = this.#put(event);
-    this.#slots.push(slot);
+    this.slots.push(slot);
     this.versions.born(sequence);
     this.tree.append(leafOfContent(event));
     this.vectors.publish(slot);
@@ -252,8 +175,8 @@ export class CollectionState {
     this.#dies(before, sequence, true);
     this.versions.replaced(recordId, sequence);
     const slot = this.#put(event);
-    this.#slots.set(recordId - 1, slot);
-    this.#release(before);
+    this.slots.set(recordId - 1, slot);
+    this.#retire(before);
     this.tree.change(recordId - 1, leafOfContent(event), sequence);
     this.vectors.publish(slot);
     this.#remember(event);
@@ -261,18 +184,26 @@ export class CollectionState {
 
   /** Writes the content to a slot that searches do not find yet. */
   #put(event: Insert | Replace): number {
-    const { sequence, recordId, timeMs, vector, metadata, text } = event;
+    const { sequence, recordId, timeMs, metadata, text } = event;
+    const large = this.#large;
+    const slot = large?.slot ?? this.#write(event);
+    this.insertions.set(slot, timeMs);
+    this.fields.put(slot, recordId, event, true);
+    if (large !== undefined) large.show(event);
+    else {
+      if (metadata !== null) this.metadata.set(slot, metadata);
+      if (text !== null) this.texts.add(slot, text);
+    }
+    if (text !== null) this.versions.textsChanged(sequence);
+    return slot;
+  }
+
+  /** Writes the vector to a new slot. */
+  #write({ sequence, recordId, vector }: Insert | Replace): number {
     if (vector.length !== 4 * this.config.dimension)
       throw new Damaged(`event ${sequence} has a vector of another dimension`);
     const slot = this.vectors.acquire();
     this.vectors.write(slot, recordId, vector);
-    this.insertions.set(slot, timeMs);
-    this.#fields.put(slot, recordId, event, true);
-    if (metadata !== null) this.metadata.set(slot, metadata);
-    if (text !== null) {
-      this.texts.add(slot, text);
-      this.versions.textsChanged(sequence);
-    }
     return slot;
   }
 
@@ -280,7 +211,7 @@ export class CollectionState {
     this.#assertNext(event);
     if (this.encrypted.isShredded(toHex(event.keyId)))
       throw new Damaged(`event ${event.sequence} inserts under a key that is shredded`);
-    this.#slots.push(NO_SLOT);
+    this.slots.push(NO_SLOT);
     this.versions.born(event.sequence);
     this.encrypted.insert(event);
     this.tree.append(this.encrypted.leafOf(event.recordId));
@@ -304,7 +235,7 @@ export class CollectionState {
     this.tree.beforeChange(recordId - 1);
     this.#dies(slot, sequence);
     this.vectors.retire(slot);
-    this.#tombstoned.add(slot);
+    this.tombstoned.add(slot);
     this.versions.tombstoned(recordId, sequence);
     this.#rehash(recordId, sequence);
   }
@@ -312,7 +243,7 @@ export class CollectionState {
   #delete(recordId: number, sequence: number): void {
     if (!this.exists(recordId)) throw new Damaged(`event ${sequence} deletes record ${recordId}, which does not exist`);
     this.tree.beforeChange(recordId - 1);
-    const slot = this.#slotOf(recordId);
+    const slot = this.slotOf(recordId);
     if (slot === NO_SLOT) this.encrypted.delete(recordId);
     else this.#free(recordId, slot, sequence);
     this.#rehash(recordId, sequence);
@@ -321,27 +252,30 @@ export class CollectionState {
   }
 
   #free(recordId: number, slot: number, sequence: number): void {
-    if (!this.#tombstoned.has(slot)) this.#dies(slot, sequence);
+    if (!this.tombstoned.has(slot)) this.#dies(slot, sequence);
     this.versions.freed(recordId, sequence);
-    this.#slots.set(recordId - 1, NO_SLOT);
-    this.#tombstoned.delete(slot);
-    this.#release(slot);
+    this.slots.set(recordId - 1, NO_SLOT);
+    this.tombstoned.delete(slot);
+    this.#retire(slot);
+  }
+
+  /** Hides the row from scans, and releases its slot once the indexes are clear of it. */
+  #retire(slot: number): void {
+    if (this.#large === undefined) {
+      this.#release(slot);
+      return;
+    }
+    this.vectors.retire(slot);
+    this.#large.releaseLater(slot);
   }
 
   #release(slot: number): void {
-    this.#fields.delete(slot);
+    this.fields.delete(slot);
     this.vectors.release(slot);
   }
 
   #remember({ requestId, recordId, sequence }: Pick<Insert, 'requestId' | 'recordId' | 'sequence'>): void {
     if (requestId !== null) this.requests.add(byteKey(requestId), { recordId, sequence });
-  }
-
-  #encryptedRecord(recordId: number): StoredRecord | undefined {
-    if (!this.encrypted.isLive(recordId)) return undefined;
-    const { tag } = this.encrypted.get(recordId)!;
-    const vector = new Uint8Array(4 * this.config.dimension);
-    return { id: recordId, vector, tag, metadata: null, externalId: null };
   }
 
   #applyToGraph(event: GraphEvent): void {
@@ -352,10 +286,13 @@ export class CollectionState {
   /** Removes the record from all searches, before its slot can be reused. */
   #dies(slot: number, sequence: number, isReplaced = false): void {
     this.onDeath(slot, isReplaced);
-    this.metadata.remove(slot);
-    this.texts.remove(slot);
+    if (this.#large !== undefined) this.#large.hide(slot);
+    else {
+      this.metadata.remove(slot);
+      this.texts.remove(slot);
+    }
     this.externalIds.dies(slot);
-    if (this.#fields.texts.has(slot)) this.versions.textsChanged(sequence);
+    if (this.fields.texts.has(slot)) this.versions.textsChanged(sequence);
   }
 
   #rehash(recordId: number, sequence: number): void {
@@ -364,15 +301,15 @@ export class CollectionState {
 
   /** Returns the record's leaf; the empty leaf if it is permanently deleted. */
   #leafOf(recordId: number): Uint8Array {
-    const slot = this.#slotOf(recordId);
+    const slot = this.slotOf(recordId);
     if (slot === NO_SLOT)
       return this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encrypted.leafOf(recordId);
     return leafHash({
       id: recordId,
-      state: this.#tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
+      state: this.tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
       vector: this.vectors.vectorView(slot),
       insertedMs: this.insertions.of(slot),
-      ...this.#fields.of(slot),
+      ...this.fields.of(slot),
     });
   }
 
@@ -384,10 +321,6 @@ export class CollectionState {
   #assertLinkable({ sequence, recordId }: AddNode): void {
     if (recordId !== null && !this.isLive(recordId))
       throw new Damaged(`event ${sequence} links a node to record ${recordId}, which is not live`);
-  }
-
-  #slotOf(recordId: number): number {
-    return this.#slots.get(recordId - 1);
   }
 
   #liveSlot(recordId: number): number {

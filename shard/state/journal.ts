@@ -357,7 +357,8 @@ export class Journal {
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;
       this.onStep?.(event.sequence);
-      this.state.apply(event);
+      if (this.state.isLarge(event)) await this.#applyLarge(event, slice);
+      else this.state.apply(event);
       this.#seen = event.sequence;
       // In steps: a later read of the root would do all of it at once.
       while (this.state.graph.hashSome()) {
@@ -373,6 +374,11 @@ export class Journal {
     this.#growTree(frame, inTree, events.length);
     assertLiveRecords(this.state, frame, position);
     this.history.add(frame, position);
+  }
+
+  #applyLarge(event: Event, slice: Slice): Promise<void> {
+    const steps = this.state.applyInSteps(event, () => (this.#seen = event.sequence));
+    return inSlices(steps, slice, () => this.onStep?.(event.sequence));
   }
 
   /** Appends many chain heads at once, which costs less than each alone. Returns `to`. */

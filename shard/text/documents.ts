@@ -109,13 +109,22 @@ export class Documents {
     return this.#store.pageOf(address)[offsetOf(address)]!;
   }
 
-  /** Calls `visitor` for each term of the slot's text, with the text's position in the term's postings. */
-  visit(slot: number, visitor: (term: number, position: number) => void): void {
+  /**
+   * Calls `visitor` for each term of the slot's text, with the text's position in the term's postings; optionally only
+   * for those from place `from` to place `to`.
+   */
+  visit(
+    slot: number,
+    visitor: (term: number, position: number) => void,
+    from = 0,
+    to = Number.POSITIVE_INFINITY,
+  ): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
     const first = offsetOf(address) + 1;
     const terms = page[first - 1]!;
-    for (let i = first; i < first + terms; i++) visitor(numberOf(page[i]!), page[i + terms]!);
+    const end = first + Math.min(to, terms);
+    for (let i = first + from; i < end; i++) visitor(numberOf(page[i]!), page[i + terms]!);
   }
 
   /** Returns the count of the term in the slot's text; 0 without the term. */

@@ -40,6 +40,12 @@ export interface Slicing {
 /** Less than a millisecond, and at most 0.1 ms. */
 export const SLICING: Slicing = { atOnce: 1 << 17, chunk: 1 << 12 };
 
+/** A text whose postings are being added or removed in steps. */
+export interface PartlyListed {
+  /** Whether the term's postings have the text now. */
+  readonly isListed: (term: number) => boolean;
+}
+
 /** Parts of a text index that a query reads. */
 export interface TextStores {
   readonly postings: Postings;
@@ -50,6 +56,8 @@ export interface TextStores {
   /** Accumulator for work in slices, by one query at a time. */
   readonly slicedAccumulator: ScoreAccumulator;
   readonly mutex: Mutex;
+  /** Texts of which a part is listed, by slot. No query counts them. */
+  readonly partial: ReadonlyMap<number, PartlyListed>;
   readonly idOf: (slot: number) => number;
   readonly slicing: Slicing;
 }
@@ -96,11 +104,13 @@ export class OpenTextQuery {
     for (const token of tokens) {
       const term = stores.vocabulary.find(token);
       if (term === undefined) continue;
-      const frequency = stores.postings.lengthOf(term);
+      const frequency = frequencyOf(term, stores);
+      if (frequency === 0) continue;
       this.#terms.push(term);
       this.#idfs.push(idf(documents, frequency));
       this.#postings += frequency;
     }
+    for (const slot of stores.partial.keys()) this.#noted.set(slot, 0);
   }
 
   /** Whether all scores are 0. */
@@ -305,6 +315,13 @@ export class OpenTextQuery {
     }
     return { rare, common };
   }
+}
+
+/** Returns how many whole texts have the term. */
+function frequencyOf(term: number, { postings, partial }: TextStores): number {
+  let frequency = postings.lengthOf(term);
+  for (const text of partial.values()) if (text.isListed(term)) frequency--;
+  return frequency;
 }
 
 function matchesOf(top: TopK): BestMatches['best'] {

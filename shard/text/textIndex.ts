@@ -1,7 +1,9 @@
 /** The text index of a collection: vocabulary, inverted index and forward index, for BM25 (`bm25.ts`). */
 import { Mutex } from '../../shared/scheduling/mutex.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { partition } from '../kernel/partition.js';
 import { Documents, Occurrences } from './documents.js';
-import { OpenTextQuery, SLICING, type TextStores } from './openTextQuery.js';
+import { OpenTextQuery, type PartlyListed, SLICING, type TextStores } from './openTextQuery.js';
 import { Postings } from './postings.js';
 import { ScoreAccumulator } from './scoreAccumulator.js';
 import { tokensOf } from './tokens.js';
@@ -10,8 +12,23 @@ import { Vocabulary } from './vocabulary.js';
 /** More terms than this are sorted by the engine's sort. */
 const INSERTED_MAX = 40;
 
-/** Terms of the text that is being added. */
+/** Cost of a term that is added or removed, in postings that a query reads. */
+const POSTINGS_PER_TERM = 16;
+
+/** Terms of the text that is being added at once. */
 const OCCURRENCES = new Occurrences();
+
+/** A text whose postings are added in steps. */
+interface EnteringText extends PartlyListed {
+  readonly occurrences: Occurrences;
+  readonly tokens: number;
+}
+
+/** A text whose postings are removed in steps, by ascending term. */
+interface LeavingText extends PartlyListed {
+  /** Terms below it have no posting of the text any more. */
+  leastTerm: number;
+}
 
 /**
  * The texts of a collection's live records by their words: an inverted index, and the terms of each text, for its
@@ -21,6 +38,7 @@ const OCCURRENCES = new Occurrences();
 export class TextIndex {
   readonly #stores: TextStores;
   readonly #openQueries = new Set<OpenTextQuery>();
+  readonly #partial = new Map<number, EnteringText | LeavingText>();
   #documents = 0;
   #tokens = 0;
 
@@ -31,6 +49,7 @@ export class TextIndex {
   ) {
     this.#stores = {
       ...{ postings: new Postings(), documents: new Documents(), vocabulary: new Vocabulary(), idOf, slicing },
+      partial: this.#partial,
       ...{ accumulator: new ScoreAccumulator(), slicedAccumulator: new ScoreAccumulator(), mutex: new Mutex() },
     };
   }
@@ -67,18 +86,93 @@ export class TextIndex {
 
   /** Removes the slot's text, if it has one. */
   remove(slot: number): void {
-    const { postings, documents, vocabulary } = this.#stores;
+    const { documents } = this.#stores;
     if (!documents.has(slot)) return;
     for (const query of this.#openQueries) query.removing(slot);
     this.#documents--;
     this.#tokens -= documents.lengthOf(slot);
-    documents.visit(slot, (term, position) => {
-      for (const query of this.#openQueries) query.removingPosting(term, position);
-      const moved = postings.remove(term, position);
-      if (moved !== undefined) documents.setPosition(moved, term, position);
-      if (postings.lengthOf(term) === 0) vocabulary.delete(term);
-    });
+    documents.visit(slot, (term, position) => this.#removePosting(term, position));
     documents.remove(slot);
+  }
+
+  /** Adds the text of the record at `slot`, which must not have one, in steps. No query counts it before `show`. */
+  *prepare(slot: number, utf8: Uint8Array): Steps<void> {
+    const { postings, vocabulary } = this.#stores;
+    const tokens = tokensOf(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString());
+    yield;
+    const all = new Uint32Array(tokens.length);
+    for (let i = 0; i < tokens.length; i++) {
+      all[i] = vocabulary.findOrAdd(tokens[i]!);
+      if (i % this.#termsPerStep === 0) yield;
+    }
+    const occurrences = new Occurrences();
+    occurrences.take(all.sort());
+    yield;
+    const { terms, counts, positions, size } = occurrences;
+    let listed = 0;
+    const isListed = (term: number): boolean => {
+      const place = partition(listed, (at) => terms[at]! < term);
+      return place < listed && terms[place] === term;
+    };
+    this.#partial.set(slot, { occurrences, tokens: tokens.length, isListed });
+    for (const query of this.#openQueries) query.added(slot);
+    while (listed < size) {
+      positions[listed] = postings.add(terms[listed]!, slot, counts[listed]!);
+      if (++listed % this.#termsPerStep === 0) yield;
+    }
+  }
+
+  /** Lets queries count a prepared text. */
+  show(slot: number): void {
+    const { occurrences, tokens } = this.#partial.get(slot) as EnteringText;
+    this.#stores.documents.add(slot, occurrences, tokens);
+    this.#documents++;
+    this.#tokens += tokens;
+    this.#partial.delete(slot);
+  }
+
+  /** Lets no query count the slot's text, if it has one. `clear` must follow. */
+  hide(slot: number): void {
+    const { documents } = this.#stores;
+    if (!documents.has(slot)) return;
+    for (const query of this.#openQueries) query.removing(slot);
+    this.#documents--;
+    this.#tokens -= documents.lengthOf(slot);
+    const leaving: LeavingText = {
+      leastTerm: 0,
+      isListed: (term) => term >= leaving.leastTerm && documents.countIn(slot, term) > 0,
+    };
+    this.#partial.set(slot, leaving);
+  }
+
+  /** Removes a hidden text in steps; does nothing without one. */
+  *clear(slot: number): Steps<void> {
+    const leaving = this.#partial.get(slot) as LeavingText | undefined;
+    if (leaving === undefined) return;
+    const { documents } = this.#stores;
+    const remove = (term: number, position: number): void => {
+      this.#removePosting(term, position);
+      leaving.leastTerm = term + 1;
+    };
+    const terms = documents.termsIn(slot);
+    for (let from = 0; from < terms; from += this.#termsPerStep) {
+      documents.visit(slot, remove, from, from + this.#termsPerStep);
+      yield;
+    }
+    documents.remove(slot);
+    this.#partial.delete(slot);
+  }
+
+  get #termsPerStep(): number {
+    return Math.ceil(this.#stores.slicing.chunk / POSTINGS_PER_TERM);
+  }
+
+  #removePosting(term: number, position: number): void {
+    const { postings, documents, vocabulary } = this.#stores;
+    for (const query of this.#openQueries) query.removingPosting(term, position);
+    const moved = postings.remove(term, position);
+    if (moved !== undefined) documents.setPosition(moved, term, position);
+    if (postings.lengthOf(term) === 0) vocabulary.delete(term);
   }
 
   /**

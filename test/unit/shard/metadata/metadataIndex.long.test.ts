@@ -45,6 +45,29 @@ class Indexed {
     this.#values.delete(slot);
   }
 
+  /** Writes a record in steps: a new one, or new metadata of an existing one. */
+  *setInSteps(slot: number, value: Json): Generator<undefined> {
+    const bytes = Buffer.from(JSON.stringify(value));
+    const happen = (): void => {
+      this.#stored.set(slot, bytes);
+      this.#values.set(slot, value);
+    };
+    if (this.#values.has(slot)) {
+      yield* this.index.update(slot, bytes, happen);
+      return;
+    }
+    yield* this.index.prepare(slot, bytes);
+    this.index.show(slot, bytes);
+    happen();
+  }
+
+  *removeInSteps(slot: number): Generator<undefined> {
+    this.index.hide(slot);
+    this.#values.delete(slot);
+    yield* this.index.clear(slot);
+    this.#stored.delete(slot);
+  }
+
   async found(filter: JsonObject, slice = new Slice(systemClock)): Promise<number[]> {
     const set = (await this.index.select(filterOf(filter), slice))();
     const slots = Array.from({ length: 2 * SLOTS }, (_, slot) => slot).filter((slot) => set.has(slot));
@@ -171,6 +194,37 @@ describe('the metadata index', () => {
         isOver = true;
         expect(found, JSON.stringify(filter)).to.deep.equal(indexed.expected(filter));
         expect(turns, 'turns of the event loop').to.be.at.least(6);
+      }
+    }
+  });
+
+  it('judges a record that is written in steps by its state at the end', async () => {
+    const draws = new Draws(seededRandom(testSeed()));
+    for (const pathsMax of [10_000, 3]) {
+      const indexed = new Indexed(700, { pathsMax, stepWork: 1 });
+      for (let slot = 0; slot < SLOTS; slot += 2) indexed.set(slot, draws.object());
+      const changes = (function* (): Generator<undefined> {
+        for (;;) {
+          const slot = draws.random.int(SLOTS);
+          const kind = draws.random.int(4);
+          yield* kind === 0
+            ? indexed.removeInSteps(slot)
+            : indexed.setInSteps(slot, kind < 3 ? draws.object() : draws.value());
+          yield;
+        }
+      })();
+      for (let round = 0; round < 400; round++) {
+        for (let steps = draws.random.int(9); steps > 0; steps--) changes.next();
+        await indexed.check(draws.filter());
+        const slice = new Slice(alwaysDue());
+        const rest = slice.next.bind(slice);
+        slice.next = () => {
+          changes.next();
+          return rest();
+        };
+        const filter = draws.filter();
+        const found = await indexed.found(filter, slice);
+        expect(found, JSON.stringify(filter)).to.deep.equal(indexed.expected(filter));
       }
     }
   });

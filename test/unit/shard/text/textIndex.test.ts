@@ -217,6 +217,25 @@ describe('the text index, compared with a plain one', () => {
       this.plain.add(slot, text);
     }
 
+    /** Adds and removes texts in steps, without end. */
+    *changes(): Generator<undefined> {
+      for (;;)
+        if (random.int(2) === 0) {
+          const slot = this.#slots++;
+          this.ids.set(slot, ++this.#records);
+          const text = `all ${someText()}`;
+          yield* this.index.prepare(slot, utf8(text));
+          this.index.show(slot);
+          this.plain.add(slot, text);
+          yield;
+        } else if (this.plain.slots.length > 0) {
+          const slot = random.pick(this.plain.slots);
+          this.index.hide(slot);
+          this.plain.remove(slot);
+          yield* this.index.clear(slot);
+        }
+    }
+
     removeOne(): void {
       const { slots } = this.plain;
       if (slots.length === 0) return;
@@ -325,6 +344,23 @@ describe('the text index, compared with a plain one', () => {
       };
       rests += await both.checkAmongWrites(`all ${textOf(random.pick([1, 3, 100]))}`, write);
       await both.check(`all ${word()}`);
+    }
+    expect(rests).to.be.greaterThan(100);
+  });
+
+  it('answers as of the call while texts are added and removed in steps', async () => {
+    let rests = 0;
+    for (let round = 0; round < 40; round++) {
+      const both = new Both({ atOnce: random.pick([0, 40]), chunk: 1 + random.int(40) });
+      for (let i = 0; i < 60; i++) both.add(`${random.int(3) === 0 ? 'all of ' : ''}${someText()}`);
+      const changes = both.changes();
+      const write = (): void => {
+        for (let steps = random.int(5); steps > 0; steps--) changes.next();
+      };
+      for (let i = 0; i < 6; i++) {
+        write();
+        rests += await both.checkAmongWrites(`all ${textOf(random.pick([1, 3, 100]))}`, write);
+      }
     }
     expect(rests).to.be.greaterThan(100);
   });
