@@ -45,7 +45,7 @@ function eventsOf(): Event[] {
   return changes.map((change, i) => ({ ...change, sequence: i + 1, timeMs: CONFIG.createdAtMs }) as Event);
 }
 
-/** What searches and reads show of a state. */
+/** Results of searches and reads over a state. */
 async function shown(state: CollectionState): Promise<unknown> {
   const count = async (key: string): Promise<number> => {
     const filter: Filter = { op: 'test', path: [key], test: { kind: 'exists', value: true } };
