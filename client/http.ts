@@ -51,7 +51,7 @@ export interface HttpOptions {
 export type Repeat = 'safe' | 'once' | 'removal';
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** Parameters of the request `of`. Null: left out. */
   readonly query?: object | undefined;

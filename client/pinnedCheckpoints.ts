@@ -77,7 +77,10 @@ export class PinnedCheckpoints {
     const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
     const { origin } = checkpoint;
     if (origin.name !== name)
-      throw new ProofError('proof', `the checkpoint is of ${origin.project}/${origin.name}, not of ${name}`);
+      throw new ProofError(
+        'proof',
+        `the checkpoint is of ${origin.project}/${origin.name}, not of ${name}; no proof has an alias: name its collection`,
+      );
     const key = this.#placeOf(checkpoint);
     const kept = await this.#store.get(key);
     const last = kept == null ? undefined : (JSON.parse(kept) as VerifiedCheckpoint);

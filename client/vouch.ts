@@ -3,9 +3,11 @@ import { Collection } from './collection.js';
 import type { BeginImportRequest, ImportResponse } from './contract/backup.js';
 import type { ClusterResponse } from './contract/cluster.js';
 import type {
+  Alias,
   CreateCollectionRequest,
   CreateCollectionResponse,
   IndexConfigResponse,
+  ListAliasesResponse,
   ListCollectionsResponse,
   ListedCollection,
   RebuildRequest,
@@ -61,6 +63,22 @@ export class Vouch {
       { method: 'DELETE', path: `/v1/namespaces/${nameSegment(name)}`, repeat: 'removal' },
       options,
     );
+  }
+
+  async aliases(options: CallOptions = {}): Promise<Alias[]> {
+    return (await this.#get<ListAliasesResponse>('/v1/aliases', options)).aliases;
+  }
+
+  /** Creates an alias of a collection, or moves it. Once this resolves, the alias leads every request to that collection. */
+  putAlias(alias: string, collection: string, options: CallOptions = {}): Promise<Alias> {
+    assertName(collection, 'collection');
+    const call = { method: 'PUT', path: `/v1/aliases/${nameSegment(alias)}`, of: 'PutAliasRequest' } as const;
+    return this.#http.json({ ...call, body: { collection }, repeat: 'safe' }, options);
+  }
+
+  /** Deletes an alias, not its collection. A retry that does not find it succeeds. */
+  async dropAlias(alias: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: `/v1/aliases/${nameSegment(alias)}`, repeat: 'removal' }, options);
   }
 
   /** Searches several collections and merges their hits. */

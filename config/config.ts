@@ -40,6 +40,7 @@ export interface Limits {
   readonly payloadBytes: Positive & tags.Maximum<65_536>;
   readonly batchVectors: Positive;
   readonly collectionsPerProject: Positive;
+  readonly aliasesPerProject: Positive;
   /** Live records of a project, in all its collections. */
   readonly maxRecords: Positive;
   /** Bytes of a project: vectors, metadata, texts, payloads, and the logs of its collections. */

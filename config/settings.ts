@@ -124,6 +124,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.payloadBytes': scalar('limits.payloadBytes', 'VOUCH_PAYLOAD_BYTES'),
   'limits.batchVectors': scalar('limits.batchVectors', 'VOUCH_BATCH_VECTORS'),
   'limits.collectionsPerProject': scalar('limits.collectionsPerProject', 'VOUCH_MAX_COLLECTIONS'),
+  'limits.aliasesPerProject': scalar('limits.aliasesPerProject', 'VOUCH_MAX_ALIASES'),
   'limits.maxRecords': scalar('limits.maxRecords', 'VOUCH_MAX_RECORDS'),
   'limits.maxBytes': scalar('limits.maxBytes', 'VOUCH_MAX_BYTES', ' (bytes of a project)'),
   'limits.maxBytesOfProjects': json('VOUCH_MAX_BYTES_OF_PROJECTS', '{"project": bytes, …}'),

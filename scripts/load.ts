@@ -70,10 +70,18 @@ async function load(request: LoadRequest, target: ServiceTarget, signal: AbortSi
   const faultOf = async (row: RawRow): Promise<string | undefined> => faultIn(row, request, source, await find());
   const rows = await opened(source, signal, faultOf, soughtRows(request));
   try {
-    return await loadRows(request, { client, url: target.url, found: await find() }, rows, signal);
+    const found = await find();
+    return await loadRows(inCollection(request, found), { client, url: target.url, found }, rows, signal);
   } finally {
     await rows.close();
   }
+}
+
+/** All rows go into the collection that an alias names when the load begins, wherever the alias is moved meanwhile. */
+function inCollection(request: LoadRequest, found: Target | undefined): LoadRequest {
+  if (found === undefined || found.name === request.collection) return request;
+  say('plain', 'collection', `${request.collection} is an alias of ${found.name}`);
+  return { ...request, collection: found.name };
 }
 
 function faultIn(

@@ -9,6 +9,7 @@ import { Table } from '../parts/table.js';
 import { counted, grouped, sizeText } from '../parts/values.js';
 import { addressOf } from '../place.js';
 import type { Service } from '../service.js';
+import { Aliases } from './aliases.js';
 
 interface Props {
   readonly service: Service;
@@ -67,6 +68,7 @@ export function Collections({ service, list }: Props) {
                 Vector data is records × dimension × 4 bytes. The bytes of the project also count metadata, texts and
                 logs.
               </p>
+              <Aliases service={service} collections={collections.map(({ name }) => name)} />
             </>
           )
         }

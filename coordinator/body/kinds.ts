@@ -7,7 +7,12 @@ import type { Scale } from '../../shared/fixedPoint.js';
 import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { assertBeginImport } from '../contract/backup.js';
-import { assertConfigureIndex, assertCreateCollection, assertRebuild } from '../contract/collections.js';
+import {
+  assertConfigureIndex,
+  assertCreateCollection,
+  assertPutAlias,
+  assertRebuild,
+} from '../contract/collections.js';
 import { assertInsertEncrypted } from '../contract/encrypted.js';
 import { assertCreateEdge, assertCreateNode } from '../contract/graph.js';
 import { assertKnownFields } from '../contract/knownFields.js';
@@ -170,6 +175,7 @@ export const BODY_KINDS = {
   }),
   facets: kind({ schema: 'FacetsRequest', ...OF_FILTER, prepare: (value) => prepareFacets(assertFacets(value)) }),
   createCollection: plain('CreateCollectionRequest', assertCreateCollection),
+  putAlias: plain('PutAliasRequest', assertPutAlias),
   configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
   rebuild: plain('RebuildRequest', assertRebuild, { whenEmpty: {} }),
   createKey: kind({ schema: 'CreateKeyRequest', prepare: prepareCreateKey }),

@@ -12,6 +12,7 @@ import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import type { Alias } from '../../shared/registry/aliasEntry.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { Reservations } from '../../shared/registry/reservations.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
@@ -101,8 +102,7 @@ export class ClusterBackend {
     this.mode = platform.mode;
     this.maxCommitBytes = transport.maxPayloadBytes - FRAME_OVERHEAD_BYTES;
     const members = new Members(buckets.shards, buckets.owners, transport, clock, config.placement.leaseMs);
-    const bound = limits.collectionsPerProject;
-    const catalog = new Catalog(buckets, clock, bound, () => members.greatestId);
+    const catalog = new Catalog(buckets, clock, limits, () => members.greatestId);
     const leadership = new Leadership(buckets.leases, 'placement', holder, LEASE_MS, clock);
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);
@@ -147,7 +147,7 @@ export class ClusterBackend {
     this.#members.stop();
   }
 
-  /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
+  /** The collection of this name or alias. Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   find(project: string, name: string): Promise<Collection> {
     return this.#catalog.find(project, name);
   }
@@ -213,13 +213,31 @@ export class ClusterBackend {
     return counted!;
   }
 
+  /** The aliases of a project as of this call, by name. */
+  aliases(project: string): Promise<Alias[]> {
+    return this.#catalog.aliases.list(project);
+  }
+
+  /** Creates or moves an alias: once this resolves, no coordinator uses its former collection. Throws as `Aliases.put` does. */
+  async putAlias(project: string, name: string, collection: string, envelope: Envelope): Promise<Alias> {
+    const alias = await this.#catalog.aliases.put(project, name, collection);
+    // Another coordinator may have a deleted collection of that name in its copy.
+    await this.#deletions.silenceEarlier(project, name, envelope);
+    return alias;
+  }
+
+  /** Throws `not_found`. */
+  removeAlias(project: string, name: string): Promise<void> {
+    return this.#catalog.aliases.remove(project, name);
+  }
+
   /** The content of the project's collections, without their logs. Throws `unavailable`. */
   heldBytes(project: string, envelope: Envelope): Promise<HeldBytes> {
     return this.#stats.held(this.#catalog.list(project), envelope);
   }
 
   /**
-   * Erases the collection and everything in it. Throws `collection_not_found`, and `unavailable` while a shard may serve a
+   * Erases the collection and everything in it. Throws `collection_not_found`, `conflict` where aliases forbid it, and `unavailable` while a shard may serve a
    * collection whose deletion under that name has begun.
    */
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {

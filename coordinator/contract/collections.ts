@@ -4,7 +4,7 @@ import typia, { type tags } from 'typia';
 import type { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
-import { invalid, type Mismatch, refuseIndexAt } from './refusal.js';
+import { invalid, type Mismatch, refuseBody, refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
@@ -48,6 +48,22 @@ export interface ListedCollection {
 
 export interface ListCollectionsResponse {
   collections: ListedCollection[];
+}
+
+export interface PutAliasRequest {
+  /** The name of a collection, not of an alias. */
+  collection: CollectionName;
+}
+
+/** Another name of a collection. */
+export interface Alias {
+  alias: string;
+  /** The name of the collection. */
+  collection: string;
+}
+
+export interface ListAliasesResponse {
+  aliases: Alias[];
 }
 
 type Links = number & WholeBetween<2, 128>;
@@ -136,5 +152,6 @@ function refuseCreation(mismatch: Mismatch): VouchError {
 }
 
 export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseCreation);
+export const assertPutAlias = typia.createAssert<PutAliasRequest>(refuseBody);
 export const assertConfigureIndex = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
 export const assertRebuild = typia.createAssert<RebuildRequest>(refuseIndexAt('index'));

@@ -4,7 +4,7 @@ import type { Scope } from '../../shared/registry/keys.js';
 import { published, publishedSchemas } from './publishedSchemas.js';
 import { type Schema, type SchemaName, schemas } from './schemas.js';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface RouteAnswer {
   readonly status: number;
@@ -51,7 +51,7 @@ const packedContent = (name: SchemaName, description: string): Json => ({
 
 /** Groups of operations, with the first words of their paths. */
 const TAGS: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
-  ['Collections', 'Collections and their indexes.', /^\/v1\/(?:namespaces|index)/],
+  ['Collections', 'Collections, their indexes and their aliases.', /^\/v1\/(?:namespaces|index|aliases)/],
   ['Encrypted records', 'Records under keys that can be shredded.', /^\/v1\/(?:records\/encrypted|crypto)/],
   ['Records', 'Records: written, read, counted and deleted.', /^\/v1\/(?:records|vectors|facets|delete|soft-delete)/],
   ['Search', 'Searches of one collection and of several.', /^\/v1\/search/],
@@ -145,6 +145,7 @@ type Described = readonly [description: string, schema: Json];
 const PATH_PARAMETERS: Readonly<Record<string, Described>> = {
   id: ['The id of the record, node or edge.', ref('Whole')],
   name: ['The name of the collection.', ref('CollectionName')],
+  alias: ['The alias.', ref('CollectionName')],
   key_id: ['The id of the vault key.', ref('KeyId')],
 };
 const API_KEY_ID: Described = ['The id of the API key.', { type: 'string', pattern: '^[0-9a-f]{16}$' }];

@@ -13,6 +13,7 @@ import type { CollectionName, JsonObject, KeyId, Whole } from './values.js';
 
 /** The types that routes may name. */
 interface Named {
+  Alias: collections.Alias;
   BatchInsertRequest: records.BatchInsertRequest;
   BatchInsertResponse: records.BatchInsertResponse;
   BeginImportRequest: backup.BeginImportRequest;
@@ -67,6 +68,7 @@ interface Named {
   JsonObject: JsonObject;
   KeyId: KeyId;
   KeyStatusResponse: encrypted.KeyStatusResponse;
+  ListAliasesResponse: collections.ListAliasesResponse;
   ListCollectionsResponse: collections.ListCollectionsResponse;
   ListedCollection: collections.ListedCollection;
   ListKeysResponse: service.ListKeysResponse;
@@ -81,6 +83,7 @@ interface Named {
   NodesQuery: graph.NodesQuery;
   NodesResponse: graph.NodesResponse;
   PastReceipt: proofs.PastReceipt;
+  PutAliasRequest: collections.PutAliasRequest;
   RateLimitedResponse: service.RateLimitedResponse;
   RebuildRequest: collections.RebuildRequest;
   RebuildResponse: collections.RebuildResponse;

@@ -222,7 +222,7 @@ export interface MultiSearchRequest {
   /** A live record of any collection of the project, whose vector is the query. It is not among the hits. */
   like?: RecordInCollection | null;
   k: ResultCount;
-  /** Collections of the same dimension. A repeated name is searched once. */
+  /** Collections of the same dimension. A collection that several names mean is searched once, under the first. */
   collections: string[] & tags.MinItems<1> & tags.MaxItems<32>;
   /** See the search of one collection. Ages are counted to one instant in all collections. */
   decay_half_life_secs?: Whole | null;

@@ -54,7 +54,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
   writeRoute('DELETE /v1/namespaces/{name}', {
     summary: 'Delete a collection and all its records',
     answers: NO_CONTENT,
-    errors: ['collection_not_found'],
+    errors: COLLECTION_ERRORS,
     handle: async ({ parameters, caller, services, envelope }) => {
       await services.backend.remove(caller.project, collectionName(parameters[0]), envelope);
       return noContent;

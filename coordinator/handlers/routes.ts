@@ -3,6 +3,7 @@
  * document read this table. The route of `/metrics` is separate: the settings decide its address.
  */
 import type { Route } from '../http/route.js';
+import { ALIAS_ROUTES } from './aliases.js';
 import { CLUSTER_ROUTES } from './cluster.js';
 import { COLLECTION_ROUTES } from './collections.js';
 import { ENCRYPTED_ROUTES } from './encrypted.js';
@@ -18,6 +19,7 @@ import { SERVICE_ROUTES } from './service.js';
 
 export const API_ROUTES: readonly Route[] = [
   ...COLLECTION_ROUTES,
+  ...ALIAS_ROUTES,
   ...RECORD_ROUTES,
   ...RECORD_READ_ROUTES,
   ...ENCRYPTED_ROUTES,

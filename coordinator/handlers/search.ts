@@ -113,17 +113,17 @@ async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promis
   const { clock } = request.services;
   // Each name is checked before the set compares them: a client may send names of megabytes.
   const names = [...new Set(body.collections.map(collectionName))];
-  const found = await Promise.all(names.map((name) => findUsable(request, name)));
+  const found = distinct(await Promise.all(names.map((name) => findUsable(request, name))));
   const like = body.like && (await recordOf(request, body.like));
   const dimension = like?.collection.dimension ?? body.dimension!;
   assertComparable(
-    found.filter((one) => 'dimension' in one),
+    found.filter((one) => 'found' in one),
     dimension,
     like === null ? '$.query' : '$.like',
   );
   const calls = callsOf(body, like, clock);
   const outcomes = await Promise.all(
-    found.map((one) => ('code' in one ? one : searchOne(request, one, callFor(one, like, calls)))),
+    found.map((one) => ('code' in one ? one : searchOne(request, one, callFor(one.found, like, calls)))),
   );
   const searched = outcomes.filter((outcome) => 'ids' in outcome);
   const failures = outcomes.filter((outcome) => 'code' in outcome);
@@ -187,13 +187,19 @@ function callFor(collection: Collection, like: LikedRecord | null, calls: Scaled
   return collection.id === like?.collection.id ? { ...call, like: like.id } : call;
 }
 
+/** A collection under its name in the request, which may be an alias. */
+interface AskedCollection {
+  readonly name: string;
+  readonly found: Collection;
+}
+
 /** The collection, or a failure while it is being imported. Throws `collection_not_found`. */
 async function findUsable(
   request: HandlerRequest<PreparedMultiSearch>,
   name: string,
-): Promise<Collection | PartialFailure> {
+): Promise<AskedCollection | PartialFailure> {
   try {
-    return await request.find(name);
+    return { name, found: await request.find(name) };
   } catch (error) {
     if (error instanceof VouchError && error.code === 'conflict')
       return { collection: name, code: error.code, error: error.message };
@@ -201,31 +207,38 @@ async function findUsable(
   }
 }
 
+/** Without a collection that an earlier name of the request means too. */
+function distinct(all: readonly (AskedCollection | PartialFailure)[]): (AskedCollection | PartialFailure)[] {
+  const seen = new Set<number>();
+  return all.filter((one) => 'code' in one || (!seen.has(one.found.id) && seen.add(one.found.id)));
+}
+
 /** Throws `validation_error`, `dimension_mismatch`. Only dimensions can differ: all collections have one metric. */
-function assertComparable([first, ...others]: readonly Collection[], dimension: number, what: string): void {
+function assertComparable([first, ...others]: readonly AskedCollection[], dimension: number, what: string): void {
   if (first === undefined) return;
-  const other = others.find((one) => one.dimension !== first.dimension);
+  const shared = first.found.dimension;
+  const other = others.find((one) => one.found.dimension !== shared);
   if (other !== undefined)
     throw invalid(
-      `$.collections: ${first.name} has dimension ${first.dimension} and ${other.name} has ${other.dimension}`,
+      `$.collections: ${first.name} has dimension ${shared} and ${other.name} has ${other.found.dimension}`,
     );
-  assertDimension(first, dimension, what);
+  assertDimension(first.found, dimension, what);
 }
 
 /** Searches one collection; its failure becomes part of the answer. */
 async function searchOne(
-  request: HandlerRequest<PreparedMultiSearch>,
-  collection: Collection,
+  request: HandlerRequest,
+  { name, found }: AskedCollection,
   call: SearchCall,
 ): Promise<SearchedCollection | PartialFailure> {
   try {
-    const result = await request.call(collection, call);
-    return { collection: collection.name, sequence: result.sequence, ...decodeHits(result, scaleOf(collection)) };
+    const result = await request.call(found, call);
+    return { collection: name, sequence: result.sequence, ...decodeHits(result, scaleOf(found)) };
   } catch (error) {
     const { requestId } = request.envelope;
     const { logger } = request.services;
-    logger.warn({ requestId, collectionId: collection.id, err: error }, 'a collection of a multi search failed');
-    if (error instanceof VouchError) return { collection: collection.name, code: error.code, error: error.message };
-    return { collection: collection.name, code: 'internal_error', error: 'the service failed; its log has the cause' };
+    logger.warn({ requestId, collectionId: found.id, err: error }, 'a collection of a multi search failed');
+    if (error instanceof VouchError) return { collection: name, code: error.code, error: error.message };
+    return { collection: name, code: 'internal_error', error: 'the service failed; its log has the cause' };
   }
 }

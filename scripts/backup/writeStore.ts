@@ -1,7 +1,7 @@
 /** Writes the live records of a collection into a folder that `HNSWLib` of LangChain.js loads. */
 import { basename, join } from 'node:path';
 import type hnswlib from 'hnswlib-node';
-import type { ListCollectionsResponse, ListedCollection } from '../../coordinator/contract/collections.js';
+import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { ListedRecord, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { deleteTree, makeDirectory, move, replaceFile, StreamedFile, syncFile } from '../../shared/files/durable.js';
@@ -9,6 +9,7 @@ import { RECORDS_MAX } from '../../shared/limits.js';
 import { hnswlibNode } from '../hnswlib/library.js';
 import { type Space, STORE_FILES, type StoreArgs, type StoredDocument, type StoreEntry } from '../hnswlib/store.js';
 import { withOwn } from '../load/services/ownFields.js';
+import { findNamed } from '../service/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
@@ -18,11 +19,11 @@ import { assertFree } from './assertFree.js';
 const spaceOf = ({ normalise }: ListedCollection): Space => (normalise ? 'cosine' : 'l2');
 
 /** Writes the folder, which appears when it is complete. Throws an Error of one line. */
-export async function writeStore(client: ServiceClient, collection: string, folder: string): Promise<void> {
+export async function writeStore(client: ServiceClient, wanted: string, folder: string): Promise<void> {
   await assertFree(folder);
-  const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
-  const found = collections.find(({ name }) => name === collection);
-  if (found === undefined) throw new Error(`the collection ${collection} does not exist`);
+  const found = await findNamed(client, wanted);
+  if (found === undefined) throw new Error(`the collection ${wanted} does not exist`);
+  const collection = found.name;
   const space = spaceOf(found);
   const index = new (hnswlibNode().HierarchicalNSW)(space, found.dimension);
   index.initIndex(Math.max(found.record_count, 1));

@@ -1,26 +1,22 @@
 /** The collection that rows are loaded into. */
-import type {
-  CreateCollectionResponse,
-  ListCollectionsResponse,
-  ListedCollection,
-} from '../../coordinator/contract/collections.js';
+import type { CreateCollectionResponse, ListedCollection } from '../../coordinator/contract/collections.js';
 import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
 import type { OwnKeyResponse } from '../../coordinator/contract/service.js';
+import { findNamed } from '../service/collections.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
 import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
-export type Target = Pick<ListedCollection, 'id' | 'dimension' | 'normalise'>;
+export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise'>;
 
-/** The collection; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
+/** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
 export async function findCollection(
   client: ServiceClient,
   { collection: name, created }: LoadRequest,
 ): Promise<Target | undefined> {
-  const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
-  const found = collections.find((collection) => collection.name === name);
+  const found = await findNamed(client, name);
   if (found === undefined && created === undefined)
     throw new Error(`the collection ${name} does not exist: --create makes it`);
   if (found !== undefined && created?.isNormalised === true && found.normalise === undefined)

@@ -7,7 +7,9 @@ const SHOWN_MAX = 100;
 export const collection = z
   .string()
   .optional()
-  .describe('The name of the collection, as list_collections gives it. Omitted: the collection named "default".');
+  .describe(
+    'The name of the collection, or an alias of it, as list_collections gives them. Omitted: the collection named "default".',
+  );
 
 export const recordId = z.int().min(1);
 

@@ -1,5 +1,6 @@
 /** The tools that search and read records. */
 import { z } from 'zod';
+import type { Alias, ListAliasesResponse } from '../../coordinator/contract/collections.js';
 import type { GetRecordsResponse, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import {
@@ -28,6 +29,11 @@ const PIECE_BYTES_MAX = 20_000;
 const FIELDS = ['metadata', 'text', 'vector'] as const;
 const IN_PIECES = 'read_field reads one field of one record in pieces.';
 
+function aliasesOf(name: string, all: readonly Alias[]): { aliases?: string[] } {
+  const aliases = all.filter(({ collection }) => collection === name).map(({ alias }) => alias);
+  return aliases.length === 0 ? {} : { aliases };
+}
+
 const listCollections = defineTool({
   name: 'list_collections',
   title: 'List collections',
@@ -36,7 +42,7 @@ const listCollections = defineTool({
     'other tools take the name of a collection.',
   effect: 'reads',
   input: z.strictObject({
-    name_contains: z.string().optional().describe('Only collections whose name contains this.'),
+    name_contains: z.string().optional().describe('Only collections whose name, or an alias, contains this.'),
     after: z.string().optional().describe('Only collections behind this name in the order of the names.'),
     limit: limit(100),
   }),
@@ -54,6 +60,7 @@ const listCollections = defineTool({
         record_count: z.int(),
         max_records: z.int(),
         importing: z.boolean().optional(),
+        aliases: z.array(z.string()).optional().describe('Other names that other tools take for this collection.'),
       }),
     ),
     total: z.int().describe('All that match, on this page and behind it.'),
@@ -61,8 +68,11 @@ const listCollections = defineTool({
   listing: { name: 'collections', shortens: [], rest: 'The last name of this page is the `after` of the next.' },
   async run(client, { name_contains = '', after = '', limit }) {
     const { collections } = await client.ask<{ collections: { name: string }[] }>('GET', '/v1/namespaces');
+    const { aliases } = await client.ask<ListAliasesResponse>('GET', '/v1/aliases');
     const matching = collections
-      .filter(({ name }) => name.includes(name_contains) && name > after)
+      .map((one) => ({ ...one, ...aliasesOf(one.name, aliases) }))
+      .filter((one) => [one.name, ...(one.aliases ?? [])].some((name) => name.includes(name_contains)))
+      .filter(({ name }) => name > after)
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     return { collections: matching.slice(0, limit), total: matching.length };
   },

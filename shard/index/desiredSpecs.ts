@@ -3,6 +3,7 @@ import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { EXACT, type IndexSpec } from '../../shared/model/indexSpec.js';
+import { aliasOf } from '../../shared/registry/aliasEntry.js';
 import { catalogEntryOf, catalogKey, withSpec } from '../../shared/registry/catalogEntry.js';
 
 export class DesiredSpecs {
@@ -33,13 +34,14 @@ export class DesiredSpecs {
   /** Calls `listener` for every collection in the catalog, and again for each change of an entry. */
   watch(listener: (collectionId: number) => void): Promise<Watch> {
     return this.catalog.watch(({ entry }) => {
-      if (entry !== undefined) listener(catalogEntryOf(entry).config.id);
+      if (entry !== undefined && aliasOf(entry) === undefined) listener(catalogEntryOf(entry).config.id);
     });
   }
 
   async #entryOf({ id, project, name }: CollectionConfig): Promise<Entry> {
     const entry = await this.catalog.get(catalogKey(project, name));
-    if (entry !== undefined && catalogEntryOf(entry).config.id === id) return entry;
+    const isCollection = entry !== undefined && aliasOf(entry) === undefined;
+    if (isCollection && catalogEntryOf(entry).config.id === id) return entry;
     throw refusal('collection_not_found', 'deleted', { name: JSON.stringify(name) });
   }
 }

@@ -8,6 +8,7 @@ import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
+import { aliasOf } from '../../shared/registry/aliasEntry.js';
 import { catalogEntryOf, catalogKey, isImporting } from '../../shared/registry/catalogEntry.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
@@ -111,6 +112,6 @@ export class PendingShreds {
   /** Whether the collection is being imported: until the end its log must be a copy of the imported one. */
   async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
     const entry = origin === undefined ? undefined : await this.options.catalog.get(catalogKey(project, name));
-    return entry !== undefined && isImporting(catalogEntryOf(entry));
+    return entry !== undefined && aliasOf(entry) === undefined && isImporting(catalogEntryOf(entry));
   }
 }

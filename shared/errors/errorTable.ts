@@ -66,6 +66,7 @@ export const ERRORS = {
       unnamed:
         'the request names no collection, so {name} is meant, and there is none of that name; name one as collection, a field of the body or a query parameter',
       deleted: 'collection {name} was deleted',
+      aliased: 'the alias {alias} names collection {name}, which was deleted: move the alias, or delete it',
     },
   },
   record_not_found: {
@@ -76,13 +77,14 @@ export const ERRORS = {
   },
   not_found: {
     status: 404,
-    meaning: 'no such path, or no such node, edge or key',
+    meaning: 'no such path, or no such node, edge, alias or key',
     remedy: 'correct the path or the id',
     messages: {
       path: 'there is nothing at this path',
       nearPath: 'there is nothing at this path: did you mean {path}?',
       node: 'there is no node {id} in the graph of the collection',
       edge: 'there is no edge {id} in the graph of the collection',
+      alias: 'the project has no alias {name}',
       key: 'the project has no key of this id',
       tile: 'the published service log has no such tile; its size is in /log/checkpoint',
       emptyLog: 'the service log has no entry yet',
@@ -101,6 +103,10 @@ export const ERRORS = {
     messages: {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
       normalise: 'collection {name} exists {has} normalise, which cannot change',
+      alias:
+        '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
+      aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',
+      notAlias: '{name} is the name of a collection: choose another name for the alias',
       importing: 'collection {name} is being imported; finish the import, or delete the collection',
       notImported: 'collection {name} exists already, and was not imported',
       otherImport: 'collection {name} is an import of another export; choose another name',
@@ -175,11 +181,12 @@ export const ERRORS = {
   capacity_exceeded: {
     status: 507,
     meaning:
-      'records, bytes, collections, API keys or shreds of unknown keys of the project, or the store, are at their bound; nothing was changed',
+      'records, bytes, collections, aliases, API keys or shreds of unknown keys of the project, or the store, are at their bound; nothing was changed',
     remedy: 'delete what the message names, or ask the operator to raise the bound',
     messages: {
       quota: 'the quota of {kind} is full: the project uses {used} of {limit} {kind}, and the request adds {added}',
       collections: 'the project has {count} collections, its bound; delete one first',
+      aliases: 'the project has {count} aliases, its bound; delete one first',
       apiKeys: 'the project has {count} API keys, its bound; revoke one first',
       unknownShreds:
         'the project has shredded {count} keys that the vault never knew, as many as it may; keys that are in use can still be shredded',

@@ -10,6 +10,7 @@ import type { CollectionConfig } from '../model/collectionConfig.js';
 import type { HELD_KINDS } from '../model/quotas.js';
 import type { UnixMs, Whole, WholeBetween } from '../model/whole.js';
 import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
+import type { StoredAlias } from './aliasEntry.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import type { StoredKey } from './keys.js';
 import { areFailures, isOpenings } from './openings.js';
@@ -56,6 +57,10 @@ interface CatalogEntry extends StoredCatalogEntry {
   readonly created_at_ms: Whole;
 }
 
+interface AliasEntry extends StoredAlias {
+  readonly collection_id: Id;
+}
+
 interface WatermarkEntry {
   readonly sequence: Id;
   readonly chain_head: string;
@@ -63,6 +68,7 @@ interface WatermarkEntry {
 }
 
 const isCatalogEntry = typia.createIs<CatalogEntry>();
+const isAliasEntry = typia.createIs<AliasEntry>();
 const isOwnerEntry = typia.createIs<OwnerEntry>();
 const isHeartbeat = typia.createIs<HeartbeatEntry>();
 const isStoredKey = typia.createIs<KeyEntry>();
@@ -75,7 +81,10 @@ const isLogCheckpoint = typia.createIs<StoredCheckpoint>();
 const isShredMark = typia.createIs<StoredShredMark>();
 
 const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => boolean>> = {
-  [BUCKETS.catalog]: (key, value) => isCatalogEntry(value) && key === catalogKey(value.project, value.name),
+  [BUCKETS.catalog]: (key, value) =>
+    isAliasEntry(value)
+      ? key === catalogKey(value.project, value.alias)
+      : isCatalogEntry(value) && key === catalogKey(value.project, value.name),
   [BUCKETS.owners]: (key, value) => isOwnerEntry(value) && key === String(value.collection.id),
   [BUCKETS.shards]: (_, value) => isHeartbeat(value),
   [BUCKETS.keys]: (_, value) => isStoredKey(value),

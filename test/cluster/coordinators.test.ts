@@ -110,6 +110,25 @@ describe('several coordinators', () => {
     }
   });
 
+  it('lead to the new collection of an alias as soon as its move is answered', async () => {
+    const [here, there] = atBoth(project.rw.key);
+    for (const [i, name] of ['even', 'odd'].entries()) {
+      answered(await create(here, name));
+      answered(await insert(here, name, i + 1));
+    }
+    for (let round = 0; round < 20; round++) {
+      const [mover, searcher] = round % 3 === 0 ? [there, here] : [here, there];
+      answered(await mover.put('/v1/aliases/x', { collection: round % 2 === 0 ? 'even' : 'odd' }));
+      const score = (1 + (round % 2)) ** 2;
+      for (const consistency of ['strong', 'eventual']) {
+        const found = await searcher.post('/v1/search', { collection: 'x', query: [0], k: 1, consistency });
+        expect(answered(found).results).to.deep.equal([{ id: 1, score }]);
+      }
+    }
+    expect((await here.delete('/v1/aliases/x')).status).to.equal(204);
+    expect((await search(there, 'x')).body.code).to.equal('collection_not_found');
+  });
+
   it('hold a project’s limit exactly over two ports', async () => {
     const clients = atBoth(await keyFor('apart'));
     const statuses = await Promise.all(Array.from({ length: 3 * BURST }, (_, i) => read(clients[i % 2]!)));

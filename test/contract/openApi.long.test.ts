@@ -23,7 +23,12 @@ const VICTIM_KEY_ID = 'cd'.repeat(16);
 
 /** Content of the service before the tests, so that requests find something. */
 const POOLS: Pools = {
-  ...{ collection: NAMES, name: ['a', 'importing', 'made', 'absent'], 'collections[]': ['a', 'b', 'absent'] },
+  ...{
+    alias: ['x', 'y', 'absent'],
+    collection: NAMES,
+    name: ['a', 'importing', 'made', 'absent'],
+    'collections[]': ['a', 'b', 'absent'],
+  },
   ...{ id: IDS, record_id: IDS, from: IDS, to: IDS, root: IDS, start: IDS, sequence: IDS, size: IDS, after: IDS },
   ...{ values: VECTORS, query: VECTORS, 'batch[]': VECTORS, k: [1, 3, 5_000], as_of_log_index: IDS },
   ...{ payload: ['aGk=', ''], key_id: [KEY_ID, VICTIM_KEY_ID], query_text: ['red', 'blue bird'], offset: [0, 1] },

@@ -11,7 +11,7 @@ import { inBothModes, inBothModesAndEngines } from '../support/launch/modes.js';
 import type { Project, Service } from '../support/launch/service.js';
 
 interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** `{c}` means the collection. */
   readonly path: string;
   /** A body of a successful request. */
@@ -96,6 +96,9 @@ const ENDPOINTS: readonly Endpoint[] = [
     write: true,
   },
   { method: 'GET', path: '/v1/namespaces' },
+  { method: 'PUT', path: '/v1/aliases/x', body: (collection) => ({ collection }), write: true, namesCollection: true },
+  { method: 'GET', path: '/v1/aliases' },
+  { method: 'DELETE', path: '/v1/aliases/x', write: true, success: 204 },
   { method: 'GET', path: '/v1/namespaces/{c}/index', asksShard: true },
   {
     method: 'POST',
@@ -177,7 +180,8 @@ inBothModesAndEngines('every endpoint', (service) => {
   it('says that "default" is meant where a request names no collection, and how to name one', async () => {
     const { rw } = await withCollection(service);
     const unnamed = ENDPOINTS.filter(
-      ({ path, body }) => path.includes('collection={c}') || 'collection' in (body?.('c') ?? {}),
+      ({ path, body }) =>
+        path.includes('collection={c}') || (!path.startsWith('/v1/aliases') && 'collection' in (body?.('c') ?? {})),
     );
     expect(unnamed).to.have.length.above(20);
     for (const endpoint of unnamed) {
@@ -194,7 +198,8 @@ inBothModesAndEngines('every endpoint', (service) => {
   it('answers 405 with Allow to another method', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {
-      const answer = await rw.raw('PUT', endpoint.path.replace('{c}', 'c'), '{}');
+      const method = endpoint.path.startsWith('/v1/aliases') ? 'PATCH' : 'PUT';
+      const answer = await rw.raw(method, endpoint.path.replace('{c}', 'c'), '{}');
       expectError(answer, 405, 'method_not_allowed', nameOf(endpoint));
       expect(answer.headers.get('allow')?.split(', ')).to.include(endpoint.method);
     }

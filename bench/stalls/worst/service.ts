@@ -5,6 +5,8 @@ import type { Rows, WorstInput } from '../row.js';
 import type { Attack, Stage } from '../stage.js';
 
 const LISTED = 100;
+/** A few below the bound of a project. */
+const ALIASES = 1_000;
 const INDEXED = 3_000;
 const KEY_ID = 'ab'.repeat(16);
 const ENCRYPTED = 100;
@@ -17,6 +19,16 @@ const collections = (stage: Stage): Promise<string> =>
     );
     await Promise.all(made);
     return stage.collection();
+  });
+
+/** Makes a collection with many aliases, which stays. */
+const aliased = (stage: Stage): Promise<string> =>
+  stage.shared('aliased', async () => {
+    const collection = await stage.collection();
+    const body = JSON.stringify({ collection });
+    for (let i = 0; i < ALIASES; i += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, j) => stage.client.ask('PUT', `/v1/aliases/a${i + j}`, body)));
+    return collection;
   });
 
 const listing =
@@ -67,6 +79,28 @@ export const SERVICE: Rows = {
     { input: 'many collections', because: 'each is described', prepare: listing('/v1/namespaces') },
   ],
   'GET /v1/namespaces/{name}': { small: 'one collection is looked up and counted' },
+  'PUT /v1/aliases/{alias}': [
+    {
+      input: '32 MiB of white space before the name',
+      because: 'it is read before the field is',
+      reaches: 'coordinator',
+      prepare: async (stage) => {
+        const body = `{${' '.repeat(BODY_BYTES - 100)}"collection":"${await aliased(stage)}"}`;
+        return async () => [await stage.client.ask('PUT', '/v1/aliases/large', body)];
+      },
+    },
+  ],
+  'GET /v1/aliases': [
+    {
+      input: 'as many aliases as a project may have',
+      because: 'each is listed',
+      prepare: async (stage) => {
+        await aliased(stage);
+        return stage.get('/v1/aliases');
+      },
+    },
+  ],
+  'DELETE /v1/aliases/{alias}': { small: 'one entry of the catalog is deleted' },
   'DELETE /v1/namespaces/{name}': [
     {
       input: 'a collection of 16,384 records',

@@ -1,12 +1,12 @@
 /**
- * The catalog of all collections. Its bucket decides; every coordinator keeps a copy, which a watch brings up to date. On a miss the
- * watch catches up first, so that a collection created at one coordinator exists at all of them at once.
+ * The catalog of all collections and aliases. Its bucket decides; every coordinator keeps a copy, which a watch brings up to date. On
+ * a miss the watch catches up first, so that a collection created at one coordinator exists at all of them at once.
  */
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
-import { refusal, unavailable } from '../../../shared/errors/errors.js';
+import { refusal, unavailable, VouchError } from '../../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
-import { originOf } from '../../../shared/model/collectionConfig.js';
+import { type Alias, aliasOf } from '../../../shared/registry/aliasEntry.js';
 import {
   type CatalogEntry,
   catalogEntryOf,
@@ -15,8 +15,11 @@ import {
   storedEntry,
 } from '../../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../../shared/scheduling/mutex.js';
+import { Aliases } from './aliases.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
+import { EntriesByName } from './entriesByName.js';
+import { assertIdentical, assertImported, assertSameImport, assertUsable, shown } from './wanted.js';
 
 /** The key in BUCKETS.ids. */
 const IDS = 'collections';
@@ -30,10 +33,14 @@ export interface CatalogBuckets {
   readonly ids: Bucket;
 }
 
-interface Known {
-  readonly collection: Collection;
-  readonly revision: number;
+/** The bounds of a project. */
+export interface CatalogBounds {
+  readonly collectionsPerProject: number;
+  readonly aliasesPerProject: number;
 }
+
+/** The owner of a name. */
+type Named = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
 
 function collectionOf(entry: CatalogEntry): Collection {
   const { config, spec, imported } = entry;
@@ -42,9 +49,10 @@ function collectionOf(entry: CatalogEntry): Collection {
 }
 
 export class Catalog {
-  /** Project → name → collection. No map is empty. */
-  readonly #projects = new Map<string, Map<string, Known>>();
-  /** The collections of `#projects`, keyed by id. */
+  readonly aliases: Aliases;
+  readonly #collections = new EntriesByName<Collection>();
+  readonly #aliases = new EntriesByName<Alias>();
+  /** The collections of `#collections`, keyed by id. */
   readonly #byId = new Map<number, Collection>();
   /** Keyed by project. */
   readonly #creations = new KeyedMutex<string>();
@@ -59,13 +67,21 @@ export class Catalog {
   constructor(
     { catalog, counters, ids }: CatalogBuckets,
     private readonly clock: Clock,
-    private readonly collectionsPerProject: number,
+    private readonly bounds: CatalogBounds,
     /** The greatest id that ever had an owner. */
     private readonly greatestOwnedId: () => number = () => 0,
   ) {
     this.#bucket = catalog;
     this.#counters = counters;
     this.#ids = ids;
+    const parts = {
+      bucket: catalog,
+      aliases: this.#aliases,
+      caughtUp: () => this.#caughtUp(),
+      aliasable: (project: string, name: string) => this.#aliasable(project, name),
+      assertNoCollection: (project: string, name: string) => this.#assertNoCollection(project, name),
+    };
+    this.aliases = new Aliases(parts, bounds.aliasesPerProject);
   }
 
   /** Resolves when every collection is known, even if a stale replica reports fewer at first. May be called again. */
@@ -92,15 +108,14 @@ export class Catalog {
 
   /** The collections of a project, sorted by name. */
   list(project: string): Collection[] {
-    const known = [...(this.#projects.get(project)?.values() ?? [])].map(({ collection }) => collection);
-    return known.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#collections.of(project);
   }
 
-  /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
+  /** The collection of this name or alias. Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   async find(project: string, name: string): Promise<Collection> {
-    const known = this.#known(project, name)?.collection;
+    const known = this.#collections.get(project, name)?.value;
     if (known !== undefined && !isImporting(known)) return known;
-    // Another coordinator may have created it, or finished its import.
+    // Another coordinator may have created it, finished its import, or moved the alias.
     return assertUsable(await this.reread(project, name));
   }
 
@@ -109,41 +124,68 @@ export class Catalog {
    * does not exist, or cannot be read, counts as one that does not.
    */
   scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
-    const known = names.map((name) => this.#known(project, name)?.collection);
+    const known = names.map((name) => this.#known(project, name));
     if (known.some((collection) => collection !== undefined && scaleOf(collection) === 'unit')) return 'unit';
     const unknown = names.filter((_, i) => known[i] === undefined);
     return unknown.length === 0 ? 'plain' : this.#scaleForUnknown(project, unknown);
   }
 
   async #scaleForUnknown(project: string, names: readonly string[]): Promise<Scale> {
-    const read = await Promise.allSettled(names.map((name) => this.#read(project, name)));
-    const isUnit = read.some(
-      (one) => one.status === 'fulfilled' && one.value !== undefined && scaleOf(one.value.collection) === 'unit',
-    );
+    const read = await Promise.allSettled(names.map((name) => this.reread(project, name)));
+    const isUnit = read.some((one) => one.status === 'fulfilled' && scaleOf(one.value) === 'unit');
     return isUnit ? 'unit' : 'plain';
   }
 
-  /** Reads the collection as of this call. Throws `collection_not_found`. */
+  /** Reads the collection of this name or alias as of this call. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
-    return (await this.#lookUp(project, name)).collection;
+    const found = await this.#lookUp(project, name);
+    return 'alias' in found ? this.#targetOf(found.alias) : found.collection;
   }
 
-  async #lookUp(project: string, name: string): Promise<Known> {
+  async #lookUp(project: string, name: string): Promise<Named> {
     const found = await this.#read(project, name);
-    if (found === undefined) throw refusal('collection_not_found', 'named', { name: JSON.stringify(name) });
+    if (found === undefined) throw refusal('collection_not_found', 'named', shown({ name }));
     return found;
   }
 
-  /** The collection of that name as of this call. */
-  async #read(project: string, name: string): Promise<Known | undefined> {
-    if (this.#watch === undefined) throw unavailable('the catalog is not read yet; retry shortly');
+  /** The owner of the name as of this call. The copy has caught up then. */
+  async #read(project: string, name: string): Promise<Named | undefined> {
+    if (this.#watch === undefined) throw notRead();
     const entry = await this.#watch.read(catalogKey(project, name));
-    return entry && { collection: collectionOf(catalogEntryOf(entry)), revision: entry.revision };
+    if (entry === undefined) return undefined;
+    const alias = aliasOf(entry);
+    return alias ? { alias } : { collection: collectionOf(catalogEntryOf(entry)), revision: entry.revision };
   }
 
-  /** The id of the collection of that name; undefined if it certainly does not exist. */
+  async #caughtUp(): Promise<void> {
+    if (this.#watch === undefined) throw notRead();
+    await this.#watch.caughtUp();
+  }
+
+  /** Reads the copy. An alias names a collection by its id, so it never leads to a later one of the name. */
+  #targetOf({ name: alias, collection: name, collectionId }: Alias): Collection {
+    const collection = this.#byId.get(collectionId);
+    if (collection !== undefined) return collection;
+    throw refusal('collection_not_found', 'aliased', { alias: JSON.stringify(alias), ...shown({ name }) });
+  }
+
+  /** The collection that an alias may be moved to. */
+  async #aliasable(project: string, name: string): Promise<Collection> {
+    const found = await this.#lookUp(project, name);
+    if (!('alias' in found)) return assertUsable(found.collection);
+    const { collection } = found.alias;
+    const message = `$.collection: ${JSON.stringify(name)} is an alias; name its collection ${JSON.stringify(collection)}`;
+    throw new VouchError('validation_error', message);
+  }
+
+  #assertNoCollection(project: string, name: string): void {
+    if (this.#collections.get(project, name) !== undefined) throw refusal('conflict', 'notAlias', shown({ name }));
+  }
+
+  /** The id of the collection of that name, not of an alias; undefined if it certainly does not exist. */
   async listedId(project: string, name: string): Promise<number | undefined> {
-    return (await this.#read(project, name))?.collection.id;
+    const found = await this.#read(project, name);
+    return found && 'collection' in found ? found.collection.id : undefined;
   }
 
   /** Whether the catalog lists the collection of this id under its name, as of this call. */
@@ -187,9 +229,9 @@ export class Catalog {
   async finishImport({ id, project, name }: ImportedCollection): Promise<void> {
     for (;;) {
       const entry = await this.#watch?.read(catalogKey(project, name));
-      const now = entry && catalogEntryOf(entry);
+      const now = entry && aliasOf(entry) === undefined ? catalogEntryOf(entry) : undefined;
       if (entry === undefined || now?.imported === undefined || now.config.id !== id)
-        throw refusal('collection_not_found', 'deleted', { name: JSON.stringify(name) });
+        throw refusal('collection_not_found', 'deleted', shown({ name }));
       if (now.imported.finished) break;
       const finished = { ...now, imported: { ...now.imported, finished: true } };
       if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
@@ -205,8 +247,10 @@ export class Catalog {
   async #findOrMakeInTurn(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
     for (;;) {
       await this.#watch?.caughtUp();
-      const now = this.#known(project, name);
-      if (now !== undefined) return { collection: now.collection, created: false };
+      const now = this.#collections.get(project, name);
+      if (now !== undefined) return { collection: now.value, created: false };
+      const alias = this.#aliases.get(project, name);
+      if (alias !== undefined) throw isAlias(alias.value);
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
       const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
@@ -219,18 +263,22 @@ export class Catalog {
   }
 
   #assertRoom(project: string): void {
-    if ((this.#projects.get(project)?.size ?? 0) < this.collectionsPerProject) return;
-    throw refusal('capacity_exceeded', 'collections', { count: this.collectionsPerProject });
+    const { collectionsPerProject: count } = this.bounds;
+    if (this.#collections.count(project) < count) return;
+    throw refusal('capacity_exceeded', 'collections', { count });
   }
 
   /**
    * Marks the collection and removes its name. The caller removes its log and its owner entry. Repeats if another process replaces
-   * or changes the entry meanwhile.
+   * or changes the entry meanwhile. Throws `collection_not_found`, and `conflict` if the name is an alias or an alias names it.
    */
   async remove(project: string, name: string): Promise<Collection> {
     const key = catalogKey(project, name);
     for (;;) {
-      const { collection, revision } = await this.#lookUp(project, name);
+      const found = await this.#lookUp(project, name);
+      if ('alias' in found) throw isAlias(found.alias);
+      const { collection, revision } = found;
+      this.#assertNotAliased(collection);
       await markDeleted(this.#counters, collection);
       if (!(await this.#bucket.delete(key, revision))) continue;
       this.#forget(key, revision);
@@ -238,8 +286,18 @@ export class Catalog {
     }
   }
 
-  #known(project: string, name: string): Known | undefined {
-    return this.#projects.get(project)?.get(name);
+  #assertNotAliased(collection: Collection): void {
+    const alias = this.#aliases.of(collection.project).find(({ collectionId }) => collectionId === collection.id);
+    if (alias === undefined) return;
+    throw refusal('conflict', 'aliased', { ...shown(collection), alias: JSON.stringify(alias.name) });
+  }
+
+  /** The collection of this name or alias, as far as this process knows. */
+  #known(project: string, name: string): Collection | undefined {
+    const known = this.#collections.get(project, name)?.value;
+    if (known !== undefined) return known;
+    const alias = this.#aliases.get(project, name)?.value;
+    return alias && this.#byId.get(alias.collectionId);
   }
 
   /**
@@ -251,77 +309,39 @@ export class Catalog {
   }
 
   #onChange({ key, entry, endedUpTo }: Change): void {
-    if (entry === undefined) this.#forget(key, endedUpTo);
-    else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
+    if (entry === undefined) {
+      this.#forget(key, endedUpTo);
+      this.#aliases.delete(key, endedUpTo);
+      return;
+    }
+    const { revision } = entry;
+    const alias = aliasOf(entry);
+    if (alias === undefined) {
+      this.#aliases.delete(key, revision);
+      this.#remember(collectionOf(catalogEntryOf(entry)), revision);
+    } else {
+      this.#forget(key, revision);
+      this.#aliases.set(key, alias, revision);
+    }
   }
 
   #remember(collection: Collection, revision: number): void {
-    let names = this.#projects.get(collection.project);
-    if (names === undefined) {
-      names = new Map();
-      this.#projects.set(collection.project, names);
-    }
-    const before = names.get(collection.name);
-    // The watch may be behind the writes of this process.
-    if (before !== undefined && before.revision > revision) return;
-    if (before !== undefined) this.#byId.delete(before.collection.id);
-    names.set(collection.name, { collection, revision });
-    this.#byId.set(collection.id, collection);
-    this.#greatestId = Math.max(this.#greatestId, collection.id);
+    const { project, name, id } = collection;
+    const before = this.#collections.get(project, name);
+    if (!this.#collections.set(catalogKey(project, name), collection, revision)) return;
+    if (before !== undefined) this.#byId.delete(before.value.id);
+    this.#byId.set(id, collection);
+    this.#greatestId = Math.max(this.#greatestId, id);
   }
 
   /** Forgets the entry of the key, unless its revision is above `upTo`. */
-  #forget(key: string, upTo = Number.POSITIVE_INFINITY): void {
-    const dot = key.indexOf('.');
-    const names = this.#projects.get(key.slice(0, dot));
-    const known = names?.get(key.slice(dot + 1));
-    if (names === undefined || known === undefined || known.revision > upTo) return;
-    const { collection } = known;
-    names.delete(collection.name);
-    this.#byId.delete(collection.id);
-    if (names.size === 0) this.#projects.delete(collection.project);
+  #forget(key: string, upTo?: number): void {
+    const collection = this.#collections.delete(key, upTo);
+    if (collection !== undefined) this.#byId.delete(collection.id);
   }
 }
 
-function assertIdentical(existing: Collection, { dimension, normalise }: WantedCollection): Collection {
-  if (existing.dimension !== dimension)
-    throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
-  if (existing.normalise !== normalise)
-    throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
-  return existing;
-}
+const notRead = (): VouchError => unavailable('the catalog is not read yet; retry shortly');
 
-/** The name in a message. */
-const shown = ({ name }: Collection): { name: string } => ({ name: JSON.stringify(name) });
-
-function assertUsable(collection: Collection): Collection {
-  if (isImporting(collection)) throw refusal('conflict', 'importing', shown(collection));
-  return collection;
-}
-
-function assertImported(collection: Collection): ImportedCollection {
-  const { imported } = collection;
-  if (imported === undefined) throw refusal('conflict', 'notImported', shown(collection));
-  return { ...collection, imported };
-}
-
-function assertSameImport(
-  collection: Collection,
-  { origin, dimension, normalise, createdAtMs, end }: WantedImport,
-): ImportedCollection {
-  const existing = assertImported(collection);
-  const { imported } = existing;
-  const own = originOf(existing);
-  const isSame =
-    own.project === origin.project &&
-    own.name === origin.name &&
-    own.id === origin.id &&
-    existing.dimension === dimension &&
-    existing.normalise === normalise &&
-    existing.createdAtMs === createdAtMs &&
-    imported.sequence === end.sequence &&
-    imported.chainHead === end.chainHead &&
-    imported.stateHash === end.stateHash;
-  if (!isSame) throw refusal('conflict', 'otherImport', shown(existing));
-  return existing;
-}
+const isAlias = ({ name, collection }: Alias): VouchError =>
+  refusal('conflict', 'alias', { ...shown({ name }), collection: JSON.stringify(collection) });

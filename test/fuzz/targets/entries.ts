@@ -1,6 +1,7 @@
 /** Entries of the cluster's buckets: a reader can use every accepted entry, whatever its content. */
 import type { BucketValue, Entry } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { aliasOf } from '../../../shared/registry/aliasEntry.js';
 import { catalogEntryOf } from '../../../shared/registry/catalogEntry.js';
 import { isEntryOf } from '../../../shared/registry/entryShapes.js';
 import { keyRecord } from '../../../shared/registry/keys.js';
@@ -12,7 +13,7 @@ import type { FuzzTarget } from '../target.js';
 function isReadable(bucket: string, entry: Entry): boolean {
   switch (bucket) {
     case BUCKETS.catalog:
-      return Number.isSafeInteger(catalogEntryOf(entry).config.id);
+      return Number.isSafeInteger(aliasOf(entry)?.collectionId ?? catalogEntryOf(entry).config.id);
     case BUCKETS.owners:
       return ownershipOf(entry).followers.every((shard) => typeof shard === 'string');
     case BUCKETS.shards:

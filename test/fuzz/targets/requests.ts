@@ -57,6 +57,7 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
   ['POST', '/v1/search', { collection: 'c', query: [0, 1], k: 3, as_of: '2026-01-02T03:04:05.678Z' }],
   ['POST', '/v1/search/multi', { collections: ['c', 'd'], query: [0, 1], k: 3, metadata_filter: { a: 1 } }],
   ['POST', '/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2', index: 'auto' }],
+  ['PUT', '/v1/aliases/x', { collection: 'c' }],
   ['POST', '/v1/namespaces/c/index', { type: null, parameters: { m: 4 } }],
   ['POST', '/v1/graph/node', { collection: 'c', kind: 1, record_id: 1 }],
   ['POST', '/v1/graph/edge', { collection: 'c', from: 1, to: 2, kind: 3 }],
@@ -64,6 +65,7 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
 
 const READS: readonly string[] = [
   '/v1/records/1?collection=c',
+  '/v1/aliases',
   '/v1/records/encrypted/3?collection=c',
   '/v1/graph/nodes?collection=c&kind=1&offset=0&limit=5',
   '/v1/graph/query?collection=c&start=1&direction=both&edge_kind=3&node_kind=1&depth=2&limit=10',
@@ -124,7 +126,7 @@ async function send(client: Client, input: Uint8Array): Promise<Answer | undefin
   const body = end < 0 ? undefined : Buffer.from(input).subarray(end + 1);
   const [method = '', ...rest] = head.split(' ');
   const path = rest.join(' ');
-  const isKnown = ['GET', 'POST', 'PATCH', 'DELETE'].includes(method);
+  const isKnown = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method);
   if (!isKnown || !path.startsWith('/') || (method === 'GET' && body !== undefined)) return undefined;
   try {
     return await client.raw(method, path, body?.toString());

@@ -26,6 +26,10 @@ export class Client {
     return this.raw('POST', path, JSON.stringify(body), headers);
   }
 
+  put(path: string, body: unknown): Promise<Answer> {
+    return this.raw('PUT', path, JSON.stringify(body));
+  }
+
   patch(path: string, body: unknown): Promise<Answer> {
     return this.raw('PATCH', path, JSON.stringify(body));
   }

@@ -50,6 +50,7 @@ const WAYS = {
   'POST /v1/namespaces': ofProject(({ vouch, body }) => vouch.createCollection(body)),
   'GET /v1/namespaces/{name}': ofProject(({ vouch, name }) => vouch.collectionInfo(name)),
   'GET /v1/namespaces': ofProject(async ({ vouch }) => ({ collections: await vouch.collections() })),
+  'GET /v1/aliases': ofProject(async ({ vouch }) => ({ aliases: await vouch.aliases() })),
   'GET /v1/usage': ofProject(({ vouch }) => vouch.usage()),
   'GET /v1/proof/keys': ofProject(async ({ vouch }) => ({ keys: await vouch.signingKeys() })),
   'POST /v1/search/multi': ofProject(({ vouch, body }) => vouch.searchMulti(body)),

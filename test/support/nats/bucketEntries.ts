@@ -1,6 +1,7 @@
 import type { BucketValue } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { PROTOCOL_VERSION } from '../../../shared/protocol/version.js';
+import { storedAlias } from '../../../shared/registry/aliasEntry.js';
 import { storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { storedHeartbeat, storedOwnership } from '../../../shared/registry/owners.js';
 import { configOf } from '../rigs/engine.js';
@@ -29,6 +30,7 @@ export const BUCKET_ENTRIES: readonly (readonly [bucket: string, key: string, va
       imported: { sequence: 1, chainHead: 'a', stateHash: 'b', finished: true },
     }),
   ],
+  [BUCKETS.catalog, 'p.alias', storedAlias({ project: 'p', name: 'alias', collectionId: 7, collection: 'c' })],
   [BUCKETS.keys, 'ab', { id: '1', project: 'p', scope: 'admin', created_at_ms: 1, expires_at_ms: null, label: 'x' }],
   [BUCKETS.quota, 'p', { '7': 64 }],
   [BUCKETS.leases, 'placement', { holder: 'coordinator 5' }],

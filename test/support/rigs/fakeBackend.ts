@@ -111,6 +111,18 @@ export class FakeBackend implements Backend {
     return { collection, created: true };
   }
 
+  async aliases(): Promise<never> {
+    throw new Error('the fake has no aliases');
+  }
+
+  async putAlias(): Promise<never> {
+    throw new Error('the fake has no aliases');
+  }
+
+  async removeAlias(): Promise<never> {
+    throw new Error('the fake has no aliases');
+  }
+
   async beginImport(): Promise<never> {
     throw new Error('the fake imports nothing');
   }

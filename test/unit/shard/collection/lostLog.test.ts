@@ -64,6 +64,8 @@ class CountedBucket extends MemoryBucket {
   }
 }
 
+const BOUNDS = { collectionsPerProject: 10, aliasesPerProject: 3 };
+
 describe('a collection whose log is written to', () => {
   let reached: CountedBucket;
   let catalog: Catalog;
@@ -109,7 +111,7 @@ describe('a collection whose log is written to', () => {
     reached = new CountedBucket({ logger: silentLogger });
     entries = new MemoryBucket({ logger: silentLogger });
     const counters = new MemoryBucket({ logger: silentLogger });
-    catalog = new Catalog({ catalog: entries, counters, ids: counters }, systemClock, 10);
+    catalog = new Catalog({ catalog: entries, counters, ids: counters }, systemClock, BOUNDS);
     await catalog.start();
     logs = new ScriptedLogs();
     config = await make('c');

@@ -27,6 +27,8 @@ class ContestedBucket extends MemoryBucket {
   }
 }
 
+const BOUNDS = { collectionsPerProject: 10, aliasesPerProject: 3 };
+
 describe('the desired index of a collection', () => {
   let bucket: ContestedBucket;
   let catalog: Catalog;
@@ -39,7 +41,7 @@ describe('the desired index of a collection', () => {
   beforeEach(async () => {
     bucket = new ContestedBucket({ logger: silentLogger });
     const counters = new MemoryBucket({ logger: silentLogger });
-    catalog = new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, 10);
+    catalog = new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, BOUNDS);
     await catalog.start();
     specs = new DesiredSpecs(bucket);
     config = await make('auto');
@@ -106,7 +108,7 @@ describe('the desired index of a collection', () => {
   });
 
   it('is known to every coordinator from its watch', async () => {
-    const other = new Catalog({ catalog: bucket, counters: bucket, ids: bucket }, systemClock, 10);
+    const other = new Catalog({ catalog: bucket, counters: bucket, ids: bucket }, systemClock, BOUNDS);
     await other.start();
     expect(other.list('p').map(({ index }) => index)).to.deep.equal(['auto']);
     await specs.write(config, HNSW);
@@ -120,7 +122,7 @@ describe('the desired index of a collection', () => {
 
   it("is current in a reread, although the coordinator's watch has not reported it yet", async () => {
     const watch = new LateWatch(bucket);
-    const late = new Catalog({ catalog: watch.bucket, counters: bucket, ids: bucket }, systemClock, 10);
+    const late = new Catalog({ catalog: watch.bucket, counters: bucket, ids: bucket }, systemClock, BOUNDS);
     await late.start();
     for (const kind of ['hnsw', 'ivf', 'bq'] as const) await specs.write(config, { kind, parameters: {} });
     expect(late.list('p').map(({ index }) => index)).to.deep.equal(['auto']);

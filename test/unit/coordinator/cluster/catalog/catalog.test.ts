@@ -9,6 +9,7 @@ import { silentLogger } from '../../../../../shared/logger.js';
 import { expectCode } from '../../../../support/expectations.js';
 import { LateWatch } from '../../../../support/rigs/lateWatch.js';
 
+const BOUNDS = { collectionsPerProject: 10, aliasesPerProject: 3 };
 const request = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
 /** The bucket with some of its methods replaced. */
@@ -30,9 +31,12 @@ describe('the catalog', () => {
   };
 
   /** Several coordinators with one catalog. */
-  const catalogs = async (count: number, entries: Bucket, collectionsMax = 10): Promise<Catalog[]> => {
+  const catalogs = async (count: number, entries: Bucket, collectionsPerProject = 10): Promise<Catalog[]> => {
     const buckets = { catalog: entries, counters: bucket(), ids: bucket() };
-    const all = Array.from({ length: count }, () => new Catalog(buckets, systemClock, collectionsMax));
+    const all = Array.from(
+      { length: count },
+      () => new Catalog(buckets, systemClock, { collectionsPerProject, aliasesPerProject: 3 }),
+    );
     for (const catalog of all) await catalog.start();
     started.push(...all);
     return all;
@@ -98,7 +102,7 @@ describe('the catalog', () => {
         return { caughtUp, read, stop: () => watch.stop() };
       },
     });
-    const catalog = new Catalog({ catalog: behind, counters: bucket(), ids: bucket() }, systemClock, 10);
+    const catalog = new Catalog({ catalog: behind, counters: bucket(), ids: bucket() }, systemClock, BOUNDS);
     started.push(catalog);
     await expectCode(catalog.start(), 'unavailable');
     expect(idsOf(catalog)).to.deep.equal([]);

@@ -19,6 +19,8 @@ const WANTED: WantedImport = {
   end: { sequence: 9, chainHead: 'a'.repeat(64), stateHash: 'b'.repeat(64) },
 };
 
+const BOUNDS = { collectionsPerProject: 2, aliasesPerProject: 3 };
+
 describe('an import in the catalog', () => {
   let bucket: MemoryBucket;
   let one: Catalog;
@@ -26,7 +28,7 @@ describe('an import in the catalog', () => {
   beforeEach(async () => {
     bucket = new MemoryBucket({ logger: silentLogger });
     const counters = new MemoryBucket({ logger: silentLogger });
-    [one, two] = [1, 2].map(() => new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, 2)) as [
+    [one, two] = [1, 2].map(() => new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, BOUNDS)) as [
       Catalog,
       Catalog,
     ];

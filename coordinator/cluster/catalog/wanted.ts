@@ -1,0 +1,48 @@
+/** Comparisons of a collection with the one that a request wants. */
+import { refusal } from '../../../shared/errors/errors.js';
+import { originOf } from '../../../shared/model/collectionConfig.js';
+import { isImporting } from '../../../shared/registry/catalogEntry.js';
+import type { Collection, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
+
+export function assertIdentical(existing: Collection, { dimension, normalise }: WantedCollection): Collection {
+  if (existing.dimension !== dimension)
+    throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
+  if (existing.normalise !== normalise)
+    throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
+  return existing;
+}
+
+/** The name in a message. */
+export const shown = ({ name }: { readonly name: string }): { name: string } => ({ name: JSON.stringify(name) });
+
+export function assertUsable(collection: Collection): Collection {
+  if (isImporting(collection)) throw refusal('conflict', 'importing', shown(collection));
+  return collection;
+}
+
+export function assertImported(collection: Collection): ImportedCollection {
+  const { imported } = collection;
+  if (imported === undefined) throw refusal('conflict', 'notImported', shown(collection));
+  return { ...collection, imported };
+}
+
+export function assertSameImport(
+  collection: Collection,
+  { origin, dimension, normalise, createdAtMs, end }: WantedImport,
+): ImportedCollection {
+  const existing = assertImported(collection);
+  const { imported } = existing;
+  const own = originOf(existing);
+  const isSame =
+    own.project === origin.project &&
+    own.name === origin.name &&
+    own.id === origin.id &&
+    existing.dimension === dimension &&
+    existing.normalise === normalise &&
+    existing.createdAtMs === createdAtMs &&
+    imported.sequence === end.sequence &&
+    imported.chainHead === end.chainHead &&
+    imported.stateHash === end.stateHash;
+  if (!isSame) throw refusal('conflict', 'otherImport', shown(existing));
+  return existing;
+}
