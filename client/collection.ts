@@ -45,6 +45,8 @@ import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
 import { type InsertManyOptions, type InsertManyResult, insertMany, type NewRecord } from './insertMany.js';
+import type { FacetOptions, GetOptions, IdempotentOptions, ListOptions, Matching, TimelineOptions } from './options.js';
+import { externalOf, isExternal, type RecordName } from './recordName.js';
 import type { JsonObject } from './values.js';
 import { type WaitOptions, waitForIndex } from './waitForIndex.js';
 
@@ -54,47 +56,6 @@ type Here<Request> = Omit<Request, 'collection'>;
 export type Insert = Omit<Here<InsertRequest>, 'metadata'> & {
   metadata?: JsonObject | Uint8Array | readonly number[] | null;
 };
-
-/** Options of a batch insert or upsert, and of an encrypted insert. */
-export interface IdempotentOptions extends CallOptions {
-  /** 32 hex: the request, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
-  readonly idempotencyKey?: string | undefined;
-}
-
-/** Events between two instants: a `Date`, ISO 8601 with a zone, or unix seconds; both are inclusive. */
-export interface TimelineOptions extends CallOptions {
-  readonly from?: Date | string | number | undefined;
-  readonly to?: Date | string | number | undefined;
-  /** The `logIndex` of the last event that you have. */
-  readonly after?: number | undefined;
-  /** The events that one request asks for: 1 to 1,000, the default. */
-  readonly limit?: number | undefined;
-}
-
-/** The live records of a collection, or those that match. */
-export interface Matching extends CallOptions {
-  /** A condition on the metadata, as in a search. */
-  readonly metadataFilter?: JsonObject | undefined;
-}
-
-export interface GetOptions extends CallOptions {
-  /** Further fields of the record. The vector is always there. */
-  readonly with?: readonly 'text'[] | undefined;
-}
-
-export interface ListOptions extends Matching {
-  /** Only records with greater ids. */
-  readonly after?: number | undefined;
-  /** The records that one request asks for: 1 to 1,000. Default 100. */
-  readonly limit?: number | undefined;
-  /** Further fields of each record. */
-  readonly with?: readonly ('vector' | 'text')[] | undefined;
-}
-
-export interface FacetOptions extends Matching {
-  /** The values to list: 1 to 1,000. Default 10. */
-  readonly limit?: number | undefined;
-}
 
 const PAGE_EVENTS = 1_000;
 
@@ -148,9 +109,12 @@ export class Collection {
     return insertMany(this, records, options);
   }
 
-  get(id: number, options: GetOptions = {}): Promise<RecordResponse> {
+  /** Reads a record by its id, or by its external id. */
+  get(record: RecordName, options: GetOptions = {}): Promise<RecordResponse> {
     const [query, call] = split(options);
-    return this.#get(`/v1/records/${idSegment(id)}`, 'RecordQuery', query, call);
+    return isExternal(record)
+      ? this.#get('/v1/records/by-external-id', 'ExternalRecordQuery', { ...query, ...externalOf(record) }, call)
+      : this.#get(`/v1/records/${idSegment(record)}`, 'RecordQuery', query, call);
   }
 
   /** Reads up to 1,000 records by ids or by external ids. */
@@ -187,21 +151,24 @@ export class Collection {
   }
 
   /** Replaces the metadata of a record. */
-  updateMetadata(id: number, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
+  updateMetadata(record: RecordName, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
     assertExactJson(metadata, 'metadata');
-    const path = `/v1/records/${idSegment(id)}/metadata`;
-    const query = { collection: this.name };
-    return this.#http.json({ method: 'PATCH', path, query, own: metadata, repeat: 'safe' }, options);
+    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}) };
+    const path = `/v1/records/${isExternal(record) ? 'by-external-id' : idSegment(record)}/metadata`;
+    return this.#http.json(
+      { method: 'PATCH', path, of: 'ExternalIdQuery', query, own: metadata, repeat: 'safe' },
+      options,
+    );
   }
 
   /** Hides a record and keeps its id and history. */
-  softDelete(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove('/v1/soft-delete', id, options);
+  softDelete(record: RecordName, options: CallOptions = {}): Promise<DeleteResponse> {
+    return this.#remove('/v1/soft-delete', record, options);
   }
 
   /** Deletes a record permanently; its id is not used again. */
-  delete(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove('/v1/delete', id, options);
+  delete(record: RecordName, options: CallOptions = {}): Promise<DeleteResponse> {
+    return this.#remove('/v1/delete', record, options);
   }
 
   /**
@@ -366,10 +333,14 @@ export class Collection {
     return this.#http.json({ method: 'POST', path, of, body, vectors, headers, repeat: 'safe' }, call);
   }
 
-  /** A record that a retry does not find was removed by the first attempt. */
-  async #remove(path: string, id: number, options: CallOptions): Promise<DeleteResponse> {
-    const body = { id, collection: this.name };
-    const call = { method: 'POST', path, of: 'RecordReference', body, repeat: 'removal' } as const;
+  /**
+   * A record that a retry does not find by its id was removed by the first attempt. A deletion by an external id is not tried
+   * again: a newer record may have that id by then.
+   */
+  async #remove(path: string, record: RecordName, options: CallOptions): Promise<DeleteResponse> {
+    const body = { ...(isExternal(record) ? externalOf(record) : { id: record }), collection: this.name };
+    const repeat = isExternal(record) ? 'once' : 'removal';
+    const call = { method: 'POST', path, of: 'RecordReference', body, repeat } as const;
     return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
   }
 }

@@ -1,14 +1,5 @@
 /** `@vouch/client`: collections, records, searches, graphs, proofs and keys of a Vouch service. */
-export {
-  Collection,
-  type FacetOptions,
-  type GetOptions,
-  type IdempotentOptions,
-  type Insert,
-  type ListOptions,
-  type Matching,
-  type TimelineOptions,
-} from './collection.js';
+export { Collection, type Insert } from './collection.js';
 export type * from './contract/backup.js';
 export type * from './contract/cluster.js';
 export type * from './contract/collections.js';
@@ -24,6 +15,14 @@ export { type ExportClaims, type VerifiedExport, verifyExport } from './exports.
 export { Graph } from './graph.js';
 export type { CallOptions, HttpOptions } from './http.js';
 export type { InsertManyOptions, InsertManyProgress, InsertManyResult, NewRecord } from './insertMany.js';
+export type {
+  FacetOptions,
+  GetOptions,
+  IdempotentOptions,
+  ListOptions,
+  Matching,
+  TimelineOptions,
+} from './options.js';
 export {
   type CheckedCollection,
   type CheckedLog,
@@ -46,6 +45,7 @@ export {
   verifyLogged,
   verifyReceipt,
 } from './proofs.js';
+export type { RecordName } from './recordName.js';
 export type { JsonObject, Vector } from './values.js';
 export { Vouch } from './vouch.js';
 export type { WaitOptions } from './waitForIndex.js';

@@ -1,12 +1,14 @@
 /** The records of a collection by id, page by page: filtered here, and opened in a dialog. */
 import { useState } from 'preact/hooks';
-import type { ListRecordsResponse } from '../../coordinator/contract/records.js';
+import type { ListRecordsResponse, RecordResponse } from '../../coordinator/contract/records.js';
 import { useLoaded } from '../loading.js';
-import { Field, onSubmit, Shown } from '../parts/basics.js';
+import { useAction } from '../parts/action.js';
+import { Field, onSubmit, Problem, Shown } from '../parts/basics.js';
+import { recordNameIn } from '../parts/recordName.js';
 import { Table } from '../parts/table.js';
 import { Metadata, shortened } from '../parts/values.js';
 import { addressOf, go } from '../place.js';
-import type { Service } from '../service.js';
+import { pathOf, type Service } from '../service.js';
 import { RecordDialog } from './record.js';
 
 interface Props {
@@ -41,6 +43,7 @@ export function Records({ service, collection, record }: Props) {
   };
   return (
     <>
+      <OpenRecord service={service} collection={collection} />
       <form class="row" onSubmit={onSubmit(apply)}>
         <Field label="Filter by metadata" hint='A filter in JSON, such as {"year": {"gte": 2000}}. Empty: all records.'>
           <input value={typed} size={40} onInput={(event) => setTyped(event.currentTarget.value)} />
@@ -78,6 +81,32 @@ export function Records({ service, collection, record }: Props) {
         <RecordDialog key={record} service={service} collection={collection} id={record} onClose={close} />
       )}
     </>
+  );
+}
+
+/** Opens a record by its id or external id. */
+function OpenRecord({ service, collection }: Pick<Props, 'service' | 'collection'>) {
+  const [typed, setTyped] = useState('');
+  const open = useAction(
+    async () => {
+      const name = recordNameIn(typed);
+      if (name === null) throw new Error('Type the id or the external id of a record.');
+      if ('id' in name) return name.id;
+      const path = pathOf('/v1/records/by-external-id', { collection, external_id: name.external_id });
+      return (await service.call<RecordResponse>('GET', path)).id;
+    },
+    (record) => go({ screen: 'records', collection, record }),
+  );
+  return (
+    <form class="row" onSubmit={onSubmit(open.start)}>
+      <Field label="Open a record" hint="Its id, or its external id; one of digits only in quotes.">
+        <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+      </Field>
+      <button type="submit" disabled={open.isRunning}>
+        Open record
+      </button>
+      {open.problem !== undefined && <Problem>{open.problem}</Problem>}
+    </form>
   );
 }
 

@@ -35,8 +35,7 @@ export function SearchFields({ form, onChange }: Props) {
         ) : form.by === 'record' ? (
           <input
             aria-label="Id of the record"
-            placeholder="record id"
-            inputMode="numeric"
+            placeholder="id or external id"
             value={form.record}
             onInput={(event) => set({ record: event.currentTarget.value })}
           />

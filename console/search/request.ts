@@ -1,5 +1,6 @@
 /** The input of the search screen, and the request that it makes. */
 import type { SearchRequest, TextSearchRequest } from '../../coordinator/contract/search.js';
+import { recordNameIn } from '../parts/recordName.js';
 
 /** The operators of conditions, with their texts. */
 export const OPERATORS = {
@@ -110,11 +111,10 @@ function vectorIn(text: string): { readonly query: number[] } | null {
   return { query: numbers };
 }
 
-function recordIn(text: string): { readonly like: number } | null {
-  if (text.trim() === '') return null;
-  const id = Number(text);
-  if (!Number.isSafeInteger(id) || id < 0) throw new Error('The id of a record must be a whole number.');
-  return { like: id };
+function recordIn(text: string): Pick<SearchRequest, 'like' | 'like_external_id'> | null {
+  const name = recordNameIn(text);
+  if (name === null) return null;
+  return 'id' in name ? { like: name.id } : { like_external_id: name.external_id };
 }
 
 /** Throws an Error if a condition cannot be sent as it is: without it more records would match. */

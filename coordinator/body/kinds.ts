@@ -40,6 +40,7 @@ import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
+import { prepareNode, prepareReference } from './recordNames.js';
 import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList } from './recordSets.js';
 import {
   type PreparedMultiSearch,
@@ -130,7 +131,10 @@ export const BODY_KINDS = {
     ...OF_FILTER,
     prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
   }),
-  recordReference: plain('RecordReference', assertRecordReference),
+  recordReference: kind({
+    schema: 'RecordReference',
+    prepare: (value) => prepareReference(assertRecordReference(value)),
+  }),
   metadata: kind({ schema: 'JsonObject', kept: '$', prepare: prepareMetadata }),
   insertEncrypted: kind({
     schema: 'InsertEncryptedRequest',
@@ -179,7 +183,7 @@ export const BODY_KINDS = {
   configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
   rebuild: plain('RebuildRequest', assertRebuild, { whenEmpty: {} }),
   createKey: kind({ schema: 'CreateKeyRequest', prepare: prepareCreateKey }),
-  createNode: plain('CreateNodeRequest', assertCreateNode),
+  createNode: kind({ schema: 'CreateNodeRequest', prepare: (value) => prepareNode(assertCreateNode(value)) }),
   createEdge: plain('CreateEdgeRequest', assertCreateEdge),
   beginImport: plain('BeginImportRequest', assertBeginImport),
   frames: { schema: 'bytes', prepare: checkedFrames } satisfies RawKind<Buffer>,

@@ -9,6 +9,7 @@ import {
   HITS_MAX,
   JSON_KEY_MAX_BYTES,
 } from '../../shared/limits.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import type {
   AsOf,
   Fusion,
@@ -32,6 +33,7 @@ import type {
 } from '../contract/search.js';
 import { assertedUtf8Bytes, type BodyBounds, fieldBytesMax } from './bounds.js';
 import { instantMs } from './instant.js';
+import { externalIdOf, oneRecord } from './recordNames.js';
 import { dimensionOf, rowOf, type TakenVectors } from './vectors.js';
 
 interface Prepared {
@@ -47,13 +49,19 @@ export interface PreparedSearch extends Prepared {
   readonly call: Omit<SearchCall, 'decay'>;
 }
 
+/** The record whose vector is searched for in several collections. */
+export interface LikedRecord {
+  readonly collection: string;
+  readonly of: RecordName;
+}
+
 export interface PreparedMultiSearch extends Prepared {
   readonly collections: readonly string[];
   /** For collections that store vectors as they are given. */
   readonly call: Omit<SearchCall, 'decay'>;
   /** For collections that normalise; absent where none of them did when the body was prepared. */
   readonly unit?: Omit<SearchCall, 'decay'>;
-  readonly like: RecordInCollection | null;
+  readonly like: LikedRecord | null;
 }
 
 export interface PreparedSearchBatch {
@@ -179,7 +187,7 @@ export function prepareMultiSearch(
     halfLifeSecs: halfLifeOf(request),
     collections,
     call,
-    like: query ? null : (like ?? null),
+    like: query ? null : likedRecord(like!),
   };
 }
 
@@ -192,6 +200,7 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
   const text = textOf(request, bounds, path);
   const group = groupOf(request, path);
   if (request.like != null) call.like = request.like;
+  if (request.like_external_id != null) call.like = externalIdOf(request.like_external_id, `${path}.like_external_id`);
   if (text !== undefined) call.text = text;
   if (request.graph_rerank) call.graph = clamped(request.graph_rerank);
   if (group !== undefined) call.group = group;
@@ -204,8 +213,8 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
 
 /** The options of a search in one collection or in several. */
 function draftOf(request: SearchOptions | MultiSearchRequest, taken: TakenVectors, path: string, spent?: Spent): Draft {
-  const { query, like, k, metadata_filter, score_threshold, with: fields } = request;
-  assertOneOf(query, like, path);
+  const { query, k, metadata_filter, score_threshold, with: fields } = request;
+  assertOneOf(request, path);
   const call: Draft = query
     ? { op: 'search', query: rowOf(query, taken, `${path}.query`).bytes, k }
     : { op: 'search', k };
@@ -220,11 +229,20 @@ const dimensionIn = ({ query }: Draft): number | null => (query === undefined ? 
 const halfLifeOf = ({ decay_half_life_secs }: SearchOptions | MultiSearchRequest): number | null =>
   decay_half_life_secs || null;
 
-function assertOneOf(query: unknown, like: unknown, path: string): void {
-  if (query == null && like == null)
+function assertOneOf({ query, like, ...others }: SearchOptions | MultiSearchRequest, path: string): void {
+  const external = (others as SearchOptions).like_external_id;
+  if (query == null && like == null && external == null)
     throw invalid(`${path}.query is missing: expected an array of numbers, or a record in ${path}.like`);
-  if (query != null && like != null)
-    throw invalid(`${path}.like: the query is given already; leave out one of the two`);
+  if (query != null && (like ?? external) != null)
+    throw invalid(
+      `${path}.like${like == null ? '_external_id' : ''}: the query is given already; leave out one of the two`,
+    );
+  if (like != null && external != null)
+    throw invalid(`${path}.like_external_id: ${path}.like names the record already; leave out one of the two`);
+}
+
+function likedRecord({ collection, ...name }: RecordInCollection): LikedRecord {
+  return { collection, of: oneRecord(name, '$.like.') };
 }
 
 const GROUP_SIZE = 3;

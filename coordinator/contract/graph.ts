@@ -4,7 +4,7 @@ import typia from 'typia';
 import type { GRAPH_PAGE_MAX } from '../../shared/model/graph.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { Whole } from './values.js';
+import type { ExternalId, Whole } from './values.js';
 
 export type NodeKind = number & WholeBetween<0, 6>;
 export type EdgeKind = number & WholeBetween<0, 8>;
@@ -16,6 +16,8 @@ export interface CreateNodeRequest {
   kind: NodeKind;
   /** The record that the node represents. A hard delete of the record deletes the node. */
   record_id?: Whole | null;
+  /** The external id of this record, in place of `record_id`. */
+  external_id?: ExternalId | null;
   collection?: string | null;
 }
 
@@ -49,6 +51,10 @@ export interface NodeResponse {
 export interface NodesQuery {
   collection?: string;
   kind?: NodeKind;
+  /** Only nodes of this record. */
+  record_id?: Whole;
+  /** Only nodes of the live record with this external id. */
+  external_id?: ExternalId;
   /** Default 0. */
   offset?: Whole;
   /** Default 100. */

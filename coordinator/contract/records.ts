@@ -125,6 +125,18 @@ export interface RecordQuery {
   with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
 }
 
+export interface ExternalIdQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /** The external id of a live record, percent-encoded. */
+  external_id: ExternalId;
+}
+
+export interface ExternalRecordQuery extends ExternalIdQuery {
+  /** Additional fields, separated by commas: `text`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
+}
+
 /** Live records, in the order of their ids. */
 export interface ListRecordsQuery {
   /** Omitted: the collection named `default`. */
@@ -239,9 +251,10 @@ export interface FacetsResponse {
   records: Whole;
 }
 
-/** Names one record, to delete it. */
+/** Names one record, to delete it, by exactly one of `id` and `external_id`. */
 export interface RecordReference {
-  id: Whole;
+  id?: Whole | null;
+  external_id?: ExternalId | null;
   collection?: string | null;
 }
 
@@ -272,6 +285,8 @@ export const assertListRecords = typia.createAssert<ListRecordsRequest>(refuseBo
 export const assertCountRecords = typia.createAssert<CountRecordsRequest>(refuseBody);
 export const assertFacets = typia.createAssert<FacetsRequest>(refuseBody);
 export const assertRecordQuery = typia.createAssert<RecordQuery>(refuseQuery);
+export const assertExternalIdQuery = typia.createAssert<ExternalIdQuery>(refuseQuery);
+export const assertExternalRecordQuery = typia.createAssert<ExternalRecordQuery>(refuseQuery);
 export const assertListRecordsQuery = typia.createAssert<ListRecordsQuery>(refuseQuery);
 export const assertCountRecordsQuery = typia.createAssert<CountRecordsQuery>(refuseQuery);
 export const assertFacetsQuery = typia.createAssert<FacetsQuery>(refuseQuery);

@@ -44,6 +44,8 @@ interface Named {
   EventLogProofResponse: proofs.EventLogProofResponse;
   ExportLogQuery: backup.ExportLogQuery;
   ExportResponse: backup.ExportResponse;
+  ExternalIdQuery: records.ExternalIdQuery;
+  ExternalRecordQuery: records.ExternalRecordQuery;
   FacetsQuery: records.FacetsQuery;
   FacetsRequest: records.FacetsRequest;
   FacetsResponse: records.FacetsResponse;

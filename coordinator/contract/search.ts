@@ -4,7 +4,7 @@ import typia, { type tags } from 'typia';
 import type { BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX } from '../../shared/limits.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseBody } from './refusal.js';
-import type { Component, Hash, JsonObject, ResultCount, Scalar, Whole } from './values.js';
+import type { Component, ExternalId, Hash, JsonObject, ResultCount, Scalar, Whole } from './values.js';
 
 /** Values out of range are clamped and never refused; counts are rounded down. */
 export interface GraphRerankOptions {
@@ -42,10 +42,12 @@ type Score = number & tags.Minimum<0>;
 
 /** The request of one search in one collection. */
 export interface SearchOptions {
-  /** The query vector; its length is the collection's dimension. Exactly one of `query` and `like` is given. */
+  /** The query vector; its length is the collection's dimension. Exactly one of `query`, `like` and `like_external_id` is given. */
   query?: Component[] | null;
   /** The id of a live record, whose vector is the query. The record itself is not among the hits. */
   like?: Whole | null;
+  /** The external id of this record, in place of `like`. */
+  like_external_id?: ExternalId | null;
   k: ResultCount;
   /**
    * Ranks the nearest min(20k, 5000) records again, half by distance and half by BM25 of `query_text`. Without a `query_text`,
@@ -210,10 +212,11 @@ export interface SearchResponse extends AnsweredState {
   results: SearchHit[];
 }
 
-/** A record of a collection. */
+/** A record of a collection, by exactly one of `id` and `external_id`. */
 export interface RecordInCollection {
   collection: string;
-  id: Whole;
+  id?: Whole | null;
+  external_id?: ExternalId | null;
 }
 
 export interface MultiSearchRequest {

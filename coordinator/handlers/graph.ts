@@ -1,5 +1,6 @@
 /** The endpoints of a collection's graph: its nodes, its edges, and walks over it. */
 import type { GraphNode } from '../../shared/model/graph.js';
+import { prepareNodes } from '../body/recordNames.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import {
   assertEdgesQuery,
@@ -31,8 +32,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
     errors: [...COLLECTION_ERRORS, 'record_not_found'],
     handle: async (request) => {
       refuseIdempotencyKey(request.idempotencyKey);
-      const { collection, kind, record_id: recordId = null } = request.body;
-      const { id, sequence } = await request.callNamed(collection, { op: 'addNode', kind, recordId });
+      const { id, sequence } = await request.callNamed(request.body.collection, request.body.call);
       return json<CreateNodeResponse>({ node_id: id, ...request.logIndex(sequence) });
     },
   }),
@@ -56,12 +56,13 @@ export const GRAPH_ROUTES: readonly Route[] = [
   }),
   readRoute('GET /v1/graph/nodes', {
     summary: 'List graph nodes',
-    query: queryType('NodesQuery', assertNodesQuery),
+    query: queryType('NodesQuery', (given) => prepareNodes(assertNodesQuery(given))),
     answers: 'NodesResponse',
     handle: async (request) => {
-      const { kind = null, offset = 0, limit = LIMIT } = request.query;
+      const { kind = null, offset = 0, limit = LIMIT, of } = request.query;
       const collection = await request.find(request.query.collection);
-      const { nodes, count } = await request.call(collection, { op: 'graphNodes', kind, offset, limit });
+      const call = { op: 'graphNodes', kind, offset, limit, ...(of === undefined ? {} : { of }) } as const;
+      const { nodes, count } = await request.call(collection, call);
       return json<NodesResponse>({ nodes: nodes.map((node) => nodeOf(collection, node)), count });
     },
   }),

@@ -1,12 +1,16 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { dequantise, type Scale, scaleOf } from '../../shared/fixedPoint.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import { unpackBytes } from '../body/packedBytes.js';
+import { prepareExternal } from '../body/recordNames.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import {
+  assertExternalIdQuery,
+  assertExternalRecordQuery,
   assertRecordQuery,
   type BatchInsertResponse,
   type BatchUpsertResponse,
@@ -88,7 +92,14 @@ export const RECORD_ROUTES: readonly Route[] = [
     query: queryType('RecordQuery', assertRecordQuery),
     answers: 'RecordResponse',
     errors: ['record_not_found'],
-    handle: getRecord,
+    handle: (request) => getRecord(request, { ...request.query, of: request.id }),
+  }),
+  readRoute('GET /v1/records/by-external-id', {
+    summary: 'Read a record by its external id',
+    query: queryType('ExternalRecordQuery', (given) => prepareExternal(assertExternalRecordQuery(given))),
+    answers: 'RecordResponse',
+    errors: ['record_not_found'],
+    handle: (request) => getRecord(request, request.query),
   }),
   writeRoute('POST /v1/soft-delete', {
     summary: 'Hide a record and keep its slot',
@@ -110,19 +121,31 @@ export const RECORD_ROUTES: readonly Route[] = [
     query: inCollection,
     answers: 'MetadataResponse',
     errors: ['record_not_found'],
-    handle: async (request) => {
-      const { id } = request;
-      const call = { op: 'updateMetadata', id, metadata: request.body.bytes } as const;
-      const { sequence } = await request.callNamed(request.query.collection, call);
-      return json<MetadataResponse>({ ok: true, id, ...request.logIndex(sequence) });
-    },
+    handle: (request) => updateMetadata(request, { ...request.query, of: request.id }),
+  }),
+  writeRoute('PATCH /v1/records/by-external-id/metadata', {
+    summary: "Replace a record's metadata, by its external id",
+    body: 'metadata',
+    query: queryType('ExternalIdQuery', (given) => prepareExternal(assertExternalIdQuery(given))),
+    answers: 'MetadataResponse',
+    errors: ['record_not_found'],
+    handle: (request) => updateMetadata(request, request.query),
   }),
 ];
 
-async function getRecord(request: HandlerRequest<unknown, RecordQuery>): Promise<Reply> {
-  const collection = await request.find(request.query.collection);
-  const isWithText = request.query.with?.split(',').includes('text') === true;
-  const call = { op: 'get', id: request.id, ...(isWithText ? ({ text: true } as const) : {}) } as const;
+/** A record, and the collection that has it. */
+interface Named {
+  readonly collection?: string;
+  readonly of: RecordName;
+}
+
+async function getRecord(
+  request: HandlerRequest,
+  { collection: name, of, with: fields }: Named & RecordQuery,
+): Promise<Reply> {
+  const collection = await request.find(name);
+  const isWithText = fields?.split(',').includes('text') === true;
+  const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
   const { id, externalId, vector, tag, metadata, text } = await request.call(collection, call);
   return json<RecordResponse>({
     id,
@@ -132,6 +155,15 @@ async function getRecord(request: HandlerRequest<unknown, RecordQuery>): Promise
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
   });
+}
+
+async function updateMetadata(
+  request: HandlerRequest<Prepared<'metadata'>>,
+  { collection, of }: Named,
+): Promise<Reply> {
+  const call = { op: 'updateMetadata', id: of, metadata: request.body.bytes } as const;
+  const { id, sequence } = await request.callNamed(collection, call);
+  return json<MetadataResponse>({ ok: true, id, ...request.logIndex(sequence) });
 }
 
 /** Carries out a batch of inserts or of upserts. */
@@ -158,8 +190,8 @@ async function deleteRecord(
   op: 'softDelete' | 'delete',
   request: HandlerRequest<Prepared<'recordReference'>>,
 ): Promise<Reply> {
-  const { collection, id } = request.body;
-  const { sequence } = await request.callNamed(collection, { op, id });
+  const { collection, of } = request.body;
+  const { sequence } = await request.callNamed(collection, { op, id: of });
   return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
 

@@ -4,11 +4,11 @@ import { VouchError } from '../../shared/errors/errors.js';
 import { inScale, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
-import type { PreparedMultiSearch, PreparedSearchBatch, PreparedTextSearch } from '../body/search.js';
+import type { LikedRecord, PreparedMultiSearch, PreparedSearchBatch, PreparedTextSearch } from '../body/search.js';
 import { withoutLength } from '../body/vectors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import { invalid } from '../contract/refusal.js';
-import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
+import type { MultiSearchResponse, PartialFailure } from '../contract/search.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { JsonWriter } from '../http/jsonWriter.js';
 import type { Reply } from '../http/reply.js';
@@ -144,18 +144,17 @@ const sequencesOf = (searched: readonly SearchedCollection[]): Record<string, nu
     searched.flatMap(({ collection, sequence }) => (sequence === undefined ? [] : [[collection, sequence]])),
   );
 
-/** A record whose vector is the query in several collections. */
-interface LikedRecord {
+/** A record whose vector is the query in several collections, as it is now. */
+interface FoundRecord {
   readonly collection: Collection;
   readonly id: number;
   readonly vector: Uint8Array;
 }
 
 /** Throws `collection_not_found`, `conflict`, `record_not_found`. */
-async function recordOf(request: HandlerRequest, { collection: name, id }: RecordInCollection): Promise<LikedRecord> {
+async function recordOf(request: HandlerRequest, { collection: name, of }: LikedRecord): Promise<FoundRecord> {
   const collection = await request.find(name);
-  const { vector } = await request.call(collection, { op: 'vectorOf', id });
-  return { collection, id, vector };
+  return { collection, ...(await request.call(collection, { op: 'vectorOf', id: of })) };
 }
 
 /** The call for collections of each scale; undefined where no collection was known to have it. */
@@ -164,7 +163,7 @@ type ScaledCalls = Readonly<Record<Scale, SearchCall | undefined>>;
 /** Throws `validation_error` where the record has no direction and a collection needs one. */
 function callsOf(
   { call, unit, halfLifeSecs }: PreparedMultiSearch,
-  like: LikedRecord | null,
+  like: FoundRecord | null,
   clock: Clock,
 ): ScaledCalls {
   const inFull = (scaled: typeof call, scale: Scale): SearchCall => {
@@ -174,14 +173,14 @@ function callsOf(
   return { plain: inFull(call, 'plain'), unit: unit && inFull(unit, 'unit') };
 }
 
-function likedQuery({ vector, collection }: LikedRecord, scale: Scale): Uint8Array {
+function likedQuery({ vector, collection }: FoundRecord, scale: Scale): Uint8Array {
   const query = inScale(vector, scaleOf(collection), scale);
   if (query === undefined) throw withoutLength('$.like');
   return query;
 }
 
 /** The call for one of the collections. The record of `like` is excluded in its own. Throws `unavailable` if the scale was not known. */
-function callFor(collection: Collection, like: LikedRecord | null, calls: ScaledCalls): SearchCall {
+function callFor(collection: Collection, like: FoundRecord | null, calls: ScaledCalls): SearchCall {
   const call = calls[scaleOf(collection)];
   if (call === undefined) throw replaced(collection);
   return collection.id === like?.collection.id ? { ...call, like: like.id } : call;

@@ -109,14 +109,15 @@ const search = defineTool({
   name: 'search',
   title: 'Search',
   description:
-    'Finds the records nearest to a vector, or to the vector of another record, closest first. Exactly one of `query` and `like` is ' +
-    'given. `score` is the squared distance: 0 is equal, smaller is nearer. Each hit has its id and what `with` names. The search ' +
+    'Finds the records nearest to a vector, or to the vector of another record, closest first. Exactly one of `query`, `like` and ' +
+    '`like_external_id` is given. `score` is the squared distance: 0 is equal, smaller is nearer. Each hit has its id and what `with` names. The search ' +
     'can be one of the past, as the collection was after any number of its writes.',
   effect: 'reads',
   input: z.strictObject({
     collection,
     query: vector.optional(),
     like: recordId.optional().describe('The id of a record: finds the records nearest to it, without itself.'),
+    like_external_id: externalId.optional().describe('The external id of this record, in place of like.'),
     k: count,
     metadata_filter: metadataFilter,
     score_threshold: z.number().min(0).optional().describe('Only records with a score of at most this.'),
@@ -137,7 +138,8 @@ const search = defineTool({
   output: { results: z.array(hit), ...PAST_OUTPUT },
   listing: HITS,
   run(client, given) {
-    if ((given.query === undefined) === (given.like === undefined)) throw new Misused('give one of query and like');
+    if ([given.query, given.like, given.like_external_id].filter((one) => one !== undefined).length !== 1)
+      throw new Misused('give one of query, like and like_external_id');
     return client.ask<object>('POST', '/v1/search', given);
   },
 });

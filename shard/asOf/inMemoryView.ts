@@ -50,7 +50,7 @@ export class InMemoryView {
       const rows = await this.#rowsAt(sequence, options.filter, resting);
       // From here on no row is lost, since the scan keeps them, and texts are those of the call. The graph may change,
       // and so may metadata that groups and fields are read from. A deleted record has no external id.
-      if (!versions.holds(sequence, named)) return undefined;
+      if (!versions.holds(sequence, named) || !this.#mayKnow(options.like, sequence)) return undefined;
       const timeMs = versions.timeAt(sequence);
       const found = await searchAsOf(searchedAmong(this.state, rows), timeMs, query, options, slice);
       const answer = { found, timeMs, stateHash };
@@ -73,9 +73,11 @@ export class InMemoryView {
   }
 
   /** Whether the named record, if any, certainly lived at that time: it is live now, and was inserted before. */
-  #mayKnow(recordId: number | undefined, sequence: number): boolean {
-    const { versions } = this.state;
-    if (recordId === undefined) return true;
+  #mayKnow(like: AsOfOptions['like'], sequence: number): boolean {
+    if (like === undefined) return true;
+    const { versions, externalIds } = this.state;
+    const recordId = externalIds.named(like);
+    if (recordId === undefined) return false;
     return this.state.liveSlotOf(recordId) !== undefined && recordId <= versions.recordsAt(sequence);
   }
 

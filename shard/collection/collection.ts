@@ -188,7 +188,9 @@ export class Collection {
       case 'graphEdges':
       case 'graphSubgraph':
       case 'graphQuery':
-        return readGraph(this.state.graph, call, new Slice(this.context.clock, envelope.deadlineMs));
+        return readGraph(this.state.graph, call, new Slice(this.context.clock, envelope.deadlineMs), (name) =>
+          this.state.externalIds.named(name),
+        );
       case 'getEncrypted':
         return this.#orCallerError(() => this.#parts.vault.read(call.id));
       case 'readLog':

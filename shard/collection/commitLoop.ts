@@ -350,6 +350,7 @@ export class CommitLoop {
       case 'deletedBefore':
         return deletedBefore(await journal.eventAt(answer.sequence));
       case 'added':
+      case 'changed':
         return { id: answer.id, sequence: answer.sequence };
       case 'sequence':
         return { sequence: answer.sequence };

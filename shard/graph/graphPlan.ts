@@ -14,6 +14,11 @@ import type { Graph } from './graph.js';
 type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
 export type PlannedGraphEvent = Undated<GraphEvent>;
 
+/** A write whose record is found. */
+export type PlannedGraphWrite =
+  | Exclude<GraphWrite, { op: 'addNode' }>
+  | { readonly op: 'addNode'; readonly kind: number; readonly recordId: number | null };
+
 export class GraphPlan {
   readonly #nodes = new Map<number, GraphNode>();
   readonly #edges = new Map<number, GraphEdge>();
@@ -32,7 +37,7 @@ export class GraphPlan {
    * Plans a write. Throws `not_found`, and `validation_error` for an unknown kind. The caller checks that the record of
    * a new node is live.
    */
-  add(call: GraphWrite): PlannedGraphEvent {
+  add(call: PlannedGraphWrite): PlannedGraphEvent {
     switch (call.op) {
       case 'addNode': {
         const { kind, recordId } = call;

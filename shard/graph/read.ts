@@ -8,6 +8,7 @@ import {
   type GraphRead,
   type GraphResults,
 } from '../../shared/model/graph.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { TopK } from '../kernel/topK.js';
 import type { Graph } from './graph.js';
@@ -16,12 +17,18 @@ import { walk } from './walk.js';
 
 type Read<Op extends GraphRead['op']> = Extract<GraphRead, { op: Op }>;
 
-export async function readGraph(graph: Graph, call: GraphRead, slice: Slice): Promise<GraphResults[GraphRead['op']]> {
+/** `find`: returns the id of a record; undefined if none has the name. */
+export async function readGraph(
+  graph: Graph,
+  call: GraphRead,
+  slice: Slice,
+  find: (name: RecordName) => number | undefined,
+): Promise<GraphResults[GraphRead['op']]> {
   switch (call.op) {
     case 'graphNode':
       return nodeOf(graph, call.id);
     case 'graphNodes':
-      return nodes(graph, call, slice);
+      return call.of === undefined ? nodes(graph, call, slice) : nodesOfRecord(graph, call, slice, find(call.of));
     case 'graphEdges':
       return edges(graph, call, slice);
     case 'graphSubgraph':
@@ -55,6 +62,22 @@ async function nodes(
     else page.push(node);
   }
   return { nodes: page, count };
+}
+
+/** Lists the nodes of a record, which are few. */
+async function nodesOfRecord(
+  graph: Graph,
+  { kind, offset, limit }: Read<'graphNodes'>,
+  slice: Slice,
+  recordId: number | undefined,
+): Promise<GraphResults['graphNodes']> {
+  const found: GraphNode[] = [];
+  for (const id of recordId === undefined ? [] : graph.nodesOfRecord(recordId)) {
+    const node = graph.node(id);
+    if (node !== undefined && (kind === null || node.kind === kind)) found.push(node);
+    if (slice.step()) await slice.next();
+  }
+  return { nodes: found.slice(offset, offset + limit), count: found.length };
 }
 
 async function edges(

@@ -1,12 +1,13 @@
 /** Reads records: one, pages in the order of ids, many by id, and counts. */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { Filter } from '../../shared/model/filter.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import type { ReadCall, Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { RecordFilter } from '../metadata/recordFilter.js';
 import type { CollectionState } from '../state/collectionState.js';
-import { missing } from '../state/refusals.js';
+import { missing, missingNamed } from '../state/refusals.js';
 import { facets } from './facets.js';
 import { RecordColumns } from './recordColumns.js';
 
@@ -25,19 +26,32 @@ export async function readRecords(
     case 'facets':
       return facets(state.metadata, call, slice);
     case 'vectorOf':
-      return { vector: state.vectors.vectorBytes(searchableSlot(state, call.id)) };
+      return vectorOf(state, call.id);
     default:
       return unreachable(call);
   }
 }
 
 /** Throws `record_not_found`. */
-export function readRecord(state: CollectionState, { id, text }: Extract<ReadCall, { op: 'get' }>): Results['get'] {
+export function readRecord(state: CollectionState, call: Extract<ReadCall, { op: 'get' }>): Results['get'] {
+  const id = recordNamed(state, call.id);
   const record = state.record(id);
   if (record === undefined) throw missing(id);
-  if (text === undefined) return record;
+  if (call.text === undefined) return record;
   const slot = state.liveSlotOf(id);
   return { ...record, text: slot === undefined ? null : state.textAt(slot) };
+}
+
+/** Returns the id of the named record. Throws `record_not_found` for an external id that no live record has. */
+export function recordNamed({ externalIds }: Pick<CollectionState, 'externalIds'>, name: RecordName): number {
+  const recordId = externalIds.named(name);
+  if (recordId === undefined) throw missingNamed(name);
+  return recordId;
+}
+
+function vectorOf(state: CollectionState, name: RecordName): Results['vectorOf'] {
+  const id = recordNamed(state, name);
+  return { id, vector: state.vectors.vectorBytes(searchableSlot(state, id)) };
 }
 
 /** Returns the slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */

@@ -19,7 +19,7 @@ import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
 import { valueTexts } from '../records/facets.js';
-import { searchableSlot } from '../records/readRecords.js';
+import { recordNamed, searchableSlot } from '../records/readRecords.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { OpenTextQuery } from '../text/openTextQuery.js';
 import type { TextIndex } from '../text/textIndex.js';
@@ -139,16 +139,23 @@ async function searchRecords(
 interface Target {
   /** Query components. */
   readonly query: Int32Array;
-  /** Row that is left out. */
-  readonly without: number | undefined;
+  /** Row and record that are left out. */
+  readonly without: { readonly slot: number; readonly id: number } | undefined;
 }
 
 /** Throws `record_not_found`, and `validation_error` if the vector of `like` is needed and missing. */
-function targetOf({ vectors, records }: Searched, query: Int32Array | undefined, like: number | undefined): Target {
-  if (query !== undefined) return { query, without: like === undefined ? undefined : records.liveSlotOf(like) };
-  if (like === undefined) throw new VouchError('validation_error', 'a search without a query');
-  const without = searchableSlot(records, like);
-  return { query: componentsOf(vectors.vectorBytes(without)), without };
+function targetOf({ vectors, records }: Searched, query: Int32Array | undefined, like: SearchOptions['like']): Target {
+  if (like === undefined) {
+    if (query === undefined) throw new VouchError('validation_error', 'a search without a query');
+    return { query, without: undefined };
+  }
+  const id = recordNamed(records, like);
+  if (query !== undefined) {
+    const slot = records.liveSlotOf(id);
+    return { query, without: slot === undefined ? undefined : { slot, id } };
+  }
+  const slot = searchableSlot(records, id);
+  return { query: componentsOf(vectors.vectorBytes(slot)), without: { slot, id } };
 }
 
 async function searchGroups(
@@ -164,7 +171,7 @@ async function searchGroups(
     const { values, matching: eligible } = (await metadata.values(key, filter, resting))();
     const having = SlotSet.of(vectors.shape, values.slots);
     const rows = eligible === undefined ? having : having.intersection(eligible);
-    if (without !== undefined) rows.delete(without);
+    if (without !== undefined) rows.delete(without.slot);
     const asked = { query, k, size, decay, scoreMost };
     const { found, groups, of } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
     const texts = await valueTexts(
@@ -253,7 +260,7 @@ class SearchSteps {
     const bm25 = new Map<number, number>();
     for (let i = 0; i < best.slots.length; i++) bm25.set(best.slots[i]!, best.scores[i]!);
     for (const slot of near.slots) bm25.delete(slot);
-    if (this.target.without !== undefined) bm25.delete(this.target.without);
+    if (this.target.without !== undefined) bm25.delete(this.target.without.slot);
     const others = within(await this.#ranked(Uint32Array.from(bm25.keys())), this.call.scoreMost);
     await this.rest();
     const othersBm25 = floats(others.slots.length, (i) => bm25.get(others.slots[i]!)!);
@@ -275,7 +282,7 @@ class SearchSteps {
             { query, n: wanted, decay: this.#decay, eligible, scoreMost: call.scoreMost },
             sliceTurns(),
           );
-    return without === undefined ? found : leftOut(found, call.like!, n);
+    return without === undefined ? found : leftOut(found, without.id, n);
   }
 
   /** Returns the live rows among the slots, by distance. */

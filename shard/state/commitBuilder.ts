@@ -6,16 +6,15 @@ import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js'
 import type { Event } from '../../shared/log/event.js';
 import { contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
-import type { GraphWrite } from '../../shared/model/graph.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
-import { GraphPlan } from '../graph/graphPlan.js';
+import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
 import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
 import { assertBatchShape, assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
 import { utf8ExternalId } from './externalIds.js';
-import { addedBytes, insertedBytes } from './growth.js';
+import { addedBytes, insertedBytes, insertedEncryptedBytes } from './growth.js';
 import type {
   PlannedCall,
   SealedInsert,
@@ -24,8 +23,9 @@ import type {
   StatedReplace,
   WriteAnswer,
 } from './plannedCalls.js';
+import { PlannedRecords } from './plannedRecords.js';
 import { keyOf, PlannedRequests } from './plannedRequests.js';
-import { assertRoom, missing, type Room, shredded } from './refusals.js';
+import { assertRoom, missing, type Room } from './refusals.js';
 
 export interface PlanStart {
   /** Sequence of the first event. */
@@ -42,24 +42,13 @@ type NewRecord = Omit<StatedInsert, 'type'>;
 export class CommitBuilder {
   readonly events: Event[] = [];
   readonly #requests: PlannedRequests;
-  /** Records that the plan deletes; true if a tombstone stays. */
-  readonly #deleted = new Map<number, boolean>();
+  readonly #records: PlannedRecords;
   readonly #graph: GraphPlan;
-  /** Planned encrypted record → its key id. */
-  readonly #keys = new Map<number, string>();
-  readonly #shredded = new Set<string>();
-  /** Key id → change in the number of its records without a tombstone. */
-  readonly #underKey = new Map<string, number>();
   /** Record id → bytes of its metadata, if the plan replaces it. */
   readonly #metadataBytes = new Map<number, number>();
-  /** External id → record that the plan inserts under it. */
-  readonly #external = new Map<string, number>();
   readonly #timeMs: number;
   #sequence: number;
-  #nextRecordId: number;
-  #headroom: number;
   #roomBytes: number;
-  #liveRecords: number;
 
   constructor(
     private readonly state: CollectionState,
@@ -69,16 +58,14 @@ export class CommitBuilder {
     this.#requests = new PlannedRequests(state.requests);
     this.#sequence = start.sequence;
     this.#timeMs = start.timeMs;
-    this.#headroom = start.room.records;
     this.#roomBytes = start.room.bytes;
-    this.#nextRecordId = state.nextRecordId;
-    this.#liveRecords = state.liveRecords;
-    this.#graph = new GraphPlan(state.graph, (recordId) => this.#deleted.get(recordId) === false);
+    this.#records = new PlannedRecords(state);
+    this.#graph = new GraphPlan(state.graph, (recordId) => this.#records.isFreed(recordId));
   }
 
   /** Number of live records after the plan. */
   get liveRecords(): number {
-    return this.#liveRecords;
+    return this.#records.liveCount;
   }
 
   /** Plans a write. Throws VouchError if the write is refused. */
@@ -92,22 +79,27 @@ export class CommitBuilder {
         return this.#insertEncrypted(call);
       case 'shredKey':
         return this.#shred(call.keyId);
-      case 'softDelete':
-        this.#assertLive(call.id);
-        this.#delete(call.id, true);
-        return this.#push({ type: 'softDelete', ...this.#dated(), recordId: call.id });
-      case 'delete':
-        if (!this.exists(call.id)) throw missing(call.id);
-        this.#delete(call.id, false);
-        return this.#push({ type: 'delete', ...this.#dated(), recordId: call.id });
-      case 'updateMetadata':
-        this.#assertLive(call.id);
-        if (this.#keyOf(call.id) !== undefined)
-          throw new VouchError('validation_error', `record ${call.id} is encrypted, and has no metadata`);
-        return this.#updateMetadata(call.id, call.metadata);
+      case 'softDelete': {
+        const recordId = this.#records.liveNamed(call.id);
+        this.#records.delete(recordId, true);
+        return this.#push({ type: 'softDelete', ...this.#dated(), recordId });
+      }
+      case 'delete': {
+        const recordId = this.#records.named(call.id);
+        if (!this.exists(recordId)) throw missing(recordId);
+        this.#records.delete(recordId, false);
+        return this.#push({ type: 'delete', ...this.#dated(), recordId });
+      }
+      case 'updateMetadata': {
+        const recordId = this.#records.liveNamed(call.id);
+        this.#updateMetadata(recordId, call.metadata);
+        return { kind: 'changed', id: recordId, sequence: this.#sequence - 1 };
+      }
       case 'addNode':
-        if (call.recordId !== null) this.#assertLive(call.recordId);
-        return this.#changeGraph(call);
+        return this.#changeGraph({
+          ...call,
+          recordId: call.recordId === null ? null : this.#records.liveNamed(call.recordId),
+        });
       case 'deleteNode':
       case 'addEdge':
       case 'deleteEdge':
@@ -133,7 +125,7 @@ export class CommitBuilder {
     const { externalId } = stated;
     this.#assertDimension(stated.vector.length);
     assertContent(stated, this.limits);
-    const holder = externalId === null ? undefined : this.#liveUnder(externalId);
+    const holder = externalId === null ? undefined : this.#records.liveUnder(externalId);
     if (stated.type === 'replace') {
       if (holder !== stated.recordId)
         throw new VouchError('validation_error', `record ${stated.recordId} is not stored under this external id`);
@@ -162,50 +154,39 @@ export class CommitBuilder {
     return this.#push({ ...end, ...this.#dated() });
   }
 
-  /** Returns the live record with the external id, after the earlier writes. */
-  #liveUnder(externalId: Uint8Array): number | undefined {
-    const planned = this.#external.get(byteKey(externalId));
-    if (planned !== undefined && this.#isLive(planned)) return planned;
-    const recordId = this.state.externalIds.find(externalId);
-    return recordId !== undefined && this.#isLive(recordId) ? recordId : undefined;
-  }
-
   /** Yields the live records with these external ids, each looked up on demand. */
   *liveNamed(externalIds: Iterable<string>): Generator<number | undefined> {
-    for (const externalId of externalIds) yield this.#liveUnder(utf8ExternalId(externalId));
+    for (const externalId of externalIds) yield this.#records.liveUnder(utf8ExternalId(externalId));
   }
 
-  #updateMetadata(recordId: number, metadata: Uint8Array): WriteAnswer {
+  #updateMetadata(recordId: number, metadata: Uint8Array): void {
+    if (this.#records.keyOf(recordId) !== undefined)
+      throw new VouchError('validation_error', `record ${recordId} is encrypted, and has no metadata`);
     assertContent({ metadata }, this.limits);
     const event = { ...this.#dated(), type: 'updateMetadata', recordId, metadata } as const;
     const replaced = this.#metadataBytes.get(recordId) ?? this.state.metadataBytesOf(recordId);
     this.#assertRoom(0, Math.max(addedBytes(event) - replaced, 0));
     this.#metadataBytes.set(recordId, metadata.length);
     this.#roomBytes += replaced;
-    return this.#push(event);
+    this.#push(event);
   }
 
   #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): WriteAnswer {
     const key = keyOf(requestId);
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
-    if (this.#isShredded(keyId)) throw shredded(keyId);
+    this.#records.assertNotShredded(keyId);
     assertCiphertext(ciphertext, this.limits);
+    this.#assertRoom(1, insertedEncryptedBytes(ciphertext.length));
+    const write = this.#written(this.#records.addEncrypted(keyId), key);
     const content = { tag, requestId, keyId: Buffer.from(keyId, 'hex'), nonce, ciphertext };
-    const event = { type: 'insertEncrypted', ...content, ...this.#dated(), recordId: this.#nextRecordId } as const;
-    this.#assertRoom(1, addedBytes(event));
-    this.#keys.set(event.recordId, keyId);
-    this.#countKey(keyId, 1);
-    const write = this.#newRecord(key);
-    this.#push(event);
+    this.#push({ type: 'insertEncrypted', ...content, ...this.#dated(), recordId: write.recordId });
     return { kind: 'encrypted', write, keyId };
   }
 
   /** Plans the shredding of a key. A log has one such event per key; a repeated call adds none. */
   #shred(keyId: string): WriteAnswer {
-    if (this.#isShredded(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
-    this.#shredded.add(keyId);
-    this.#countLive(-(this.state.encrypted.countUnder(keyId) + (this.#underKey.get(keyId) ?? 0)));
+    if (!this.#records.shred(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
     return this.#push({ type: 'shredKey', ...this.#dated(), keyId: Buffer.from(keyId, 'hex') });
   }
 
@@ -233,7 +214,7 @@ export class CommitBuilder {
       records.push(record);
       if (replayed.has(i)) continue;
       brings += bytesOf(record);
-      if (record.externalId === null || this.#liveUnder(record.externalId) === undefined) fresh++;
+      if (record.externalId === null || this.#records.liveUnder(record.externalId) === undefined) fresh++;
     }
     this.#assertRoom(fresh, brings);
     const ids = new Float64Array(call.count);
@@ -249,7 +230,7 @@ export class CommitBuilder {
 
   #upsert(record: NewRecord, key: string | undefined): AppliedRequest {
     const { externalId } = record;
-    const replaced = externalId === null ? undefined : this.#liveUnder(externalId);
+    const replaced = externalId === null ? undefined : this.#records.liveUnder(externalId);
     return replaced === undefined
       ? this.#append(record, key)
       : this.#replace(replaced, { ...record, externalId: externalId! }, key);
@@ -275,9 +256,8 @@ export class CommitBuilder {
 
   #append(record: NewRecord, key: string | undefined): AppliedRequest {
     const { vector, tag, requestId, metadata, text, externalId } = record;
-    const write = this.#newRecord(key);
+    const write = this.#written(this.#records.add(externalId), key);
     const { sequence, recordId } = write;
-    if (externalId !== null) this.#external.set(byteKey(externalId), recordId);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId };
     this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, ...content });
     return write;
@@ -288,18 +268,16 @@ export class CommitBuilder {
     { vector, tag, requestId, metadata, text, externalId }: Omit<StatedReplace, 'type' | 'recordId'>,
     key: string | undefined,
   ): AppliedRequest {
-    const write = { recordId, sequence: this.#sequence };
-    if (key !== undefined) this.#requests.add(key, write);
+    const write = this.#written(recordId, key);
     this.#metadataBytes.set(recordId, metadata?.length ?? 0);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId };
     this.#push({ type: 'replace', ...this.#dated(), ...content });
     return write;
   }
 
-  /** Allocates the record of the event that is pushed next. */
-  #newRecord(key: string | undefined): AppliedRequest {
-    const write = { recordId: this.#nextRecordId++, sequence: this.#sequence };
-    this.#countLive(1);
+  /** Returns the write of the event that is pushed next, under its request id. */
+  #written(recordId: number, key: string | undefined): AppliedRequest {
+    const write = { recordId, sequence: this.#sequence };
     if (key !== undefined) this.#requests.add(key, write);
     return write;
   }
@@ -312,7 +290,7 @@ export class CommitBuilder {
     return { kind: 'sequence', sequence: event.sequence };
   }
 
-  #changeGraph(call: GraphWrite): WriteAnswer {
+  #changeGraph(call: PlannedGraphWrite): WriteAnswer {
     if (call.op === 'addNode' || call.op === 'addEdge')
       this.#assertRoom(0, EVENT_PREFIX_BYTES + fixedSizeBytes(call.op));
     const planned = this.#graph.add(call);
@@ -331,58 +309,19 @@ export class CommitBuilder {
     }
   }
 
-  #delete(recordId: number, leavesTombstone: boolean): void {
-    if (this.#isLive(recordId)) this.#countLive(-1);
-    const keyId = this.#keyOf(recordId);
-    const isTombstoned = this.#deleted.has(recordId) || this.state.encrypted.get(recordId)?.isTombstoned === true;
-    if (keyId !== undefined && !isTombstoned) this.#countKey(keyId, -1);
-    this.#deleted.set(recordId, leavesTombstone);
-  }
-
-  #countLive(by: number): void {
-    this.#liveRecords += by;
-    this.#headroom -= by;
-  }
-
-  #countKey(keyId: string, by: number): void {
-    this.#underKey.set(keyId, (this.#underKey.get(keyId) ?? 0) + by);
-  }
-
-  /** Returns the key of an encrypted record, even of a deleted one; undefined for a record with a vector. */
-  #keyOf(recordId: number): string | undefined {
-    return this.#keys.get(recordId) ?? this.state.encrypted.get(recordId)?.keyId;
-  }
-
-  #isShredded(keyId: string): boolean {
-    return this.#shredded.has(keyId) || this.state.encrypted.isShredded(keyId);
-  }
-
   /** Sequence and time of the next event. */
   #dated(): { sequence: number; timeMs: number } {
     return { sequence: this.#sequence, timeMs: this.#timeMs };
   }
 
-  #isPlanned(recordId: number): boolean {
-    return recordId >= this.state.nextRecordId && recordId < this.#nextRecordId;
-  }
-
-  #isLive(recordId: number): boolean {
-    if (this.#deleted.has(recordId)) return false;
-    const keyId = this.#keyOf(recordId);
-    if (keyId !== undefined && this.#isShredded(keyId)) return false;
-    return this.#isPlanned(recordId) || this.state.isLive(recordId);
-  }
-
   exists(recordId: number): boolean {
-    return this.#deleted.get(recordId) ?? (this.#isPlanned(recordId) || this.state.exists(recordId));
-  }
-
-  #assertLive(recordId: number): void {
-    if (!this.#isLive(recordId)) throw missing(recordId);
+    return this.#records.exists(recordId);
   }
 
   #assertRoom(records: number, bytes: number): void {
-    assertRoom({ ...this.start.room, records: this.#headroom, bytes: this.#roomBytes }, { records, bytes });
+    const added = this.#records.liveCount - this.state.liveRecords;
+    const room = { ...this.start.room, records: this.start.room.records - added, bytes: this.#roomBytes };
+    assertRoom(room, { records, bytes });
   }
 
   /** Guards against a coordinator that knows another collection by this id. */

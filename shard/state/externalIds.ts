@@ -4,6 +4,7 @@
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import { byteKey } from './byteKey.js';
 import { KeptBytes } from './keptBytes.js';
 
@@ -33,6 +34,11 @@ export class ExternalIds {
   find(externalId: Uint8Array): number | undefined {
     const key = byteKey(externalId);
     return this.#live[partOf(key)]?.get(key);
+  }
+
+  /** Returns the id of the named record; undefined if no live record has the external id. */
+  named(name: RecordName): number | undefined {
+    return typeof name === 'number' ? name : this.find(Buffer.from(name));
   }
 
   /** Sets the external id of the record at a slot. */

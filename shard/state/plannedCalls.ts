@@ -39,5 +39,5 @@ export type WriteAnswer =
   | { readonly kind: 'deletedBefore'; readonly sequence: number }
   /** `keyId` null: a repeated insert; the first event has the key. */
   | { readonly kind: 'encrypted'; readonly write: AppliedRequest; readonly keyId: string | null }
-  | { readonly kind: 'added'; readonly id: number; readonly sequence: number }
+  | { readonly kind: 'added' | 'changed'; readonly id: number; readonly sequence: number }
   | { readonly kind: 'sequence'; readonly sequence: number };

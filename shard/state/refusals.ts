@@ -1,6 +1,7 @@
 /** Refusals of writes, and the room that a project's quotas leave to a collection. */
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import type { Amount } from '../../shared/model/quotas.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 
 /** Room for additions to a collection. */
 export interface Room extends Amount {
@@ -22,5 +23,10 @@ export function assertRoom(room: Room, brings: Amount): void {
 }
 
 export const missing = (recordId: number): VouchError => refusal('record_not_found', 'record', { record: recordId });
+
+export const missingNamed = (name: RecordName): VouchError =>
+  typeof name === 'number'
+    ? missing(name)
+    : refusal('record_not_found', 'external', { external: JSON.stringify(name) });
 
 export const shredded = (keyId: string): VouchError => refusal('validation_error', 'shreddedKey', { key: keyId });

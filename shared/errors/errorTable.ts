@@ -73,7 +73,10 @@ export const ERRORS = {
     status: 404,
     meaning: 'no such live record',
     remedy: 'read the ids that exist; a deleted id is not used again',
-    messages: { record: 'there is no record {record} in the collection' },
+    messages: {
+      record: 'there is no record {record} in the collection',
+      external: 'no live record of the collection has the external id {external}',
+    },
   },
   not_found: {
     status: 404,

@@ -1,4 +1,5 @@
 /** The graph of a collection: nodes, each perhaps with a record, edges between them, and the calls about them. */
+import type { RecordName } from './recordName.js';
 import type { Whole } from './whole.js';
 
 /** The names of the kinds: a kind is an index into its list. */
@@ -45,8 +46,14 @@ export const NODES_OF_RECORD_MAX = 100_000;
 /** A read of a node that does not exist throws `not_found`. */
 export type GraphRead =
   | { readonly op: 'graphNode'; readonly id: Whole }
-  /** Returns nodes in the order of their ids. `kind` null: of every kind. */
-  | { readonly op: 'graphNodes'; readonly kind: Whole | null; readonly offset: Whole; readonly limit: Whole }
+  /** Returns nodes in the order of their ids. `kind` null: of every kind; `of`: only nodes of the record, which may be missing. */
+  | {
+      readonly op: 'graphNodes';
+      readonly kind: Whole | null;
+      readonly of?: RecordName;
+      readonly offset: Whole;
+      readonly limit: Whole;
+    }
   /** Returns outgoing edges by id. `limit` null: all; throws `validation_error` for more than `GRAPH_PAGE_MAX`. */
   | { readonly op: 'graphEdges'; readonly id: Whole; readonly offset: Whole; readonly limit: Whole | null }
   /**
@@ -67,7 +74,7 @@ export type GraphRead =
 
 export type GraphWrite =
   /** Throws `record_not_found` if the record is not live, `validation_error` if it has `NODES_OF_RECORD_MAX` nodes. */
-  | { readonly op: 'addNode'; readonly kind: Whole; readonly recordId: Whole | null }
+  | { readonly op: 'addNode'; readonly kind: Whole; readonly recordId: RecordName | null }
   /** Deletes the node's edges too. Throws `not_found`. */
   | { readonly op: 'deleteNode'; readonly id: Whole }
   /** Throws `not_found` if one of its nodes does not exist. */

@@ -10,6 +10,7 @@ import type { Filter } from '../model/filter.js';
 import type { Direction, GraphRead, GraphResults } from '../model/graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/indexSpec.js';
 import type { HeldBytes } from '../model/quotas.js';
+import type { RecordName } from '../model/recordName.js';
 import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
@@ -69,7 +70,7 @@ export interface SearchCall {
   /** Absent: the vector of the record `like`. */
   readonly query?: Uint8Array;
   /** A record to exclude. */
-  readonly like?: Whole;
+  readonly like?: RecordName;
   readonly k: ResultCount;
   /** Largest distance of hits. */
   readonly scoreMost?: number & tags.Minimum<0> & tags.Maximum<1.7976931348623157e308>;
@@ -102,7 +103,7 @@ export interface SearchBatchCall {
 
 export type ReadCall =
   /** `text`: returns the text too. */
-  | { readonly op: 'get'; readonly id: Whole; readonly text?: true }
+  | { readonly op: 'get'; readonly id: RecordName; readonly text?: true }
   | SearchCall
   | SearchBatchCall
   | RecordsCall

@@ -2,6 +2,7 @@
 import type { tags } from 'typia';
 import type { RECORDS_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
+import type { RecordName } from '../model/recordName.js';
 import type { Whole, WholeBetween } from '../model/whole.js';
 
 /** A part of a record that is sent on request. */
@@ -60,8 +61,8 @@ export type RecordsCall =
       readonly filter?: Filter;
       readonly maxBytes: Whole;
     }
-  /** Returns the vector of a live record. Throws `record_not_found`, `validation_error` if it is encrypted. */
-  | { readonly op: 'vectorOf'; readonly id: Whole };
+  /** Returns the id and the vector of a live record. Throws `record_not_found`, `validation_error` if it is encrypted. */
+  | { readonly op: 'vectorOf'; readonly id: RecordName };
 
 export interface RecordsResults {
   /** `next`: the last id returned, if there are more; else null. */
@@ -76,5 +77,5 @@ export interface RecordsResults {
     readonly distinct: number;
     readonly records: number;
   };
-  vectorOf: { readonly vector: Uint8Array };
+  vectorOf: { readonly id: number; readonly vector: Uint8Array };
 }

@@ -4,6 +4,7 @@ import type { BATCH_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { GraphWrite } from '../model/graph.js';
 import type { Receipt } from '../model/receipt.js';
+import type { RecordName } from '../model/recordName.js';
 import type { Whole } from '../model/whole.js';
 
 export interface InsertCall {
@@ -62,10 +63,10 @@ export type WriteCall =
   | InsertEncryptedCall
   /** Records that the data key is gone from the vault: its records are lost and not counted. Idempotent. */
   | { readonly op: 'shredKey'; readonly keyId: KeyId }
-  | { readonly op: 'softDelete'; readonly id: Whole }
-  | { readonly op: 'delete'; readonly id: Whole }
+  | { readonly op: 'softDelete'; readonly id: RecordName }
+  | { readonly op: 'delete'; readonly id: RecordName }
   | DeleteManyCall
-  | { readonly op: 'updateMetadata'; readonly id: Whole; readonly metadata: Uint8Array }
+  | { readonly op: 'updateMetadata'; readonly id: RecordName; readonly metadata: Uint8Array }
   | GraphWrite;
 
 export interface WriteResults {
@@ -84,7 +85,7 @@ export interface WriteResults {
   };
   softDelete: { readonly sequence: number };
   delete: { readonly sequence: number };
-  updateMetadata: { readonly sequence: number };
+  updateMetadata: { readonly id: number; readonly sequence: number };
   insertEncrypted: { readonly id: number; readonly keyId: string };
   shredKey: { readonly sequence: number };
 }

@@ -314,7 +314,7 @@ describe('npm run mcp', () => {
     const long = await mcp.call('search', { collection: 'birds', query: [1, 2, 3] });
     expect([long.isError, long.json.code]).to.deep.equal([true, 'dimension_mismatch']);
     const both = await mcp.call('search', { collection: 'birds', query: [1, 2], like: 1 });
-    expect(both.json).to.include({ error: 'give one of query and like', code: 'validation_error' });
+    expect(both.json).to.include({ error: 'give one of query, like and like_external_id', code: 'validation_error' });
     const incomplete = await mcp.call('verify', { collection: 'birds', sequence: 1, record: { text: 'an owl' } });
     expect([incomplete.isError, incomplete.text]).to.satisfy(
       ([isError, said]: [boolean, string]) => isError && /give vector/.test(said),

@@ -113,7 +113,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
         { query: [1], k: 1, group_by: 'a' },
         '$.group_by is unknown here: groups are made in one collection',
       ],
-      ['/v1/search', { [STRANGER]: 1 }, 'expected only query, like, k, '],
+      ['/v1/search', { [STRANGER]: 1 }, 'expected only query, like, like_external_id, k, '],
     ];
     for (const [path, body, said] of meant) expectRefused(await ro.post(path, body), said, path);
     const packed = pack({ values_q16: Buffer.alloc(4), k: 1 });

@@ -98,6 +98,25 @@ export const READS: Rows = {
       },
     },
   ],
+  'GET /v1/records/by-external-id': [
+    {
+      input: 'an external id of 256 bytes, among 16,384 of them',
+      because: 'they differ in their last characters',
+      prepare: async (stage) =>
+        stage.get('/v1/records/by-external-id', { collection: await named(stage), external_id: longIds().at(-1)! }),
+    },
+    {
+      input: 'an external id as long as a URL',
+      because: 'it is decoded before it is counted',
+      statuses: [400],
+      reaches: 'coordinator',
+      prepare: async (stage) =>
+        stage.get('/v1/records/by-external-id', {
+          collection: await named(stage),
+          external_id: '\u{1f984}'.repeat(900),
+        }),
+    },
+  ],
   'GET /v1/records': [
     {
       input: 'a page of records whose metadata and texts are as large as they may be',

@@ -380,4 +380,16 @@ export const WRITES: Rows = {
       }),
     ),
   ],
+  'PATCH /v1/records/by-external-id/metadata': [
+    {
+      input: 'metadata of 7,000 keys, under an external id of 256 bytes',
+      because: 'each key is a path of the index',
+      prepare: async (stage) => {
+        const externalId = longIds().at(-1)!;
+        const collection = await stage.filled({ count: 1, externalIds: [externalId] });
+        const path = `/v1/records/by-external-id/metadata?collection=${collection}&external_id=${externalId}`;
+        return async () => [await stage.client.ask('PATCH', path, JSON.stringify(manyKeys()))];
+      },
+    },
+  ],
 };

@@ -2,7 +2,7 @@
  * HTTP through the package `@vouch/client`, for the requests it can make. Requests that it would change or refuse, such
  * as malformed ones, go around it. Both are counted, so that a suite can assert that it used the package.
  */
-import { type Collection, Vouch, VouchError } from '../../../client/index.js';
+import { type Collection, type RecordName, Vouch, VouchError } from '../../../client/index.js';
 import { fromWire, toWire } from '../../../client/spelling.js';
 import { type Answer, Client } from './client.js';
 
@@ -44,7 +44,8 @@ interface Way {
 }
 
 const ofProject = (call: Way['call']): Way => ({ isOfProject: true, call });
-const idIn = (body: unknown): number => (body as { id: number }).id;
+const nameIn = (body: object): RecordName =>
+  'id' in body && Object.keys(body).length === 1 ? (body.id as number) : (body as never);
 
 const WAYS = {
   'POST /v1/namespaces': ofProject(({ vouch, body }) => vouch.createCollection(body)),
@@ -84,11 +85,22 @@ const WAYS = {
     query: { with: list },
     call: ({ collection, query, id }) => collection.get(id, query),
   },
+  'GET /v1/records/by-external-id': {
+    query: { external_id: words, with: list },
+    call: ({ collection, query }) => {
+      const { externalId, ...options } = query as { externalId: string };
+      return collection.get({ externalId }, options);
+    },
+  },
+  'PATCH /v1/records/by-external-id/metadata': {
+    query: { external_id: words },
+    call: ({ collection, body, query }) => collection.updateMetadata(query, body),
+  },
   'PATCH /v1/records/{id}/metadata': { call: ({ collection, body, id }) => collection.updateMetadata(id, body) },
   'POST /v1/vectors/batch-insert': { call: ({ collection, body }) => collection.batchInsert(body) },
   'POST /v1/vectors/batch-upsert': { call: ({ collection, body }) => collection.batchUpsert(body) },
-  'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(idIn(body)) },
-  'POST /v1/delete': { call: ({ collection, body }) => collection.delete(idIn(body)) },
+  'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(nameIn(body)) },
+  'POST /v1/delete': { call: ({ collection, body }) => collection.delete(nameIn(body)) },
   'POST /v1/search': { call: ({ collection, body }) => collection.search(body) },
   'POST /v1/search/text': { call: ({ collection, body }) => collection.searchText(body) },
   'POST /v1/search/batch': { call: ({ collection, body }) => collection.searchBatch(body) },

@@ -18,6 +18,7 @@ import { silentLogger } from '../../../shared/logger.js';
 import type { MetricText } from '../../../shared/metrics/metricsText.js';
 import { EXACT, type IndexSpec, type IndexState } from '../../../shared/model/indexSpec.js';
 import { type HeldBytes, NOTHING_HELD } from '../../../shared/model/quotas.js';
+import type { RecordName } from '../../../shared/model/recordName.js';
 import type { Call, ResultOf, Results } from '../../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall } from '../../../shared/protocol/writes.js';
 import type { Envelope } from '../../../shared/transport/transport.js';
@@ -225,17 +226,17 @@ export class FakeBackend implements Backend {
       case 'insertBatch':
         return { ids: bytesOf(insertBatch(fake, call)), created: call.count };
       case 'get':
-        return { id: call.id, externalId: null, ...recordOf(fake, call.id) };
+        return { id: idIn(call.id), externalId: null, ...recordOf(fake, idIn(call.id)) };
       case 'search':
         return search(fake, call.query!, call.k);
       case 'softDelete':
       case 'delete':
-        recordOf(fake, call.id);
-        fake.records.delete(call.id);
+        recordOf(fake, idIn(call.id));
+        fake.records.delete(idIn(call.id));
         return { sequence: ++fake.sequence };
       case 'updateMetadata':
-        recordOf(fake, call.id).metadata = call.metadata;
-        return { sequence: ++fake.sequence };
+        recordOf(fake, idIn(call.id)).metadata = call.metadata;
+        return { id: idIn(call.id), sequence: ++fake.sequence };
       case 'indexState':
         return fake.state;
       case 'configureIndex':
@@ -270,6 +271,12 @@ function stateOf({ kind }: IndexSpec): IndexState {
     baseSequence: 3,
   } as const;
   return { ...NO_INDEX, ...building, desiredKind: kind };
+}
+
+/** The fake has no external ids. */
+function idIn(name: RecordName): number {
+  if (typeof name === 'number') return name;
+  throw new RangeError('the fake finds records by ids alone');
 }
 
 function insert(fake: FakeCollection, { vector, tag, metadata }: InsertCall): Results['insert'] {

@@ -46,6 +46,7 @@ export class GraphModel {
         this.#keep(({ recordId }) => recordId !== write.id);
         return true;
       case 'addNode':
+        if (typeof write.recordId === 'string') throw new RangeError('the model finds records by ids alone');
         if (write.recordId !== null && !this.#live.includes(write.recordId)) return false;
         this.#nodes.push({ id: ++this.nodesGiven, kind: write.kind, recordId: write.recordId });
         return true;

@@ -151,7 +151,7 @@ const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, m
   [
     'a field like no other',
     () => docs.search(odd({ query: [1], k: 1, colour: 1 })),
-    /: expected only query, like, k, /,
+    /: expected only query, like, likeExternalId, k, /,
   ],
   ['a search without a request', () => docs.search(odd(undefined)), /^search takes .* \{ query, k \}; got undefined$/],
   ['a search for a vector alone', () => docs.search(odd([1, 2])), /^search takes .*; got an array of 2$/],

@@ -18,6 +18,7 @@ const VECTORS = { query: [1], k: 1 };
 const INDEX = { type: 'hnsw' } as const;
 /** Filter of a read: a read with a filter requests another operation than one without. */
 const MATCHING = { metadataFilter: { a: 1 } };
+const EXTERNAL = { externalId: 'a' };
 const KEY_ID = 'ab'.repeat(16);
 
 /** A minimal call of each method. */
@@ -50,13 +51,14 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Collection.batchInsert': (_, collection) => collection.batchInsert({ batch: [[1]] }),
   'Collection.batchUpsert': (_, collection) => collection.batchUpsert({ batch: [[1]], externalIds: ['a'] }),
   'Collection.insertMany': (_, collection) => collection.insertMany([[1]]),
-  'Collection.get': (_, collection) => collection.get(1),
+  'Collection.get': (_, collection) => Promise.all([1, EXTERNAL].map((record) => collection.get(record))),
   'Collection.getMany': (_, collection) => collection.getMany({ ids: [1] }),
   'Collection.list': (_, collection) => collection.list().next(),
   'Collection.listPage': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.listPage(options))),
   'Collection.count': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.count(options))),
   'Collection.facets': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.facets('a', options))),
-  'Collection.updateMetadata': (_, collection) => collection.updateMetadata(1, {}),
+  'Collection.updateMetadata': (_, collection) =>
+    Promise.all([1, EXTERNAL].map((record) => collection.updateMetadata(record, {}))),
   'Collection.softDelete': (_, collection) => collection.softDelete(1),
   'Collection.delete': (_, collection) => collection.delete(1),
   'Collection.deleteMany': (_, collection) => collection.deleteMany({ ids: [1] }),

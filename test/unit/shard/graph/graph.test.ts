@@ -326,7 +326,7 @@ describe('a graph', () => {
       let ms = 0;
       return new Slice({ monotonicMs: () => (ms += 3), nowMs: () => ms }, deadlineMs);
     };
-    const ask = (call: GraphRead, deadlineMs = 1e9) => readGraph(graph, call, paceUntil(deadlineMs));
+    const ask = (call: GraphRead, deadlineMs = 1e9) => readGraph(graph, call, paceUntil(deadlineMs), () => undefined);
     const wide = { op: 'graphQuery', start: 1, direction: 'both', edgeKind: null, nodeKind: null, depth: 2 } as const;
 
     it('counts all hits, and returns the first in order', async () => {

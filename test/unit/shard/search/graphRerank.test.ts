@@ -1,10 +1,10 @@
 /** Hits reordered by their distance in the graph, compared with the definition. */
 import { expect } from 'chai';
 import { Graph } from '../../../../shard/graph/graph.js';
+import type { PlannedGraphWrite } from '../../../../shard/graph/graphPlan.js';
 import { distanceOf, type Found } from '../../../../shard/search/found.js';
 import { rerankByGraph } from '../../../../shard/search/graphRerank.js';
 import { systemClock } from '../../../../shared/clock.js';
-import type { GraphWrite } from '../../../../shared/model/graph.js';
 import type { GraphRerank } from '../../../../shared/protocol/calls.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
@@ -29,7 +29,7 @@ class Twins {
     for (let n = 0; n < records; n++) this.model.apply(this.model.insert(0));
   }
 
-  write(write: GraphWrite): void {
+  write(write: PlannedGraphWrite): void {
     const given = { nodeId: this.graph.nextNodeId, edgeId: this.graph.nextEdgeId };
     if (!this.model.apply(write as ModelledWrite)) return;
     const dated = { sequence: ++this.#sequence, timeMs: 0 };

@@ -28,12 +28,20 @@ describe('calls in messages', () => {
       expect(isTaken(areReads as AreCalls<Call>, search(k)), `${k}`).to.equal(false);
   });
 
-  it('have whole numbers as ids, tags and counts', () => {
-    const reads: ReadCall['op'][] = ['get', 'getEncrypted'];
-    const writes: WriteCall['op'][] = ['softDelete', 'delete'];
+  it('have whole numbers as ids, tags and counts, and texts as external ids', () => {
+    const reads: ReadCall['op'][] = ['get', 'vectorOf', 'getEncrypted'];
+    const writes: WriteCall['op'][] = ['softDelete', 'delete', 'updateMetadata'];
     for (const id of NO_COUNTS) {
-      for (const op of reads) expect(isTaken(areReads as AreCalls<Call>, { op, id }), `${op} ${id}`).to.equal(false);
-      for (const op of writes) expect(isTaken(areWrites as AreCalls<Call>, { op, id }), `${op} ${id}`).to.equal(false);
+      const isExternal = typeof id === 'string';
+      const call = { id, metadata: new Uint8Array(2) };
+      for (const op of reads)
+        expect(isTaken(areReads as AreCalls<Call>, { op, ...call }), `${op} ${id}`).to.equal(
+          isExternal && op !== 'getEncrypted',
+        );
+      for (const op of writes)
+        expect(isTaken(areWrites as AreCalls<Call>, { op, ...call }), `${op} ${id}`).to.equal(isExternal);
+      const node = { op: 'addNode', kind: 1, recordId: id };
+      expect(isTaken(areWrites as AreCalls<Call>, node), `node ${id}`).to.equal(isExternal);
       const insert = { ...insertOf(new Uint8Array(8)), tag: id };
       expect(isTaken(areWrites as AreCalls<Call>, insert), `tag ${id}`).to.equal(false);
     }

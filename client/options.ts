@@ -1,0 +1,44 @@
+/** The options of the calls of a collection. */
+import type { CallOptions } from './http.js';
+import type { JsonObject } from './values.js';
+
+/** Options of a batch insert or upsert, and of an encrypted insert. */
+export interface IdempotentOptions extends CallOptions {
+  /** 32 hex: the request, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Events between two instants: a `Date`, ISO 8601 with a zone, or unix seconds; both are inclusive. */
+export interface TimelineOptions extends CallOptions {
+  readonly from?: Date | string | number | undefined;
+  readonly to?: Date | string | number | undefined;
+  /** The `logIndex` of the last event that you have. */
+  readonly after?: number | undefined;
+  /** The events that one request asks for: 1 to 1,000, the default. */
+  readonly limit?: number | undefined;
+}
+
+/** The live records of a collection, or those that match. */
+export interface Matching extends CallOptions {
+  /** A condition on the metadata, as in a search. */
+  readonly metadataFilter?: JsonObject | undefined;
+}
+
+export interface GetOptions extends CallOptions {
+  /** Further fields of the record. The vector is always there. */
+  readonly with?: readonly 'text'[] | undefined;
+}
+
+export interface ListOptions extends Matching {
+  /** Only records with greater ids. */
+  readonly after?: number | undefined;
+  /** The records that one request asks for: 1 to 1,000. Default 100. */
+  readonly limit?: number | undefined;
+  /** Further fields of each record. */
+  readonly with?: readonly ('vector' | 'text')[] | undefined;
+}
+
+export interface FacetOptions extends Matching {
+  /** The values to list: 1 to 1,000. Default 10. */
+  readonly limit?: number | undefined;
+}
