@@ -7,7 +7,8 @@
  * 1  the new key is added to the file, which can be copied to other machines before any data key depends on it
  * 2  the vault names the new key, under which every shard wraps from now on: see `wrappedKey.ts`
  * 3  every data key is rewrapped, and its old form is erased
- * 4  the old key is erased from the file: remains of its wrapped keys can no longer be opened
+ * 4  the old key is erased from the file: remains of its wrapped keys can no longer be opened, also those of shredded keys whose
+ *    erasure was interrupted
  * ```
  *
  * After an interruption the command resumes without loss.
@@ -85,6 +86,8 @@ async function rotate(options: RotationOptions): Promise<Rotation> {
     await moveMark(vault, keys, { fresh, old });
     const rewrapped = await rewrapAll(options, keys, { fresh, old });
     await replaceMasterKeyFile(masterKeyFile, [fresh]);
+    for await (const { project, keyId, entry } of vault.list(() => undefined))
+      if (entry.wrapped === null) await vault.writeOff(project, keyId);
     return { outcome: 'rotated', ...named, rewrapped };
   } finally {
     keys.close();

@@ -58,19 +58,23 @@ export async function readAnywhere(
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }
 
-/** Overwrites the bytes of a message in all files of the server. */
+/**
+ * Overwrites the bytes of a message in all files of the server. False if the message was gone already. Then another process has
+ * overwritten it, or the server was killed while it did so, and may have the bytes.
+ */
 export async function overwriteMessage(
   connection: ClusterConnection,
   stream: string,
   sequence: number,
   patience: typeof PATIENCE = PATIENCE,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await connection.call(() => connection.jsm.streams.deleteMessage(stream, sequence, true));
+    return true;
   } catch (error) {
-    // Another process may have overwritten it meanwhile.
     if (!(error instanceof JetStreamRefusal) || error.temporary) throw error;
     if ((await readFromLeader(connection, stream, { sequence }, patience)) !== undefined) throw error;
+    return false;
   }
 }
 

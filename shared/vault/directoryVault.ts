@@ -125,6 +125,9 @@ export class DirectoryVault implements VaultStore {
     forget(await this.get(project, keyId));
   }
 
+  /** Records nothing: a replaced file is overwritten before it is released. */
+  async writeOff(_project: string, _keyId: string): Promise<void> {}
+
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
     for (const folder of await this.#use(() => this.#projects())) {
       const project = projectOfHex(folder)!;

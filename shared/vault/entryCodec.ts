@@ -2,7 +2,7 @@
  * The bytes of a vault entry, in a folder and in JetStream. All integers are little-endian.
  *
  * ```text
- * 0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) |
+ * 0 "VVE1" ("VVE3": the wrapped key is sealed, see `seal.ts`; "VVE2": by an earlier version) | 4 u8 status (1 active, 2 shredded) |
  * 5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero | 8 u64 revision | 16 u32 collections |
  * 20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key | u64 × collections | u64 × pending |
  * checksum (16): the first bytes of BLAKE3 over everything before
@@ -15,8 +15,8 @@ import { hash } from '../hashing/hash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 import type { StoredVaultEntry, VaultEntry } from './vaultStore.js';
 
-const PLAIN = Buffer.from('VVE1');
-const SEALED = Buffer.from('VVE2');
+/** At the number of the parts of the entry's seal. */
+const MAGIC = ['VVE1', 'VVE2', 'VVE3'].map((magic) => Buffer.from(magic));
 const MAGIC_BYTES = 4;
 const STATUS = { active: 1, shredded: 2 } as const;
 const KEY_ID_AT = 24;
@@ -26,8 +26,8 @@ const CHECKSUM_BYTES = 16;
 /** The lengths of a project's name and of a wrapped key take one byte. */
 const SHORT_MAX_BYTES = 255;
 
-/** Throws RangeError if the entry cannot be encoded. */
-export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaultEntry, isSealed = false): Buffer {
+/** `parts`: of the seal of the wrapped key; 0 without a seal. Throws RangeError if the entry cannot be encoded. */
+export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaultEntry, parts = 0): Buffer {
   const name = Buffer.from(project);
   const wrapped = entry.wrapped ?? new Uint8Array(0);
   if (name.length > SHORT_MAX_BYTES || wrapped.length > SHORT_MAX_BYTES)
@@ -37,7 +37,7 @@ export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaul
   const checksumAt = idsAt + ids.length * U64_BYTES;
   const bytes = Buffer.alloc(checksumAt + CHECKSUM_BYTES);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  bytes.set(isSealed ? SEALED : PLAIN);
+  bytes.set(MAGIC[parts]!);
   bytes.set([STATUS[entry.status], name.length, wrapped.length], 4);
   writeU64(view, 8, revision);
   view.setUint32(16, entry.collectionIds.length, true);
@@ -50,16 +50,16 @@ export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaul
   return bytes;
 }
 
-/** Whether the wrapped key of an entry that verifies is sealed. */
-export const isSealedEntry = (bytes: Uint8Array): boolean => SEALED.equals(bytes.subarray(0, MAGIC_BYTES));
+/** The number of the parts of the seal of an entry that verifies; 0 if its wrapped key is not sealed. */
+export const sealPartsOf = (bytes: Uint8Array): number =>
+  MAGIC.findIndex((magic) => magic.equals(bytes.subarray(0, MAGIC_BYTES)));
 
 /** Throws Malformed if the bytes are not the whole entry of this key. The wrapped key is a copy. */
 export function decodeVaultEntry(bytes: Uint8Array, project: string, keyId: string): StoredVaultEntry {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const checksumAt = bytes.length - CHECKSUM_BYTES;
   if (checksumAt < KEY_ID_END) throw new Malformed('it is too short', bytes.length);
-  if (!isSealedEntry(bytes) && !PLAIN.equals(bytes.subarray(0, MAGIC_BYTES)))
-    throw new Malformed('it is of a version that is not known here', 0);
+  if (sealPartsOf(bytes) < 0) throw new Malformed('it is of a version that is not known here', 0);
   if (Buffer.compare(checksumOf(bytes, checksumAt), bytes.subarray(checksumAt)) !== 0)
     throw new Malformed('its checksum does not verify', checksumAt);
   const [statusByte, nameLength, wrappedLength] = bytes.subarray(4, 7) as unknown as [number, number, number];

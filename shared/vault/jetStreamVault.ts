@@ -1,15 +1,14 @@
 /**
  * The vault in JetStream: a subject is a key, and its last message the key's entry.
  *
- * With one server, a replaced entry is erased: its bytes are overwritten in the server's files. A reader of an entry erases
- * older ones first.
- *
- * With several servers, their Raft logs keep published messages for some minutes. So the wrapped key is sealed, and the seal is
- * outside of the stream (see `seal.ts`). The key is gone when its seal is; the sealed entry stays in the stream.
+ * The Raft logs of several servers keep published messages for some minutes. A server that is killed while it erases a message may
+ * never erase it. So the wrapped key is sealed, and the seal is outside of the stream (see `seal.ts`). An erased seal ends the key.
  *
  * ```text
  * seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  * ```
+ *
+ * Several servers keep replaced entries. One server erases them, and a reader of an entry finishes that first.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Entropy, systemEntropy } from '../clock.js';
@@ -19,9 +18,9 @@ import type { StoredMessage } from '../log/jetStreamMessages.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { mapConcurrent } from '../scheduling/mapConcurrent.js';
 import { BACKOFF, nextDelayMs } from '../scheduling/retry.js';
-import { decodeVaultEntry, encodeVaultEntry, isSealedEntry } from './entryCodec.js';
+import { decodeVaultEntry, encodeVaultEntry, sealPartsOf } from './entryCodec.js';
 import { type EntryName, orDamaged, unlessUnavailable, vaultDamaged } from './entryName.js';
-import { openSealed, SEAL_BYTES, sealIdIn, sealWrapped } from './seal.js';
+import { freshSeal, openSealed, type Seal, sealIdsIn, sealWrapped } from './seal.js';
 import { openSeals } from './sealStreams.js';
 import type { Seals } from './seals.js';
 import { NO_MESSAGE, prepareVaultStream, VaultMessages } from './vaultMessages.js';
@@ -49,7 +48,8 @@ class Replaced extends VouchError {
 
 interface Prepared {
   readonly bytes: Uint8Array;
-  readonly freshSeal: string | undefined;
+  /** The ids of a new seal. */
+  readonly freshSeal: readonly string[] | undefined;
 }
 
 interface Written extends Pick<Prepared, 'freshSeal'> {
@@ -62,7 +62,7 @@ export class JetStreamVault implements VaultStore {
 
   private constructor(
     private readonly connection: ClusterConnection,
-    /** Undefined if the vault was always on one server, or if the servers have no tags. */
+    /** Undefined if several servers have no tags. */
     private readonly seals: Seals | undefined,
     private readonly isReplicated: boolean,
     private readonly entropy: Entropy,
@@ -101,10 +101,12 @@ export class JetStreamVault implements VaultStore {
     if (message === undefined) return undefined;
     // Verified before an erasure: a damaged entry replaces no other.
     const stored = entryIn(message, name);
+    if (!this.isReplicated && first !== undefined && first.position < message.position)
+      await this.#eraseSeals(name, stored.entry);
     await this.#eraseBefore(message.position, name, first);
-    const isSealed = isSealedEntry(message.bytes);
+    const parts = sealPartsOf(message.bytes);
     message.bytes.fill(0);
-    return isSealed ? this.#unsealed(stored) : stored;
+    return parts > 0 ? this.#unsealed(stored, parts) : stored;
   }
 
   async create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
@@ -115,9 +117,9 @@ export class JetStreamVault implements VaultStore {
     const name = { project, keyId };
     const written = await this.#write(name, entry, revision);
     if (written === undefined) return undefined;
-    await this.#eraseBefore(written.revision, name);
     if (written.freshSeal !== undefined) await this.#completeSeal(name, written.freshSeal);
     await this.#eraseSeals(name, entry);
+    await this.#eraseBefore(written.revision, name);
     return written.revision;
   }
 
@@ -129,8 +131,8 @@ export class JetStreamVault implements VaultStore {
     const bytes = encodeVaultEntry({ ...name, entry, revision: damaged.position });
     const revision = await this.#messages.write(name, bytes, damaged.position);
     if (revision === undefined) return undefined;
-    await this.#eraseBefore(revision, name);
     await this.#eraseSeals(name, entry);
+    await this.#eraseBefore(revision, name);
     return revision;
   }
 
@@ -140,13 +142,19 @@ export class JetStreamVault implements VaultStore {
     const message = await this.#current(name);
     if (message === undefined) return;
     const { wrapped } = entryIn(message, name).entry;
+    const parts = sealPartsOf(message.bytes);
     if (wrapped === null && this.isReplicated && this.seals === undefined)
       throw unavailable(
         'the key is destroyed, but not yet its copy in the Raft logs of NATS servers without server_tags',
       );
-    await this.#eraseBefore(message.position, name);
     if (wrapped === null) await this.seals?.erase(name);
-    else if (isSealedEntry(message.bytes)) await this.seals?.complete(name, sealIdIn(wrapped));
+    else if (parts > 0) await this.seals?.complete(name, sealIdsIn(wrapped, parts));
+    await this.#eraseBefore(message.position, name);
+  }
+
+  async writeOff(project: string, keyId: string): Promise<void> {
+    this.#assertUsable();
+    await this.seals?.writeOff({ project, keyId });
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
@@ -190,24 +198,24 @@ export class JetStreamVault implements VaultStore {
   async #eraseBefore(position: number, name: EntryName, first?: StoredMessage): Promise<void> {
     let old = first ?? (await this.#messages.first(name));
     while (old !== undefined && old.position < position) {
-      if (this.isReplicated && isSealedEntry(old.bytes)) return;
+      if (this.isReplicated && sealPartsOf(old.bytes) > 0) return;
       old.bytes.fill(0);
       await this.#messages.erase(old.position);
       old = await this.#messages.first(name);
     }
   }
 
-  /** The entry with its wrapped key unsealed. */
-  async #unsealed(sealed: StoredVaultEntry): Promise<StoredVaultEntry> {
+  /** The entry with its wrapped key unsealed. `parts`: of its seal. */
+  async #unsealed(sealed: StoredVaultEntry, parts: number): Promise<StoredVaultEntry> {
     const { project, keyId, entry, revision } = sealed;
     if (entry.wrapped === null) return sealed;
-    const seal = await this.#sealOf(sealed, entry.wrapped);
+    const seal = await this.#sealOf(sealed, entry.wrapped, parts);
     return { project, keyId, entry: { ...entry, wrapped: openedWith(seal, entry.wrapped, sealed) }, revision };
   }
 
   /** Throws `internal_error` if no server has the seal, `unavailable` if that is unknown or the entry was replaced. */
-  async #sealOf(name: EntryName, sealed: Uint8Array): Promise<Uint8Array> {
-    const seal = await this.seals?.find(name, sealIdIn(sealed));
+  async #sealOf(name: EntryName, sealed: Uint8Array, parts: number): Promise<Seal> {
+    const seal = await this.seals?.find(name, sealIdsIn(sealed, parts));
     if (seal === 'erased') throw unavailable('the key was shredded a moment ago; retry shortly');
     if (seal !== undefined) return seal;
     const now = await this.#messages.lastNow(name);
@@ -233,31 +241,32 @@ export class JetStreamVault implements VaultStore {
    */
   async #prepared(stored: StoredVaultEntry, before: StoredMessage | undefined): Promise<Prepared | undefined> {
     const { entry, project, keyId } = stored;
-    if (!this.isReplicated || this.seals === undefined || entry.wrapped === null)
+    if (this.seals === undefined || entry.wrapped === null)
       return { bytes: encodeVaultEntry(stored), freshSeal: undefined };
     const kept = before && (await this.#sealKept(before, stored, entry.wrapped));
-    const seal = kept ?? this.entropy(SEAL_BYTES);
+    const seal = kept ?? freshSeal(this.entropy);
     const wrapped = sealWrapped(seal, entry.wrapped, stored, this.entropy);
-    const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, true);
+    const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, seal.length);
     if (kept !== undefined) return { bytes, freshSeal: undefined };
     const put = await this.seals.put(stored, seal);
     if (put === 'erased') return undefined;
     if (put === 'partly') await this.onPartly(project, keyId);
-    return { bytes, freshSeal: sealIdIn(wrapped) };
+    return { bytes, freshSeal: sealIdsIn(wrapped, seal.length) };
   }
 
   /** The seal of the current entry; undefined if that is not sealed, or has another wrapped key. */
-  async #sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
+  async #sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Seal | undefined> {
     const { wrapped: sealed } = entryIn(before, name).entry;
-    if (!isSealedEntry(before.bytes) || sealed === null) return undefined;
-    const seal = await this.#sealOf(name, sealed);
+    const parts = sealPartsOf(before.bytes);
+    if (parts === 0 || sealed === null) return undefined;
+    const seal = await this.#sealOf(name, sealed, parts);
     return Buffer.compare(openedWith(seal, sealed, name), wrapped) === 0 ? seal : undefined;
   }
 
   /** Copies the seal to every server, and erases older ones. A server that is away gets it later. */
-  async #completeSeal(name: EntryName, id: string): Promise<void> {
+  async #completeSeal(name: EntryName, ids: readonly string[]): Promise<void> {
     try {
-      await this.seals?.complete(name, id);
+      await this.seals?.complete(name, ids);
     } catch (error) {
       unlessUnavailable(error);
       await this.onPartly(name.project, name.keyId);
@@ -313,7 +322,7 @@ function entryIn({ bytes, position }: StoredMessage, { project, keyId }: EntryNa
 }
 
 /** Opens the sealed key. Throws `internal_error` if the seal does not fit. */
-function openedWith(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint8Array {
+function openedWith(seal: Seal, sealed: Uint8Array, name: EntryName): Uint8Array {
   try {
     return openSealed(seal, sealed, name);
   } catch (error) {

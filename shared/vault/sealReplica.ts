@@ -2,12 +2,17 @@
  * The seals on one NATS server, in a stream without replicas. Without a Raft log, a deleted message is overwritten at once.
  *
  * ```text
- * nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
+ * nothing ──put──▶ a seal (or several, of concurrent writers) ──close──▶ a mark behind them ──erase, each half──▶ the mark, for good
  * ```
  *
- * A subject is an entry of the vault. Every message names its predecessor, so a late seal is refused after the erasure. The seal of
+ * A subject is an entry of the vault. Every message names its predecessor, so a late seal is refused after the mark. The seal of
  * a late writer stays until the erasure, over a key that is not in use.
+ *
+ * A server first records that a message is deleted, and then overwrites it. If it is killed in between, no reader finds the
+ * message, and its bytes stay. So the mark counts the messages of each half. The half is gone when the server has confirmed that
+ * each of them is overwritten.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamInfo } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';
 import { overwriteMessage, readFromLeader, type StoredMessage } from '../log/jetStreamMessages.js';
@@ -15,13 +20,34 @@ import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isRefusal, JETSTREAM, JetStreamRefusal } from '../nats/natsError.js';
 import { sealStream, sealSubject } from '../transport/subjects.js';
 import { checkKeyId, type EntryName, projectToHex } from './entryName.js';
-import { decodeSeal, ERASED, encodeSeal, isErased, sealIdOf } from './seal.js';
+import {
+  decodeErased,
+  decodeSeal,
+  encodeErased,
+  encodeSeal,
+  HALVES,
+  type Half,
+  isErased,
+  type LeftHalves,
+  type Seal,
+  sealIdOf,
+  UNKNOWN,
+} from './seal.js';
 
 const NOTHING = 0;
 /** A short limit: a live server answers in a millisecond, and one that hangs must not delay the others. */
 const PATIENCE = { tryMs: 1_000, tries: 1 };
 /** Pause after a server did not answer. */
 const AWAY_MS = 1_000;
+/** Time in which another process that is erasing a half records that it is gone. */
+const OTHER_MS = 3_000;
+const POLL_MS = 50;
+
+/** The mark of an erasure, and its position. */
+interface Mark {
+  readonly position: number;
+  readonly left: LeftHalves;
+}
 
 /** Asks for the state of a stream of seals, which only its own server answers. */
 export async function sealStreamInfo({ nc, api }: ClusterConnection, number: number): Promise<Partial<StreamInfo>> {
@@ -49,24 +75,27 @@ export class SealReplica {
     return info?.state?.messages;
   }
 
-  /** Resolves when the seal is stored. */
-  async put(name: EntryName, seal: Uint8Array): Promise<'stored' | 'erased'> {
-    for (let after = NOTHING; ; ) {
-      if ((await this.#publish(name, encodeSeal(seal), after)) !== undefined) return 'stored';
-      const found = await this.find(name, sealIdOf(seal));
-      if (found !== undefined) return found === 'erased' ? 'erased' : 'stored';
-      after = (await this.#last(name))?.position ?? NOTHING;
+  /** Resolves when all parts of the seal are stored. */
+  async put(name: EntryName, seal: Seal): Promise<'stored' | 'erased'> {
+    let after: number | 'erased' = NOTHING;
+    for (const [part, bytes] of encodeSeal(seal).entries()) {
+      after = await this.#putPart(name, bytes, sealIdOf(seal[part]!), after);
+      if (after === 'erased') return 'erased';
     }
+    return 'stored';
   }
 
-  /** Undefined if this server lacks the seal of that id. */
+  /** The part of a seal with this id. Undefined if this server lacks it. */
   async find(name: EntryName, id: string): Promise<Uint8Array | 'erased' | undefined> {
     const last = await this.#last(name);
     if (last === undefined) return undefined;
     if (isErased(last.bytes)) return 'erased';
-    if (isSealOf(last, id)) return decodeSeal(last.bytes);
-    for await (const message of this.#messages(name, last.position))
-      if (isSealOf(message, id)) return decodeSeal(message.bytes);
+    const found = keyIn(last, id);
+    if (found !== undefined) return found;
+    for await (const message of this.#messages(name, last.position)) {
+      const key = keyIn(message, id);
+      if (key !== undefined) return key;
+    }
     return undefined;
   }
 
@@ -76,11 +105,11 @@ export class SealReplica {
     return isErased(last.bytes) ? 'erased' : 'sealed';
   }
 
-  /** Overwrites the seals before the one of that id. Later ones may belong to a concurrent writer. */
-  async eraseBefore(name: EntryName, id: string): Promise<void> {
+  /** Overwrites the seals before the one with these parts. Later ones may belong to a concurrent writer. */
+  async eraseBefore(name: EntryName, ids: readonly string[]): Promise<void> {
     const older: number[] = [];
     for await (const message of this.#messages(name)) {
-      if (isSealOf(message, id)) {
+      if (ids.some((id) => keyIn(message, id) !== undefined)) {
         for (const position of older) await this.#overwrite(position);
         return;
       }
@@ -88,16 +117,86 @@ export class SealReplica {
     }
   }
 
-  /** Resolves when no byte of a seal of this entry is left on this server, and no seal can be added. */
-  async erase(name: EntryName): Promise<void> {
-    let last = await this.#last(name);
-    while (last === undefined || !isErased(last.bytes)) {
-      await this.#publish(name, ERASED, last?.position ?? NOTHING);
-      last = await this.#last(name);
+  /** Stores the mark of an erasure, unless there is one. No seal can be added after it. */
+  async close(name: EntryName): Promise<Mark> {
+    for (;;) {
+      const last = await this.#last(name);
+      const found = last && decodeErased(last.bytes);
+      if (last !== undefined && found !== undefined) return { position: last.position, left: found };
+      const [firsts, seconds] = await Promise.all(HALVES.map((half) => this.#ofHalf(name, half)));
+      const left: LeftHalves = [firsts!.length, seconds!.length];
+      const position = await this.#publish(name, encodeErased(left), last?.position ?? NOTHING);
+      if (position !== undefined) return { position, left };
     }
-    for (let old = await this.#next(name, 1); old !== undefined && old.position < last.position; ) {
+  }
+
+  /**
+   * Overwrites that half of each seal. False if an erasure of it was interrupted. Its bytes may then be in a file.
+   * `isAwaited`: whether another process gets the time to finish its erasure.
+   */
+  async erase(name: EntryName, half: Half, isAwaited: boolean): Promise<boolean> {
+    const { left } = await this.close(name);
+    if (left[half] === 0) return true;
+    const positions = await this.#ofHalf(name, half);
+    let isConfirmed = positions.length === left[half];
+    for (const position of positions) isConfirmed = (await this.#overwrite(position)) && isConfirmed;
+    if (!isConfirmed && isAwaited && left[half] !== UNKNOWN && (await this.#isErasedByAnother(name, half))) return true;
+    await this.#record(name, half, isConfirmed ? 0 : UNKNOWN);
+    return isConfirmed;
+  }
+
+  /** Removes earlier marks. */
+  async tidy(name: EntryName): Promise<void> {
+    const { position } = await this.close(name);
+    for (let old = await this.#next(name, 1); old !== undefined && old.position < position; ) {
       await this.#overwrite(old.position);
       old = await this.#next(name, 1);
+    }
+  }
+
+  /** Records that remains of the seals on this server open nothing. */
+  async writeOff(name: EntryName): Promise<void> {
+    const { left } = await this.close(name);
+    for (const half of HALVES) if (left[half] === UNKNOWN) await this.#record(name, half, 0);
+  }
+
+  /** Returns the position of the entry's last message. `after`: where it is expected to be before. */
+  async #putPart(name: EntryName, bytes: Uint8Array, id: string, after: number): Promise<number | 'erased'> {
+    for (let expected = after; ; ) {
+      const position = await this.#publish(name, bytes, expected);
+      if (position !== undefined) return position;
+      const found = await this.find(name, id);
+      if (found === 'erased') return 'erased';
+      expected = (await this.#last(name))?.position ?? NOTHING;
+      if (found !== undefined) return expected;
+    }
+  }
+
+  /** Positions of the messages with that half. Bytes that are not a seal may be a damaged one, and count as both halves. */
+  async #ofHalf(name: EntryName, half: Half): Promise<readonly number[]> {
+    const positions: number[] = [];
+    for await (const { position, bytes } of this.#messages(name))
+      if (!isErased(bytes) && (decodeSeal(bytes)?.halves ?? HALVES).includes(half)) positions.push(position);
+    return positions;
+  }
+
+  async #isErasedByAnother(name: EntryName, half: Half): Promise<boolean> {
+    const { clock } = this.connection;
+    const giveUpMs = clock.monotonicMs() + OTHER_MS;
+    for (;;) {
+      const { left } = await this.close(name);
+      if (left[half] === 0 || left[half] === UNKNOWN || clock.monotonicMs() >= giveUpMs) return left[half] === 0;
+      await delay(POLL_MS);
+    }
+  }
+
+  /** Stores the number in the mark. The confirmation of another process stays. */
+  async #record(name: EntryName, half: Half, count: 0 | typeof UNKNOWN): Promise<void> {
+    for (;;) {
+      const { position, left } = await this.close(name);
+      if (left[half] === 0 || left[half] === count) return;
+      const now: LeftHalves = half === 0 ? [count, left[1]] : [left[0], count];
+      if ((await this.#publish(name, encodeErased(now), position)) !== undefined) return;
     }
   }
 
@@ -132,7 +231,7 @@ export class SealReplica {
     return this.#ask(() => readFromLeader(this.connection, sealStream(this.number), query, PATIENCE));
   }
 
-  #overwrite(sequence: number): Promise<void> {
+  #overwrite(sequence: number): Promise<boolean> {
     return this.#ask(() => overwriteMessage(this.connection, sealStream(this.number), sequence, PATIENCE));
   }
 
@@ -154,7 +253,7 @@ export class SealReplica {
   }
 }
 
-function isSealOf({ bytes }: StoredMessage, id: string): boolean {
-  const seal = decodeSeal(bytes);
-  return seal !== undefined && sealIdOf(seal) === id;
+function keyIn({ bytes }: StoredMessage, id: string): Uint8Array | undefined {
+  const key = decodeSeal(bytes)?.key;
+  return key !== undefined && sealIdOf(key) === id ? key : undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * The streams of the seals, each on exactly one server. JetStream places a stream by tags, so every NATS server with the vault
- * needs its own name among its tags (`server_tags` in its configuration).
+ * The streams of the seals, each on exactly one server. JetStream places a stream by tags. So each of several NATS servers with the
+ * vault needs its own name among its tags (`server_tags` in its configuration).
  */
 import type { Placement, StreamInfo } from 'nats';
 import { unavailable } from '../errors/errors.js';
 import { enforceDenials } from '../nats/denials.js';
 import { LASTING } from '../nats/lastingStream.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
-import { isRefusal, JETSTREAM } from '../nats/natsError.js';
+import { isRefusal, JETSTREAM, leftToAdmin } from '../nats/natsError.js';
 import { ALL_SEALS, sealStream, sealSubjects, VAULT_STREAM } from '../transport/subjects.js';
 import { SealReplica, sealStreamInfo } from './sealReplica.js';
 import { Seals } from './seals.js';
@@ -16,19 +16,22 @@ import { Seals } from './seals.js';
 const DENIALS = { deny_delete: false, deny_purge: true };
 
 /**
- * Opens the streams. `replicas`: the number of servers with the vault. Undefined if the vault was always on one server, or if the
- * servers have no tags: then keys are not sealed. Throws `unavailable` if the streams cannot be made yet.
+ * Opens the streams. `replicas`: the number of servers with the vault. Undefined if several servers have no tags: then keys are not
+ * sealed. Throws `unavailable` if the streams cannot be made yet.
  */
 export async function openSeals(connection: ClusterConnection, replicas: number): Promise<Seals | undefined> {
   const there = await namesOfStreams(connection);
-  let wanted = replicas > 1 ? replicas : 0;
+  let wanted = replicas;
   while (there.has(sealStream(wanted + 1))) wanted++;
   const numbers = Array.from({ length: wanted }, (_, index) => index + 1);
   const servers = await Promise.all(numbers.map((number) => holderOf(connection, number)));
   for (const [index, number] of numbers.entries()) {
     if (there.has(sealStream(number))) continue;
     const server = await freeServer(connection, servers);
-    if (!(await makeStream(connection, number, server))) {
+    const isMade = await makeStream(connection, number, server);
+    // Only several servers must each have their own.
+    if (!isMade && wanted === 1) await makeStream(connection, number, undefined);
+    else if (!isMade) {
       connection.logger.error(
         { server },
         'vault keys cannot be erased at once: every NATS server needs its own name in server_tags; set that, restart it, ' +
@@ -39,9 +42,7 @@ export async function openSeals(connection: ClusterConnection, replicas: number)
     servers[index] = await holderOf(connection, number);
   }
   warnOfSharing(connection, servers);
-  return wanted === 0
-    ? undefined
-    : new Seals(numbers.map((number, index) => new SealReplica(connection, number, servers[index])));
+  return new Seals(numbers.map((number, index) => new SealReplica(connection, number, servers[index])));
 }
 
 /** Names from any server: each knows all streams, including those of servers that are away. */
@@ -66,25 +67,29 @@ async function holderOf(connection: ClusterConnection, number: number): Promise<
   return info.cluster?.leader;
 }
 
-/** A live server with the vault and without seals. Every process makes an equal choice. */
-async function freeServer(connection: ClusterConnection, taken: readonly (string | undefined)[]): Promise<string> {
+/** A live server with the vault and without seals. Every process makes an equal choice. Undefined without a cluster. */
+async function freeServer(
+  connection: ClusterConnection,
+  taken: readonly (string | undefined)[],
+): Promise<string | undefined> {
   const { cluster } = await connection.call(() => connection.jsm.streams.info(VAULT_STREAM));
-  const followers = (cluster?.replicas ?? []).filter(({ offline }) => !offline).map(({ name }) => name);
-  const free = [cluster?.leader, ...followers].filter((server) => server && !taken.includes(server)).sort()[0];
+  if (cluster === undefined) return undefined;
+  const followers = (cluster.replicas ?? []).filter(({ offline }) => !offline).map(({ name }) => name);
+  const free = [cluster.leader, ...followers].filter((server) => server && !taken.includes(server)).sort()[0];
   if (!free) throw unavailable('not every NATS server of the vault is up yet; retry shortly');
   return free;
 }
 
-/** False if the server lacks its name among its tags. */
-async function makeStream(connection: ClusterConnection, number: number, server: string): Promise<boolean> {
+/** False if the server lacks its name among its tags. `server`: undefined for any. */
+async function makeStream(connection: ClusterConnection, number: number, server: string | undefined): Promise<boolean> {
   const wanted = {
     name: sealStream(number),
-    description: `Seals of the vault of Vouch, on ${server} alone`,
+    description: `Seals of the vault of Vouch, on ${server ?? 'one server'} alone`,
     subjects: [sealSubjects(number)],
     ...LASTING,
     num_replicas: 1,
     // The type demands a cluster's name, which the server does not need.
-    placement: { tags: [server] } as Placement,
+    ...(server === undefined ? {} : { placement: { tags: [server] } as Placement }),
     allow_direct: false,
     ...DENIALS,
   };
@@ -95,7 +100,7 @@ async function makeStream(connection: ClusterConnection, number: number, server:
     // Another process made it first.
     if (isRefusal(error, JETSTREAM.streamNameInUse)) return true;
     if (isRefusal(error, JETSTREAM.noSuitablePeers)) return false;
-    throw error;
+    return leftToAdmin(`JetStream has no stream ${wanted.name}`)(error);
   }
 }
 

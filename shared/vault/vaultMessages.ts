@@ -102,8 +102,8 @@ export class VaultMessages {
   }
 
   /** Overwrites a message, never the last one of its subject. */
-  erase(sequence: number): Promise<void> {
-    return overwriteMessage(this.connection, VAULT_STREAM, sequence);
+  async erase(sequence: number): Promise<void> {
+    await overwriteMessage(this.connection, VAULT_STREAM, sequence);
   }
 
   /** All keys as of this call, with the number of messages of each. Throws `unavailable` if a stale replica answers. */

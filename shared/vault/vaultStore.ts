@@ -31,17 +31,19 @@ export interface VaultStore {
   create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
   /**
    * Replaces the entry with this revision; undefined, without effect, if another revision is stored. When it resolves, the new
-   * entry is durable, and no byte of the old one is left in the store. If a part of the store is away, `settle` reports it. After a
+   * entry is durable, and the old key cannot be recovered from the bytes of the store. If a part of the store is away, `settle` reports it. After a
    * crash the store has the old or the new entry. Remaining bytes of the old one are erased at the next opening.
    */
   replace(stored: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined>;
   /** Replaces an entry that does not verify with one without a key; undefined if no entry exists. */
   replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
   /**
-   * Resolves when the newest entry is on every server, and **no byte of a replaced key is left** on any. Throws VouchError
-   * `unavailable`, naming the servers, while some are away.
+   * Resolves when the newest entry is on every server, and **no replaced key can be recovered** from the bytes of any. Throws
+   * VouchError `unavailable`, naming the servers, while some are away.
    */
   settle(project: string, keyId: string): Promise<void>;
+  /** Records that remains of a shredded key open nothing, since every master key over it is destroyed. `settle` then resolves. */
+  writeOff(project: string, keyId: string): Promise<void>;
   /** All entries. Damaged ones are reported to `onDamage` and stay unchanged. */
   list(onDamage: (project: string, keyId: string) => void): AsyncIterable<StoredVaultEntry>;
   /**

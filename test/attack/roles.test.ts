@@ -3,7 +3,7 @@
  * directly and by detours.
  */
 import { expect } from 'chai';
-import { ErrorCode, type NatsError, type StorageType } from 'nats';
+import { ErrorCode, type NatsError } from 'nats';
 import { prepareStore } from '../../scripts/local/natsServer/prepareStore.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { inboxPrefixOf, type NatsRole } from '../../shared/nats/roles.js';
@@ -27,7 +27,6 @@ const LOG_STREAMS = 2;
 const NO_ANSWER_MS = 500;
 const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
 const LOGS = Array.from({ length: LOG_STREAMS }, (_, part) => logStream(part));
-/** The streams of seals exist if several servers store the vault. */
 const STREAMS = [...BUCKET_STREAMS, ...LOGS, SERVICE_LOG_STREAM, VAULT_STREAM, 'VOUCH_SEALS_1'];
 const KEYS = 'KV_vouch-keys';
 const OF_VAULT = [VAULT_STREAM, 'VOUCH_SEALS_1'];
@@ -155,7 +154,7 @@ describe('the roles of a cluster at its NATS servers', () => {
 
   async function stored(): Promise<Record<string, Record<string, number>>> {
     const { jsm } = admin.connection;
-    const entries = without(STREAMS, 'VOUCH_SEALS_1').map(async (name) => {
+    const entries = STREAMS.map(async (name) => {
       const { state } = await jsm.streams.info(name, { subjects_filter: '>' });
       return [name, { first: state.first_seq, last: state.last_seq, ...state.subjects }];
     });
@@ -210,7 +209,6 @@ describe('the roles of a cluster at its NATS servers', () => {
     const shard = await open('shard');
     const { nc } = await raw('shard');
     const { streams } = admin.connection.jsm;
-    await streams.add({ name: 'VOUCH_SEALS_1', subjects: ['vouch.seals.1.>'], storage: 'file' as StorageType });
     await shard.vault();
     for (const [stream, subject] of OF_VAULT.map((name, i) => [name, OF_SHARDS[i + 1]!] as const)) {
       await nc.jetstream().publish(subject, 'a key');
@@ -229,7 +227,6 @@ describe('the roles of a cluster at its NATS servers', () => {
         expect(code, stream).to.be.oneOf([ErrorCode.NoResponders, ErrorCode.Timeout]);
       }
     }
-    await streams.delete('VOUCH_SEALS_1');
   });
 
   /** Subjects that the roles must not write. */

@@ -34,14 +34,14 @@ inBothModes('what is left of an encrypted record', (_shared, { restartable }) =>
     await rw.get('/v1/records/encrypted/1?collection=c');
     // Fills every cache that may keep a copy.
     await rw.post('/v1/search', { collection: 'c', query: [0, 0], k: 1, as_of_log_index: 1 });
-    const { wrapped, dataKey } = await secretsOf(service, project, KEY);
-    const secrets = { wrapped, dataKey, plaintext };
-    const stored = async (): Promise<string[]> => [
-      ...new Set((await findStored(service, secrets)).map(({ name }) => name)),
-    ];
+    const { wrapped, dataKey, halves } = await secretsOf(service, project, KEY);
+    const secrets = { wrapped, dataKey, plaintext, ...Object.fromEntries(halves.entries()) };
+    const key = service.mode === 'cluster' ? ['0', '1'] : ['wrapped'];
+    const stored = async (): Promise<string[]> =>
+      [...new Set((await findStored(service, secrets)).map(({ name }) => name))].sort();
     // JetStream answers slightly before the bytes are in its file.
-    await service.until(async () => (await stored()).includes('wrapped'));
-    expect(await stored()).to.deep.equal(['wrapped']);
+    await service.until(async () => (await stored()).length === key.length);
+    expect(await stored()).to.deep.equal(key);
 
     expect((await rw.delete(`/v1/crypto/shred/${KEY}`)).status).to.equal(200);
     expect(await findStored(service, secrets)).to.deep.equal([]);

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
-import { findStored, secretsOf } from '../support/rigs/vaultSecrets.js';
+import { recoverable, secretsOf } from '../support/rigs/vaultSecrets.js';
 
 const COLLECTIONS = ['a', 'b', 'c', 'd'] as const;
 const KEYS = 16;
@@ -21,10 +21,13 @@ interface Inserted {
 interface Key {
   readonly keyId: string;
   readonly wrapped: Uint8Array;
+  readonly halves: readonly Uint8Array[];
   /** Answered inserts. */
   readonly inserted: Inserted[];
   isShredded: boolean;
 }
+
+const byId = (keys: readonly Key[]): Record<string, Key> => Object.fromEntries(keys.map((key) => [key.keyId, key]));
 
 const insertUnder = async (project: Project, key: Key, collection: string): Promise<void> => {
   const body = { collection, payload: PAYLOAD, key_id: key.keyId };
@@ -83,10 +86,11 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
         await project.rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
       const keys: Key[] = [];
       for (let n = 0; n < KEYS; n++) {
-        const key: Key = { keyId: keyOf(n), wrapped: new Uint8Array(0), inserted: [], isShredded: false };
+        const key: Key = { keyId: keyOf(n), wrapped: new Uint8Array(0), halves: [], inserted: [], isShredded: false };
         for (const collection of COLLECTIONS.slice(0, 1 + (n % COLLECTIONS.length)))
           await insertUnder(project, key, collection);
-        keys.push({ ...key, wrapped: (await secretsOf(service, project.name, key.keyId)).wrapped });
+        const { wrapped, halves } = await secretsOf(service, project.name, key.keyId);
+        keys.push({ ...key, wrapped, halves });
       }
       return keys;
     }
@@ -131,13 +135,11 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       }
       const shredded = keys.filter(({ isShredded }) => isShredded);
       expect(shredded.length).to.be.at.least(1);
-      const wrapped = Object.fromEntries(shredded.map((key) => [key.keyId, key.wrapped]));
-      expect(await findStored(service, wrapped)).to.deep.equal([]);
+      expect(await recoverable(service, byId(shredded))).to.deep.equal([]);
 
       for (const key of keys) await service.until(() => shredOnce(project, key));
       for (const key of keys) await expectLost(project, key);
       expect(await countOf(project), `after ${undone} undone ones were repeated`).to.equal(0);
-      const all = Object.fromEntries(keys.map((key) => [key.keyId, key.wrapped]));
-      expect(await findStored(service, all)).to.deep.equal([]);
+      expect(await recoverable(service, byId(keys))).to.deep.equal([]);
     });
   });

@@ -11,7 +11,7 @@ import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
 import { unwrapKey } from '../../shard/vault/wrappedKey.js';
 import { readBarrier } from '../../shared/log/barrier.js';
 import { isEntryOf } from '../../shared/registry/entryShapes.js';
-import { decodeVaultEntry, isSealedEntry } from '../../shared/vault/entryCodec.js';
+import { decodeVaultEntry, sealPartsOf } from '../../shared/vault/entryCodec.js';
 import { decodeSeal, isErased, openSealed } from '../../shared/vault/seal.js';
 import { parsePolicy, toHex, verifyFrames, visitLog } from '../../verifier/index.js';
 import { runImport, succeeded } from '../support/launch/commands.js';
@@ -204,8 +204,8 @@ for (const [version, sha256] of Object.entries(SEALED))
         statuses.push(entry.status);
         if (entry.status === 'shredded') expect(isErased(seal)).to.equal(true);
         else {
-          expect(isSealedEntry(bytes)).to.equal(true);
-          const wrapped = openSealed(decodeSeal(seal)!, entry.wrapped!, { project, keyId: keyId! });
+          expect(sealPartsOf(bytes)).to.equal(1);
+          const wrapped = openSealed([decodeSeal(seal)!.key], entry.wrapped!, { project, keyId: keyId! });
           expect(unwrapKey(master!, wrapped, { project, keyId: keyId! })).to.have.length(32);
         }
       }

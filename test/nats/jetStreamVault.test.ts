@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
 import { VAULT_STREAM, vaultSubject } from '../../shared/transport/subjects.js';
-import type { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
+import { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
 import { expectCode, rejection } from '../support/expectations.js';
-import { findBytes } from '../support/findBytes.js';
 import { startTestNats, type TestNats } from '../support/launch/natsServer.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { SealLedger } from '../support/nats/sealLedger.js';
 import { active, freshSecret, made, shredded, type VaultStorage } from '../support/suites/vaultStorage.js';
 import { vaultSuite } from '../support/suites/vaultSuite.js';
 
@@ -60,7 +60,10 @@ describe('vault in JetStream', () => {
     await nats.stop();
   });
   afterEach(() => platforms.close());
-  const open = async (): Promise<JetStreamVault> => (await platforms.open(nats.url)).vault();
+  const ledger = new SealLedger();
+  const openOver = async ({ connection }: ClusterPlatform): Promise<JetStreamVault> =>
+    ledger.watched(await JetStreamVault.open({ connection, replicas: 1, entropy: ledger.entropy }));
+  const open = async (): Promise<JetStreamVault> => openOver(await platforms.open(nats.url));
   const restart = async (): Promise<JetStreamVault> => {
     await platforms.close();
     return open();
@@ -86,7 +89,7 @@ describe('vault in JetStream', () => {
         await nats.start();
         return open();
       },
-      find: (secrets) => findBytes(nats.dataDir, secrets),
+      find: (secrets) => ledger.find(nats.dataDir, secrets),
       read: async (project, keyId) => {
         const jsm = await direct.jetstreamManager();
         const { data } = await jsm.streams.getMessage(VAULT_STREAM, { last_by_subj: subjectOf(project, keyId) });
@@ -96,7 +99,7 @@ describe('vault in JetStream', () => {
       async *cutShort(prepare, entry) {
         for (const [step, end] of Object.entries(ENDS)) {
           const platform = await platforms.open(nats.url);
-          const vault = await platform.vault();
+          const vault = await openOver(platform);
           const old = await prepare(vault);
           end(platform, nats);
           const replaced = vault.replace(old, entry);
@@ -142,26 +145,26 @@ describe('vault in JetStream', () => {
     await nats.erase();
     const reader = await open();
     const writer = await platforms.open(nats.url);
-    const vault = await writer.vault();
+    const vault = await openOver(writer);
     const stored = await made(vault, active(freshSecret(), 1));
     ENDS['before the erasure']!(writer, nats);
     await expectCode(vault.replace(stored, shredded(1)), 'unavailable');
-    expect(await findBytes(nats.dataDir, { old: stored.entry.wrapped! })).to.have.length(1);
+    expect(await ledger.find(nats.dataDir, { old: stored.entry.wrapped! })).to.have.length(2);
     expect((await reader.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
-    expect(await findBytes(nats.dataDir, { old: stored.entry.wrapped! })).to.deep.equal([]);
+    expect(await ledger.find(nats.dataDir, { old: stored.entry.wrapped! })).to.deep.equal([]);
   });
 
   it('reports whether an entry was stored although the answer is lost', async () => {
     await nats.erase();
     const platform = await platforms.open(nats.url);
-    const vault = await platform.vault();
+    const vault = await openOver(platform);
     const stored = await made(vault, active(freshSecret(), 1));
     const { js } = platform.connection;
     const publish = js.publish.bind(js);
     let lost = 0;
-    js.publish = async (...given) => {
-      const answer = await publish(...given);
-      if (lost++ === 0) throw new Error('the answer is lost');
+    js.publish = async (subject, ...given) => {
+      const answer = await publish(subject, ...given);
+      if (subject.startsWith('vouch.vault.') && lost++ === 0) throw new Error('the answer is lost');
       return answer;
     };
     const revision = await vault.replace(stored, shredded(1));

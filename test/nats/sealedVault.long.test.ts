@@ -31,7 +31,7 @@ describe('vault over three NATS servers', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNatsCluster;
   let direct: NatsConnection;
-  /** Every seal that any process made. */
+  /** The halves of every seal that any process made, in pairs. */
   let seals: Uint8Array[] = [];
 
   before(async () => {
@@ -75,17 +75,20 @@ describe('vault over three NATS servers', () => {
     const found = await findBytes(nats.dataDir, { secret });
     return [...new Set(found.map(({ file }) => file.split('/')[0]!))].sort();
   };
-  const expectNowhere = async (...secrets: Uint8Array[]): Promise<void> => {
+  const otherHalf = (half: Uint8Array): Uint8Array => seals[seals.indexOf(half) ^ 1]!;
+  /** Looks for both halves of a seal. */
+  const expectNowhere = async (...given: Uint8Array[]): Promise<void> => {
+    const secrets = new Set([...given, ...given.filter((secret) => seals.includes(secret)).map(otherHalf)]);
     for (const secret of secrets) expect(await serversWith(secret)).to.deep.equal([]);
   };
   /** JetStream answers slightly before the bytes are in its files. */
   const untilOn = (secret: Uint8Array, servers: readonly string[]): Promise<void> =>
     eventually('the bytes are in the files', async () => (await serversWith(secret)).join() === servers.join());
-  /** An entry with its own seal. */
+  /** An entry with its own seal, of which `seal` is the second half. */
   const sealedEntry = async (vault: VaultStore): Promise<{ stored: StoredVaultEntry; seal: Uint8Array }> => {
     const before = seals.length;
     const stored = await made(vault, active(freshSecret(), 1));
-    expect(seals.length).to.equal(before + 1);
+    expect(seals.length).to.equal(before + 2);
     return { stored, seal: seals.at(-1)! };
   };
   /** A restarted server answers once it has found its leaders. */
@@ -102,7 +105,7 @@ describe('vault over three NATS servers', () => {
         if (error.api_error?.err_code !== JETSTREAM.streamNotFound) throw error;
       });
     });
-  /** Replaces the seal on the server, or adds it. */
+  /** Replaces the second half on the server, or removes it. */
   const plantSeal = async (place: number, keyId: string, bytes: Uint8Array | undefined): Promise<void> => {
     const subject = sealSubject(place, Buffer.from('p').toString('hex'), keyId);
     const { streams } = await manager();
@@ -193,7 +196,7 @@ describe('vault over three NATS servers', () => {
     );
     expect(outcomes.filter((revision) => revision !== undefined)).to.have.length(1);
     const stored = (await one.get('p', keyId))!;
-    expect(seals).to.have.length(8);
+    expect(seals).to.have.length(16);
     await two.replace(stored, shredded());
     await two.settle('p', keyId);
     await expectNowhere(...seals);
@@ -287,7 +290,7 @@ describe('vault over three NATS servers', () => {
   it('reports a flip in any byte of a seal, and restores a seal that one server has lost', async () => {
     const vault = await open();
     const { stored, seal } = await persistently(() => sealedEntry(vault));
-    const whole = encodeSeal(seal);
+    const whole = encodeSeal([otherHalf(seal), seal])[1]!;
     for (const [at, byte] of whole.entries()) {
       const bent = Object.assign(Buffer.from(whole), { [at]: byte ^ 1 });
       for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, bent);
@@ -379,6 +382,6 @@ describe('vault over three NATS servers', () => {
     const { data } = await (await direct.jetstreamManager()).streams.getMessage(sealStream(1), {
       last_by_subj: subject,
     });
-    return decodeSeal(data)!;
+    return decodeSeal(data)!.key;
   };
 });

@@ -16,7 +16,7 @@ import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrapped
 import { VouchError } from '../../../shared/errors/errors.js';
 import { Malformed } from '../../../shared/errors/malformed.js';
 import { decodeVaultEntry, encodeVaultEntry } from '../../../shared/vault/entryCodec.js';
-import { openSealed, SEAL_BYTES, sealWrapped } from '../../../shared/vault/seal.js';
+import { freshSeal, openSealed, SEAL_BYTES, sealWrapped } from '../../../shared/vault/seal.js';
 import type { SeededRandom } from '../../support/model/random.js';
 import type { FuzzTarget, Outcome } from '../target.js';
 
@@ -32,8 +32,7 @@ async function kindsOf(random: SeededRandom, folder: string): Promise<readonly K
   const entropy = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
   const master = masterKeyOf(entropy(MASTER_KEY_BYTES));
   const wrapped = wrapKey(master, entropy(DATA_KEY_BYTES), NAME, entropy);
-  const seal = entropy(SEAL_BYTES);
-  const sealed = sealWrapped(seal, wrapped, NAME, entropy);
+  const seals = [freshSeal(entropy), [entropy(SEAL_BYTES)]];
   const active = { status: 'active', wrapped, collectionIds: [1, 2 ** 40], pendingIds: [] } as const;
   const gone = { status: 'shredded', wrapped: null, collectionIds: [1], pendingIds: [1] } as const;
   const readEntry = async (input: Uint8Array): Promise<unknown> => decodeVaultEntry(input, NAME.project, NAME.keyId);
@@ -47,7 +46,10 @@ async function kindsOf(random: SeededRandom, folder: string): Promise<readonly K
     { sample: encodeVaultEntry({ ...NAME, entry: active, revision: 5 }), read: readEntry },
     { sample: encodeVaultEntry({ ...NAME, entry: gone, revision: 2 ** 49 }), read: readEntry },
     { sample: wrapped, read: async (input) => unwrapKey(master, input, NAME) },
-    { sample: sealed, read: async (input) => openSealed(seal, input, NAME) },
+    ...seals.map((seal) => ({
+      sample: sealWrapped(seal, wrapped, NAME, entropy),
+      read: async (input: Uint8Array) => openSealed(seal, input, NAME),
+    })),
     { sample: await readFile(file), read: readFileOf },
   ];
 }

@@ -148,6 +148,7 @@ export class Reach implements Platform {
       replace: (...replaced) => reaching(() => vault.replace(...replaced)),
       replaceDamaged: (...replaced) => reaching(() => vault.replaceDamaged(...replaced)),
       settle: (...key) => reaching(() => vault.settle(...key)),
+      writeOff: (...key) => reaching(() => vault.writeOff(...key)),
       list: (onDamage) => vault.list(onDamage),
       inspect: (...asked) => reaching(() => vault.inspect(...asked)),
       close: async () => {},

@@ -74,6 +74,8 @@ export class MemoryVault implements VaultStore {
     await this.after('settle', keyId);
   }
 
+  async writeOff(_project: string, _keyId: string): Promise<void> {}
+
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
     await this.before('list', '');
     for (const [name, stored] of [...this.#entries])

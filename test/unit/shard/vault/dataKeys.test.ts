@@ -189,6 +189,7 @@ describe('data keys', () => {
       replace: (...replaced) => vault.replace(...replaced),
       replaceDamaged: (...replaced) => vault.replaceDamaged(...replaced),
       settle: (...key) => vault.settle(...key),
+      writeOff: (...key) => vault.writeOff(...key),
       list: (onDamage) => vault.list(onDamage),
       inspect: (...asked) => vault.inspect(...asked),
       close: async () => {},
