@@ -36,6 +36,8 @@ const SETTINGS: ServerOptions = {
   requestTimeout: 0,
   keepAliveTimeout: IDLE_MS,
   connectionsCheckingInterval: CHECK_MS,
+  // The request handler refuses such a request: Node would send an answer without a body.
+  requireHostHeader: false,
 };
 
 export const nodeEngine: HttpEngine = {
@@ -47,6 +49,9 @@ export const nodeEngine: HttpEngine = {
     for (const event of ['request', 'checkContinue', 'checkExpectation'])
       server.on(event, (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
     server.on('clientError', (error, socket) => answerUnread(error, socket as Socket));
+    server.on('connect', (_, socket) => answerUnread(new Error(), socket as Socket, CONNECT));
+    // Node would drop the headers behind the 2,000th without a word. The size of the head bounds their number.
+    server.maxHeadersCount = 0;
     server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       const closeNow = socket.destroySoon.bind(socket);
       socket.destroySoon = () => (answeredLast.has(socket) ? closeNow() : lingerThenClose(socket));
@@ -92,11 +97,15 @@ function serve(take: TakeRequest, req: IncomingMessage, res: ServerResponse): vo
   const isChunked = req.headers['transfer-encoding'] !== undefined;
   const isOld = httpVersion === '1.0';
   if (!isOld && httpVersion !== '1.1') {
-    answerUnread(new Error(), socket, ['505 HTTP Version Not Supported', 'this service speaks HTTP/1.1 and HTTP/1.0']);
+    answerUnread(new Error(), socket, OTHER_VERSION);
     return;
   }
   if (isOld && isChunked) {
     answerUnread(new Error(), socket, ['400 Bad Request', 'HTTP/1.0 has no Transfer-Encoding']);
+    return;
+  }
+  if (!isOld && req.headers.host === undefined) {
+    answerUnread(new Error(), socket, ['400 Bad Request', 'the header Host is missing']);
     return;
   }
   newest.set(socket, { req, res, isLast: isOld || isChunked });
@@ -304,19 +313,34 @@ function lingerThenClose(socket: Socket): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-const UNREAD: Readonly<Record<string, readonly [status: string, message: string]>> = {
+type Answer = readonly [status: string, message: string];
+
+const OTHER_VERSION: Answer = ['505 HTTP Version Not Supported', 'this service speaks HTTP/1.1 and HTTP/1.0'];
+const CONNECT: Answer = ['400 Bad Request', 'the method CONNECT is for proxies, and this is not one'];
+
+const UNREAD: Readonly<Record<string, Answer>> = {
+  HPE_PAUSED_H2_UPGRADE: OTHER_VERSION,
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the head is larger than ${HEAD_BYTES_MAX} bytes`],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the head did not arrive in time'],
 };
 
-const NO_REQUEST = ['400 Bad Request', 'this is not a request of HTTP/1.1'] as const;
+/** An error of Node's parser. */
+interface ParseError extends Error {
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+/** The parser's reason for a well-formed version that it does not know; other faults of the request line have this code too. */
+const UNKNOWN_VERSION = 'Invalid HTTP version';
+
+function answerTo({ code = '', reason }: ParseError): Answer {
+  if (reason === UNKNOWN_VERSION) return OTHER_VERSION;
+  const what = 'this is not a request of HTTP/1.1';
+  return UNREAD[code] ?? ['400 Bad Request', reason === undefined ? what : `${what}: ${reason}`];
+}
 
 /** Answers a request that the parser could not read, and closes the connection. */
-function answerUnread(
-  error: NodeJS.ErrnoException,
-  socket: Socket,
-  [status, message] = UNREAD[error.code ?? ''] ?? NO_REQUEST,
-): void {
+function answerUnread(error: ParseError, socket: Socket, [status, message]: Answer = answerTo(error)): void {
   if (answeredLast.has(socket)) return;
   const before = newest.get(socket);
   if (before?.req.complete && !before.res.writableFinished) {

@@ -131,6 +131,11 @@ overEngines('malformed requests', (engine) => {
           byNode,
         ),
         'HTTP/2.0': native(505, `GET /health HTTP/2.0\r\n${HOST}\r\n`),
+        'HTTP/1.2': native(505, `GET /health HTTP/1.2\r\n${HOST}\r\n`),
+        'HTTP/3.0': native(505, `GET /health HTTP/3.0\r\n${HOST}\r\n`),
+        'the preface of HTTP/2': native(505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+        CONNECT: native(505, `CONNECT test:80 HTTP/1.1\r\n${HOST}\r\n`, byNode),
+        'a target that is *': native(505, `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, { status: 404, ends: 'open' }),
         'lines without CR': native(505, 'GET /health HTTP/1.1\nhost: x\n\n', byNode),
         'an absolute URI': native(505, `GET http://test/health HTTP/1.1\r\n${HOST}\r\n`, served),
         TLS: native(505, `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(200)}`, byNode),
@@ -227,6 +232,34 @@ overEngines('malformed requests', (engine) => {
           ]),
         );
       }));
+
+  if (engine === 'node') {
+    it('a request that the parser refuses gets the reason in JSON', async () => {
+      const health = 'GET /health HTTP/1.1\r\n';
+      const reasons = {
+        'the header Host is missing': `${health}accept: */*\r\n\r\n`,
+        'the method CONNECT is for proxies, and this is not one': `CONNECT test:80 HTTP/1.1\r\n${HOST}\r\n`,
+        'this is not a request of HTTP/1.1: Invalid header value char': `${health}${HOST}x-a: a\0b\r\n\r\n`,
+        "this is not a request of HTTP/1.1: Transfer-Encoding can't be present with Content-Length": framed(
+          'content-length: 2\r\ntransfer-encoding: chunked\r\n',
+        ),
+      };
+      for (const [reason, bytes] of Object.entries(reasons)) {
+        const client = await open(bytes);
+        await soon(() => !client.isOpen, ANSWER_MS);
+        expect(JSON.parse(bodyIn(client.received)), client.received).to.deep.equal({
+          error: reason,
+          code: 'validation_error',
+        });
+      }
+    });
+
+    it('a header behind 2,000 others is read', async () => {
+      const client = await open(`GET /health HTTP/1.1\r\n${HOST}${'a:\r\n'.repeat(2_500)}${HOST}\r\n`);
+      await soon(() => !client.isOpen, ANSWER_MS);
+      expect(JSON.parse(bodyIn(client.received)).error).to.equal('the header Host is repeated');
+    });
+  }
 
   it('garbage behind an unanswered request gets no answer', async () => {
     let release = (): void => {};
