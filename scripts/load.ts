@@ -1,5 +1,6 @@
 /** `npm run load`: inserts the rows of a file, of standard input or of another service into a collection. */
-import { realpath, stat } from 'node:fs/promises';
+import { access, constants, realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { loadConfigOrExit } from '../config/load.js';
 import { systemEntropy } from '../shared/clock.js';
 import { ifThere } from '../shared/files/durable.js';
@@ -160,6 +161,8 @@ async function loadRows(
   const { source, first, fault } = rows;
   if (source.remark !== undefined) say('plain', 'order', source.remark);
   if (found === undefined) assertBegins(rows, request);
+  for (const path of [request.progress, request.rejects])
+    if (path !== undefined) await access(dirname(path), constants.W_OK);
   await assertRejectsFile(request.rejects);
   const noted = await continued(request, client, url, found);
   if (request.rejects === undefined && (noted?.row ?? 0) === 0) assertBegins(rows, request);

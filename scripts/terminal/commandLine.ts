@@ -1,6 +1,7 @@
 /** The command line of every command: reads arguments, reports errors, and answers `--help`. */
 import { DURATION_MAX_MS } from '../../config/config.js';
 import { OTHERS_MODE } from '../../shared/files/durable.js';
+import { fileMessage, withName } from '../../shared/files/fileErrors.js';
 import { commandText } from '../../shared/process/commandText.js';
 import { parseFlags, UsageError } from '../../shared/process/processFlags.js';
 import { say } from './line.js';
@@ -28,7 +29,7 @@ export async function runCommand(
   { name, usage, exitFailed = EXIT_FAILED }: Command,
   work: (args: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  endWithReader();
+  endWithReader(name, exitFailed);
   process.umask(OTHERS_MODE);
   const args = process.argv.slice(2);
   if (args.includes('--help') || args.includes('-h')) {
@@ -41,7 +42,7 @@ export async function runCommand(
     const isUsage = error instanceof UsageError;
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
     const advice = isUsage ? `${message.endsWith('?') ? '' : ';'} ${commandText(name, '--help')} shows the usage` : '';
-    say('failed', name, isDefect(error) ? stack : `${message}${advice}`);
+    say('failed', name, isDefect(error) ? stack : (fileMessage(error) ?? `${message}${advice}`));
     process.exitCode = isUsage ? EXIT_USAGE : exitFailed;
   }
 }
@@ -49,10 +50,13 @@ export async function runCommand(
 /**
  * Exits when standard output is closed, as in `npm run verify … | head -1`, unless the command listens for that itself.
  */
-function endWithReader(): void {
+function endWithReader(name: string, exitFailed: number): void {
   const { stdout } = process;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE') {
+      say('failed', name, fileMessage(withName(error, 'standard output')) ?? error.message);
+      process.exit(exitFailed);
+    }
     if (stdout.listenerCount('error') === 1) process.exit(EXIT_UNREAD);
   });
 }

@@ -12,8 +12,8 @@
  * ```
  *
  * Erased bytes are gone from the file. Old blocks may remain where no program can erase them. That is a file system that copies on
- * write or journals data (btrfs, ZFS, ext4 with data=journal), a volume's snapshot, or an SSD. The file system needs hard links and an honest fsync. A failure throws the system's error. Files have mode 0600 and
- * folders 0700.
+ * write or journals data (btrfs, ZFS, ext4 with data=journal), a volume's snapshot, or an SSD. The file system needs hard links and an honest fsync. A failure throws the system's error.
+ * Files have mode 0600 and folders 0700.
  */
 import { writeSync } from 'node:fs';
 import {
@@ -34,6 +34,7 @@ import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { systemEntropy } from '../clock.js';
 import { unavailable, VouchError } from '../errors/errors.js';
+import { named, withName } from './fileErrors.js';
 import { isRunning } from './isRunning.js';
 
 const FILE_MODE = 0o600;
@@ -66,9 +67,9 @@ async function withOpen(path: string, flags: 'r' | 'r+', work: (file: FileHandle
 }
 
 /** Writes all of `bytes` from the byte at `offset` on. */
-async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
-  for (let written = 0; written < bytes.length; )
-    written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten;
+async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number, path: string): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, offset + done).catch(named(path))).bytesWritten;
 }
 
 /** Whether the error comes from the system, such as from an unreadable disk. */
@@ -128,7 +129,7 @@ export async function replaceFile(path: string, bytes: Uint8Array | string): Pro
   const temporary = await writeAside(path, bytes);
   await rename(temporary, path).catch(async (error: unknown) => {
     await unlink(temporary);
-    throw error;
+    throw withName(error, path);
   });
   await syncDirectory(dirname(path));
 }
@@ -149,13 +150,13 @@ export async function createFile(path: string, bytes: Uint8Array | string): Prom
 
 async function writeAside(path: string, bytes: Uint8Array | string, name?: string): Promise<string> {
   const temporary = name ?? temporaryBeside(path);
-  const file = await open(temporary, 'wx', FILE_MODE);
+  const file = await open(temporary, 'wx', FILE_MODE).catch(named(path));
   try {
     await file.writeFile(bytes);
     await file.sync();
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
-    throw error;
+    throw withName(error, path);
   } finally {
     await file.close();
   }
@@ -187,7 +188,7 @@ const overwrite = (path: string): Promise<void> =>
   withOpen(path, 'r+', async (file) => {
     const { size } = await file.stat();
     for (let at = 0; at < size; at += NOISE_BYTES)
-      await writeAll(file, systemEntropy(Math.min(NOISE_BYTES, size - at)), at);
+      await writeAll(file, systemEntropy(Math.min(NOISE_BYTES, size - at)), at, path);
     await file.sync();
   });
 
@@ -312,7 +313,7 @@ export class StreamedFile {
 
   static async begin(path: string): Promise<StreamedFile> {
     const temporary = temporaryBeside(path);
-    return new StreamedFile(path, temporary, await open(temporary, 'wx', FILE_MODE));
+    return new StreamedFile(path, temporary, await open(temporary, 'wx', FILE_MODE).catch(named(path)));
   }
 
   get sizeBytes(): number {
@@ -321,19 +322,19 @@ export class StreamedFile {
 
   /** Appends bytes. */
   async write(bytes: Uint8Array): Promise<void> {
-    await writeAll(this.handle, bytes, this.#sizeBytes);
+    await writeAll(this.handle, bytes, this.#sizeBytes, this.path);
     this.#sizeBytes += bytes.length;
     this.#unsyncedBytes += bytes.length;
     if (this.#unsyncedBytes < STREAM_SYNC_BYTES) return;
-    await this.handle.datasync();
+    await this.handle.datasync().catch(named(this.path));
     this.#unsyncedBytes = 0;
   }
 
   /** Gives the file its name, replacing an older one. */
   async finish(): Promise<void> {
-    await this.handle.sync();
+    await this.handle.sync().catch(named(this.path));
     await this.handle.close();
-    await rename(this.temporary, this.path);
+    await rename(this.temporary, this.path).catch(named(this.path));
     await syncDirectory(dirname(this.path));
   }
 
@@ -375,7 +376,7 @@ export class DurableFile {
   }
 
   write(bytes: Uint8Array, offset: number): Promise<void> {
-    return writeAll(this.handle, bytes, offset);
+    return writeAll(this.handle, bytes, offset, this.path);
   }
 
   /** Copies into the page cache within this call: for a few kilobytes cheaper than the thread pool. */
@@ -386,11 +387,11 @@ export class DurableFile {
 
   /** Makes content and size durable. After a failure, earlier writes may be lost. */
   sync(): Promise<void> {
-    return this.handle.datasync();
+    return this.handle.datasync().catch(named(this.path));
   }
 
   truncate(sizeBytes: number): Promise<void> {
-    return this.handle.truncate(sizeBytes);
+    return this.handle.truncate(sizeBytes).catch(named(this.path));
   }
 
   close(): Promise<void> {

@@ -284,6 +284,11 @@ describe('npm run load', () => {
       expect(command.output).to.match(why);
     }
     await expectNone(join(rig.folder, 'no.npy.missing.progress'));
+    for (const option of ['--progress', '--rejects'])
+      expect(await refusalOf(at, path, 'x', ['--create', option, join(rig.folder, 'none', 'file')])).to.match(
+        /^✘ load +.*none does not exist, or its folder does not$/m,
+      );
+    expect(await counts()).to.deep.equal({});
   });
 
   it('reads a collection of Qdrant page by page, from a hand-written mock of its API', async () => {

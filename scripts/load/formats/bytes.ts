@@ -1,6 +1,7 @@
 /** Files and standard input, read forward and piece by piece. */
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { withName } from '../../../shared/files/fileErrors.js';
 
 export interface ByteSource {
   /** Undefined for standard input. */
@@ -12,6 +13,7 @@ export interface ByteSource {
 /** Fails when `signal` is aborted. A reader that stops before the end destroys the stream. */
 export function streamOf({ path }: ByteSource, signal: AbortSignal | undefined): Readable {
   const stream = path === undefined ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES });
+  stream.on('error', (error: Error) => withName(error, path ?? 'standard input'));
   return signal === undefined ? stream : addAbortSignal(signal, stream);
 }
 
