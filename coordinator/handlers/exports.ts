@@ -1,14 +1,20 @@
 /** The endpoints of an export: a collection's stored log, in pieces, also during writes. */
 import { toHex } from '../../shared/hashing/hash.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
+import type { Results } from '../../shared/protocol/calls.js';
 import { namedParameters } from '../../shared/registry/catalogEntry.js';
-import { joinFrames } from '../body/frames.js';
-import { assertExportLogQuery, type ExportResponse } from '../contract/backup.js';
+import { inSlices } from '../../shared/scheduling/slice.js';
+import { FRAME_PREFIX_BYTES, joinFrames } from '../body/frames.js';
+import { assertExportLogQuery, type ExportLogQuery, type ExportResponse } from '../contract/backup.js';
+import type { HandlerRequest } from '../http/handlerRequest.js';
 import { bytesReply, json } from '../http/reply.js';
 import { inCollection, queryType, type Route, readRoute } from '../http/route.js';
 
 /** The size of one answer, unless a single frame is larger: the default rate limits then allow 400 MiB a minute. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** The size of one message, unless a single frame is larger. */
+const PART_BYTES = 1024 * 1024;
 
 export const EXPORT_ROUTES: readonly Route[] = [
   readRoute('GET /v1/export', {
@@ -47,16 +53,32 @@ export const EXPORT_ROUTES: readonly Route[] = [
       },
     ],
     handle: async (request) => {
-      const { collection, from = 0 } = request.query;
-      const maxBytes = Math.min(ANSWER_BYTES, request.services.backend.maxCommitBytes);
-      const { frames, last, end } = await request.callNamed(collection, { op: 'readLog', from, maxBytes });
-      return bytesReply(joinFrames(frames), [
+      const { frames, last, end } = await readFrames(request);
+      return bytesReply(await inSlices(joinFrames(frames), request.slice()), [
         ['vouch-last-sequence', String(last)],
         ['vouch-log-sequence', String(end)],
       ]);
     },
   }),
 ];
+
+/** Reads the frames of an answer, a part at a time: a message of 8 MiB would take several milliseconds on each side. */
+async function readFrames(request: HandlerRequest<unknown, ExportLogQuery>): Promise<Results['readLog']> {
+  const collection = await request.find(request.query.collection);
+  const mostBytes = Math.min(ANSWER_BYTES, request.services.backend.maxCommitBytes);
+  const frames: Uint8Array[] = [];
+  let sizeBytes = 0;
+  let { from = 0 } = request.query;
+  for (;;) {
+    const maxBytes = Math.min(PART_BYTES, mostBytes);
+    const part = await request.call(collection, { op: 'readLog', from, maxBytes });
+    sizeBytes += part.frames.reduce((sum, { length }) => sum + FRAME_PREFIX_BYTES + length, 0);
+    if (frames.length > 0 && sizeBytes > mostBytes) return { frames, last: from - 1, end: part.end };
+    frames.push(...part.frames);
+    if (part.last >= part.end || sizeBytes >= mostBytes) return { ...part, frames };
+    from = part.last + 1;
+  }
+}
 
 /** The lines of a checkpoint after its first two; see `CheckpointResponse`. */
 function endOfLog(text: string): Pick<ExportResponse, 'sequence' | 'log_root' | 'chain_head' | 'state_hash'> {

@@ -63,7 +63,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
       const collection = await request.find(request.query.collection);
       const call = { op: 'graphNodes', kind, offset, limit, ...(of === undefined ? {} : { of }) } as const;
       const { nodes, count } = await request.call(collection, call);
-      return json<NodesResponse>({ nodes: nodes.map((node) => nodeOf(collection, node)), count });
+      return request.longJson<NodesResponse>({ nodes: nodes.map((node) => nodeOf(collection, node)), count });
     },
   }),
   writeRoute('POST /v1/graph/edge', {
@@ -94,7 +94,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
       const { id } = request;
       const { collection, offset = 0, limit = null } = request.query;
       const { edges } = await request.callNamed(collection, { op: 'graphEdges', id, offset, limit });
-      return json<EdgesResponse>({
+      return request.longJson<EdgesResponse>({
         edges: edges.map((edge) => ({ edge_id: edge.id, to_node: edge.to, kind: edge.kind })),
       });
     },
@@ -107,7 +107,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { collection, root, depth = DEPTH } = request.query;
       const { nodes, edges } = await request.callNamed(collection, { op: 'graphSubgraph', root, depth });
-      return json<SubgraphResponse>({
+      return request.longJson<SubgraphResponse>({
         nodes: nodes.map(({ id, kind, recordId }) => ({ id, kind, record: recordId })),
         edges: edges.map(({ id, from, to, kind }) => ({ id, from, to, kind })),
       });
@@ -123,7 +123,7 @@ export const GRAPH_ROUTES: readonly Route[] = [
       const { edge_kind: edgeKind = null, node_kind: nodeKind = null } = request.query;
       const call = { op: 'graphQuery', start, direction, edgeKind, nodeKind, depth, limit } as const;
       const { hits, count } = await request.callNamed(collection, call);
-      return json<GraphQueryResponse>({
+      return request.longJson<GraphQueryResponse>({
         hits: hits.map((hit) => ({ node_id: hit.id, kind: hit.kind, record_id: hit.recordId, depth: hit.depth })),
         count,
       });

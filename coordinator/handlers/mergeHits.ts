@@ -2,7 +2,7 @@
 
 import type { Steps } from '../../shared/scheduling/slice.js';
 import type { JsonWriter } from '../http/jsonWriter.js';
-import { type DecodedHits, hitFields, isStepEnd } from './hits.js';
+import { type DecodedHits, hitJson, isStepEnd, writeHitFields } from './hits.js';
 
 export interface CollectionHits extends DecodedHits {
   readonly collection: string;
@@ -26,7 +26,8 @@ export function* writeMerged(writer: JsonWriter, lists: readonly CollectionHits[
     const first = heap[0]!;
     const { hits, next } = first;
     const start = count === 0 ? '{' : ',{';
-    writer.write(`${start}"collection":${JSON.stringify(hits.collection)},${hitFields(hits, next)}}`);
+    writer.write(`${start}"collection":${JSON.stringify(hits.collection)},${hitJson(hits, next)}`);
+    if (hits.fields !== undefined) yield* writeHitFields(writer, hits.fields, next, hits.scale);
     first.next += 1;
     if (first.next === hits.ids.length) {
       const last = heap.pop()!;

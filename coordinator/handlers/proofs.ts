@@ -136,7 +136,7 @@ export const PROOF_ROUTES: readonly Route[] = [
       const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
       const call = { op: 'timeline', fromMs, toMs, after, limit } as const;
       const { events, total } = await request.callNamed(collection, call);
-      return json<TimelineResponse>({ events: events.map(timelineEvent), total });
+      return request.longJson<TimelineResponse>({ events: events.map(timelineEvent), total });
     },
   }),
 ];

@@ -19,7 +19,7 @@ import { JsonWriter } from '../http/jsonWriter.js';
 import { json, type Reply } from '../http/reply.js';
 import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
-import { fieldsJson } from './recordJson.js';
+import { writeFields } from './recordJson.js';
 
 /** Largest number of messages of the largest size for one answer of records by id. */
 const ANSWER_MESSAGES_MAX = 4;
@@ -103,7 +103,7 @@ async function countFacets(
   for (const [i, value] of values.entries())
     writer.write(`${i === 0 ? '{"values":[' : ','}{"value":${value},"count":${counts[i]}}`);
   writer.write(`${values.length === 0 ? '{"values":[' : ''}],"distinct":${distinct},"records":${records}}`);
-  return writer.reply();
+  return inSlices(writer.reply(), request.slice());
 }
 
 /** Throws `validation_error` if the records take too many bytes; records read so far are dropped. */
@@ -140,10 +140,11 @@ async function recordsReply(
   request: HandlerRequest,
 ): Promise<Reply> {
   const writer = new JsonWriter();
+  const slice = request.slice();
   writer.write('{"records":[');
-  await inSlices(writeRecords(writer, parts, scale), request.slice());
+  await inSlices(writeRecords(writer, parts, scale), slice);
   writer.write(`],${rest}}`);
-  return writer.reply();
+  return inSlices(writer.reply(), slice);
 }
 
 function* writeRecords(writer: JsonWriter, parts: readonly ListedRecords[], scale: Scale): Steps<void> {
@@ -151,7 +152,9 @@ function* writeRecords(writer: JsonWriter, parts: readonly ListedRecords[], scal
   for (const { ids, tags, fields } of parts) {
     const [recordIds, recordTags] = [float64sOf(ids), float64sOf(tags)];
     for (let i = 0; i < recordIds.length; i++) {
-      writer.write(`${start}"id":${recordIds[i]},"tag":${recordTags[i]}${fieldsJson(fields, i, scale)}}`);
+      writer.write(`${start}"id":${recordIds[i]},"tag":${recordTags[i]}`);
+      yield* writeFields(writer, fields, i, scale);
+      writer.write('}');
       start = ',{';
       yield;
     }

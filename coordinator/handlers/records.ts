@@ -1,7 +1,8 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
-import { dequantise, type Scale, scaleOf } from '../../shared/fixedPoint.js';
+import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { RecordName } from '../../shared/model/recordName.js';
+import { inSlices } from '../../shared/scheduling/slice.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
@@ -22,11 +23,12 @@ import {
   type RecordResponse,
 } from '../contract/records.js';
 import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
+import { JsonWriter } from '../http/jsonWriter.js';
 import { json, type Reply } from '../http/reply.js';
 import { inCollection, queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
-import { utf8Text } from './recordJson.js';
+import { utf8Text, writeVector } from './recordJson.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -147,14 +149,18 @@ async function getRecord(
   const isWithText = fields?.split(',').includes('text') === true;
   const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
   const { id, externalId, vector, tag, metadata, text } = await request.call(collection, call);
-  return json<RecordResponse>({
-    id,
-    ...(externalId === null ? {} : { external_id: utf8Text(externalId) }),
-    vector: dequantise(vector, scaleOf(collection)),
+  const named = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
+  const rest: Omit<RecordResponse, 'id' | 'external_id' | 'vector'> = {
     tag,
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
-  });
+  };
+  const writer = new JsonWriter();
+  const slice = request.slice();
+  writer.write(`{"id":${id},${named}"vector":`);
+  await inSlices(writeVector(writer, vector, scaleOf(collection)), slice);
+  writer.write(`,${JSON.stringify(rest).slice(1)}`);
+  return inSlices(writer.reply(), slice);
 }
 
 async function updateMetadata(

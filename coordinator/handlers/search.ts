@@ -62,9 +62,10 @@ async function answer(request: HandlerRequest<unknown>, collection: Collection, 
   const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
   const writer = new JsonWriter();
   writer.write('{"results":[');
-  await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), request.slice());
+  const slice = request.slice();
+  await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), slice);
   writer.write(`]${asOfJson(result)}${sequenceJson}}`);
-  return writer.reply();
+  return inSlices(writer.reply(), slice);
 }
 
 interface Undated<C> {
@@ -93,7 +94,7 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
     await inSlices(writeHits(writer, decodeHits(answer, scale)), slice);
   }
   writer.write(`]}],"sequence":${sequence}}`);
-  return writer.reply();
+  return inSlices(writer.reply(), slice);
 }
 
 /** The JSON members about a past state; times are whole unix seconds. */
@@ -134,9 +135,10 @@ async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promis
   };
   const writer = new JsonWriter();
   writer.write('{"results":[');
-  await inSlices(writeMerged(writer, searched, body.call.k), request.slice());
+  const slice = request.slice();
+  await inSlices(writeMerged(writer, searched, body.call.k), slice);
   writer.write(`],${JSON.stringify(rest).slice(1)}`);
-  return writer.reply();
+  return inSlices(writer.reply(), slice);
 }
 
 const sequencesOf = (searched: readonly SearchedCollection[]): Record<string, number> =>

@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/clock.js';
 import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
-import { Slice } from '../../shared/scheduling/slice.js';
+import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Keyring } from '../auth/keyring.js';
@@ -15,6 +15,7 @@ import { invalid } from '../contract/refusal.js';
 import { isCollectionName } from '../contract/values.js';
 import type { ServedLog } from '../serviceLog/serviceLog.js';
 import type { EdgeMetrics } from './edgeMetrics.js';
+import { jsonInSteps } from './jsonWriter.js';
 import type { Reply } from './reply.js';
 import type { SharedAnswer } from './sharedAnswer.js';
 import type { SharedReads } from './sharedReads.js';
@@ -108,6 +109,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   /** Time slices for an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
   slice(): Slice {
     return new Slice(this.services.clock, this.envelope.deadlineMs, { op: 'answer', subject: this.caller });
+  }
+
+  /** Makes the answer `json` of an object with long lists, in slices. */
+  longJson<T extends object>(value: T): Promise<Reply> {
+    return inSlices(jsonInSteps(value), this.slice());
   }
 
   /** The record, node or edge id in the path. Throws `validation_error`. */

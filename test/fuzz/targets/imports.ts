@@ -1,5 +1,6 @@
 /** Imported frames: whatever is sent, the result is the announced collection, or none. */
 import { joinFrames } from '../../../coordinator/body/frames.js';
+import { atOnce } from '../../../shared/scheduling/slice.js';
 import { begin, exported, fill, finish, send } from '../../support/rigs/backups.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
@@ -12,9 +13,9 @@ export const imports: FuzzTarget = {
     await fill(client, 'source');
     const source = await exported(client, 'source');
     await begin(client, source, 'copy');
-    const whole = Buffer.from(joinFrames([...source.frames]));
+    const whole = Buffer.from(atOnce(joinFrames([...source.frames])));
     return {
-      samples: [whole, ...source.frames.map((frame) => Buffer.from(joinFrames([frame])))],
+      samples: [whole, ...source.frames.map((frame) => Buffer.from(atOnce(joinFrames([frame]))))],
       tryOne: async (input) => {
         const { status, text } = await client.postBytes('/v1/import/copy/log', Buffer.from(input));
         if (status !== 200 && status !== 400 && status !== 413) throw new Error(`answered ${status}: ${text}`);

@@ -5,6 +5,7 @@ import type { BeginImportRequest, ExportResponse, ImportResponse } from '../../.
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../../shared/log/event.js';
 import { buildFrame } from '../../../shared/log/frame.js';
+import { atOnce } from '../../../shared/scheduling/slice.js';
 import type { Answer, Client } from '../launch/client.js';
 
 export interface Exported {
@@ -133,7 +134,7 @@ export const begin = (client: Client, of: Exported, name: string): Promise<Answe
   client.post('/v1/import', announcement(of, name));
 
 export const send = (client: Client, name: string, frames: readonly Uint8Array[]): Promise<Answer> =>
-  client.postBytes(`/v1/import/${name}/log`, joinFrames(frames));
+  client.postBytes(`/v1/import/${name}/log`, atOnce(joinFrames(frames)));
 
 export const finish = (client: Client, name: string): Promise<Answer> =>
   client.raw('POST', `/v1/import/${name}/finish`, undefined);

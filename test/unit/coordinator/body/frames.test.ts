@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { checkedFrames, framesIn, joinFrames } from '../../../../coordinator/body/frames.js';
+import { atOnce } from '../../../../shared/scheduling/slice.js';
 import type { Client } from '../../../support/launch/client.js';
 import { TestEdge } from '../../../support/rigs/testEdge.js';
 
@@ -7,11 +8,11 @@ import { TestEdge } from '../../../support/rigs/testEdge.js';
 const FRAME_BYTES = 112;
 
 describe('the frames of an import', () => {
-  const frames = (count: number): Buffer => joinFrames(Array(count).fill(new Uint8Array(FRAME_BYTES)));
+  const frames = (count: number): Buffer => atOnce(joinFrames(Array(count).fill(new Uint8Array(FRAME_BYTES))));
 
   it('are the bytes between their lengths', () => {
     const given = [FRAME_BYTES, FRAME_BYTES + 1, 1_000].map((length, i) => new Uint8Array(length).fill(i));
-    expect([...framesIn(checkedFrames(joinFrames(given)))].map((frame) => [...frame])).to.deep.equal(
+    expect([...framesIn(checkedFrames(atOnce(joinFrames(given))))].map((frame) => [...frame])).to.deep.equal(
       given.map((frame) => [...frame]),
     );
     expect([...framesIn(checkedFrames(Buffer.alloc(0)))]).to.deep.equal([]);
@@ -21,7 +22,7 @@ describe('the frames of an import', () => {
     const two = frames(2);
     for (const length of [1, 3, 4, FRAME_BYTES, two.length - 1])
       expect(() => checkedFrames(two.subarray(0, length))).to.throw('no whole frame begins');
-    const small = Buffer.concat([frames(1), joinFrames([new Uint8Array(FRAME_BYTES - 1)])]);
+    const small = Buffer.concat([frames(1), atOnce(joinFrames([new Uint8Array(FRAME_BYTES - 1)]))]);
     expect(() => checkedFrames(small)).to.throw(`no whole frame begins at byte ${FRAME_BYTES + 4} of the body`);
   });
 

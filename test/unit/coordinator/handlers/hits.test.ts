@@ -7,7 +7,7 @@ import { atOnce } from '../../../../shared/scheduling/slice.js';
 const hitsJson = (hits: DecodedHits): string => {
   const writer = new JsonWriter();
   atOnce(writeHits(writer, hits));
-  return writer.reply().body.toString();
+  return atOnce(writer.reply()).body.toString();
 };
 
 describe('hits as JSON', () => {

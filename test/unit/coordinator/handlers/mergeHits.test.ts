@@ -9,7 +9,7 @@ import { seededRandom, testSeed } from '../../../support/model/random.js';
 const mergeHits = (lists: readonly CollectionHits[], k: number): MultiSearchHit[] => {
   const writer = new JsonWriter();
   atOnce(writeMerged(writer, lists, k));
-  return JSON.parse(`[${writer.reply().body}]`);
+  return JSON.parse(`[${atOnce(writer.reply()).body}]`);
 };
 
 describe('the merge of a multi-collection search', () => {

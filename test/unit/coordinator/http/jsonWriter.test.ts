@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { JsonWriter } from '../../../../coordinator/http/jsonWriter.js';
+import { atOnce } from '../../../../shared/scheduling/slice.js';
 
 describe('a written JSON answer', () => {
   const written = (texts: readonly string[]) => {
     const writer = new JsonWriter();
     for (const text of texts) writer.write(text);
-    return writer.reply();
+    return atOnce(writer.reply());
   };
 
   it('is a string while it is short', () => {
