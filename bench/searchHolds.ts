@@ -94,7 +94,7 @@ async function longestTurnOfDeletion(nodes: number): Promise<number> {
   while (longest.length < ROUNDS) {
     const graph = new Graph();
     for (let nodeId = 1; nodeId <= nodes; nodeId++)
-      graph.apply({ type: 'addNode', sequence: nodeId, timeMs: 0, nodeId, recordId: 1, kind: 0 });
+      graph.apply({ type: 'addNode', sequence: nodeId, timeMs: 0, actor: null, nodeId, recordId: 1, kind: 0 });
     graph.root();
     await nextTurn();
     const stretches = new Stretches();

@@ -1,7 +1,7 @@
 /** Checks proofs on this machine by the documented formats alone, without a request to the service and without trust in it. */
 import {
   type Checkpoint,
-  chainHead,
+  chainHeadAfter,
   verifyCheckpoint as checkCheckpoint,
   verifyConsistency as checkConsistency,
   verifyInclusion as checkInclusion,
@@ -96,7 +96,7 @@ export function verifyReceipt(
       recordId: Number(proof.recordId),
       sequence: Number(proof.sequence),
       timeMs: Number(proof.timeMs),
-      chainHead: toHex(chainHead(proof.chainHeadBefore, proof.eventHash)),
+      chainHead: toHex(chainHeadAfter(proof)),
       stateHash: receipt.stateHash,
     };
   });

@@ -1,11 +1,12 @@
 /** Compares a person's receipts and checkpoints of a log with the log itself. */
+import { actorText } from './actor.js';
 import { type Alteration, Sightings } from './alteration.js';
 import { equal, toHex } from './bytes.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
 import type { Genesis } from './events.js';
-import { chainHead } from './hashing.js';
 import type { LogReport } from './log.js';
 import {
+  chainHeadAfter,
   notOfAnswer,
   notOfMoment,
   type Proof,
@@ -62,13 +63,13 @@ export class Claims {
       claim.problems = [(error as Error).message];
       return;
     }
-    claim.about = `write ${proof.sequence}, record ${proof.recordId}`;
+    claim.about = `write ${proof.sequence}, record ${proof.recordId}${proof.actor === null ? '' : `, by ${actorText(proof.actor)}`}`;
     this.#watch(proof.sequence, (moment) => {
       claim.problems = notOfMoment(receipt, moment);
       if (!equal(proof.configHash, moment.after.configHash)) return;
-      const { sequence, chainHeadBefore, eventHash } = proof;
+      const { sequence, chainHeadBefore } = proof;
       this.#sightings.add(sequence - 1n, toHex(chainHeadBefore), moment.headBefore, moment);
-      this.#sightings.add(sequence, toHex(chainHead(chainHeadBefore, eventHash)), moment.after.chainHead, moment);
+      this.#sightings.add(sequence, toHex(chainHeadAfter(proof)), moment.after.chainHead, moment);
     });
   }
 

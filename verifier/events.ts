@@ -1,4 +1,5 @@
 /** Decodes events of the log. Byte fields are views of the log's bytes. */
+import type { Actor } from './actor.js';
 import { Reading } from './reading.js';
 
 interface Dated {
@@ -27,6 +28,11 @@ export interface Genesis extends Dated {
   readonly normalise: boolean;
   readonly project: string;
   readonly name: string;
+}
+
+/** A genesis with the actor beside it; null for an event of version 1. */
+export interface LogGenesis extends Genesis {
+  readonly actor: Actor | null;
 }
 
 export interface Insert extends Dated {
@@ -74,11 +80,11 @@ const NONCE_BYTES = 12;
 const GCM_TAG_BYTES = 16;
 const EXTERNAL_ID_MAX_BYTES = 256;
 
-/** Throws Refused if the bytes are not exactly one event. */
+/** Throws Refused if the bytes are not exactly one event of version 1 or 2. Its actor is beside it. */
 export function readEvent(bytes: Uint8Array, what: string): LogEvent {
   const reading = new Reading(bytes, what);
   const version = reading.u8();
-  if (version !== 1) reading.fail(`has version ${version}`);
+  if (version !== 1 && version !== 2) reading.fail(`has version ${version}`);
   const type = reading.u8();
   reading.zeros(6);
   const dated = { sequence: reading.u64(), timeMs: reading.u64() };

@@ -1,7 +1,8 @@
 /** The header and trailer of an export, compared with the log in it. */
+import { type Actor, actorBytes, actorText, readActor } from './actor.js';
 import { concat, equal, toHex, toUtf8, u8, u32, u64 } from './bytes.js';
 import { type Checkpoint, notOfLog, verifyCheckpoint } from './checkpoint.js';
-import type { Genesis } from './events.js';
+import type { LogGenesis } from './events.js';
 import type { ExportFile } from './exportFile.js';
 import { ABSENT, chainHead, eventHash, logRoot, stateHash, stateRoot } from './hashing.js';
 import { hexOf, type JsonObject, objectOf, textOf, wholeOf } from './json.js';
@@ -11,7 +12,7 @@ import type { LogState } from './replay.js';
 export interface ExportClaims {
   readonly problems: readonly string[];
   /** The genesis of the log. If the log is empty: the one that the header describes. */
-  readonly genesis: Genesis | undefined;
+  readonly genesis: LogGenesis | undefined;
   readonly checkpoint: Checkpoint | undefined;
 }
 
@@ -54,7 +55,7 @@ function readCheckpoint(trailer: JsonObject, knownKey: string | undefined): Chec
 }
 
 /** The genesis that the header describes. */
-function readHeader(header: JsonObject): Genesis {
+function readHeader(header: JsonObject): LogGenesis {
   if (header.format !== 1) throw new Error(`the header: format ${header.format} is not known`);
   if (header.metric !== 'squared_l2') throw new Error(`the header: metric ${header.metric} is not known`);
   const origin = objectOf(header.origin, "the header's origin");
@@ -69,7 +70,18 @@ function readHeader(header: JsonObject): Genesis {
     normalise: flagOf(header, 'normalise'),
     project: textOf(origin, 'project'),
     name: textOf(origin, 'name'),
+    actor: creatorIn(header),
   };
+}
+
+function creatorIn(header: JsonObject): Actor | null {
+  if (header.created_by === undefined) return null;
+  const named = objectOf(header.created_by, "the header's created_by");
+  const optional = (field: string): string | undefined =>
+    named[field] === undefined ? undefined : textOf(named, field);
+  const [onBehalfOf, requestId] = [optional('on_behalf_of'), optional('request_id')];
+  const actor = { keyId: textOf(named, 'key_id'), ...(onBehalfOf && { onBehalfOf }), ...(requestId && { requestId }) };
+  return readActor(actorBytes(actor));
 }
 
 /** True or absent. */
@@ -80,11 +92,13 @@ function flagOf(header: JsonObject, field: string): boolean {
   return value === true;
 }
 
-function headerProblems(stated: Genesis, genesis: Genesis): string[] {
+function headerProblems(stated: LogGenesis, genesis: LogGenesis): string[] {
   const fields = ['project', 'name', 'collectionId', 'dimension', 'normalise', 'timeMs'] as const;
-  return fields
+  const problems = fields
     .filter((field) => stated[field] !== genesis[field])
     .map((field) => `the header says ${NAMES[field]} ${stated[field]}, the genesis ${genesis[field]}`);
+  const [said, logged] = [stated.actor, genesis.actor].map((actor) => (actor === null ? 'no actor' : actorText(actor)));
+  return said === logged ? problems : [...problems, `the header says created_by ${said}, the genesis ${logged}`];
 }
 
 const NAMES = {
@@ -110,10 +124,10 @@ function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState
 }
 
 /** The state of a collection before its first write, as its genesis will make it. */
-export function stateBefore(genesis: Genesis): LogState {
-  const { collectionId, dimension, normalise, project, name, sequence, timeMs } = genesis;
+export function stateBefore(genesis: LogGenesis): LogState {
+  const { collectionId, dimension, normalise, project, name, sequence, timeMs, actor } = genesis;
   const [projectBytes, nameBytes] = [toUtf8(project), toUtf8(name)];
-  const header = [u8(1), u8(1), new Uint8Array(6), u64(sequence), u64(timeMs)];
+  const header = [u8(actor === null ? 1 : 2), u8(1), new Uint8Array(6), u64(sequence), u64(timeMs)];
   const config = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(normalise ? 1 : 0)];
   const bytes = concat([...header, u64(collectionId), u32(dimension), ...config, projectBytes, nameBytes]);
   const configHash = eventHash(bytes);
@@ -121,7 +135,7 @@ export function stateBefore(genesis: Genesis): LogState {
     configHash,
     stateRoot: stateRoot(0n, ABSENT),
     graphRoot: ABSENT,
-    chainHead: chainHead(ABSENT, configHash),
+    chainHead: chainHead(ABSENT, configHash, actor === null ? null : actorBytes(actor)),
     sequence,
     timeMs,
   };

@@ -1,4 +1,6 @@
 /** The layout of frames: a frame is a commit of one or more events. */
+
+import { readActor } from './actor.js';
 import { equal, readU32, readU64, toUtf8 } from './bytes.js';
 import { type LogEvent, readEvent } from './events.js';
 import { H } from './hashing.js';
@@ -24,6 +26,10 @@ export interface FrameHeader {
 export interface FramedEvent {
   readonly offset: number;
   readonly bytes: Uint8Array;
+  /** The bytes of its actor; null for an event of version 1. */
+  readonly actor: Uint8Array | null;
+  /** The offset after event and actor. */
+  readonly end: number;
 }
 
 /** Whether the checksum matches the bytes before it. */
@@ -69,13 +75,39 @@ export const headAfter = (frame: Uint8Array): Uint8Array => frame.subarray(-TAIL
 export function* framedEvents(frame: Uint8Array): Generator<FramedEvent> {
   const end = frame.length - TAIL_BYTES;
   let at = EVENTS_AT;
+  let actor: Uint8Array | null = null;
   while (at < end) {
     const offset = at + LENGTH_BYTES;
     if (offset > end) throw new Refused('the frame ends within the length of an event', at);
-    at = offset + readU32(frame, at);
-    if (at > end) throw new Refused('an event reaches beyond its frame', offset);
-    yield { offset, bytes: frame.subarray(offset, at) };
+    const eventEnd = offset + readU32(frame, at);
+    if (eventEnd > end) throw new Refused('an event reaches beyond its frame', offset);
+    at = eventEnd;
+    const bytes = frame.subarray(offset, eventEnd);
+    if (bytes[0] !== VERSION_WITH_ACTOR) actor = null;
+    else {
+      at = actorEnd(frame, eventEnd, end);
+      actor = actorAt(frame.subarray(eventEnd + ACTOR_LENGTH_BYTES, at), actor, eventEnd);
+    }
+    yield { offset, bytes, actor, end: at };
   }
+}
+
+const VERSION_WITH_ACTOR = 2;
+const ACTOR_LENGTH_BYTES = 2;
+
+/** The end of the actor whose length is at `at`. */
+function actorEnd(frame: Uint8Array, at: number, end: number): number {
+  if (at + ACTOR_LENGTH_BYTES > end) throw new Refused('the frame ends within the length of an actor', at);
+  const actorEnds = at + ACTOR_LENGTH_BYTES + frame[at]! + (frame[at + 1]! << 8);
+  if (actorEnds > end) throw new Refused('an actor reaches beyond its frame', at);
+  return actorEnds;
+}
+
+/** The actor of an event; without bytes that of the event before. */
+function actorAt(bytes: Uint8Array, before: Uint8Array | null, at: number): Uint8Array {
+  if (bytes.length === 0 && before === null) throw new Refused('no event before this one states its actor', at);
+  if (before !== null && equal(bytes, before)) throw new Refused('an actor repeats the one before it', at);
+  return bytes.length === 0 ? before! : bytes;
 }
 
 /** The time that an event states, unchecked; undefined if it is too short. */
@@ -100,8 +132,8 @@ export interface Flaw {
 export function flawIn(frame: Uint8Array, firstSequence: bigint): Flaw | undefined {
   let sequence = firstSequence;
   try {
-    for (const { offset, bytes } of framedEvents(frame)) {
-      const what = flawOf(bytes, sequence);
+    for (const { offset, bytes, actor } of framedEvents(frame)) {
+      const what = flawOf(bytes, actor, sequence);
       if (what !== undefined) {
         return { sequence, offset, timeMs: timeIn(bytes), what };
       }
@@ -114,10 +146,11 @@ export function flawIn(frame: Uint8Array, firstSequence: bigint): Flaw | undefin
   }
 }
 
-function flawOf(bytes: Uint8Array, sequence: bigint): string | undefined {
+function flawOf(bytes: Uint8Array, actor: Uint8Array | null, sequence: bigint): string | undefined {
   let event: LogEvent;
   try {
     event = readEvent(bytes, `event ${sequence}`);
+    if (actor !== null) readActor(actor);
   } catch (error) {
     return (error as Error).message;
   }
@@ -151,8 +184,6 @@ export function flippedBitIn(frame: Uint8Array): FlippedBit | undefined {
 }
 
 function eventWith(frame: Uint8Array, byte: number): LogEvent | undefined {
-  const found = [...framedEvents(frame)].find(
-    ({ offset, bytes }) => byte >= offset - LENGTH_BYTES && byte < offset + bytes.length,
-  );
+  const found = [...framedEvents(frame)].find(({ offset, end }) => byte >= offset - LENGTH_BYTES && byte < end);
   return found && readEvent(found.bytes, 'the event');
 }

@@ -69,7 +69,9 @@ export class RunningHash {
 }
 
 export const eventHash = (event: Uint8Array): Uint8Array => H(u8(0x00), event);
-export const chainHead = (before: Uint8Array, event: Uint8Array): Uint8Array => H(u8(0x03), before, event);
+/** `actor`: the bytes of the event's actor; null for an event of version 1. */
+export const chainHead = (before: Uint8Array, event: Uint8Array, actor: Uint8Array | null): Uint8Array =>
+  actor === null ? H(u8(0x03), before, event) : H(u8(0x04), before, event, actor);
 export const logRoot = (size: bigint, mth: Uint8Array): Uint8Array => H(u8(0x02), u64(size), mth);
 export const stateRoot = (leaves: bigint, mth: Uint8Array): Uint8Array => H(u8(0x12), u64(leaves), mth);
 

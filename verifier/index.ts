@@ -3,22 +3,31 @@
  * formats, without asking a service. Bytes are `Uint8Array`; hashes are BLAKE3-256, 32 bytes, in JSON lowercase hex. Sequences,
  * sizes and times (`…Ms`, since 1970) are `bigint`. The folder `node/` adds readers of files and NATS.
  */
+export { type Actor, actorText } from './actor.js';
 export type { Alteration } from './alteration.js';
 export { toHex } from './bytes.js';
 export { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
 export { type ClaimResult, Claims } from './claims.js';
 export { weaknessOf } from './ed25519.js';
-export type { Genesis, LogEvent } from './events.js';
+export type { Genesis, LogEvent, LogGenesis } from './events.js';
 export { checkExport, type ExportClaims, stateBefore } from './exportClaims.js';
 export { ExportFile } from './exportFile.js';
 export type { FileReading, Readable } from './fileReading.js';
 export { type FlippedBit, flippedBitIn, isIntact } from './frame.js';
-export { type Blake3, chainHead, useBlake3 } from './hashing.js';
+export { type Blake3, useBlake3 } from './hashing.js';
 export { parseJson } from './json.js';
 export { type LogOptions, type LogReport, type Refusal, verifyFrames, verifyLog } from './log.js';
 export { type Consistency, type Inclusion, type LogAt, verifyConsistency, verifyInclusion } from './logProofs.js';
 export { type Reached, watchReached } from './reached.js';
-export { notOfAnswer, type Proof, readProof, receiptIn, verifyReceipt, type WriteReceipt } from './receipt.js';
+export {
+  chainHeadAfter,
+  notOfAnswer,
+  type Proof,
+  readProof,
+  receiptIn,
+  verifyReceipt,
+  type WriteReceipt,
+} from './receipt.js';
 export { type ClaimedRecord, rebuiltEvent } from './receiptEvent.js';
 export { claimedRecord } from './recordJson.js';
 export type { EncryptedValues, RecordValues } from './records.js';

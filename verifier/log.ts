@@ -1,5 +1,5 @@
 /** Verification of a whole log, from its genesis and from any source. */
-import type { Genesis } from './events.js';
+import type { LogGenesis } from './events.js';
 import { FrameRefused, type LogState, Replay, type Watches } from './replay.js';
 import { type FrameSource, GivenFrames, type Place, SourceRefused } from './source.js';
 
@@ -19,7 +19,7 @@ export interface Refusal {
 /** The result of a replay: of the whole log, or of the part before the refusal. */
 export interface LogReport {
   readonly refusal: Refusal | undefined;
-  readonly genesis: Genesis | undefined;
+  readonly genesis: LogGenesis | undefined;
   readonly frames: number;
   readonly logBytes: bigint;
   /** The number of events, including the genesis. */

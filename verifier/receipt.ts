@@ -1,4 +1,5 @@
 /** Checks write receipts from their own bytes. */
+import { type Actor, actorBytes, isActor, readActor } from './actor.js';
 import { equal, fromBase64url, toHex } from './bytes.js';
 import { ABSENT, chainHead, stateHash, stateRoot } from './hashing.js';
 import { Reading } from './reading.js';
@@ -15,9 +16,13 @@ export interface WriteReceipt {
   readonly sequence: number;
   readonly timestamp: number;
   readonly state_hash: string;
+  /** The actor of the proof, for people. Absent in the answers of writes. */
+  readonly actor?: unknown;
 }
 
 export interface Proof {
+  /** Null: the event is of version 1. */
+  readonly actor: Actor | null;
   readonly kind: 'insert' | 'change';
   readonly recordId: bigint;
   readonly leaves: bigint;
@@ -56,13 +61,15 @@ export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | Enc
   expect(receipt.new_root === toHex(newRoot), 'the proof does not lead to new_root');
   expect(receipt.state_hash === toHex(stateHashOf(proof, newRoot)), 'state_hash does not follow');
   if (record !== undefined) expect(equal(leafOf(record), proof.newLeaf), 'it is not about this record');
+  if (receipt.actor !== undefined)
+    expect(proof.actor !== null && isActor(receipt.actor, proof.actor), 'actor is not the one of the proof');
   return problems;
 }
 
 /** Reasons why a receipt that holds in itself is not of this event of the log; empty if it is. */
 export function notOfMoment(
   receipt: WriteReceipt,
-  { event, eventHash, headBefore, stateRootBefore, after }: Moment,
+  { event, actor, eventHash, headBefore, stateRootBefore, after }: Moment,
 ): string[] {
   const proof = readProof(receipt.proof);
   const problems: string[] = [];
@@ -72,6 +79,7 @@ export function notOfMoment(
   expect(equal(proof.eventHash, eventHash), `event ${event.sequence} of the log is another one`);
   expect('recordId' in event && event.recordId === proof.recordId, 'the event is about another record');
   expect(proof.timeMs === event.timeMs, 'the event is of another time');
+  expect(textOf(proof.actor) === textOf(actor), 'the event has another actor');
   expect(equal(proof.chainHeadBefore, headBefore), 'other events came before it');
   expect(equal(proof.configHash, after.configHash), 'the log is of another collection');
   expect(receipt.old_root === toHex(stateRootBefore), 'old_root is not the state root of the log before the event');
@@ -79,6 +87,8 @@ export function notOfMoment(
   expect(receipt.state_hash === toHex(after.stateHash), 'state_hash is not the one of the log after the event');
   return problems;
 }
+
+const textOf = (actor: Actor | null): string => (actor === null ? '' : toHex(actorBytes(actor)));
 
 /** Finds the receipt in an answer of the service, or a bare one. Throws an Error without a receipt. */
 export function receiptIn(json: unknown): WriteReceipt {
@@ -103,13 +113,16 @@ export function readProof(text: string): Proof {
   if (bytes === undefined) throw new Error('the proof is not canonical base64url');
   const reading = new Reading(bytes, 'the proof');
   const version = reading.u8();
-  if (version !== 1) reading.fail(`has version ${version}`);
+  if (version !== 1 && version !== 2) reading.fail(`has version ${version}`);
   const kind = reading.u8();
   if (kind !== 1 && kind !== 2) reading.fail(`is of kind ${kind}`);
   const siblings = reading.u8();
-  reading.zeros(5);
-  const proof: Proof = {
-    kind: kind === 1 ? 'insert' : 'change',
+  reading.zeros(1);
+  const actorLength = reading.u16();
+  reading.zeros(2);
+  if ((version === 1) !== (actorLength === 0)) reading.fail('has an actor of another version');
+  const fixed = {
+    kind: kind === 1 ? ('insert' as const) : ('change' as const),
     recordId: reading.u64(),
     leaves: reading.u64(),
     sequence: reading.u64(),
@@ -122,6 +135,7 @@ export function readProof(text: string): Proof {
     configHash: reading.take(32),
     path: Array.from({ length: siblings }, () => reading.take(32)),
   };
+  const proof: Proof = { ...fixed, actor: version === 1 ? null : readActor(reading.take(actorLength)) };
   reading.end();
   assertPossible(proof);
   return proof;
@@ -150,7 +164,11 @@ const newRootOf = ({ newLeaf, recordId, leaves, path }: Proof): Uint8Array =>
   stateRoot(leaves, hashFromPath(newLeaf, recordId - 1n, leaves, path));
 
 const stateHashOf = (proof: Proof, newRoot: Uint8Array): Uint8Array =>
-  stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHead(proof.chainHeadBefore, proof.eventHash) });
+  stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHeadAfter(proof) });
+
+/** The chain head of the log after the write. */
+export const chainHeadAfter = ({ chainHeadBefore, eventHash, actor }: Proof): Uint8Array =>
+  chainHead(chainHeadBefore, eventHash, actor === null ? null : actorBytes(actor));
 
 /** Whether a field of a receipt, which may have any value, is exactly this number. */
 const is = (number: unknown, value: bigint): boolean => typeof number === 'number' && number === Number(value);

@@ -46,8 +46,8 @@ function possibleEvents({ kind, recordId, newLeaf }: Proof, record: ClaimedRecor
   return possible;
 }
 
-const eventBytes = ({ sequence, timeMs }: Proof, type: number, payload: Uint8Array): Uint8Array =>
-  concat([u8(1), u8(type), new Uint8Array(6), u64(sequence), u64(timeMs), payload]);
+const eventBytes = ({ sequence, timeMs, actor }: Proof, type: number, payload: Uint8Array): Uint8Array =>
+  concat([u8(actor === null ? 1 : 2), u8(type), new Uint8Array(6), u64(sequence), u64(timeMs), payload]);
 
 function insertPayload(values: RecordValues, requestId: Uint8Array | null): Uint8Array {
   const { id, tag, vector, metadata, text, externalId } = values;

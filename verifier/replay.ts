@@ -2,8 +2,9 @@
  * Replays a log from its genesis, frame by frame, in the plainest way, and checks every claim of a frame. It keeps a leaf and a
  * place for each record, node, edge and event.
  */
+import { type Actor, readActor } from './actor.js';
 import { equal } from './bytes.js';
-import { type Genesis, type LogEvent, readEvent } from './events.js';
+import { type LogEvent, type LogGenesis, readEvent } from './events.js';
 import {
   type FrameHeader,
   firstTimeIn,
@@ -23,6 +24,8 @@ import { type EventPlace, type ReadAgain, RecordTable } from './recordTable.js';
 /** The log right after one event, to compare with claims about that event. */
 export interface Moment {
   readonly event: LogEvent;
+  /** Null for an event of version 1. */
+  readonly actor: Actor | null;
   readonly place: EventPlace;
   readonly eventHash: Uint8Array;
   readonly headBefore: Uint8Array;
@@ -66,7 +69,7 @@ export class Replay {
   readonly records: RecordTable;
   readonly graph = new GraphReplay();
   readonly #log = new Leaves(LOG_NODE);
-  #genesis: Genesis | undefined;
+  #genesis: LogGenesis | undefined;
   #configHash: Uint8Array = ABSENT;
   #chainHead: Uint8Array = ABSENT;
   #timeMs = 0n;
@@ -82,7 +85,7 @@ export class Replay {
     this.records = new RecordTable(readAgain);
   }
 
-  get genesis(): Genesis | undefined {
+  get genesis(): LogGenesis | undefined {
     return this.#genesis;
   }
 
@@ -105,9 +108,9 @@ export class Replay {
     const header = this.#header(frame);
     let events = 0;
     this.#deletions = 0;
-    for (const { offset, bytes } of this.#events(frame)) {
+    for (const { offset, bytes, actor } of this.#events(frame)) {
       events++;
-      await this.#event(bytes, { position, offset, length: bytes.length });
+      await this.#event(bytes, actor, { position, offset, length: bytes.length });
     }
     this.#checkEnd(frame, header, events);
     this.#logBytes += BigInt(frame.length);
@@ -184,26 +187,27 @@ export class Replay {
     }
   }
 
-  async #event(bytes: Uint8Array, place: EventPlace): Promise<void> {
+  async #event(bytes: Uint8Array, actorBytes: Uint8Array | null, place: EventPlace): Promise<void> {
     const sequence = this.size;
     const named = `event ${sequence}`;
     let event: LogEvent | undefined;
     try {
       event = readEvent(bytes, named);
+      const actor = actorBytes === null ? null : readActor(actorBytes);
       if (event.sequence !== sequence) throw new Impossible(`has sequence ${event.sequence} in its bytes`);
       if (event.timeMs < this.#timeMs) throw new Impossible('goes back in time');
       const watches = this.watches.get(sequence);
       const stateRootBefore = watches === undefined ? ABSENT : this.#stateRoot();
-      await this.#apply(event, place);
+      await this.#apply(event, actor, place);
       this.#countDeletions(event);
       const headBefore = this.#chainHead;
       const hash = eventHash(bytes);
       if (event.type === 'genesis') this.#configHash = hash;
-      this.#chainHead = chainHead(headBefore, hash);
+      this.#chainHead = chainHead(headBefore, hash, actorBytes);
       this.#log.push(this.#chainHead);
       this.#timeMs = event.timeMs;
       for (const watch of watches ?? [])
-        watch({ event, place, eventHash: hash, headBefore, stateRootBefore, after: this.state() });
+        watch({ event, actor, place, eventHash: hash, headBefore, stateRootBefore, after: this.state() });
     } catch (error) {
       if (error instanceof Refused) this.#refuseNext(error.message, place.offset, timeIn(bytes));
       if (error instanceof Impossible) this.#refuseNext(`${named} ${error.message}`, place.offset, event?.timeMs);
@@ -211,10 +215,10 @@ export class Replay {
     }
   }
 
-  async #apply(event: LogEvent, place: EventPlace): Promise<void> {
+  async #apply(event: LogEvent, actor: Actor | null, place: EventPlace): Promise<void> {
     switch (event.type) {
       case 'genesis':
-        this.#genesis = event;
+        this.#genesis = { ...event, actor };
         return;
       case 'insert':
         this.#assertDimension(event.vector);

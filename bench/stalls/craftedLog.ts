@@ -1,12 +1,12 @@
 /** Logs made event by event, and imported: large collections within a second, and events that no write could make. */
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
-import type { AddEdge, AddNode, Event, Insert } from '../../shared/log/event.js';
+import type { AddEdge, AddNode, Event, Insert, Undated } from '../../shared/log/event.js';
 import { buildFrame } from '../../shared/log/frame.js';
+import { SYSTEM } from '../../shared/model/actor.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import { toHex, verifyFrames } from '../../verifier/index.js';
 import '../../verifier/node/index.js';
 
-type Undated<E> = E extends Event ? Omit<E, 'sequence' | 'timeMs'> : never;
 export type NewEvent = Undated<Event>;
 
 const CREATED_MS = 1_700_000_000_000;
@@ -27,7 +27,8 @@ export interface CraftedLog {
 /** The log of these events, which insert records and make the graph. `frameEvents`: events of each frame. */
 export async function craftLog(events: readonly NewEvent[], frameEvents = FRAME_EVENTS): Promise<CraftedLog> {
   const dated = [GENESIS, ...events].map(
-    (event, sequence) => ({ ...event, sequence, timeMs: CREATED_MS + sequence }) as Event,
+    (event, sequence) =>
+      ({ ...event, sequence, timeMs: CREATED_MS + sequence, actor: sequence === 0 ? null : SYSTEM }) as Event,
   );
   const frames: Uint8Array[] = [];
   let end: LogEnd = EMPTY_LOG;

@@ -1,7 +1,14 @@
 /** Checks of events in this browser, which do not trust the service. */
 import type { InclusionResponse, TimelineEvent } from '../../coordinator/contract/proofs.js';
 import type { Receipt } from '../../coordinator/contract/records.js';
-import { type Checkpoint, chainHead, readProof, toHex, verifyInclusion, verifyReceipt } from '../../verifier/index.js';
+import {
+  type Checkpoint,
+  chainHeadAfter,
+  readProof,
+  toHex,
+  verifyInclusion,
+  verifyReceipt,
+} from '../../verifier/index.js';
 import { pathOf, type Service } from '../service.js';
 
 export interface Checked {
@@ -60,14 +67,13 @@ export class EventChecks {
     const problems = [...verifyReceipt(receipt)];
     if (problems.length > 0) return { receipt, holds: inLog.holds, problems };
     const holds = [...inLog.holds, 'The receipt is valid: it leads from the old state root to the new one.'];
-    const { chainHeadBefore, eventHash } = readProof(receipt.proof);
+    const proof = readProof(receipt.proof);
     if (receipt.sequence !== sequence || receipt.record_id !== event.record_id)
       problems.push('The receipt is about another write.');
-    else if (toHex(chainHead(chainHeadBefore, eventHash)) !== head)
-      problems.push('The receipt describes another event than the log.');
+    else if (toHex(chainHeadAfter(proof)) !== head) problems.push('The receipt describes another event than the log.');
     else {
       holds.push('The receipt and the log describe the same event.');
-      if (this.#heads.has(sequence)) this.#heads.set(sequence - 1, toHex(chainHeadBefore));
+      if (this.#heads.has(sequence)) this.#heads.set(sequence - 1, toHex(proof.chainHeadBefore));
     }
     return { receipt, holds, problems };
   }

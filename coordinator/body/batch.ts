@@ -3,7 +3,7 @@
 import type { Scale } from '../../shared/fixedPoint.js';
 import { JsonBudget } from '../../shared/json/nesting.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
-import { insertSizeBytes } from '../../shared/log/eventLayout.js';
+import { BESIDE_EVENT_BYTES, insertSizeBytes } from '../../shared/log/eventLayout.js';
 import type { BatchInsertRequest, BatchUpsertRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -29,9 +29,6 @@ export interface PreparedBatch {
   readonly externalIds: readonly string[] | undefined;
 }
 
-/** The length before each event in its frame. */
-const EVENT_LENGTH_BYTES = 4;
-
 /** Throws `validation_error`, and `payload_too_large` if it does not fit one commit. */
 export function prepareBatch(
   request: BatchInsertRequest | BatchUpsertRequest,
@@ -50,7 +47,7 @@ export function prepareBatch(
   // Under one request id only one of several upserts would be written.
   if (externalIds !== undefined) assertDifferent(requestIds?.map((id) => id?.toLowerCase()) ?? [], 'request_ids');
 
-  let sizeBytes = count * (EVENT_LENGTH_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
+  let sizeBytes = count * (BESIDE_EVENT_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
   texts?.forEach((text, i) => {
     if (text !== null) sizeBytes += assertedUtf8Bytes(text, bounds.textBytes, `$.texts[${i}]`);
   });

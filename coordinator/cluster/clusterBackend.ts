@@ -180,7 +180,7 @@ export class ClusterBackend {
   /** Creates the collection or finds the identical one. Throws `conflict` if dimension or `normalise` differ, `capacity_exceeded`. */
   async create(project: string, wanted: WantedCollection, envelope: Envelope): Promise<Created> {
     this.#assertHasShard();
-    return this.#place(await this.#catalog.create(project, wanted), envelope);
+    return this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
   }
 
   /**
@@ -189,7 +189,7 @@ export class ClusterBackend {
    */
   async beginImport(project: string, wanted: WantedImport, envelope: Envelope): Promise<Created<ImportedCollection>> {
     this.#assertHasShard();
-    return this.#place(await this.#catalog.createImport(project, wanted), envelope);
+    return this.#place(await this.#catalog.createImport(project, wanted, envelope.actor), envelope);
   }
 
   /** Throws `collection_not_found`, `conflict` if the collection was not imported. */

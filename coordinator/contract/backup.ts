@@ -5,6 +5,7 @@ import type { TIME_MAX_MS } from '../../shared/limits.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { IndexParameters } from './collections.js';
+import type { Actor } from './proofs.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { CollectionName, Dimension, Hash, Signature, Utf8Bytes, Whole } from './values.js';
 
@@ -32,6 +33,8 @@ export interface CollectionFacts {
   normalise?: true;
   /** Unix milliseconds. */
   created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
+  /** The actor of the genesis. Absent where the collection was made by a version whose events name no actor. */
+  created_by?: Actor;
   /** Omitted: exact search. */
   index?: ExportedIndex;
 }
@@ -77,6 +80,8 @@ export interface ImportResponse {
   collection: string;
   id: Whole;
   status: 'importing' | 'finished';
+  /** The actor that began the import. The events keep the actors of the log. */
+  imported_by?: Actor;
   /** The number of committed events that have arrived. */
   sequence: Whole;
   chain_head: Hash;

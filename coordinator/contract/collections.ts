@@ -4,6 +4,7 @@ import typia, { type tags } from 'typia';
 import type { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
+import type { Actor } from './proofs.js';
 import { invalid, type Mismatch, refuseBody, refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
 
@@ -44,6 +45,8 @@ export interface ListedCollection {
   max_records: Whole;
   /** Present while the collection is being imported: it can only be listed and deleted. */
   importing?: true;
+  /** Present in an imported collection: who began the import. */
+  imported_by?: Actor;
 }
 
 export interface ListCollectionsResponse {

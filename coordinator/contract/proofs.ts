@@ -28,6 +28,18 @@ export interface StateProofResponse {
   sequence: Whole;
 }
 
+/** Who made an event. Every part is hashed into the chain with the event. */
+export interface Actor {
+  /** The id of the API key; `system` for what the service does by itself. */
+  key_id: string & tags.Pattern<'^[!-~]{1,64}$'>;
+  /** The value of `Vouch-On-Behalf-Of`, which the service does not check. */
+  on_behalf_of?: VisibleAscii;
+  /** The `x-request-id` of the request. */
+  request_id?: VisibleAscii;
+}
+
+type VisibleAscii = string & tags.Pattern<'^[!-~]{1,128}$'>;
+
 export interface EventLogProofResponse {
   /** The root of the log tree. */
   event_log_hash: Hash;
@@ -36,7 +48,7 @@ export interface EventLogProofResponse {
   /** The sequence of the last event. */
   committed_height: Whole;
   final_state_hash: Hash;
-  /** The version of the events in the log: 1. Public clients read it. */
+  /** The version of new events: 2. Public clients read it. */
   kernel_version: Whole;
 }
 
@@ -50,6 +62,8 @@ export interface ReceiptQuery {
 export interface PastReceipt extends Receipt {
   /** Present if the write has one, which is part of the receipt's event. */
   request_id?: Hex32;
+  /** Who made the write, as the proof states it. Absent for events of versions that name no actor. */
+  actor?: Actor;
 }
 
 export interface InclusionQuery {
@@ -163,6 +177,8 @@ export interface TimelineQuery {
   to?: string;
   /** Default 100. */
   limit?: number & WholeBetween<1, 1000>;
+  /** Only events of this actor: a key id, or what was sent as `Vouch-On-Behalf-Of`. */
+  actor?: VisibleAscii;
   /** The `log_index` of the last event that you have: the page begins after it. */
   after?: Whole;
 }
@@ -186,6 +202,8 @@ export interface TimelineEvent {
     | 'delete_node'
     | 'add_edge'
     | 'delete_edge';
+  /** Absent in events of versions that name no actor. */
+  actor?: Actor;
   record_id?: Whole;
   node_id?: Whole;
   edge_id?: Whole;
@@ -196,8 +214,10 @@ export interface TimelineEvent {
 export interface TimelineResponse {
   /** In the order of the log. */
   events: TimelineEvent[];
-  /** The number of events between the two times, on all pages. */
+  /** The number of events between the two times, on all pages, of any actor. */
   total: Whole;
+  /** Present with `actor` if there may be more: the `after` of the next page. A page may be empty and have one. */
+  next?: Whole;
 }
 
 export const assertCheckpointQuery = typia.createAssert<CheckpointQuery>(refuseQuery);

@@ -1,6 +1,7 @@
 /** The endpoints of collections and of their indexes. */
 import type { Config } from '../../config/config.js';
 import { refusal } from '../../shared/errors/errors.js';
+import { namedActor } from '../../shared/model/actor.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
 import type { CountedCollection } from '../cluster/catalog/collection.js';
@@ -114,11 +115,12 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, serving, records } = collection;
+  const { name, id, dimension, metric, normalise, serving, records, imported } = collection;
   return {
     ...{ name, id, dimension, metric, ...(normalise && { normalise }) },
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
+    ...(imported?.by && { imported_by: namedActor(imported.by) }),
   };
 }
 

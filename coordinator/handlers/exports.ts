@@ -1,5 +1,6 @@
 /** The endpoints of an export: a collection's stored log, in pieces, also during writes. */
 import { toHex } from '../../shared/hashing/hash.js';
+import { namedActor } from '../../shared/model/actor.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import { namedParameters } from '../../shared/registry/catalogEntry.js';
@@ -32,6 +33,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
         metric: collection.metric,
         ...(collection.normalise && { normalise: true }),
         created_at_ms: collection.createdAtMs,
+        ...(collection.createdBy && { created_by: namedActor(collection.createdBy) }),
         index: { type: collection.index, parameters: namedParameters(collection.indexParameters) },
         log_bytes: logBytes,
         ...endOfLog(text),

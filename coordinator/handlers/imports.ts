@@ -1,5 +1,6 @@
 /** The endpoints of an import: an export of another collection is announced, sent in pieces, and compared. */
 import { refusal } from '../../shared/errors/errors.js';
+import { actorOf, namedActor } from '../../shared/model/actor.js';
 import { EXACT } from '../../shared/model/indexSpec.js';
 import { parametersOf } from '../../shared/registry/catalogEntry.js';
 import { framesIn } from '../body/frames.js';
@@ -29,14 +30,15 @@ export const IMPORT_ROUTES: readonly Route[] = [
     answers,
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { origin, dimension, normalise, created_at_ms: createdAtMs, index } = request.body;
+      const { origin, dimension, normalise, created_at_ms: createdAtMs, created_by, index } = request.body;
       const { sequence, chain_head, state_hash } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
       // A node without indexes uses exact search, which finds at least as much.
       const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : EXACT;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
-      const fixed = { dimension, ...(normalise && { normalise }), createdAtMs };
+      const createdBy = created_by && { createdBy: actorOf(created_by) };
+      const fixed = { dimension, ...(normalise && { normalise }), createdAtMs, ...createdBy };
       const wanted = { name: nameOf(request.body), origin, ...fixed, spec, end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
       return json(importResponse(collection, await logEnd(request, collection)));
@@ -129,5 +131,6 @@ const importResponse = ({ name, id, imported }: ImportedCollection, end: LogEnd)
   collection: name,
   id,
   status: imported.finished ? 'finished' : 'importing',
+  ...(imported.by && { imported_by: namedActor(imported.by) }),
   ...end,
 });

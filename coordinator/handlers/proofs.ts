@@ -2,6 +2,7 @@
 import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
+import { namedActor } from '../../shared/model/actor.js';
 import type {
   TimelineEvent as LogEvent,
   LogHead,
@@ -131,12 +132,16 @@ export const PROOF_ROUTES: readonly Route[] = [
     query: queryType('TimelineQuery', assertTimelineQuery),
     answers: 'TimelineResponse',
     handle: async (request) => {
-      const { collection, from, to, limit = TIMELINE_LIMIT, after = 0 } = request.query;
+      const { collection, from, to, limit = TIMELINE_LIMIT, after = 0, actor } = request.query;
       const fromMs = from === undefined ? 0 : firstMs(from);
       const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
-      const call = { op: 'timeline', fromMs, toMs, after, limit } as const;
-      const { events, total } = await request.callNamed(collection, call);
-      return request.longJson<TimelineResponse>({ events: events.map(timelineEvent), total });
+      const call = { op: 'timeline', fromMs, toMs, after, limit, ...(actor !== undefined && { actor }) } as const;
+      const { events, total, next } = await request.callNamed(collection, call);
+      return request.longJson<TimelineResponse>({
+        events: events.map(timelineEvent),
+        total,
+        ...(next !== undefined && { next }),
+      });
     },
   }),
 ];
@@ -205,12 +210,22 @@ const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type'
   deleteEdge: 'delete_edge',
 };
 
-const timelineEvent = ({ sequence, timeMs, type, recordId, nodeId, edgeId, keyId }: LogEvent): TimelineEvent => ({
+const timelineEvent = ({
+  sequence,
+  timeMs,
+  type,
+  actor,
+  recordId,
+  nodeId,
+  edgeId,
+  keyId,
+}: LogEvent): TimelineEvent => ({
   log_index: sequence,
   shard_id: 0,
   timestamp_unix: Math.floor(timeMs / SECOND_MS),
   timestamp_iso: new Date(timeMs).toISOString(),
   event_type: EVENT_TYPES[type],
+  ...(actor === null ? {} : { actor: namedActor(actor) }),
   ...(recordId === undefined ? {} : { record_id: recordId }),
   ...(nodeId === undefined ? {} : { node_id: nodeId }),
   ...(edgeId === undefined ? {} : { edge_id: edgeId }),

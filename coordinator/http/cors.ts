@@ -11,7 +11,7 @@ const PREFLIGHT: readonly Header[] = [
   [
     'access-control-allow-headers',
     // Libraries that trace requests add the last four to each.
-    'authorization, content-type, idempotency-key, x-request-id, traceparent, tracestate, baggage, sentry-trace',
+    'authorization, content-type, idempotency-key, vouch-on-behalf-of, x-request-id, traceparent, tracestate, baggage, sentry-trace',
   ],
   ['access-control-max-age', String(MAX_AGE_SECS)],
 ];

@@ -1,4 +1,5 @@
 /** The head of a request, copied from the engine's request object, which lives for one call only. */
+import { ACTOR_TEXT_MAX, isVisibleAscii } from '../../shared/model/actor.js';
 import type { EngineRequest } from './engine/engine.js';
 
 export interface RequestHead {
@@ -22,6 +23,8 @@ export interface RequestHead {
   readonly idempotencyKey: string | undefined;
   /** The client's own id, if it may be repeated in the answer. */
   readonly requestId: string | undefined;
+  /** The value of `Vouch-On-Behalf-Of`, unchecked; undefined if it is absent. */
+  readonly onBehalfOf: string | undefined;
   /** The origin of the browser's page. */
   readonly origin: string | undefined;
   /** The method that a browser's preflight request asks for. */
@@ -33,7 +36,6 @@ export interface RequestHead {
 }
 
 const ASCII = /^[\x20-\x7e\t]*$/;
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
 /** The pattern that Node's own server uses. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
@@ -53,6 +55,7 @@ const FIELDS = new Map([
   ['connection', 'connection'],
   ['idempotency-key', 'idempotencyKey'],
   ['x-request-id', 'requestId'],
+  ['vouch-on-behalf-of', 'onBehalfOf'],
   ['origin', 'origin'],
   ['access-control-request-method', 'requestedMethod'],
 ] as const);
@@ -64,6 +67,7 @@ const SINGLE: Readonly<Partial<Record<Field, string>>> = {
   contentType: 'Content-Type',
   contentEncoding: 'Content-Encoding',
   idempotencyKey: 'Idempotency-Key',
+  onBehalfOf: 'Vouch-On-Behalf-Of',
   contentLength: 'Content-Length',
   transferEncoding: 'Transfer-Encoding',
   host: 'Host',
@@ -98,7 +102,8 @@ export function readHead(req: EngineRequest): RequestHead {
     expectation: expect !== undefined && CONTINUE.test(expect) ? expect : undefined,
     bodyBytes: transferEncoding === undefined ? Number(contentLength ?? 0) : undefined,
     idempotencyKey: headers.idempotencyKey,
-    requestId: requestId !== undefined && VISIBLE_ASCII.test(requestId) ? requestId : undefined,
+    requestId: requestId !== undefined && isVisibleAscii(requestId, ACTOR_TEXT_MAX) ? requestId : undefined,
+    onBehalfOf: headers.onBehalfOf,
     origin: headers.origin,
     requestedMethod: headers.requestedMethod,
     isLast: connection !== undefined && CLOSE.test(connection),

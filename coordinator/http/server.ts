@@ -13,12 +13,14 @@ import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { messageText } from '../../shared/errors/errorTable.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { toHex } from '../../shared/hashing/hash.js';
+import { ACTOR_TEXT_MAX, type Actor, isVisibleAscii } from '../../shared/model/actor.js';
 import { allows, type Scope } from '../../shared/registry/keys.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { BodyPool } from '../body/bodyPool.js';
 import type { BodyKind } from '../body/kinds.js';
+import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Decision, Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
@@ -275,13 +277,15 @@ class Requests {
       const decision = limiter.take(caller.project, route.category);
       noteWork(route.name, caller);
       assertWithinLimit(decision instanceof Promise ? await decision : decision, exchange);
+      const actor = actorOf(caller, head, exchange);
       const parameters = encoded.map(decodeParameter);
       const query = route.parseQuery(head.query);
       const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
       noteWork(route.name, caller);
       // The deadline counts from the end of the body: the client decides how long that takes.
       const { limits } = services.config;
-      const envelope = { requestId: exchange.requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs };
+      const { requestId } = exchange;
+      const envelope = { requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs, actor };
       const wait = <T>(shared: Promise<T>): Promise<T> =>
         this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
       const { idempotencyKey } = head;
@@ -343,6 +347,13 @@ function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head
   const flaw = body === null ? undefined : mediaFlaw(head, body);
   if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
   if (!allows(caller.scope, scope)) throw refusal('forbidden', 'scope', { scope, own: caller.scope });
+}
+
+/** The originator of the request's writes. Throws `validation_error` for an impossible `Vouch-On-Behalf-Of`. */
+function actorOf({ keyId }: Caller, { onBehalfOf }: RequestHead, { requestId }: Exchange): Actor {
+  if (onBehalfOf !== undefined && !isVisibleAscii(onBehalfOf, ACTOR_TEXT_MAX))
+    throw invalid(`the header Vouch-On-Behalf-Of must be 1 to ${ACTOR_TEXT_MAX} visible ASCII characters`);
+  return { keyId, onBehalfOf: onBehalfOf ?? null, requestId };
 }
 
 /** Shows the state of the rate limit in the answer. Throws `rate_limited`. */

@@ -17,6 +17,7 @@ import { hashStream } from '../../shared/hashing/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
 import { verifyFrame } from '../../shared/log/frame.js';
+import { actorOf, isSameActor } from '../../shared/model/actor.js';
 import type { FileReading } from '../../verifier/index.js';
 import { openFile } from '../../verifier/node/index.js';
 
@@ -40,11 +41,11 @@ export interface ExportTrailer {
 }
 
 export function headerOf(facts: ExportResponse, exportedAtMs: number): ExportHeader {
-  const { origin, dimension, metric, normalise, created_at_ms, index = { type: 'brute' } } = facts;
+  const { origin, dimension, metric, normalise, created_at_ms, created_by, index = { type: 'brute' } } = facts;
   return {
     ...{ format: 1, origin, dimension, metric },
     ...(normalise && { normalise }),
-    ...{ created_at_ms, index, exported_at_ms: exportedAtMs },
+    ...{ created_at_ms, ...(created_by && { created_by }), index, exported_at_ms: exportedAtMs },
   };
 }
 
@@ -193,7 +194,7 @@ export class ExportWriter {
   }
 
   #assertGenesis(event: Event | undefined): void {
-    const { origin, dimension, normalise, created_at_ms } = this.header;
+    const { origin, dimension, normalise, created_at_ms, created_by } = this.header;
     const isOurs =
       event?.type === 'genesis' &&
       event.project === origin.project &&
@@ -201,7 +202,8 @@ export class ExportWriter {
       event.collectionId === origin.id &&
       event.dimension === dimension &&
       event.normalise === normalise &&
-      event.timeMs === created_at_ms;
+      event.timeMs === created_at_ms &&
+      isSameActor(event.actor, created_by === undefined ? null : actorOf(created_by));
     if (!isOurs) throw new Malformed('the log begins with the genesis of another collection', 0);
   }
 }

@@ -3,7 +3,7 @@ import {
   Claims,
   checkExport,
   type FrameSource,
-  type Genesis,
+  type LogGenesis,
   type LogReport,
   type Reached,
   servedAs,
@@ -138,7 +138,7 @@ async function checkStored(
   return printClaims(claims, { source, report, genesis }, [item, origin], files);
 }
 
-const namesOf = ({ project, name, collectionId: id }: Genesis): Named => ({ project, name, id });
+const namesOf = ({ project, name, collectionId: id }: LogGenesis): Named => ({ project, name, id });
 
 async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
   const claims = new Claims();
@@ -177,7 +177,7 @@ interface CheckedLog {
   readonly source: FrameSource;
   readonly report: LogReport;
   /** Undefined if the log has no valid genesis. */
-  readonly genesis: Genesis | undefined;
+  readonly genesis: LogGenesis | undefined;
 }
 
 /** `names`: the names of the log, first the one under which it is served. */

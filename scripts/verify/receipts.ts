@@ -2,7 +2,7 @@
 import {
   type Checkpoint,
   type ClaimedRecord,
-  chainHead,
+  chainHeadAfter,
   claimedRecord,
   type Inclusion,
   notOfAnswer,
@@ -61,8 +61,7 @@ export function receiptOfEvent(
 ): CheckedReceipt {
   const { receipt, proof, record, problems } = checkReceiptAlone(json, recordJson);
   if (proof === undefined || problems.length > 0) throw new Error(problems.join('; '));
-  const isOfEvent =
-    proof.sequence === sequence && toHex(chainHead(proof.chainHeadBefore, proof.eventHash)) === toHex(head);
+  const isOfEvent = proof.sequence === sequence && toHex(chainHeadAfter(proof)) === toHex(head);
   if (!isOfEvent) throw new Error('it is of another event');
   if (checkpoints.some(({ origin }) => origin.configHash !== toHex(proof.configHash)))
     throw new Error('it is of another collection than the checkpoint');

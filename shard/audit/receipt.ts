@@ -1,11 +1,10 @@
 /**
- * Receipts: the proof of a write's effect, verifiable from the receipt alone. Version 1, integers little-endian, by
- * offset:
+ * Receipts: the proof of a write's effect, verifiable from the receipt alone. Integers little-endian, by offset:
  *
- *     0  u8 version | u8 kind (1 insert, 2 change) | u8 path length p | 5 zero bytes.
+ *     0  u8 version (1 without an actor, 2) | u8 kind (1 insert, 2 change) | u8 path length p | 0 | u16 actor length | 0^2.
  *     8  u64 record_id | u64 leaves after | u64 sequence | u64 time_ms.
  *    40  old leaf | new leaf | chain head before | event hash | graph root | config hash (32 each).
- *   232  p siblings, 32 each, bottom first.
+ *   232  p siblings, 32 each, bottom first | actor.
  *
  * The path leads from the old leaf to the old root, and from the new leaf to the new root. So the write changed this
  * record only. An insert has no old leaf: its siblings alone make the earlier tree. The new root and the rest of the
@@ -14,7 +13,9 @@
 import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { encodeActor } from '../../shared/log/actorCodec.js';
 import { nextChainHead } from '../../shared/log/chain.js';
+import type { Actor } from '../../shared/model/actor.js';
 import type { Receipt } from '../../shared/model/receipt.js';
 import { foldPath, foldWithoutLeaf } from './merkleNode.js';
 import { stateHash } from './stateHash.js';
@@ -24,13 +25,16 @@ export interface WriteFacts {
   readonly recordId: number;
   readonly sequence: number;
   readonly timeMs: number;
+  /** Null: the event is of version 1. */
+  readonly actor: Actor | null;
   readonly chainHeadBefore: Uint8Array;
   readonly eventHash: Uint8Array;
   readonly graphRoot: Uint8Array;
   readonly configHash: Uint8Array;
 }
 
-const PROOF_VERSION = 1;
+const PROOF_VERSION = { withoutActor: 1, withActor: 2 } as const;
+const ACTOR_LENGTH_AT = 4;
 const KIND = { insert: 1, change: 2 } as const;
 const HASHES_AT = 40;
 const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
@@ -39,7 +43,7 @@ const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
 export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
   const { recordId, sequence, timeMs, graphRoot, configHash } = facts;
   const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));
-  const chainHead = nextChainHead(facts.chainHeadBefore, facts.eventHash);
+  const chainHead = nextChainHead(facts.chainHeadBefore, facts.eventHash, facts.actor);
   return {
     record_id: recordId,
     old_root: toHex(oldRoot(recordId, write)),
@@ -61,9 +65,13 @@ function oldRoot(recordId: number, write: TreeWrite): Uint8Array {
 }
 
 function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(PATH_AT + write.path.length);
+  const actor = facts.actor === null ? new Uint8Array(0) : encodeActor(facts.actor);
+  const pathEnd = PATH_AT + write.path.length;
+  const bytes = new Uint8Array(pathEnd + actor.length);
   const view = new DataView(bytes.buffer);
-  bytes.set([PROOF_VERSION, KIND[write.kind], write.path.length / HASH_BYTES]);
+  const version = facts.actor === null ? PROOF_VERSION.withoutActor : PROOF_VERSION.withActor;
+  bytes.set([version, KIND[write.kind], write.path.length / HASH_BYTES]);
+  view.setUint16(ACTOR_LENGTH_AT, actor.length, true);
   writeU64(view, 8, facts.recordId);
   writeU64(view, 16, write.leaves);
   writeU64(view, 24, facts.sequence);
@@ -75,5 +83,6 @@ function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer
     at += HASH_BYTES;
   }
   bytes.set(write.path, PATH_AT);
+  bytes.set(actor, pathEnd);
   return bytes;
 }

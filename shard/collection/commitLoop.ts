@@ -11,7 +11,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
 import { DELETED_MAX } from '../../shared/limits.js';
+import { ACTOR_BYTES_MAX } from '../../shared/log/actorCodec.js';
 import type { Event } from '../../shared/log/event.js';
+import { SYSTEM } from '../../shared/model/actor.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { DeleteManyCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
@@ -294,7 +296,8 @@ export class CommitLoop {
       try {
         if (context.clock.nowMs() > waiting.envelope.deadlineMs)
           throw unavailable('the deadline passed before the commit');
-        const { call } = waiting;
+        const { call, envelope } = waiting;
+        plan.as(envelope.actor ?? SYSTEM);
         planned.push({ waiting, answer: await this.#planned(plan, call) });
       } catch (error) {
         if (plan.events.length === 0) waiting.reject(error);
@@ -325,7 +328,10 @@ export class CommitLoop {
     if ('ids' in of) return planDeletions(plan, of.ids, requestId, slice);
     if ('externalIds' in of) return planDeletions(plan, plan.liveNamed(of.externalIds), requestId, slice);
     const matching = (await state.metadata.select(of.filter, slice))();
-    const most = Math.min(DELETED_MAX, Math.floor((journal.eventBytesMax - END_BYTES) / deletionsBytes(1)));
+    const most = Math.min(
+      DELETED_MAX,
+      Math.floor((journal.eventBytesMax - END_BYTES - ACTOR_BYTES_MAX) / deletionsBytes(1)),
+    );
     if (matching.count > most) throw refusal('payload_too_large', 'deletion', { matching: matching.count, max: most });
     return planDeletions(plan, idsAt(matching, state.vectors), requestId, slice);
   }

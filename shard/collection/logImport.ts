@@ -11,7 +11,9 @@ import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import type { Event } from '../../shared/log/event.js';
 import { claimedStart, type Frame, readFrameHeader, verifyFrame } from '../../shared/log/frame.js';
+import { actorBesideBytes } from '../../shared/log/frameActors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { Actor } from '../../shared/model/actor.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
@@ -102,17 +104,20 @@ async function verified(
 
 async function assertPlanned({ state, capacity, context }: CollectionParts, { events, header }: Frame): Promise<void> {
   const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
+  let actor: Actor | null = null;
   for (const event of events) {
     if (event.type === 'insert' || event.type === 'replace') brought.vectors++;
     if (event.type === 'replace') brought.replaceable++;
     if (event.type === 'insert' || event.type === 'insertEncrypted') brought.records++;
-    if (event.type !== 'genesis') brought.growthBytes += addedBytes(event);
+    if (event.type !== 'genesis') brought.growthBytes += addedBytes(event) + actorBesideBytes(event.actor, actor);
+    actor = event.actor;
   }
   const builder = new CommitBuilder(state, await capacity.take(brought), context.limits);
   const slice = new Slice(context.clock);
   for (const event of events) {
     if (event.type === 'genesis') continue;
     const planned = builder.events.length;
+    builder.as(event.actor);
     planning(event, () => builder.add(callOf(event)));
     if (!isSame(builder.events[planned], event))
       throw refused(`event ${event.sequence} cannot follow the earlier events`);

@@ -5,14 +5,17 @@
  */
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
+import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import {
   DELETE_MANY,
   fixedSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
+  BESIDE_EVENT_BYTES as PER_EVENT_BYTES,
   SHRED_KEY,
   updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
+import { SYSTEM } from '../../shared/model/actor.js';
 import type { DeleteManyCall, WriteCall } from '../../shared/protocol/writes.js';
 import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -48,8 +51,6 @@ const BYTES_MAX = 32 * 1024 * 1024;
 const GROUPED_BYTES = 2 * 1024 * 1024;
 /** Writes that may wait however long commits take, since a client that loads in parallel is not an overload. */
 const FEW = 8;
-/** Bytes of the length before each event in a frame. */
-const PER_EVENT_BYTES = 4;
 
 export class WriteQueue {
   #waiting: Waiting[] = [];
@@ -76,7 +77,7 @@ export class WriteQueue {
    * long. `isHeld`: commits are paused or on hold.
    */
   add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
-    const measured = measure(call);
+    const measured = withActor(measure(call), actorSizeBytes(envelope.actor ?? SYSTEM));
     const { sizeBytes } = measured;
     const isAlone = call.op === 'deleteMany' && 'filter' in call.of;
     const arrivedMs = this.clock.monotonicMs();
@@ -156,6 +157,13 @@ export function mayGrow({ op }: WriteCall): boolean {
 }
 
 type Measure = Pick<Waiting, 'sizeBytes' | 'records' | 'growthBytes' | 'replaceable'>;
+
+/** All events of a write have one actor, which its first event may have to state. */
+const withActor = (measured: Measure, actorBytes: number): Measure => ({
+  ...measured,
+  sizeBytes: measured.sizeBytes + actorBytes,
+  growthBytes: measured.growthBytes === 0 ? 0 : measured.growthBytes + actorBytes,
+});
 
 const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 

@@ -1,6 +1,6 @@
 /** The graph's part of a frame's plan. Each write is checked against the graph after the earlier writes. */
 import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
-import type { GraphEvent } from '../../shared/log/event.js';
+import type { GraphEvent, Undated } from '../../shared/log/event.js';
 import {
   EDGE_KINDS,
   type GraphEdge,
@@ -11,7 +11,6 @@ import {
 } from '../../shared/model/graph.js';
 import type { Graph } from './graph.js';
 
-type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
 export type PlannedGraphEvent = Undated<GraphEvent>;
 
 /** A write whose record is found. */

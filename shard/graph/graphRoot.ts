@@ -9,7 +9,7 @@
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import type { AddEdge, AddNode } from '../../shared/log/event.js';
+import type { AddEdge, AddNode, EventHeader } from '../../shared/log/event.js';
 import { nodeHasher } from '../audit/merkleNode.js';
 import type { MerkleTree } from '../audit/merkleTree.js';
 
@@ -18,7 +18,7 @@ const nodeView = new DataView(nodeMessage.buffer);
 nodeMessage[0] = DOMAIN.graphNode;
 
 /** Returns H(0x14 ‖ u8 kind ‖ 6 zeros ‖ u64 node id ‖ u64 record id, 0 for none). */
-export function nodeLeaf({ nodeId, recordId, kind }: Omit<AddNode, 'type' | 'sequence' | 'timeMs'>): Uint8Array {
+export function nodeLeaf({ nodeId, recordId, kind }: Omit<AddNode, 'type' | EventHeader>): Uint8Array {
   nodeMessage[1] = kind;
   writeU64(nodeView, 8, nodeId);
   writeU64(nodeView, 16, recordId ?? 0);
@@ -30,7 +30,7 @@ const edgeView = new DataView(edgeMessage.buffer);
 edgeMessage[0] = DOMAIN.graphEdge;
 
 /** Returns H(0x15 ‖ u8 kind ‖ 6 zeros ‖ u64 edge id ‖ u64 from ‖ u64 to). */
-export function edgeLeaf({ edgeId, from, to, kind }: Omit<AddEdge, 'type' | 'sequence' | 'timeMs'>): Uint8Array {
+export function edgeLeaf({ edgeId, from, to, kind }: Omit<AddEdge, 'type' | EventHeader>): Uint8Array {
   edgeMessage[1] = kind;
   writeU64(edgeView, 8, edgeId);
   writeU64(edgeView, 16, from);

@@ -5,6 +5,7 @@ import { unavailable, unreachable, VouchError } from '../../shared/errors/errors
 import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
+import { namedActor } from '../../shared/model/actor.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { PastReceipt, Receipt } from '../../shared/model/receipt.js';
 import type { Results } from '../../shared/protocol/calls.js';
@@ -68,7 +69,7 @@ export class CollectionProofs {
 
   /** Makes the receipt of the write that committed event `sequence`, at any time in the past. */
   async receipt(sequence: number, deadlineMs: number): Promise<Receipt> {
-    const { request_id: _, ...receipt } = await this.#pastReceipt(sequence, deadlineMs);
+    const { request_id: _, actor: __, ...receipt } = await this.#pastReceipt(sequence, deadlineMs);
     return receipt;
   }
 
@@ -84,7 +85,11 @@ export class CollectionProofs {
       assertInTime();
       const receipt = await this.journal.receiptOf(sequence, frame, assertInTime);
       const requestId = 'requestId' in event ? event.requestId : null;
-      return requestId === null ? receipt : { ...receipt, request_id: toHex(requestId) };
+      return {
+        ...receipt,
+        ...(requestId === null ? {} : { request_id: toHex(requestId) }),
+        ...(event.actor === null ? {} : { actor: namedActor(event.actor) }),
+      };
     });
   }
 

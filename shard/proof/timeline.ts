@@ -5,31 +5,39 @@ import type { Event, Genesis } from '../../shared/log/event.js';
 import type { ProofResults, TimelineCall, TimelineEvent } from '../../shared/protocol/proofs.js';
 import type { Journal } from '../state/journal.js';
 
+/** Most events that one page looks at for those of an actor: some 20 ms of work. */
+const LOOKED_AT_MAX = 10_000;
+
 /** Reads the frames of the page. `afterFrame` may throw to end it. */
 export async function timelinePage(
   journal: Journal,
-  { fromMs, toMs, after, limit }: TimelineCall,
+  { fromMs, toMs, after, limit, actor }: TimelineCall,
   afterFrame: () => void,
 ): Promise<ProofResults['timeline']> {
   const last = journal.sequenceAt(toMs);
   const first = journal.sequenceAt(fromMs - 1) + 1;
   const begin = Math.max(first, after + 1);
-  const end = Math.min(last, begin + limit - 1);
+  const end = Math.min(last, begin + (actor === undefined ? limit : LOOKED_AT_MAX) - 1);
   const events: TimelineEvent[] = [];
-  for (let next = begin; next <= end; ) {
+  let next = begin;
+  while (next <= end && events.length < limit) {
     const frame = await journal.frameWith(next);
     const from = next - frame.header.firstSequence;
-    const page = frame.events.slice(from, from + end - next + 1);
     // Event 0, the genesis, is on no page.
-    for (const event of page as Exclude<Event, Genesis>[]) {
+    for (const event of frame.events.slice(from, from + end - next + 1) as Exclude<Event, Genesis>[]) {
+      if (events.length === limit) break;
+      next++;
+      if (actor !== undefined && !isOf(event, actor)) continue;
       const { sequence, timeMs, type } = event;
-      events.push({ sequence, timeMs, type, ...subjectOf(event) });
+      events.push({ sequence, timeMs, type, actor: event.actor, ...subjectOf(event) });
     }
-    next += page.length;
     afterFrame();
   }
-  return { events, total: Math.max(last - first + 1, 0) };
+  const total = Math.max(last - first + 1, 0);
+  return { events, total, ...(actor !== undefined && next <= last && { next: next - 1 }) };
 }
+
+const isOf = ({ actor }: Event, wanted: string): boolean => actor?.keyId === wanted || actor?.onBehalfOf === wanted;
 
 /** Returns the ids that the event is about. Bytes become text, so that the frame can be freed. */
 function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordId' | 'nodeId' | 'edgeId' | 'keyId'> {

@@ -3,9 +3,10 @@
  * including those of the same frame. A refused write adds no event.
  */
 import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
-import type { Event } from '../../shared/log/event.js';
-import { contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
-import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
+import { actorSizeBytes } from '../../shared/log/actorCodec.js';
+import type { Event, EventHeader } from '../../shared/log/event.js';
+import { BESIDE_EVENT_BYTES, contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
+import { type Actor, isSameActor } from '../../shared/model/actor.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
@@ -49,6 +50,10 @@ export class CommitBuilder {
   readonly #timeMs: number;
   #sequence: number;
   #roomBytes: number;
+  /** The actor of the next events. */
+  #actor: Actor | null = null;
+  /** The bytes that stating it takes; 0 once an event has it. */
+  #actorBytes = 0;
 
   constructor(
     private readonly state: CollectionState,
@@ -66,6 +71,13 @@ export class CommitBuilder {
   /** Number of live records after the plan. */
   get liveRecords(): number {
     return this.#records.liveCount;
+  }
+
+  /** Sets the actor of the next writes; null: their events are of version 1. */
+  as(actor: Actor | null): void {
+    this.#actor = actor;
+    this.#actorBytes =
+      actor === null || isSameActor(actor, this.events.at(-1)?.actor ?? null) ? 0 : actorSizeBytes(actor);
   }
 
   /** Plans a write. Throws VouchError if the write is refused. */
@@ -196,7 +208,7 @@ export class CommitBuilder {
     const vectorBytes = 4 * this.state.dimension;
     if (call.vectors.length !== call.count * vectorBytes) this.#assertDimension(-1);
     const keys = (call.requestIds ?? []).map(keyOf);
-    const replayed = this.#replayed(keys);
+    const replayed = this.#requests.replayed(keys);
     const records: NewRecord[] = [];
     let brings = 0;
     let fresh = 0;
@@ -242,24 +254,12 @@ export class CommitBuilder {
     return planned === undefined ? this.state.versions.isBornBy(recordId, sequence) : planned.type === 'insert';
   }
 
-  /** Returns the items that make no new record, including those whose key occurs earlier in the batch. */
-  #replayed(keys: readonly (string | undefined)[]): ReadonlySet<number> {
-    const seen = new Set<string>();
-    const replayed = new Set<number>();
-    for (const [i, key] of keys.entries()) {
-      if (key === undefined) continue;
-      if (seen.has(key) || this.#requests.write(key) !== undefined) replayed.add(i);
-      seen.add(key);
-    }
-    return replayed;
-  }
-
   #append(record: NewRecord, key: string | undefined): AppliedRequest {
     const { vector, tag, requestId, metadata, text, externalId } = record;
     const write = this.#written(this.#records.add(externalId), key);
     const { sequence, recordId } = write;
     const content = { recordId, tag, requestId, vector, metadata, text, externalId };
-    this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, ...content });
+    this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, actor: this.#actor, ...content });
     return write;
   }
 
@@ -283,19 +283,19 @@ export class CommitBuilder {
   }
 
   /** Adds the event with the next sequence. The room that it frees counts from the next frame on. */
-  #push(event: Event): WriteAnswer {
+  #push(event: Event): WriteAnswer & { kind: 'sequence' } {
     this.#sequence++;
-    this.#roomBytes -= addedBytes(event);
+    this.#roomBytes -= addedBytes(event) + this.#actorBytes;
+    this.#actorBytes = 0;
     this.events.push(event);
     return { kind: 'sequence', sequence: event.sequence };
   }
 
   #changeGraph(call: PlannedGraphWrite): WriteAnswer {
     if (call.op === 'addNode' || call.op === 'addEdge')
-      this.#assertRoom(0, EVENT_PREFIX_BYTES + fixedSizeBytes(call.op));
+      this.#assertRoom(0, BESIDE_EVENT_BYTES + fixedSizeBytes(call.op));
     const planned = this.#graph.add(call);
-    const { sequence, timeMs } = this.#dated();
-    this.#push({ ...planned, sequence, timeMs });
+    const { sequence } = this.#push({ ...planned, ...this.#dated() });
     switch (planned.type) {
       case 'addNode':
         return { kind: 'added', id: planned.nodeId, sequence };
@@ -309,9 +309,9 @@ export class CommitBuilder {
     }
   }
 
-  /** Sequence and time of the next event. */
-  #dated(): { sequence: number; timeMs: number } {
-    return { sequence: this.#sequence, timeMs: this.#timeMs };
+  /** Sequence, time and actor of the next event. */
+  #dated(): Pick<Event, EventHeader> {
+    return { sequence: this.#sequence, timeMs: this.#timeMs, actor: this.#actor };
   }
 
   exists(recordId: number): boolean {
@@ -321,7 +321,7 @@ export class CommitBuilder {
   #assertRoom(records: number, bytes: number): void {
     const added = this.#records.liveCount - this.state.liveRecords;
     const room = { ...this.start.room, records: this.start.room.records - added, bytes: this.#roomBytes };
-    assertRoom(room, { records, bytes });
+    assertRoom(room, { records, bytes: bytes === 0 ? 0 : bytes + this.#actorBytes });
   }
 
   /** Guards against a coordinator that knows another collection by this id. */

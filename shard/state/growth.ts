@@ -1,24 +1,24 @@
 /**
- * The bytes that an event adds to its collection: in the log, and besides it (see `HeldBytes`). Bytes that it frees are
- * not subtracted.
+ * The bytes that an event adds to its collection: in the log, without its actor, and besides it (see `HeldBytes`). Bytes that it
+ * frees are not subtracted.
  */
 import type { Event } from '../../shared/log/event.js';
 import {
+  BESIDE_EVENT_BYTES,
   contentBytes,
   eventSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
 } from '../../shared/log/eventLayout.js';
-import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
 
 /** Returns the bytes that an insert or a replacement adds, from the size of all its fields together. */
-export const insertedBytes = (content: number): number => EVENT_PREFIX_BYTES + insertSizeBytes(content) + content;
+export const insertedBytes = (content: number): number => BESIDE_EVENT_BYTES + insertSizeBytes(content) + content;
 
 export const insertedEncryptedBytes = (ciphertextBytes: number): number =>
-  EVENT_PREFIX_BYTES + insertEncryptedSizeBytes(ciphertextBytes) + ciphertextBytes;
+  BESIDE_EVENT_BYTES + insertEncryptedSizeBytes(ciphertextBytes) + ciphertextBytes;
 
 export function addedBytes(event: Event): number {
-  const inLog = EVENT_PREFIX_BYTES + eventSizeBytes(event);
+  const inLog = BESIDE_EVENT_BYTES + eventSizeBytes(event);
   switch (event.type) {
     case 'insert':
     case 'replace':

@@ -20,15 +20,8 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
-import { eventSizeBytes } from '../../shared/log/eventLayout.js';
 import { type EventLog, LogDamaged, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
-import {
-  buildFrame,
-  claimedStart,
-  EVENT_PREFIX_BYTES,
-  FRAME_OVERHEAD_BYTES,
-  type Frame,
-} from '../../shared/log/frame.js';
+import { buildFrame, claimedStart, FRAME_OVERHEAD_BYTES, type Frame, frameSizeBytes } from '../../shared/log/frame.js';
 import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
@@ -111,7 +104,7 @@ export class Journal {
 
   /** The most bytes that the events of one frame may take, with their prefixes, the genesis not counted. */
   get eventBytesMax(): number {
-    return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - EVENT_PREFIX_BYTES - eventSizeBytes(genesisOf(this.config));
+    return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - this.#genesisBytes;
   }
 
   /** The bytes that the state takes besides the log, after event `sequence`; undefined in the middle of a frame. */
@@ -121,8 +114,11 @@ export class Journal {
 
   /** The most bytes that a frame takes besides its events and their prefixes. */
   get frameOverheadBytes(): number {
-    if (this.sequence > 0) return FRAME_OVERHEAD_BYTES;
-    return FRAME_OVERHEAD_BYTES + EVENT_PREFIX_BYTES + eventSizeBytes(genesisOf(this.config));
+    return this.sequence > 0 ? FRAME_OVERHEAD_BYTES : FRAME_OVERHEAD_BYTES + this.#genesisBytes;
+  }
+
+  get #genesisBytes(): number {
+    return frameSizeBytes([genesisOf(this.config)]) - FRAME_OVERHEAD_BYTES;
   }
 
   /** Whether an append of this process may still be stored although its outcome is unknown. */

@@ -1,5 +1,5 @@
 /** The writes that a commit is planned from, and their answers. */
-import type { DeleteMany, Insert, Replace } from '../../shared/log/event.js';
+import type { DeleteMany, EventHeader, Insert, Replace, Undated } from '../../shared/log/event.js';
 import type { DeleteManyCall, InsertBatchCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import type { AppliedRequest } from './dedupWindow.js';
 
@@ -16,9 +16,9 @@ export interface SealedInsert extends Omit<InsertEncryptedCall, 'payload' | 'key
 export type SealedCall = Exclude<WriteCall, InsertEncryptedCall> | SealedInsert;
 
 /** Content of a record in a log, to insert, or to replace the record with its external id. */
-export type StatedInsert = Omit<Insert, 'sequence' | 'timeMs' | 'recordId'>;
-export type StatedReplace = Omit<Replace, 'sequence' | 'timeMs'>;
-export type StatedDeletions = Omit<DeleteMany, 'sequence' | 'timeMs'>;
+export type StatedInsert = Omit<Insert, EventHeader | 'recordId'>;
+export type StatedReplace = Undated<Replace>;
+export type StatedDeletions = Undated<DeleteMany>;
 
 /** A write that is planned in one step. `stated`: from a log; see `logImport.ts`. */
 export type PlannedCall =

@@ -37,6 +37,18 @@ export class PlannedRequests {
     throw refusal('validation_error', 'usedByWrite', { record: found.recordId });
   }
 
+  /** Returns the items that make no new record, including those whose key occurs earlier in the batch. */
+  replayed(keys: readonly (string | undefined)[]): ReadonlySet<number> {
+    const seen = new Set<string>();
+    const replayed = new Set<number>();
+    for (const [i, key] of keys.entries()) {
+      if (key === undefined) continue;
+      if (seen.has(key) || this.write(key) !== undefined) replayed.add(i);
+      seen.add(key);
+    }
+    return replayed;
+  }
+
   #find(key: string | undefined): AppliedRequest | undefined {
     return key === undefined ? undefined : (this.#planned.get(key) ?? this.remembered.find(key));
   }

@@ -4,10 +4,11 @@ import { Malformed } from '../../shared/errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { type LogEnd, nextChainHead } from '../../shared/log/chain.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import { genesisOf } from '../../shared/log/event.js';
+import { type Event, genesisOf } from '../../shared/log/event.js';
 import { encodeEvent } from '../../shared/log/eventCodec.js';
 import type { Position } from '../../shared/log/eventLog.js';
 import { type Frame, hashAt, readFrameHeader, verifyFrame } from '../../shared/log/frame.js';
+import { isSameActor } from '../../shared/model/actor.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
@@ -38,7 +39,8 @@ export function claimedEvents(bytes: Uint8Array): { readonly firstSequence: numb
  */
 export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array {
   const configHash = hashAt(frame.eventHashes, 0);
-  if (Buffer.compare(configHash, configHashOf(config)) !== 0)
+  const { actor } = frame.events[0] as Event;
+  if (Buffer.compare(configHash, configHashOf(config)) !== 0 || !isSameActor(actor, config.createdBy ?? null))
     throw new Damaged('the log belongs to another collection, by its genesis event');
   return configHash.slice();
 }
@@ -59,7 +61,7 @@ export function emptyHashes(
   state: CollectionState,
 ): Record<'configHash' | 'chainHead' | 'stateHash', Uint8Array> {
   const configHash = configHashOf(config);
-  const chainHead = nextChainHead(EMPTY_HASH, configHash);
+  const chainHead = nextChainHead(EMPTY_HASH, configHash, config.createdBy ?? null);
   const stateHash = state.hash({ configHash, chainHead, sequence: 0, timeMs: config.createdAtMs });
   return { configHash, chainHead, stateHash };
 }

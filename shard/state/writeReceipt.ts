@@ -42,7 +42,7 @@ export function* writeReceipt(
   configHash: Uint8Array,
 ): Generator<undefined, Receipt> {
   const event = frame.events[index] as Event;
-  const { sequence, timeMs } = event;
+  const { sequence, timeMs, actor } = event;
   const written = recordOf(event);
   if (written === undefined) throw new RangeError(`event ${sequence} changed no record`);
   const { recordId, isNew } = written;
@@ -50,6 +50,7 @@ export function* writeReceipt(
     recordId,
     sequence,
     timeMs,
+    actor,
     chainHeadBefore: chainHeadBefore(frame, index),
     eventHash: hashAt(frame.eventHashes, index),
     graphRoot: graph.rootAt(sequence),

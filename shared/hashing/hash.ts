@@ -8,6 +8,7 @@ export const DOMAIN = {
   logNode: 0x01,
   logRoot: 0x02,
   chain: 0x03,
+  actorChain: 0x04,
   stateLeaf: 0x10,
   stateNode: 0x11,
   stateRoot: 0x12,

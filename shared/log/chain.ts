@@ -1,7 +1,12 @@
-/** The chain over a log: each head hashes the previous head and the event's hash. Logs with equal heads are equal. */
+/**
+ * The chain over a log: each head hashes the previous head, the event's hash, and the event's actor. Logs with equal heads are
+ * equal.
+ */
 import { Malformed } from '../errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash, hashInto } from '../hashing/hash.js';
 import { HASH_BYTES } from '../limits.js';
+import type { Actor } from '../model/actor.js';
+import { ACTOR_BYTES_MAX, encodeActor } from './actorCodec.js';
 import type { Event } from './event.js';
 
 /** The end of a log, which the next frame must continue. */
@@ -19,14 +24,20 @@ const HEAD_AT = 1;
 const EVENT_HASH_AT = HEAD_AT + HASH_BYTES;
 const LINK_BYTES = EVENT_HASH_AT + HASH_BYTES;
 
-/** H(0x03 ‖ head before ‖ event hash). */
-export function nextChainHead(headBefore: Uint8Array, hashOfEvent: Uint8Array): Uint8Array {
-  const link = new Uint8Array(LINK_BYTES);
-  link[0] = DOMAIN.chain;
+/** H(0x04 ‖ head before ‖ event hash ‖ actor), or without an actor H(0x03 ‖ head before ‖ event hash). */
+export function nextChainHead(headBefore: Uint8Array, hashOfEvent: Uint8Array, actor: Actor | null): Uint8Array {
+  const actorBytes = actor === null ? NO_ACTOR : encodeActor(actor);
+  const link = new Uint8Array(LINK_BYTES + actorBytes.length);
+  link[0] = domainOf(actor);
   link.set(headBefore, HEAD_AT);
   link.set(hashOfEvent, EVENT_HASH_AT);
+  link.set(actorBytes, LINK_BYTES);
   return hash(link);
 }
+
+const NO_ACTOR = new Uint8Array(0);
+
+const domainOf = (actor: Actor | null): number => (actor === null ? DOMAIN.chain : DOMAIN.actorChain);
 
 /**
  * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for each event: a
@@ -38,8 +49,10 @@ export class ChainWalk {
   readonly chainHeads: Uint8Array;
   /** The chain head after the last event: a view, which the next step changes. */
   readonly chainHead: Uint8Array;
-  /** The hashed message: 0x03, head, event hash. */
-  readonly #link = new Uint8Array(LINK_BYTES);
+  /** Room for the hashed message: domain, head, event hash, actor. */
+  readonly #room = new Uint8Array(LINK_BYTES + ACTOR_BYTES_MAX);
+  /** The hashed message, which ends with the present actor. */
+  #link = this.#room.subarray(0, LINK_BYTES);
   #nextSequence: number;
   #lastTimeMs: number;
   #events = 0;
@@ -50,11 +63,19 @@ export class ChainWalk {
   ) {
     this.eventHashes = new Uint8Array(events * HASH_BYTES);
     this.chainHeads = new Uint8Array(events * HASH_BYTES);
-    this.#link[0] = DOMAIN.chain;
-    this.chainHead = this.#link.subarray(HEAD_AT, EVENT_HASH_AT);
+    this.#room[0] = domainOf(null);
+    this.chainHead = this.#room.subarray(HEAD_AT, EVENT_HASH_AT);
     this.chainHead.set(before.chainHead);
     this.#nextSequence = before.nextSequence;
     this.#lastTimeMs = before.lastTimeMs;
+  }
+
+  /** Sets the actor of the next events, as its bytes; null: they are of version 1. */
+  setActor(actorBytes: Uint8Array | null): void {
+    const bytes = actorBytes ?? NO_ACTOR;
+    this.#room[0] = actorBytes === null ? DOMAIN.chain : DOMAIN.actorChain;
+    this.#room.set(bytes, LINK_BYTES);
+    this.#link = this.#room.subarray(0, LINK_BYTES + bytes.length);
   }
 
   /**
@@ -69,8 +90,8 @@ export class ChainWalk {
       throw new Malformed(`event ${event.sequence} is older than the one before it`, from);
     const at = this.#events * HASH_BYTES;
     hashInto(frame.subarray(from - 1, end), this.eventHashes, at);
-    this.#link.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
-    hashInto(this.#link, this.#link, HEAD_AT);
+    this.#room.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
+    hashInto(this.#link, this.#room, HEAD_AT);
     this.chainHeads.set(this.chainHead, at);
     this.#events++;
     this.#nextSequence++;

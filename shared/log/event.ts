@@ -4,9 +4,12 @@
  *
  * Byte fields of a decoded event are views of its bytes.
  */
+import type { Actor } from '../model/actor.js';
 import { type CollectionConfig, originOf } from '../model/collectionConfig.js';
 
 interface Dated {
+  /** The actor beside the event; null in an event of version 1. */
+  readonly actor: Actor | null;
   /** 0 for the genesis, 1 for the first committed write, and so on without a gap. */
   readonly sequence: number;
   /** Unix milliseconds, at least those of the previous event. */
@@ -123,15 +126,21 @@ export interface DeleteEdge extends Dated {
   readonly edgeId: number;
 }
 
+/** The fields that every event has. */
+export type EventHeader = keyof Dated;
+/** An event before it has its place in the log. */
+export type Undated<E> = E extends unknown ? Omit<E, EventHeader> : never;
+
 export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
 export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent;
 
 export function genesisOf(config: CollectionConfig): Genesis {
-  const { createdAtMs, dimension, metric, normalise } = config;
+  const { createdAtMs, createdBy, dimension, metric, normalise } = config;
   const { project, name, id } = originOf(config);
   return {
-    ...{ type: 'genesis', sequence: 0, timeMs: createdAtMs, collectionId: id, dimension, metric, project, name },
+    ...{ type: 'genesis', sequence: 0, timeMs: createdAtMs, actor: createdBy ?? null },
+    ...{ collectionId: id, dimension, metric, project, name },
     ...(normalise && { normalise }),
   };
 }

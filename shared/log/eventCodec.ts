@@ -11,7 +11,8 @@ import {
   REQUEST_ID_BYTES,
   TIME_MAX_MS,
 } from '../limits.js';
-import type { DeleteMany, Event, Genesis, Insert, InsertEncrypted, Replace } from './event.js';
+import type { Actor } from '../model/actor.js';
+import type { DeleteMany, Event, EventHeader, Genesis, Insert, InsertEncrypted, Replace } from './event.js';
 import {
   assertBytes,
   assertHolds,
@@ -29,6 +30,7 @@ import {
   EVENT_END_BYTES,
   EVENT_TYPE,
   EVENT_VERSION,
+  EVENT_VERSION_WITHOUT_ACTOR,
   eventSizeBytes,
   FLAG,
   GENESIS,
@@ -40,7 +42,7 @@ import {
   UPDATE,
 } from './eventLayout.js';
 
-/** Throws RangeError for an event that cannot be written: a number out of range, a field of the wrong length. */
+/** Encodes everything except the actor. Throws RangeError for a number out of range, or a field of the wrong length. */
 export function encodeEvent(event: Event): Uint8Array {
   const target = byteView(new Uint8Array(eventSizeBytes(event)));
   writeEvent(event, target, 0);
@@ -54,7 +56,7 @@ export function writeEvent(event: Event, target: ByteView, at: number): number {
   if ((event.type === 'genesis') !== (event.sequence === 0))
     throw new RangeError('the genesis, and nothing else, has sequence 0');
   if (event.timeMs > TIME_MAX_MS) throw new RangeError(`a time of ${event.timeMs} ms, which no date can be`);
-  target.view.setUint8(at, EVENT_VERSION);
+  target.view.setUint8(at, event.actor === null ? EVENT_VERSION_WITHOUT_ACTOR : EVENT_VERSION);
   target.view.setUint8(at + 1, EVENT_TYPE[event.type]);
   writeU64(target.view, at + 8, event.sequence);
   writeU64(target.view, at + 16, event.timeMs);
@@ -166,20 +168,31 @@ function assertDimension(dimension: number): void {
     throw new RangeError(`a dimension of ${dimension}`);
 }
 
-type Dated = Pick<Event, 'sequence' | 'timeMs'>;
+type Dated = Pick<Event, EventHeader>;
 
-/** Decodes exactly one event. Throws Malformed. */
-export const decodeEvent = (bytes: Uint8Array): Event => readEvent(byteView(bytes), 0, bytes.length);
+/** Decodes exactly one event. `actor`: the actor beside it; null for an event of version 1. Throws Malformed. */
+export const decodeEvent = (bytes: Uint8Array, actor: Actor | null = null): Event =>
+  readEvent(byteView(bytes), 0, bytes.length, actor);
+
+/** Whether the event of these bytes has an actor beside it. Throws Malformed for an unknown version. */
+export function hasActor({ view }: ByteView, at: number): boolean {
+  const version = view.getUint8(at);
+  if (version !== EVENT_VERSION && version !== EVENT_VERSION_WITHOUT_ACTOR)
+    throw new Malformed(
+      `event version ${version}; this program knows ${EVENT_VERSION_WITHOUT_ACTOR} and ${EVENT_VERSION}`,
+      at,
+    );
+  return version === EVENT_VERSION;
+}
 
 /** The event at `at` to `end`. Throws Malformed, with offsets counted from the first byte of `source`. */
-export function readEvent(source: ByteView, at: number, end: number): Event {
+export function readEvent(source: ByteView, at: number, end: number, actor: Actor | null): Event {
   if (end - at < PAYLOAD_AT) throw new Malformed('an event shorter than its header', at);
   const { view, bytes } = source;
-  const version = view.getUint8(at);
-  if (version !== EVENT_VERSION)
-    throw new Malformed(`event version ${version}; this program knows ${EVENT_VERSION}`, at);
+  if (hasActor(source, at) !== (actor !== null))
+    throw new Malformed(actor === null ? 'an event without its actor' : 'an event of version 1 with an actor', at);
   assertZero(source, at + 2, at + 8);
-  const dated = { sequence: readU64(view, at + 8), timeMs: readU64(view, at + 16) };
+  const dated = { sequence: readU64(view, at + 8), timeMs: readU64(view, at + 16), actor };
   if (dated.timeMs > TIME_MAX_MS) throw new Malformed('a time that no date can be', at + 16);
   const type = view.getUint8(at + 1);
   if ((type === EVENT_TYPE.genesis) !== (dated.sequence === 0))
@@ -214,7 +227,7 @@ export function readEvent(source: ByteView, at: number, end: number): Event {
   }
 }
 
-function readGenesis(source: ByteView, at: number, end: number, { timeMs }: Dated): Genesis {
+function readGenesis(source: ByteView, at: number, end: number, { timeMs, actor }: Dated): Genesis {
   const { view } = source;
   assertHolds(at, end, GENESIS.project);
   const metric = view.getUint8(at + GENESIS.metric);
@@ -231,6 +244,7 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs }: Date
     type: 'genesis',
     sequence: 0,
     timeMs,
+    actor,
     collectionId: readU64(view, at + GENESIS.collectionId),
     dimension: readDimension(view, at + GENESIS.dimension),
     metric: 'squared_l2',
@@ -245,7 +259,7 @@ function readInsert(
   source: ByteView,
   at: number,
   end: number,
-  { sequence, timeMs }: Dated,
+  { sequence, timeMs, actor }: Dated,
 ): Insert | Replace {
   const { bytes, view } = source;
   assertHolds(at, end, INSERT.vector);
@@ -265,6 +279,7 @@ function readInsert(
     type,
     sequence,
     timeMs,
+    actor,
     recordId: readId(view, at + INSERT.recordId, 'record'),
     tag: readU64(view, at + INSERT.tag),
     requestId: (flags & FLAG.requestId) === 0 ? null : bytes.subarray(at + INSERT.requestId, at + INSERT.flags),
@@ -297,7 +312,7 @@ function assertFlags(source: ByteView, at: number, flags: number): void {
     throw new Malformed('an external id without its flag', at + INSERT.externalIdLength);
 }
 
-function readInsertEncrypted(source: ByteView, at: number, end: number, { sequence, timeMs }: Dated): InsertEncrypted {
+function readInsertEncrypted(source: ByteView, at: number, end: number, dated: Dated): InsertEncrypted {
   const { bytes, view } = source;
   const part = (from: number, to: number): Uint8Array => bytes.subarray(at + from, at + to);
   assertHolds(at, end, INSERT_ENCRYPTED.ciphertext);
@@ -314,8 +329,7 @@ function readInsertEncrypted(source: ByteView, at: number, end: number, { sequen
   assertZero(source, at + INSERT_ENCRYPTED.nonce + NONCE_BYTES, at + INSERT_ENCRYPTED.ciphertext);
   return {
     type: 'insertEncrypted',
-    sequence,
-    timeMs,
+    ...dated,
     recordId: readId(view, at + INSERT_ENCRYPTED.recordId, 'record'),
     tag: readU64(view, at + INSERT_ENCRYPTED.tag),
     requestId: hasRequestId ? part(INSERT_ENCRYPTED.requestId, INSERT_ENCRYPTED.flags) : null,
@@ -325,14 +339,14 @@ function readInsertEncrypted(source: ByteView, at: number, end: number, { sequen
   };
 }
 
-function readDeleteMany(source: ByteView, at: number, end: number, { sequence, timeMs }: Dated): DeleteMany {
+function readDeleteMany(source: ByteView, at: number, end: number, dated: Dated): DeleteMany {
   const { bytes, view } = source;
   assertLength(at, end, DELETE_MANY.end);
   assertZero(source, at + DELETE_MANY.deleted + 4, end);
   const deleted = view.getUint32(at + DELETE_MANY.deleted, true);
   if (deleted === 0) throw new Malformed('the end of no deletion', at + DELETE_MANY.deleted);
   const requestId = bytes.subarray(at + DELETE_MANY.requestId, at + DELETE_MANY.deleted);
-  return { type: 'deleteMany', sequence, timeMs, requestId, deleted };
+  return { type: 'deleteMany', ...dated, requestId, deleted };
 }
 
 function readDimension(view: DataView, at: number): number {

@@ -1,7 +1,7 @@
 /** Encodes and decodes events that have only ids, and perhaps a kind, by the table `FIXED`. */
 import { Malformed } from '../errors/malformed.js';
 import { readU64 } from '../hashing/u64.js';
-import type { Event } from './event.js';
+import type { Event, EventHeader } from './event.js';
 import { assertLength, assertZero, type ByteView, readId, writeId } from './eventBytes.js';
 import { EVENT_TYPE, FIXED, type FixedEvent, fixedSizeBytes, PAYLOAD_AT } from './eventLayout.js';
 
@@ -32,12 +32,12 @@ export function readFixed(
   source: ByteView,
   eventAt: number,
   end: number,
-  { sequence, timeMs }: Pick<Event, 'sequence' | 'timeMs'>,
+  { sequence, timeMs, actor }: Pick<Event, EventHeader>,
 ): Event {
   const { ids, kinds } = FIXED[type];
   const { view } = source;
   assertLength(eventAt, end, fixedSizeBytes(type));
-  const event: Record<string, unknown> = { type, sequence, timeMs };
+  const event: Record<string, unknown> = { type, sequence, timeMs, actor };
   let at = eventAt + PAYLOAD_AT;
   for (const { field, what, isOptional } of ids) {
     event[field] = isOptional ? readU64(view, at) || null : readId(view, at, what);

@@ -1,5 +1,6 @@
 /**
- * Event bytes, version 1. All integers are little-endian; every byte that is not named is zero.
+ * Event bytes. All integers are little-endian; every byte that is not named is zero. An event of version 2 has an actor beside
+ * it; otherwise both versions are alike.
  *
  * ```text
  * header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
@@ -26,7 +27,9 @@
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
 import type { DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
 
-export const EVENT_VERSION = 1;
+/** The versions of events with an actor and without one. */
+export const EVENT_VERSION = 2;
+export const EVENT_VERSION_WITHOUT_ACTOR = 1;
 
 export const EVENT_TYPE = {
   genesis: 1,
@@ -125,6 +128,9 @@ export const fixedSizeBytes = (type: FixedEvent['type']): number =>
 
 /** Bound of an event's length, so that the last byte of the length in a frame is zero (see `chain.ts`). */
 export const EVENT_END_BYTES = 2 ** 24;
+
+/** Bytes beside an event in a frame: the length of the event and, for version 2, that of its actor. */
+export const BESIDE_EVENT_BYTES = 6;
 
 /** Encoded size of an insert or a replacement, from the size of all its fields together. */
 export const insertSizeBytes = (contentBytes: number): number => INSERT.vector + contentBytes;

@@ -8,7 +8,7 @@
  *   16  u64 log bytes before: the lengths of all earlier frames
  *   24  u64 live records after
  *   32  chain head before (32)
- *   64  the events: each u32 length, bytes
+ *   64  the events: each u32 length, bytes, and for version 2 its actor (see `frameActors.ts`)
  *  −48  chain head after (32)
  *  −16  checksum: the first 16 bytes of H over everything before
  * ```
@@ -17,12 +17,14 @@ import { Malformed } from '../errors/malformed.js';
 import { hash, hashStream } from '../hashing/hash.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
 import { HASH_BYTES } from '../limits.js';
+import type { Actor } from '../model/actor.js';
 import { EVENT_COST_BYTES, Pacer, type Pause } from '../scheduling/pacer.js';
 import { ChainWalk, type LogEnd } from './chain.js';
 import type { Event } from './event.js';
 import { type ByteView, byteView } from './eventBytes.js';
 import { readEvent, writeEvent } from './eventCodec.js';
 import { EVENT_END_BYTES, eventSizeBytes } from './eventLayout.js';
+import { actorBesideBytes, FrameActors } from './frameActors.js';
 
 /** "VFR1", read as a little-endian u32. */
 const FRAME_MAGIC = 0x31_52_46_56;
@@ -105,7 +107,11 @@ export function claimedStart(frame: Uint8Array): LogEnd {
 
 export function frameSizeBytes(events: readonly Event[]): number {
   let sizeBytes = FRAME_OVERHEAD_BYTES;
-  for (const event of events) sizeBytes += EVENT_PREFIX_BYTES + eventSizeBytes(event);
+  let before: Actor | null = null;
+  for (const event of events) {
+    sizeBytes += EVENT_PREFIX_BYTES + eventSizeBytes(event) + actorBesideBytes(event.actor, before);
+    before = event.actor;
+  }
   return sizeBytes;
 }
 
@@ -125,13 +131,14 @@ export async function buildFrame(
   const target = byteView(new Uint8Array(frameSizeBytes(events)));
   writeHeader(target, events.length, before, liveRecords);
   const walk = new ChainWalk(before, events.length);
+  const actors = new FrameActors(target, walk);
   let at: number = FRAME.events;
   for (const event of events) {
     const from = at + EVENT_PREFIX_BYTES;
     const end = writeEvent(event, target, from);
     target.view.setUint32(at, end - from, true);
+    at = actors.write(event.actor, end);
     walk.step(event, target.bytes, from, end);
-    at = end;
     if (pacer.spend(end - from + EVENT_COST_BYTES)) await pacer.rest();
   }
   const { bytes } = target;
@@ -167,12 +174,14 @@ export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Paus
     throw new Malformed(`${header.events} events do not fit the frame`, FRAME.count);
   const events: Event[] = [];
   const walk = new ChainWalk(before, header.events);
+  const actors = new FrameActors(source, walk);
   let at: number = FRAME.events;
   while (events.length < header.events) {
     const from = at + EVENT_PREFIX_BYTES;
-    at = eventEnd(source, at, eventsEnd);
-    const event = readEvent(source, from, at);
-    walk.step(event, source.bytes, from, at);
+    const end = eventEnd(source, at, eventsEnd);
+    at = actors.read(from, end, eventsEnd);
+    const event = readEvent(source, from, end, actors.actor);
+    walk.step(event, source.bytes, from, end);
     events.push(event);
     if (pacer.spend(at - from + EVENT_COST_BYTES)) await pacer.rest();
   }

@@ -1,3 +1,5 @@
+import type { Actor } from './actor.js';
+
 /** The names and the id of a collection when its log began. */
 export interface CollectionOrigin {
   readonly project: string;
@@ -15,6 +17,8 @@ export interface CollectionConfig {
   /** Vectors are divided by their length, records and queries alike. */
   readonly normalise?: true;
   readonly createdAtMs: number;
+  /** The actor of the genesis. Absent in collections of versions whose events name no actor. */
+  readonly createdBy?: Actor;
   /** The origin of an imported collection, from its genesis. */
   readonly origin?: CollectionOrigin;
 }

@@ -1,3 +1,5 @@
+import type { NamedActor } from './actor.js';
+
 /** Hashes are 64 lowercase hex; the proof is base64url. */
 export interface Receipt {
   readonly record_id: number;
@@ -9,7 +11,9 @@ export interface Receipt {
   readonly state_hash: string;
 }
 
-/** The receipt of a past write, with the request id in its event, in hex, if there is one. */
+/** The receipt of a past write, with what its event names. */
 export interface PastReceipt extends Receipt {
+  /** Hex. */
   readonly request_id?: string;
+  readonly actor?: NamedActor;
 }

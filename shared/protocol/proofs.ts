@@ -1,5 +1,6 @@
 /** Calls for proofs of a collection's log, and their results. Hashes are 32 bytes. */
 import type { Event } from '../log/event.js';
+import type { Actor } from '../model/actor.js';
 import type { PastReceipt } from '../model/receipt.js';
 import type { Finite, Whole } from '../model/whole.js';
 
@@ -23,6 +24,8 @@ export interface TimelineCall {
   readonly toMs: Finite;
   readonly after: Whole;
   readonly limit: Whole;
+  /** Only events whose actor has this key id or on-behalf-of. */
+  readonly actor?: string;
 }
 
 /** The log after event `sequence`: `size` counts the genesis too, and is 0 for an empty log. */
@@ -40,6 +43,8 @@ export interface TimelineEvent {
   readonly sequence: number;
   readonly timeMs: number;
   readonly type: TimelineEventType;
+  /** Null in an event of version 1. */
+  readonly actor: Actor | null;
   readonly recordId?: number;
   readonly nodeId?: number;
   readonly edgeId?: number;
@@ -78,7 +83,9 @@ export interface ProofResults {
   };
   timeline: {
     readonly events: readonly TimelineEvent[];
-    /** The events within the times, including those outside of `after` and `limit`. */
+    /** The events within the times, including those outside of `after` and `limit`, of any actor. */
     readonly total: number;
+    /** The last event that was looked at, if later ones within the times may have the wanted actor. */
+    readonly next?: number;
   };
 }

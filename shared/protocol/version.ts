@@ -9,7 +9,7 @@ import type { Logger } from '../logger.js';
 import { whenAvailable } from '../process/startUp.js';
 import { speaksAnother } from '../transport/transportErrors.js';
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Processes before 0.2 state no version. */
 const UNSTATED = 0;

@@ -7,7 +7,7 @@ import { isErrorCode, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
 import type { Envelope, Transport } from '../transport/transport.js';
 import { NotServed } from '../transport/transportErrors.js';
-import type { AreCalls } from './callShapes.js';
+import type { AreCalls, SentActor, SentCall } from './callShapes.js';
 
 /** A call with the envelope of the HTTP request it belongs to. */
 export interface Sent<C> extends Envelope {
@@ -36,13 +36,23 @@ export function unpack(bytes: Uint8Array): unknown {
 }
 
 export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
-  pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
+  pack(
+    calls.map(({ requestId, deadlineMs, call, actor }): SentCall<C> => {
+      const sent: SentActor | null = actor === undefined ? null : [actor.keyId, actor.onBehalfOf, actor.requestId];
+      return [requestId, deadlineMs, call, sent];
+    }),
+  );
 
 /** `shiftMs`: see `Message`. Throws Malformed if `areCalls` refuses the message. */
 export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
   const calls = unpack(bytes);
   if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
-  return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs: deadlineMs + shiftMs, call }));
+  return calls.map(([requestId, deadlineMs, call, actor]) => {
+    const sent = { requestId, deadlineMs: deadlineMs + shiftMs, call };
+    if (actor === null) return sent;
+    const [keyId, onBehalfOf, ofRequest] = actor;
+    return { ...sent, actor: { keyId, onBehalfOf, requestId: ofRequest } };
+  });
 }
 
 export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);

@@ -3,6 +3,7 @@
  * shard that owns the collection changes its index.
  */
 import type { BucketValue, Entry } from '../bucket/bucket.js';
+import { type Actor, actorOf, type NamedActor, namedActor } from '../model/actor.js';
 import type { CollectionConfig, CollectionOrigin } from '../model/collectionConfig.js';
 import type { DesiredKind, IndexParameters, IndexSpec } from '../model/indexSpec.js';
 
@@ -16,6 +17,8 @@ export interface ImportEnd {
 /** The state of an import, which finishes once, when the log is the announced one. */
 export interface ImportState extends ImportEnd {
   readonly finished: boolean;
+  /** The actor that began the import; absent in imports by versions that name no actors. */
+  readonly by?: Actor;
 }
 
 /** Whether the collection is still being imported. Until the import finishes it is only sent to, listed and deleted. */
@@ -43,6 +46,7 @@ interface StoredImport {
   readonly chain_head: string;
   readonly state_hash: string;
   readonly finished: boolean;
+  readonly by?: NamedActor;
 }
 
 export interface StoredCatalogEntry {
@@ -56,6 +60,7 @@ export interface StoredCatalogEntry {
   /** Absent if only the kind was given. */
   readonly index_parameters?: NamedParameters;
   readonly created_at_ms: number;
+  readonly created_by?: NamedActor;
   /** Present in an imported collection. */
   readonly origin?: CollectionOrigin;
   readonly import?: StoredImport;
@@ -85,26 +90,37 @@ export const namedParameters = (parameters: IndexParameters): { readonly [name i
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
 
 export function catalogEntryOf({ value }: Entry): CatalogEntry {
-  const { created_at_ms, index, index_parameters, import: stored, ...rest } = value as unknown as StoredCatalogEntry;
+  const {
+    created_at_ms,
+    created_by,
+    index,
+    index_parameters,
+    import: stored,
+    ...rest
+  } = value as unknown as StoredCatalogEntry;
   return {
-    config: { ...rest, createdAtMs: created_at_ms },
+    config: { ...rest, createdAtMs: created_at_ms, ...(created_by && { createdBy: actorOf(created_by) }) },
     spec: { kind: index, parameters: parametersOf(index_parameters ?? {}) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
   };
 }
 
-const importStateOf = ({ sequence, chain_head, state_hash, finished }: StoredImport): ImportState => {
-  return { sequence, chainHead: chain_head, stateHash: state_hash, finished };
+const importStateOf = ({ sequence, chain_head, state_hash, finished, by }: StoredImport): ImportState => {
+  return { sequence, chainHead: chain_head, stateHash: state_hash, finished, ...(by && { by: actorOf(by) }) };
+};
+
+const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportState) => {
+  return { sequence, chain_head: chainHead, state_hash: stateHash, finished, ...(by && { by: namedActor(by) }) };
 };
 
 export function storedEntry({ config, spec, imported }: CatalogEntry): BucketValue {
-  const { id, project, name, dimension, metric, normalise, createdAtMs, origin } = config;
-  const { sequence, chainHead, stateHash, finished } = imported ?? {};
+  const { id, project, name, dimension, metric, normalise, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
+    ...(createdBy && { created_by: namedActor(createdBy) }),
     ...(normalise && { normalise }),
     ...(origin && { origin: { ...origin } }),
-    ...(imported && { import: { sequence, chain_head: chainHead, state_hash: stateHash, finished } }),
+    ...(imported && { import: storedImport(imported) }),
   };
 }
 

@@ -3,6 +3,7 @@ import { type Bucket, type BucketValue, type Entry, entriesOf } from '../bucket/
 import { type Clock, type Entropy, systemClock } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
 import { hash, toHex } from '../hashing/hash.js';
+import { ACTOR_KEY_ID_MAX, isVisibleAscii, SYSTEM_KEY_ID } from '../model/actor.js';
 import { SharedRun } from '../scheduling/sharedRun.js';
 import { nextTurn, Slice } from '../scheduling/slice.js';
 
@@ -156,6 +157,8 @@ export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number)
 export function keyRecord(entry: Entry): KeyRecord | undefined {
   const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label } = entry.value as Partial<StoredKey>;
   if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;
+  // The id names the key in events.
+  if (id === SYSTEM_KEY_ID || !isVisibleAscii(id, ACTOR_KEY_ID_MAX)) return undefined;
   return {
     id,
     project,

@@ -1,10 +1,14 @@
 /** Interface for requests and answers between processes. A subject is an address, whose server may change at any time. */
 
+import type { Actor } from '../model/actor.js';
+
 export interface Envelope {
   /** Appears in every log line that the message causes. */
   readonly requestId: string;
   /** Unix milliseconds. A request that is not started by then is dropped. */
   readonly deadlineMs: number;
+  /** The originator of the writes; absent: the service itself. */
+  readonly actor?: Actor | undefined;
 }
 
 export interface Message extends Envelope {

@@ -25,6 +25,12 @@ const HEX = /^[0-9a-f]{64}$/;
 const EVENT_LOG_FIELDS = ['committed_height', 'event_count', 'event_log_hash', 'final_state_hash', 'kernel_version'];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
+/** The chain head after the write: of the previous one, the event hash and the actor, which ends the proof. */
+function headAfter({ proof }: { proof: string }): string {
+  const bytes = Buffer.from(proof, 'base64url');
+  return toHex(H(Buffer.of(4), bytes.subarray(104, 168), bytes.subarray(bytes.length - bytes.readUInt16LE(4))));
+}
+
 inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
   let project: Project;
   const get = (path: string) => project.ro.get(`/v1/${path}${path.includes('?') ? '&' : '?'}collection=c`);
@@ -73,9 +79,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
     expect(state.sequence).to.equal(7);
     expect(state.final_state_hash).to.equal(newest.state_hash);
     expect(state.state_root).to.equal(newest.new_root);
-    const proof = Buffer.from(newest.proof, 'base64url');
-    // Previous chain head, and event hash.
-    expect(state.chain_head).to.equal(toHex(H(Buffer.of(3), proof.subarray(104, 136), proof.subarray(136, 168))));
+    expect(state.chain_head).to.equal(headAfter(newest));
   });
 
   it('show the number of events, the root of the event log, and the state', async () => {
@@ -102,8 +106,8 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
       expect(receipt.sequence).to.equal(sequence);
       receipts.push(receipt);
     }
-    // The client sends request ids; only these answers contain them.
-    expect(receipts.slice(0, 2).map(({ request_id: _, ...receipt }) => receipt)).to.deep.equal(answered);
+    // The client sends request ids; only these answers contain them, and actors.
+    expect(receipts.slice(0, 2).map(({ request_id: _, actor: __, ...receipt }) => receipt)).to.deep.equal(answered);
     expect(receipts.map(({ record_id }) => record_id)).to.deep.equal([1, 2, 3, 4, 3, 1, 2]);
     for (let i = 1; i < receipts.length; i++) expect(receipts[i].old_root).to.equal(receipts[i - 1].new_root);
     await post('/v1/delete', { id: 3 });
@@ -163,8 +167,7 @@ inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
         expect(toHex(verifyInclusion(body).chainHead)).to.equal(toHex(proof.subarray(1, 33)));
       }
     const leaf = Buffer.from((await ok('proof/inclusion?sequence=1')).proof, 'base64url').subarray(1, 33);
-    const its = Buffer.from(receipt.proof, 'base64url');
-    expect(toHex(leaf)).to.equal(toHex(H(Buffer.of(3), its.subarray(104, 136), its.subarray(136, 168))));
+    expect(toHex(leaf)).to.equal(headAfter(receipt));
     await refused('proof/inclusion?sequence=8', 400, 'validation_error');
     await refused('proof/inclusion?sequence=4&size=4', 400, 'validation_error');
     await refused('proof/inclusion?sequence=4&size=9', 400, 'validation_error');

@@ -47,14 +47,17 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     await post('/v1/delete', { id: 2 });
     const { events, total } = await page();
     expect(total).to.equal(11);
-    const about = events.map(({ timestamp_unix, timestamp_iso, shard_id, ...event }: Record<string, unknown>) => {
-      expect(shard_id).to.equal(0);
-      const timeMs = Date.parse(timestamp_iso as string);
-      expect(timeMs).to.be.within(fromMs, systemClock.nowMs());
-      expect(timestamp_iso).to.equal(new Date(timeMs).toISOString());
-      expect(timestamp_unix).to.equal(Math.floor(timeMs / 1000));
-      return event;
-    });
+    const about = events.map(
+      ({ timestamp_unix, timestamp_iso, shard_id, actor, ...event }: Record<string, unknown>) => {
+        expect(shard_id).to.equal(0);
+        expect(actor).to.have.all.keys('key_id', 'request_id');
+        const timeMs = Date.parse(timestamp_iso as string);
+        expect(timeMs).to.be.within(fromMs, systemClock.nowMs());
+        expect(timestamp_iso).to.equal(new Date(timeMs).toISOString());
+        expect(timestamp_unix).to.equal(Math.floor(timeMs / 1000));
+        return event;
+      },
+    );
     expect(about).to.deep.equal([
       { log_index: 1, event_type: 'insert', record_id: 1 },
       { log_index: 2, event_type: 'insert', record_id: 2 },

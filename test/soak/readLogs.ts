@@ -105,7 +105,7 @@ class ReadWhileVerified implements FrameSource {
       // The verifier may have overwritten it by then.
       const copy = Buffer.from(frame.bytes);
       yield frame;
-      for (const { bytes } of framedEvents(copy)) this.#read(bytes);
+      for (const { bytes, actor } of framedEvents(copy)) this.#read(bytes, actor);
     }
   }
 
@@ -121,10 +121,10 @@ class ReadWhileVerified implements FrameSource {
     return this.source.close();
   }
 
-  #read(bytes: Uint8Array): void {
+  #read(bytes: Uint8Array, actor: Uint8Array | null): void {
     const event = readEvent(bytes, 'an event');
     const hash = eventHash(bytes);
-    this.#head = chainHead(this.#head, hash);
+    this.#head = chainHead(this.#head, hash, actor);
     const bound = { chainHead: this.#head, timeMs: event.timeMs };
     if (event.type === 'genesis') {
       this.configHash = hash;

@@ -96,7 +96,17 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'records.ts',
       'storedVector.ts',
     ],
-    ...['graph.ts', 'leaves.ts', 'tree.ts', 'frame.ts', 'hashing.ts', 'events.ts', 'reading.ts', 'bytes.ts'],
+    ...[
+      'graph.ts',
+      'leaves.ts',
+      'tree.ts',
+      'frame.ts',
+      'hashing.ts',
+      'events.ts',
+      'actor.ts',
+      'reading.ts',
+      'bytes.ts',
+    ],
   ],
   console: [
     ...['entry.ts', 'main.tsx', 'app.tsx', 'screens', 'search', 'map', 'audit', 'service.ts', 'rateLimit.ts'],

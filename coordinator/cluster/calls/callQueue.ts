@@ -114,11 +114,12 @@ export class CallQueue {
   }
 
   /** Resolves to the call's result. Throws what the owner throws, `unavailable` if no answer arrives in time. */
-  send(collectionId: number, call: Call, { requestId, deadlineMs }: Envelope): Promise<unknown> {
+  send(collectionId: number, call: Call, { requestId, deadlineMs, actor }: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);
       this.#enqueue(collectionId, route, {
         ...{ requestId, deadlineMs, call, resolve, reject },
+        actor: route === 'write' ? actor : undefined,
         sizeBytes: sizeOf(call),
         answerBytes: answerSizeOf(call),
         retryFromMs: undefined,

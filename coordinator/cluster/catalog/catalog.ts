@@ -6,6 +6,7 @@ import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable, VouchError } from '../../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
+import { type Actor, SYSTEM } from '../../../shared/model/actor.js';
 import { type Alias, aliasOf } from '../../../shared/registry/aliasEntry.js';
 import {
   type CatalogEntry,
@@ -199,24 +200,24 @@ export class Catalog {
     return now === undefined || now > id;
   }
 
-  async create(project: string, wanted: WantedCollection): Promise<Created> {
+  async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
     const { name, dimension, normalise, index } = wanted;
     const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
     const made = await this.#findOrMake(project, name, (id) => ({
-      config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs() },
+      config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
     }));
     return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
   }
 
   /** Creates the collection, or finds the import of the same export. Throws `conflict` for any other. */
-  async createImport(project: string, wanted: WantedImport): Promise<Created<ImportedCollection>> {
-    const { name, dimension, normalise, createdAtMs, origin, spec, end } = wanted;
+  async createImport(project: string, wanted: WantedImport, by: Actor = SYSTEM): Promise<Created<ImportedCollection>> {
+    const { name, dimension, normalise, createdAtMs, createdBy, origin, spec, end } = wanted;
     const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
     const made = await this.#findOrMake(project, name, (id) => ({
-      config: { id, project, name, ...fixed, createdAtMs, origin },
+      config: { id, project, name, ...fixed, createdAtMs, ...(createdBy && { createdBy }), origin },
       spec,
-      imported: { ...end, finished: false },
+      imported: { ...end, finished: false, by },
     }));
     return { collection: assertSameImport(made.collection, wanted), created: made.created };
   }

@@ -1,4 +1,5 @@
 /** Collections as a coordinator knows them: their entry of the catalog, and what their shards count. */
+import type { Actor } from '../../../shared/model/actor.js';
 import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/collectionConfig.js';
 import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
@@ -36,6 +37,7 @@ export interface WantedImport {
   readonly dimension: number;
   readonly normalise?: true;
   readonly createdAtMs: number;
+  readonly createdBy?: Actor;
   readonly spec: IndexSpec;
   readonly end: ImportEnd;
 }

@@ -1,5 +1,6 @@
 /** Comparisons of a collection with the one that a request wants. */
 import { refusal } from '../../../shared/errors/errors.js';
+import { isSameActor } from '../../../shared/model/actor.js';
 import { originOf } from '../../../shared/model/collectionConfig.js';
 import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import type { Collection, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
@@ -28,7 +29,7 @@ export function assertImported(collection: Collection): ImportedCollection {
 
 export function assertSameImport(
   collection: Collection,
-  { origin, dimension, normalise, createdAtMs, end }: WantedImport,
+  { origin, dimension, normalise, createdAtMs, createdBy, end }: WantedImport,
 ): ImportedCollection {
   const existing = assertImported(collection);
   const { imported } = existing;
@@ -40,6 +41,7 @@ export function assertSameImport(
     existing.dimension === dimension &&
     existing.normalise === normalise &&
     existing.createdAtMs === createdAtMs &&
+    isSameActor(existing.createdBy ?? null, createdBy ?? null) &&
     imported.sequence === end.sequence &&
     imported.chainHead === end.chainHead &&
     imported.stateHash === end.stateHash;

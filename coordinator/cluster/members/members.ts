@@ -186,12 +186,13 @@ export class Members {
     isListed: () => Promise<boolean>,
   ): Promise<string | undefined> {
     const before = this.#owned.get(collection.id);
-    const { id, project, name, dimension, metric, normalise, createdAtMs, origin } = collection;
+    const { id, project, name, dimension, metric, normalise, createdAtMs, createdBy, origin } = collection;
     const ownership: Ownership = {
       shard,
       epoch: (before?.epoch ?? 0) + 1,
       collection: {
         ...{ id, project, name, dimension, metric, createdAtMs },
+        ...(createdBy && { createdBy }),
         ...(normalise && { normalise }),
         ...(origin === undefined ? {} : { origin }),
       },

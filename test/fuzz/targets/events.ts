@@ -2,6 +2,8 @@
 
 import { Malformed } from '../../../shared/errors/malformed.js';
 import { decodeEvent, encodeEvent } from '../../../shared/log/eventCodec.js';
+import { EVENT_VERSION } from '../../../shared/log/eventLayout.js';
+import { SYSTEM } from '../../../shared/model/actor.js';
 import type { FuzzTarget } from '../target.js';
 import { everyEvent } from './samples.js';
 
@@ -12,7 +14,7 @@ export const events: FuzzTarget = {
     tryOne: (input) => {
       let event: ReturnType<typeof decodeEvent>;
       try {
-        event = decodeEvent(input);
+        event = decodeEvent(input, input[0] === EVENT_VERSION ? SYSTEM : null);
       } catch (error) {
         if (error instanceof Malformed) return 'refused';
         throw error;

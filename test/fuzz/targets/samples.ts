@@ -1,15 +1,26 @@
 import { TIME_MAX_MS } from '../../../shared/limits.js';
-import { type Event, genesisOf } from '../../../shared/log/event.js';
+import { type Event, type EventHeader, genesisOf } from '../../../shared/log/event.js';
+import { type Actor, SYSTEM } from '../../../shared/model/actor.js';
 import type { SeededRandom } from '../../support/model/random.js';
 import { configOf } from '../../support/rigs/engine.js';
 
 const bytes = (length: number, random: SeededRandom): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
 
+const ACTORS: readonly (Actor | null)[] = [
+  null,
+  { keyId: '7f3a52c0d1e9b846', onBehalfOf: 'u-17', requestId: 'r-1' },
+  SYSTEM,
+];
+
 /** One event of each kind, the genesis first; each could follow its predecessor in a log. */
 export function everyEvent(random: SeededRandom): Event[] {
   const config = configOf(7);
   let sequence = 1;
-  const next = (): { sequence: number; timeMs: number } => ({ sequence, timeMs: config.createdAtMs + 10 * sequence++ });
+  // Version 1 comes first, then runs of some actors.
+  const next = (): Pick<Event, EventHeader> => {
+    const actor = ACTORS[Math.floor(sequence / 3) % ACTORS.length]!;
+    return { sequence, timeMs: config.createdAtMs + 10 * sequence++, actor };
+  };
   const vector = (): Uint8Array => bytes(4 * config.dimension, random);
   const bare = { tag: 0, requestId: null, metadata: null, text: null, externalId: null };
   return [

@@ -8,6 +8,7 @@ import { EMPTY_HASH } from '../../../shared/hashing/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
 import { type Event, genesisOf, type Insert, type RecordEvent } from '../../../shared/log/event.js';
 import { buildFrame, chainHeadBefore, type Frame, hashAt } from '../../../shared/log/frame.js';
+import { type Actor, SYSTEM } from '../../../shared/model/actor.js';
 import type { Receipt } from '../../../shared/model/receipt.js';
 import { atOnce } from '../../../shared/scheduling/slice.js';
 import type { SeededRandom } from '../model/random.js';
@@ -34,6 +35,8 @@ export interface Write {
   /** Made while the write was the newest. */
   readonly receipt: Receipt;
 }
+
+const ACTORS: readonly (Actor | null)[] = [null, SYSTEM, { keyId: 'k-1', onBehalfOf: 'u-17', requestId: 'r-1' }];
 
 export class History {
   readonly tree = new StateTree();
@@ -66,11 +69,12 @@ export class History {
 
   /** Receipt of a write of any age. */
   receiptOf({ frame, index, recordId, leaves }: Omit<Write, 'receipt' | 'record'>): Receipt {
-    const { sequence, timeMs } = frame.events[index]!;
+    const { sequence, timeMs, actor } = frame.events[index]!;
     const facts = {
       recordId,
       sequence,
       timeMs,
+      actor,
       chainHeadBefore: chainHeadBefore(frame, index),
       eventHash: hashAt(frame.eventHashes, index),
       graphRoot: EMPTY_HASH,
@@ -82,7 +86,11 @@ export class History {
   /** Touches a record at most once per frame, which keeps the plan simple. */
   #randomWrite(touched: Set<number>): Event {
     this.#timeMs += this.random.int(3) * 700;
-    const dated = { sequence: this.#end.nextSequence + this.#planned.length, timeMs: this.#timeMs };
+    const dated = {
+      sequence: this.#end.nextSequence + this.#planned.length,
+      timeMs: this.#timeMs,
+      actor: this.random.pick(ACTORS),
+    };
     const index = this.random.int(this.#records.length);
     const record = this.#records[index];
     const recordId = index + 1;

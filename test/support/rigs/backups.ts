@@ -5,6 +5,7 @@ import type { BeginImportRequest, ExportResponse, ImportResponse } from '../../.
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../../shared/log/event.js';
 import { buildFrame } from '../../../shared/log/frame.js';
+import { actorOf, SYSTEM } from '../../../shared/model/actor.js';
 import { atOnce } from '../../../shared/scheduling/slice.js';
 import type { Answer, Client } from '../launch/client.js';
 
@@ -122,10 +123,11 @@ export async function exported(client: Client, collection: string): Promise<Expo
 }
 
 export function announcement({ facts }: Exported, name?: string): BeginImportRequest {
-  const { origin, dimension, metric, normalise, created_at_ms, index, sequence, chain_head, state_hash } = facts;
+  const { origin, dimension, metric, normalise, created_at_ms, created_by, index, sequence, chain_head, state_hash } =
+    facts;
   const stated = {
     ...{ origin, dimension, metric, ...(normalise && { normalise }) },
-    ...{ created_at_ms, index: index!, sequence, chain_head, state_hash },
+    ...{ created_at_ms, ...(created_by && { created_by }), index: index!, sequence, chain_head, state_hash },
   };
   return name === undefined ? stated : { ...stated, name };
 }
@@ -152,11 +154,13 @@ export async function forged(
   events: readonly Partial<Event>[],
   live: number,
 ): Promise<Uint8Array> {
-  const { origin, dimension, created_at_ms } = facts;
-  const genesis = genesisOf({ ...origin, dimension, metric: 'squared_l2', createdAtMs: created_at_ms });
+  const { origin, dimension, created_at_ms, created_by } = facts;
+  const createdBy = created_by && { createdBy: actorOf(created_by) };
+  const genesis = genesisOf({ ...origin, dimension, metric: 'squared_l2', createdAtMs: created_at_ms, ...createdBy });
   const from = Math.max(before.nextSequence, 1);
   const dated = events.map(
-    (event, i) => ({ ...event, sequence: from + i, timeMs: before.lastTimeMs || created_at_ms }) as Event,
+    (event, i) =>
+      ({ actor: SYSTEM, ...event, sequence: from + i, timeMs: before.lastTimeMs || created_at_ms }) as Event,
   );
   return (await buildFrame(before === EMPTY_LOG ? [genesis, ...dated] : dated, before, live, async () => undefined))
     .bytes;

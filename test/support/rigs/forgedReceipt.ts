@@ -1,7 +1,7 @@
 /** Forged receipts, consistent in themselves: possible for anyone who knows the formats. */
 import { toHex } from '../../../verifier/bytes.js';
-import { chainHead, stateHash, stateRoot } from '../../../verifier/hashing.js';
-import { oldRootOf, type Proof, readProof, type WriteReceipt } from '../../../verifier/receipt.js';
+import { stateHash, stateRoot } from '../../../verifier/hashing.js';
+import { chainHeadAfter, oldRootOf, type Proof, readProof, type WriteReceipt } from '../../../verifier/receipt.js';
 import { hashFromPath } from '../../../verifier/tree.js';
 
 /** Offsets of the proof's hashes. */
@@ -28,4 +28,4 @@ export function forgedReceipt(
 }
 
 const stateAfter = (proof: Proof, newRoot: Uint8Array): Uint8Array =>
-  stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHead(proof.chainHeadBefore, proof.eventHash) });
+  stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHeadAfter(proof) });

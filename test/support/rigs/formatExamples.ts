@@ -6,12 +6,15 @@ import {
   FRAME_PREFIX_BYTES,
   writeFramePrefix,
 } from '../../../shared/log/segmentFormat.js';
-import { toHex, u8, u64 } from '../../../verifier/bytes.js';
+import { actorBytes } from '../../../verifier/actor.js';
+import { toHex, u8, u16, u64 } from '../../../verifier/bytes.js';
+import type { Insert } from '../../../verifier/events.js';
 import { ABSENT, chainHead, eventHash, H, stateHash, stateRoot } from '../../../verifier/hashing.js';
 import { leafOf, type RecordValues } from '../../../verifier/records.js';
 import type { Moment } from '../../../verifier/replay.js';
 import { auditPath, treeHash } from '../../../verifier/tree.js';
 import {
+  ACTOR,
   CREATED_MS,
   momentAt,
   ORIGIN,
@@ -22,6 +25,7 @@ import {
   writeExport,
   writeInclusion,
   writeLog,
+  writeLogWithActors,
 } from './writtenLog.js';
 
 export interface Example {
@@ -50,6 +54,7 @@ const EVENT_NAMES = {
 
 export async function formatExamples(): Promise<Example[]> {
   const log = writeLog();
+  const named = writeLogWithActors();
   const first: WrittenLog = { ...log, frames: log.frames.slice(0, 1), events: log.events.slice(0, 3) };
   const events = Object.entries(EVENT_NAMES).map(([name, s]) => [`event ${s}, ${name}`, log.events[s]!] as const);
   const last = await momentAt(log, 2);
@@ -76,11 +81,16 @@ export async function formatExamples(): Promise<Example[]> {
     ['leaf of record 7 after event 21', leafOf(replaced(log))],
     ['state hash after event 21', (await momentAt(log, 21)).after.stateHash],
     ['segment with that frame, up to the frame', segmentHead(log)],
+    ['actor of version 2', ACTOR],
+    ['insert of version 2', named.events[1]!],
+    ['frame of events of both versions', named.frames[0]!.bytes],
+    ['chain head after that insert', named.chainHeads[1]!],
     ['export of the events 0 to 2', (await writeExport(first)).bytes],
   ];
   const json: (readonly [string, object])[] = [
     ['receipt of event 2, the insert of record 2', insertReceipt(leaves, last)],
     ['receipt of event 5, the soft delete of record 2', changeReceipt(log, leaves, atFour)],
+    ['receipt with an actor, of that insert', receiptWithActor(await momentAt(named, 1))],
     ['inclusion of event 1 in size 3', writeInclusion(log, 1, 3)],
     ['consistency of size 3 with size 11', writeConsistency(log, 3, 11)],
     ['consistency of size 4 with size 11', writeConsistency(log, 4, 11)],
@@ -137,6 +147,13 @@ function insertReceipt(leaves: readonly Uint8Array[], moment: Moment): object {
   return receipt(moment, { kind: 1, recordId: 2n, leaves: 2n, oldLeaf: ABSENT, newLeaf: two, oldRoot, path: [one] });
 }
 
+function receiptWithActor(moment: Moment): object {
+  const { event } = moment;
+  const newLeaf = leafOf({ ...(event as Insert), state: 'live', id: 1n, insertedMs: event.timeMs });
+  const write = { kind: 1, recordId: 1n, leaves: 1n, oldLeaf: ABSENT, newLeaf, path: [] } as const;
+  return receipt(moment, { ...write, oldRoot: stateRoot(0n, ABSENT) });
+}
+
 function changeReceipt(log: WrittenLog, leaves: readonly Uint8Array[], moment: Moment): object {
   const vector = log.events[2]!.subarray(72);
   const insertedMs = BigInt(CREATED_MS + 500);
@@ -147,17 +164,20 @@ function changeReceipt(log: WrittenLog, leaves: readonly Uint8Array[], moment: M
   return receipt(moment, { kind: 2, recordId: 2n, leaves: 4n, oldLeaf, newLeaf, oldRoot, path });
 }
 
-function receipt({ after, eventHash: hash, headBefore }: Moment, write: Write): object {
+function receipt({ after, actor, eventHash: hash, headBefore }: Moment, write: Write): object {
   const { sequence, timeMs, stateRoot: newRoot, graphRoot, configHash } = after;
   const numbers = [write.recordId, write.leaves, sequence, timeMs].map(u64);
   const hashes = [write.oldLeaf, write.newLeaf, headBefore, hash, graphRoot, configHash];
-  const head = [u8(1), u8(write.kind), u8(write.path.length), Buffer.alloc(5)];
-  const facts = { configHash, stateRoot: newRoot, graphRoot, chainHead: chainHead(headBefore, hash), sequence, timeMs };
+  const beside = actor === null ? Buffer.alloc(0) : actorBytes(actor);
+  const version = actor === null ? 1 : 2;
+  const head = [u8(version), u8(write.kind), u8(write.path.length), u8(0), u16(beside.length), u16(0)];
+  const chainHeadAfter = chainHead(headBefore, hash, actor === null ? null : beside);
+  const facts = { configHash, stateRoot: newRoot, graphRoot, chainHead: chainHeadAfter, sequence, timeMs };
   return {
     record_id: Number(write.recordId),
     old_root: toHex(write.oldRoot),
     new_root: toHex(newRoot),
-    proof: Buffer.concat([...head, ...numbers, ...hashes, ...write.path]).toString('base64url'),
+    proof: Buffer.concat([...head, ...numbers, ...hashes, ...write.path, beside]).toString('base64url'),
     sequence: Number(sequence),
     timestamp: Math.floor(Number(timeMs) / 1000),
     state_hash: toHex(stateHash(facts)),

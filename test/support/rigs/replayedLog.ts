@@ -52,11 +52,11 @@ export interface ChainLink {
 export function linksOf(frames: readonly Uint8Array[]): ChainLink[] {
   const links: ChainLink[] = [];
   for (const frame of frames)
-    for (const { bytes } of framedEvents(frame)) {
+    for (const { bytes, actor } of framedEvents(frame)) {
       const headBefore = links.at(-1)?.headAfter ?? ABSENT;
       const hash = eventHash(bytes);
       const event = readEvent(bytes, `event ${links.length}`);
-      links.push({ event, eventHash: hash, headBefore, headAfter: chainHead(headBefore, hash) });
+      links.push({ event, eventHash: hash, headBefore, headAfter: chainHead(headBefore, hash, actor) });
     }
   return links;
 }

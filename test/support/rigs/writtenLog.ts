@@ -3,7 +3,7 @@
  * alone.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import { toHex, u8, u32, u64 } from '../../../verifier/bytes.js';
+import { toHex, u8, u16, u32, u64 } from '../../../verifier/bytes.js';
 import { chainHead, eventHash, H, logRoot } from '../../../verifier/hashing.js';
 import { verifyFrames } from '../../../verifier/log.js';
 import '../../../verifier/node/index.js';
@@ -74,8 +74,14 @@ export const addNode = (nodeId: number, recordId: number, kind: number): Buffer 
 export const addEdge = (edgeId: number, from: number, to: number, kind: number): Buffer =>
   Buffer.concat([id(edgeId), id(from), id(to), u8(kind), zeros(7)]);
 
-type Payload = readonly [type: number, payload: Uint8Array];
+/** `actor`: the actor that the frame states with an event of version 2; empty: that of the event before. */
+type Payload = readonly [type: number, payload: Uint8Array, actor?: Buffer];
 export type FramePayloads = readonly [live: number, ...payloads: Payload[]];
+
+/** Key `7f3a52c0d1e9b846` on behalf of `u-17`, in request `r-1`. */
+export const ACTOR = Buffer.concat([u8(16), utf8('7f3a52c0d1e9b846'), u8(4), utf8('u-17'), utf8('r-1')]);
+export const SYSTEM_ACTOR = Buffer.concat([u8(6), utf8('system'), u8(0)]);
+const AS_BEFORE = zeros(0);
 
 /** Per frame, the live records after it, and its events. */
 const FRAMES: readonly FramePayloads[] = [
@@ -98,6 +104,12 @@ const FRAMES: readonly FramePayloads[] = [
   [2, [4, id(6)], [13, deleteMany(1)]],
 ];
 
+/** A log whose first event has version 1 and no actor, and whose other events have version 2. */
+const FRAMES_WITH_ACTORS: readonly FramePayloads[] = [
+  [2, [1, genesis()], [2, insert(1, [1, 1]), ACTOR], [2, insert(2, [2, 2]), AS_BEFORE]],
+  [1, [3, id(2), SYSTEM_ACTOR]],
+];
+
 export interface WrittenFrame {
   readonly bytes: Buffer;
   readonly firstSequence: number;
@@ -113,6 +125,7 @@ export interface WrittenLog {
 }
 
 export const writeLog = (): WrittenLog => writeFrames(FRAMES);
+export const writeLogWithActors = (): WrittenLog => writeFrames(FRAMES_WITH_ACTORS);
 
 /** The log with these frames added; all their checksums and hashes are right. */
 export const writeLogAnd = (...frames: readonly FramePayloads[]): WrittenLog => writeFrames([...FRAMES, ...frames]);
@@ -126,13 +139,19 @@ function writeFrames(payloadsOfFrames: readonly FramePayloads[]): WrittenLog {
     const parts = [utf8('VFR1'), u32(payloads.length), id(firstSequence), id(logBytes), id(live), headBefore];
     const events: { from: number; end: number }[] = [];
     let at = 64;
-    for (const [type, payload] of payloads) {
+    let before: Buffer | null = null;
+    for (const [type, payload, stated] of payloads) {
       const timeMs = CREATED_MS + 250 * log.events.length;
-      const event = Buffer.concat([u8(1), u8(type), zeros(6), id(log.events.length), id(timeMs), payload]);
-      parts.push(u32(event.length), event);
-      events.push({ from: at, end: at + 4 + event.length });
-      at += 4 + event.length;
-      log.chainHeads.push(chainHead(log.chainHeads.at(-1) ?? zeros(32), eventHash(event)));
+      const version = stated === undefined ? 1 : 2;
+      const event = Buffer.concat([u8(version), u8(type), zeros(6), id(log.events.length), id(timeMs), payload]);
+      const beside = stated === undefined ? [] : [u16(stated.length), stated];
+      const actor: Buffer | null = stated?.length === 0 ? before : (stated ?? null);
+      before = actor;
+      const entry = Buffer.concat([u32(event.length), event, ...beside]);
+      parts.push(entry);
+      events.push({ from: at, end: at + entry.length });
+      at += entry.length;
+      log.chainHeads.push(chainHead(log.chainHeads.at(-1) ?? zeros(32), eventHash(event), actor));
       log.events.push(event);
     }
     const bytes = Buffer.concat([...parts, log.chainHeads.at(-1)!]);

@@ -186,6 +186,7 @@ describe('a receipt under an inclusion proof', () => {
         sequence: BigInt(sequence),
         timeMs,
         newLeaf,
+        actor: null,
         eventHash: eventHash(log.events[sequence]!),
       };
       const given = proof as unknown as ReturnType<typeof readProof>;

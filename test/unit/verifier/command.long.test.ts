@@ -93,7 +93,9 @@ inBothModes('npm run verify', (service) => {
       (await rw.post('/v1/records', { collection: 'other', values: [1] })).body,
     );
     const refused = await verify([...source(), '--receipt', foreign]);
-    expect(refused.text).to.match(/✘ receipt {7}write 1, record 1: event 1 of the log is another one/);
+    expect(refused.text).to.match(
+      /✘ receipt {7}write 1, record 1, by key [0-9a-f]{16} \(request \S+\): event 1 of the log is another one/,
+    );
     expect(refused.code).to.equal(1);
 
     const { receipt } = JSON.parse(await readFile(foreign, 'utf8')) as { receipt: { sequence: number } };

@@ -31,7 +31,7 @@ describe('the transfer of a log to another thread', () => {
     let end = EMPTY_LOG;
     const config = configOf(1);
     for (let sequence = 0; sequence < FRAMES; sequence++) {
-      const dated = { sequence, timeMs: config.createdAtMs };
+      const dated = { sequence, timeMs: config.createdAtMs, actor: null };
       const described = { tag: 0, requestId: null, vector: new Uint8Array(FRAME_BYTES), ...BARE };
       const event = { type: 'insert', ...dated, recordId: sequence, ...described } as const;
       const frame = await buildFrame([sequence === 0 ? genesisOf(config) : event], end, sequence, nextTurn);

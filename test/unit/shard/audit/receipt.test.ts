@@ -18,6 +18,7 @@ function sampleReceipts(): { inserted: Receipt; deleted: Receipt } {
   tree.append(Buffer.concat(RECORDS.map((values) => (values === 'deleted' ? EMPTY_HASH : leafHash(values)))));
   const facts: Omit<WriteFacts, 'recordId' | 'sequence' | 'timeMs'> = {
     chainHeadBefore: Buffer.alloc(32, 0x11),
+    actor: null,
     eventHash: Buffer.alloc(32, 0x22),
     graphRoot: EMPTY_HASH,
     configHash: Buffer.alloc(32, 0x33),

@@ -166,15 +166,15 @@ describe('a deletion under a request id', () => {
     const { timeMs } = genesis;
     const bare = { tag: 0, requestId: null, metadata: null, text: null, externalId: null };
     const written = await buildFrame(
-      [genesis, { type: 'insert', sequence: 1, timeMs, recordId: 1, vector: new Uint8Array(8), ...bare }],
+      [genesis, { type: 'insert', sequence: 1, timeMs, actor: null, recordId: 1, vector: new Uint8Array(8), ...bare }],
       EMPTY_LOG,
       1,
       nextTurn,
     );
     const forged = await buildFrame(
       [
-        { type: 'delete', sequence: 2, timeMs, recordId: 1 },
-        { type: 'deleteMany', sequence: 3, timeMs, requestId: REQUEST, deleted: 2 },
+        { type: 'delete', sequence: 2, timeMs, actor: null, recordId: 1 },
+        { type: 'deleteMany', sequence: 3, timeMs, actor: null, requestId: REQUEST, deleted: 2 },
       ],
       written.end,
       0,

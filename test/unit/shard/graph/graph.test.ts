@@ -188,6 +188,7 @@ describe('a graph', () => {
     type: 'addNode',
     sequence,
     timeMs: 0,
+    actor: null,
     nodeId,
     recordId: null,
     kind: 0,
@@ -196,6 +197,7 @@ describe('a graph', () => {
     type: 'addEdge',
     sequence,
     timeMs: 0,
+    actor: null,
     edgeId,
     from,
     to,
@@ -206,7 +208,7 @@ describe('a graph', () => {
     const graph = new Graph();
     expect(graph.root()).to.deep.equal(EMPTY_HASH);
     graph.apply(add(1, 1));
-    graph.apply({ type: 'deleteNode', sequence: 2, timeMs: 0, nodeId: 1 });
+    graph.apply({ type: 'deleteNode', sequence: 2, timeMs: 0, actor: null, nodeId: 1 });
     expect(graph.root()).not.to.deep.equal(EMPTY_HASH);
     expect(toHex(graph.rootAt(0))).to.equal(toHex(EMPTY_HASH));
   });
@@ -221,14 +223,14 @@ describe('a graph', () => {
       edge(3, 1, 2, 4),
       edge(2, 1, 3, 4),
       edge(2, 3, 1, 4),
-      { type: 'deleteNode', sequence: 4, timeMs: 0, nodeId: 3 },
-      { type: 'deleteEdge', sequence: 4, timeMs: 0, edgeId: 2 },
+      { type: 'deleteNode', sequence: 4, timeMs: 0, actor: null, nodeId: 3 },
+      { type: 'deleteEdge', sequence: 4, timeMs: 0, actor: null, edgeId: 2 },
     ];
     const before = toHex(graph.root());
     for (const event of impossible) expect(() => graph.apply(event)).to.throw(Damaged);
     expect(toHex(graph.root())).to.equal(before);
-    graph.apply({ type: 'deleteNode', sequence: 4, timeMs: 0, nodeId: 2 });
-    const gone: GraphEvent = { type: 'deleteEdge', sequence: 5, timeMs: 0, edgeId: 1 };
+    graph.apply({ type: 'deleteNode', sequence: 4, timeMs: 0, actor: null, nodeId: 2 });
+    const gone: GraphEvent = { type: 'deleteEdge', sequence: 5, timeMs: 0, actor: null, edgeId: 1 };
     expect(() => graph.apply(gone)).to.throw(Damaged);
   });
 
@@ -239,7 +241,7 @@ describe('a graph', () => {
     for (let n = 1; n <= 1_000; n++) {
       graph.apply(add(n + 1, ++sequence));
       graph.apply(edge(n, 1, n + 1, ++sequence));
-      graph.apply({ type: 'deleteNode', sequence: ++sequence, timeMs: 0, nodeId: n + 1 });
+      graph.apply({ type: 'deleteNode', sequence: ++sequence, timeMs: 0, actor: null, nodeId: n + 1 });
     }
     expect(graph.outgoing(1).length).to.be.below(64);
   });
@@ -248,7 +250,7 @@ describe('a graph', () => {
     const graph = new Graph();
     const ids = Array.from({ length: NODES_OF_RECORD_MAX - 2 }, (_, i) => i + 1);
     for (const nodeId of ids)
-      graph.apply({ type: 'addNode', sequence: nodeId, timeMs: 0, nodeId, recordId: 7, kind: 1 });
+      graph.apply({ type: 'addNode', sequence: nodeId, timeMs: 0, actor: null, nodeId, recordId: 7, kind: 1 });
     const add = { op: 'addNode', kind: 1, recordId: 7 } as const;
     const refusalOf = (plan: GraphPlan): unknown => {
       try {
@@ -262,7 +264,7 @@ describe('a graph', () => {
     const plan = new GraphPlan(graph, () => false);
     expect([refusalOf(plan), refusalOf(plan), refusalOf(plan)]).to.deep.equal([undefined, undefined, full]);
     plan.add({ ...add, recordId: 8 });
-    graph.apply({ type: 'deleteNode', sequence: ids.length + 1, timeMs: 0, nodeId: 5 });
+    graph.apply({ type: 'deleteNode', sequence: ids.length + 1, timeMs: 0, actor: null, nodeId: 5 });
     const next = new GraphPlan(graph, () => false);
     for (let i = 0; i < 3; i++) expect(refusalOf(next)).to.equal(undefined);
     expect(refusalOf(next)).to.equal(full);
@@ -280,7 +282,7 @@ describe('a graph', () => {
     graph.recordDeleted(7, sequence + 2);
     sequence += 2;
     for (let id = 1; id <= NODES; id++)
-      if (id % 3 !== 0) plain.apply({ type: 'deleteNode', sequence: sequence++, timeMs: 0, nodeId: id });
+      if (id % 3 !== 0) plain.apply({ type: 'deleteNode', sequence: sequence++, timeMs: 0, actor: null, nodeId: id });
 
     const isGone = (): void => {
       expect([graph.countNodes(null), graph.nodesOfRecord(7).length, graph.nodesOfRecord(8).length]).to.deep.equal(

@@ -37,6 +37,7 @@ describe('a page of records that match a filter', () => {
         type: 'insert',
         sequence: id,
         timeMs: config.createdAtMs,
+        actor: null,
         recordId: id,
         tag: 0,
         requestId: null,

@@ -32,7 +32,7 @@ class Twins {
   write(write: PlannedGraphWrite): void {
     const given = { nodeId: this.graph.nextNodeId, edgeId: this.graph.nextEdgeId };
     if (!this.model.apply(write as ModelledWrite)) return;
-    const dated = { sequence: ++this.#sequence, timeMs: 0 };
+    const dated = { sequence: ++this.#sequence, timeMs: 0, actor: null };
     switch (write.op) {
       case 'addNode':
         this.graph.apply({ type: 'addNode', ...dated, nodeId: given.nodeId, ...write });
@@ -86,8 +86,25 @@ describe('the rerank by graph', () => {
     const NODES = 300_000;
     const graph = new Graph();
     for (let i = 1; i <= NODES; i++)
-      graph.apply({ type: 'addNode', sequence: i, timeMs: 0, nodeId: i, recordId: i === NODES ? 2 : 1, kind: 1 });
-    graph.apply({ type: 'addEdge', sequence: NODES + 1, timeMs: 0, edgeId: 1, from: NODES - 1, to: NODES, kind: 1 });
+      graph.apply({
+        type: 'addNode',
+        sequence: i,
+        timeMs: 0,
+        actor: null,
+        nodeId: i,
+        recordId: i === NODES ? 2 : 1,
+        kind: 1,
+      });
+    graph.apply({
+      type: 'addEdge',
+      sequence: NODES + 1,
+      timeMs: 0,
+      actor: null,
+      edgeId: 1,
+      from: NODES - 1,
+      to: NODES,
+      kind: 1,
+    });
     let rests = 0;
     // At each reading of this clock the slice is used up.
     const due = new Slice({ nowMs: () => 0, monotonicMs: () => (rests += 10) });

@@ -175,7 +175,7 @@ describe('a damaged or foreign snapshot', () => {
 
   it('is renamed if it verifies but contradicts the log', async () => {
     for (let n = 0; n < 5; n++) await rig.collection.insert([n, n]);
-    const node = { type: 'addNode', sequence: 5, timeMs: 0, nodeId: 1, recordId: null, kind: 0 } as const;
+    const node = { type: 'addNode', sequence: 5, timeMs: 0, actor: null, nodeId: 1, recordId: null, kind: 0 } as const;
     const path = await rig.snapshot(({ state }) => state.graph.apply(node));
     await rig.collection.write({ op: 'addNode', kind: 1, recordId: null });
     await rig.reopen();

@@ -16,6 +16,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'genesis',
       sequence: 0,
       timeMs: 1_700_000_000_123,
+      actor: null,
       collectionId: 7,
       dimension: 2,
       metric: 'squared_l2',
@@ -30,6 +31,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'insert',
       sequence: 1,
       timeMs: 1_700_000_000_456,
+      actor: null,
       recordId: 1,
       tag: 9_007_199_254_740_991,
       requestId: Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i),
@@ -47,6 +49,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'insert',
       sequence: 2,
       timeMs: 1_700_000_000_456,
+      actor: null,
       recordId: 2,
       tag: 0,
       requestId: null,
@@ -63,6 +66,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'insert',
       sequence: 12,
       timeMs: 1_700_000_000_456,
+      actor: null,
       recordId: 9,
       tag: 0,
       requestId: null,
@@ -79,6 +83,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'replace',
       sequence: 13,
       timeMs: 1_700_000_000_456,
+      actor: null,
       recordId: 9,
       tag: 5,
       requestId: null,
@@ -91,11 +96,11 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       00000000000000000000000000000000 0c 00 0400 00000000 03000000 01000000 05060708 6e6577 c48d2f31`,
   },
   {
-    event: { type: 'softDelete', sequence: 3, timeMs: 1_700_000_000_789, recordId: 2 },
+    event: { type: 'softDelete', sequence: 3, timeMs: 1_700_000_000_789, actor: null, recordId: 2 },
     hex: hex`01 03 000000000000 0300000000000000 156be5cf8b010000 0200000000000000`,
   },
   {
-    event: { type: 'delete', sequence: 4, timeMs: 1_700_000_000_789, recordId: 2 },
+    event: { type: 'delete', sequence: 4, timeMs: 1_700_000_000_789, actor: null, recordId: 2 },
     hex: hex`01 04 000000000000 0400000000000000 156be5cf8b010000 0200000000000000`,
   },
   {
@@ -103,6 +108,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'updateMetadata',
       sequence: 5,
       timeMs: 1_700_000_001_000,
+      actor: null,
       recordId: 1,
       metadata: utf8.encode('{"b":2}'),
     },
@@ -110,24 +116,24 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       7b2262223a327d`,
   },
   {
-    event: { type: 'addNode', sequence: 6, timeMs: 1_700_000_001_000, nodeId: 1, recordId: 2, kind: 6 },
+    event: { type: 'addNode', sequence: 6, timeMs: 1_700_000_001_000, actor: null, nodeId: 1, recordId: 2, kind: 6 },
     hex: hex`01 08 000000000000 0600000000000000 e86be5cf8b010000 0100000000000000 0200000000000000 06 00000000000000`,
   },
   {
-    event: { type: 'addNode', sequence: 7, timeMs: 1_700_000_001_000, nodeId: 2, recordId: null, kind: 0 },
+    event: { type: 'addNode', sequence: 7, timeMs: 1_700_000_001_000, actor: null, nodeId: 2, recordId: null, kind: 0 },
     hex: hex`01 08 000000000000 0700000000000000 e86be5cf8b010000 0200000000000000 0000000000000000 00 00000000000000`,
   },
   {
-    event: { type: 'deleteNode', sequence: 8, timeMs: 1_700_000_001_000, nodeId: 2 },
+    event: { type: 'deleteNode', sequence: 8, timeMs: 1_700_000_001_000, actor: null, nodeId: 2 },
     hex: hex`01 09 000000000000 0800000000000000 e86be5cf8b010000 0200000000000000`,
   },
   {
-    event: { type: 'addEdge', sequence: 9, timeMs: 1_700_000_001_000, edgeId: 3, from: 1, to: 2, kind: 8 },
+    event: { type: 'addEdge', sequence: 9, timeMs: 1_700_000_001_000, actor: null, edgeId: 3, from: 1, to: 2, kind: 8 },
     hex: hex`01 0a 000000000000 0900000000000000 e86be5cf8b010000 0300000000000000 0100000000000000 0200000000000000
       08 00000000000000`,
   },
   {
-    event: { type: 'deleteEdge', sequence: 10, timeMs: 1_700_000_001_000, edgeId: 3 },
+    event: { type: 'deleteEdge', sequence: 10, timeMs: 1_700_000_001_000, actor: null, edgeId: 3 },
     hex: hex`01 0b 000000000000 0a00000000000000 e86be5cf8b010000 0300000000000000`,
   },
   {
@@ -135,6 +141,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'insertEncrypted',
       sequence: 11,
       timeMs: 1_700_000_001_000,
+      actor: null,
       recordId: 3,
       tag: 5,
       requestId: Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i),
@@ -151,6 +158,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'insertEncrypted',
       sequence: 12,
       timeMs: 1_700_000_001_000,
+      actor: null,
       recordId: 4,
       tag: 0,
       requestId: null,
@@ -163,7 +171,13 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       080808080808080808080808 00000000 07070707070707070707070707070707`,
   },
   {
-    event: { type: 'shredKey', sequence: 13, timeMs: 1_700_000_001_000, keyId: new Uint8Array(16).fill(9) },
+    event: {
+      type: 'shredKey',
+      sequence: 13,
+      timeMs: 1_700_000_001_000,
+      actor: null,
+      keyId: new Uint8Array(16).fill(9),
+    },
     hex: hex`01 07 000000000000 0d00000000000000 e86be5cf8b010000 09090909090909090909090909090909`,
   },
   {
@@ -171,6 +185,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'deleteMany',
       sequence: 14,
       timeMs: 1_700_000_001_000,
+      actor: null,
       requestId: new Uint8Array(16).fill(0xd),
       deleted: 65_536,
     },
@@ -181,6 +196,7 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
       type: 'genesis',
       sequence: 0,
       timeMs: 1_700_000_000_123,
+      actor: null,
       collectionId: 7,
       dimension: 2,
       metric: 'squared_l2',
@@ -255,7 +271,8 @@ describe('the event codec', () => {
   });
 
   const refused: readonly (readonly [string, Uint8Array, RegExp])[] = [
-    ['an unknown version', patched('delete', 0, 2), /event version 2; this program knows 1 \(at byte 0\)/],
+    ['an unknown version', patched('delete', 0, 3), /event version 3; this program knows 1 and 2 \(at byte 0\)/],
+    ['version 2 without an actor', patched('delete', 0, 2), /an event without its actor \(at byte 0\)/],
     ['an unknown type', patched('delete', 1, 14), /event type 14 is not known to this program \(at byte 1\)/],
     ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
     ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],

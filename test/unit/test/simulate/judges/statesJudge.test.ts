@@ -24,7 +24,7 @@ async function writtenFrames(): Promise<StoredFrame[]> {
   const frames: StoredFrame[] = [];
   let end = EMPTY_LOG;
   for (let sequence = 1; sequence <= RECORDS; sequence++) {
-    const dated = { sequence, timeMs: config.createdAtMs };
+    const dated = { sequence, timeMs: config.createdAtMs, actor: null };
     const vector = new Uint8Array(4 * config.dimension).fill(sequence);
     const described = { tag: 0, requestId: null, vector, metadata: null, text: null, externalId: null };
     const events: Event[] = [{ type: 'insert', ...dated, recordId: sequence, ...described }];
