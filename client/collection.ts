@@ -235,10 +235,12 @@ export class Collection {
   async *timeline(options: TimelineOptions = {}): AsyncGenerator<TimelineEvent, void, undefined> {
     const { limit = PAGE_EVENTS } = options;
     for (let page = { limit, ...options }; ; ) {
-      const { events } = await this.timelinePage(page);
+      const { events, next } = await this.timelinePage(page);
       yield* events;
-      if (events.length < limit) return;
-      page = { ...page, after: events.at(-1)!.logIndex };
+      // With an actor a page may be short, or empty, and have a next one.
+      const after = options.actor === undefined && events.length === limit ? events.at(-1)!.logIndex : next;
+      if (after === undefined) return;
+      page = { ...page, after };
     }
   }
 
@@ -348,8 +350,8 @@ export class Collection {
 /** Splits the parameters of a request from the options of its call. */
 function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
   assertPlain(options, 'the request');
-  const { signal, timeoutMs, ...query } = options;
-  return [query, { signal, timeoutMs }];
+  const { signal, timeoutMs, onBehalfOf, ...query } = options;
+  return [query, { signal, timeoutMs, onBehalfOf }];
 }
 
 function iso(date: Date): string {

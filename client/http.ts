@@ -30,6 +30,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The deadline of the call with all its retries; `Infinity`: none. */
   readonly timeoutMs?: number | undefined;
+  /** For whom the call is made: 1 to 128 visible ASCII characters, best a pseudonym. Every event of the call names it. */
+  readonly onBehalfOf?: string | undefined;
 }
 
 export interface HttpOptions {
@@ -40,6 +42,8 @@ export interface HttpOptions {
   readonly timeoutMs?: number | undefined;
   /** The number of retries after a 503 or a broken connection. After a 429 only the deadline counts. Default 10: some 20 seconds. */
   readonly retries?: number | undefined;
+  /** For whom all calls are made that do not say; see `CallOptions`. */
+  readonly onBehalfOf?: string | undefined;
   /** The function to call instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
@@ -96,11 +100,12 @@ export class Http {
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: typeof fetch;
+  readonly #onBehalfOf: string | undefined;
 
   constructor(options: HttpOptions) {
     assertRequest(options, 'new Vouch', "{ url: 'http://127.0.0.1:8080', apiKey }");
     assertKnown(options, HTTP_OPTIONS, '');
-    const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch } = options;
+    const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch, onBehalfOf } = options;
     if (!Number.isSafeInteger(retries) || retries < 0)
       throw new TypeError(`retries: expected a whole number, got ${retries}`);
     if (apiKey !== undefined && typeof apiKey !== 'string')
@@ -110,6 +115,7 @@ export class Http {
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
     this.#fetch = fetch;
+    this.#onBehalfOf = assertedOnBehalfOf(onBehalfOf);
   }
 
   /** Resolves to the JSON of the answer in camelCase; for a removal that an earlier attempt made, to undefined. */
@@ -125,15 +131,16 @@ export class Http {
   /** Throws a `VouchError`, the reason of the signal, or, before anything is sent, a TypeError. */
   async send(call: Call, options: CallOptions): Promise<Answer> {
     assertKnown(options, CALL_OPTIONS, 'options');
-    const { signal, timeoutMs = this.#timeoutMs } = options;
+    const { signal, timeoutMs = this.#timeoutMs, onBehalfOf = this.#onBehalfOf } = options;
     assertedMs('timeoutMs', timeoutMs);
+    assertedOnBehalfOf(onBehalfOf);
     signal?.throwIfAborted();
     const ended = new AbortController();
     const abort = (): void => ended.abort(signal?.reason);
     const stopTimer = startTimer(timeoutMs, () => ended.abort(PASSED));
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      return await this.#attempts(call, ended.signal, monotonicMs() + timeoutMs);
+      return await this.#attempts(named(call, onBehalfOf), ended.signal, monotonicMs() + timeoutMs);
     } finally {
       stopTimer();
       signal?.removeEventListener('abort', abort);
@@ -239,8 +246,17 @@ function serviceUrl(url: unknown): string {
   throw new TypeError(`url: expected the address of the service, such as http://127.0.0.1:8080, got ${shown}`);
 }
 
-const CALL_OPTIONS = ['signal', 'timeoutMs'];
-const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
+const CALL_OPTIONS = ['signal', 'timeoutMs', 'onBehalfOf'];
+const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch', 'onBehalfOf'];
+
+const named = (call: Call, onBehalfOf: string | undefined): Call =>
+  onBehalfOf === undefined ? call : { ...call, headers: { ...call.headers, 'vouch-on-behalf-of': onBehalfOf } };
+
+/** @throws {TypeError} for a text that the header cannot carry. */
+function assertedOnBehalfOf(text: unknown): string | undefined {
+  if (text === undefined || (typeof text === 'string' && /^[!-~]{1,128}$/.test(text))) return text;
+  throw new TypeError(`onBehalfOf: expected 1 to 128 visible ASCII characters, got ${JSON.stringify(text)}`);
+}
 
 interface Request {
   readonly url: string;

@@ -50,7 +50,7 @@ interface Target {
 }
 type Item = Exclude<NewRecord, Vector>;
 
-const OPTIONS = ['batchSize', 'concurrency', 'onProgress', 'signal', 'timeoutMs'];
+const OPTIONS = ['batchSize', 'concurrency', 'onProgress', 'signal', 'timeoutMs', 'onBehalfOf'];
 const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
@@ -65,7 +65,7 @@ export async function insertMany(
   options: InsertManyOptions,
 ): Promise<InsertManyResult> {
   assertKnown(options, OPTIONS, 'options');
-  const { batchSize = BATCH_RECORDS, concurrency = CONCURRENCY, onProgress, signal, timeoutMs } = options;
+  const { batchSize = BATCH_RECORDS, concurrency = CONCURRENCY, onProgress, signal, timeoutMs, onBehalfOf } = options;
   assertCount(batchSize, 'batchSize');
   assertCount(concurrency, 'concurrency');
   const inFlight = new Set<Promise<void>>();
@@ -74,7 +74,7 @@ export async function insertMany(
 
   const send = async (batch: readonly Item[], at: number): Promise<void> => {
     try {
-      const { ids } = await sent(collection, batch, { signal, timeoutMs });
+      const { ids } = await sent(collection, batch, { signal, timeoutMs, onBehalfOf });
       inserted += ids.length;
       onProgress?.({ inserted, offset: at, ids });
     } catch (reason) {

@@ -12,6 +12,8 @@ export interface IdempotentOptions extends CallOptions {
 export interface TimelineOptions extends CallOptions {
   readonly from?: Date | string | number | undefined;
   readonly to?: Date | string | number | undefined;
+  /** Only events of this actor: the id of a key, or what was sent as `onBehalfOf`. */
+  readonly actor?: string | undefined;
   /** The `logIndex` of the last event that you have. */
   readonly after?: number | undefined;
   /** The events that one request asks for: 1 to 1,000, the default. */

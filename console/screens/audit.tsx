@@ -141,13 +141,8 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
     const put = (result: Checked | 'running'): void =>
       setChecked((before) => new Map(before).set(event.log_index, result));
     put('running');
-    put(
-      await checks.check(event).catch((error: Error) => ({
-        receipt: undefined,
-        holds: [],
-        problems: [error.message],
-      })),
-    );
+    const failed = ({ message }: Error): Checked => ({ receipt: undefined, holds: [], problems: [message] });
+    put(await checks.check(event).catch(failed));
   };
   const checkAll = async (events: readonly TimelineEvent[]): Promise<void> => {
     // From the latest on, as `EventChecks` asks for the fewest proofs then.
@@ -172,14 +167,15 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
             </p>
             <Table
               label="Events"
-              titles={['Event', 'Time', 'Change', 'Check']}
-              plain={['Time', 'Change', 'Check']}
+              titles={['Event', 'Time', 'Change', 'By', 'Check']}
+              plain={['Time', 'Change', 'By', 'Check']}
               rows={latestFirst.map((event) => ({
                 key: event.log_index,
                 cells: [
                   event.log_index,
                   <Time ms={Date.parse(event.timestamp_iso)} />,
                   <Change event={event} collection={collection} shredded={shredded.value} />,
+                  <By actor={event.actor} />,
                   <Proof of={checked.get(event.log_index)} onCheck={() => void check(event)} event={event} />,
                 ],
               }))}
@@ -188,6 +184,24 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
         );
       }}
     </Shown>
+  );
+}
+
+/** The actor of an event; nothing for events of versions that name none. */
+function By({ actor }: { readonly actor: TimelineEvent['actor'] }) {
+  if (actor === undefined) return null;
+  const { key_id: keyId, on_behalf_of: person, request_id: request = '' } = actor;
+  const key = keyId === 'system' ? 'the service' : <code>{keyId}</code>;
+  return (
+    <span title={request === '' ? '' : `request ${request}`}>
+      {person === undefined ? (
+        key
+      ) : (
+        <>
+          {person} with {key}
+        </>
+      )}
+    </span>
   );
 }
 

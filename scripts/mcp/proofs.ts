@@ -44,6 +44,7 @@ const event = z.object({
   event_type: z.string(),
   timestamp_unix: z.int(),
   timestamp_iso: z.string(),
+  actor: z.record(z.string(), z.string()).optional().describe('Who made it: key_id, on_behalf_of, request_id.'),
   record_id: z.int().optional(),
   receipt: receipt.optional(),
   inclusion: z.record(z.string(), z.unknown()).optional().describe('The proof that the event is in the log.'),
@@ -52,13 +53,14 @@ const event = z.object({
 interface Timeline {
   readonly events: readonly { log_index: number }[];
   readonly total: number;
+  readonly next?: number;
 }
 
 const history = defineTool({
   name: 'history',
   title: 'History',
   description:
-    'Lists the events of a collection in their order: what was written (event_type), when, and to which record. `log_index` numbers ' +
+    'Lists the events of a collection in their order: what was written (event_type), when, by whom, and to which record. `log_index` numbers ' +
     'them; it is the `sequence` of verify, the `as_of_log_index` of search and the `after` of the next page. `total` counts all pages.',
   effect: 'reads',
   input: z.strictObject({
@@ -66,6 +68,7 @@ const history = defineTool({
     from: z.string().optional().describe('Events at or after this instant: ISO 8601 with its zone, or unix seconds.'),
     to: z.string().optional().describe('Events at or before this instant.'),
     after: z.int().min(0).optional().describe('Only events with a greater log_index.'),
+    actor: z.string().optional().describe('Only events of this key_id or on_behalf_of.'),
     limit: limit(20),
     proofs: z
       .boolean()
@@ -76,7 +79,8 @@ const history = defineTool({
   }),
   output: {
     events: z.array(event),
-    total: z.int().describe('The events between the two times, on all pages.'),
+    total: z.int().describe('The events between the two times, on all pages, by anyone.'),
+    next: z.int().optional().describe('With `actor`: the `after` of the next page, while there may be more.'),
   },
   listing: { name: 'events', shortens: [], rest: 'The last log_index is the `after` of the next page.' },
   async run(client, { proofs, ...given }) {

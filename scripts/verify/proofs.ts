@@ -1,5 +1,7 @@
 /** Checks single proofs and receipts, and both together. */
 import {
+  type Actor,
+  actorText,
   type Checkpoint,
   type LogAt,
   type LoggedCheckpoint,
@@ -149,13 +151,19 @@ const JUST_THESE_VALUES = 'the write made just these values';
 export async function checkReceipt({ file, record }: FileRequest): Promise<Verdict> {
   const json = await readJson('receipt', file);
   const recordJson = record === undefined ? undefined : await readJson('record', record);
-  const { receipt, problems } = checkReceiptAlone(json, recordJson);
+  const { receipt, proof, problems } = checkReceiptAlone(json, recordJson);
   for (const problem of problems) print('failed', 'receipt', problem);
   if (problems.length > 0) return 'refused';
   const { sequence, record_id, state_hash } = receipt;
   print('done', 'receipt', `holds: write ${sequence}, record ${record_id}, state ${state_hash}`);
+  printActor(proof?.actor);
   if (record !== undefined) print('done', 'record', JUST_THESE_VALUES);
   return 'holds';
+}
+
+/** Prints who made the write. Events of version 1 do not say. */
+function printActor(actor: Actor | null | undefined): void {
+  if (actor != null) print('plain', 'by', actorText(actor));
 }
 
 /**
@@ -165,6 +173,7 @@ export async function checkReceipt({ file, record }: FileRequest): Promise<Verdi
 function printChecked({ proof, record, event, isSigned }: CheckedReceipt): Verdict {
   const what = event === undefined ? '' : `${event} of `;
   print('done', 'receipt', `of this event: write ${proof.sequence}, ${what}record ${proof.recordId}`);
+  printActor(proof.actor);
   const isOfEvent = event === 'insert' || event === 'replacement' || event === 'delete';
   if (record !== undefined && (isSigned || isOfEvent)) print('done', 'record', JUST_THESE_VALUES);
   else if (record !== undefined)

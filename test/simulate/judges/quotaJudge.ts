@@ -7,6 +7,7 @@ import type { CollectionState } from '../../../shard/state/collectionState.js';
 import type { Event } from '../../../shared/log/event.js';
 import { eventSizeBytes } from '../../../shared/log/eventLayout.js';
 import { EVENT_PREFIX_BYTES, type Frame } from '../../../shared/log/frame.js';
+import { actorBesideBytes } from '../../../shared/log/frameActors.js';
 import { type Amount, totalHeld } from '../../../shared/model/quotas.js';
 import type { Call } from '../../soak/history.js';
 import type { Findings } from './findings.js';
@@ -105,9 +106,11 @@ export class QuotaJudge {
 
 /** Bytes of deletions and shreds: the whole frame if it has no other events. */
 function exemptBytesOf({ bytes, events }: Frame): number {
-  const exempt = events.filter(isExempt);
-  if (exempt.length === events.length) return bytes.length;
-  return exempt.reduce((sum, event) => sum + EVENT_PREFIX_BYTES + eventSizeBytes(event), 0);
+  if (events.every(isExempt)) return bytes.length;
+  return events.reduce((sum, event, i) => {
+    const beside = EVENT_PREFIX_BYTES + actorBesideBytes(event.actor, events[i - 1]?.actor ?? null);
+    return isExempt(event) ? sum + beside + eventSizeBytes(event) : sum;
+  }, 0);
 }
 
 const isExempt = ({ type }: Event): boolean =>

@@ -165,6 +165,42 @@ describe('requests of the client', () => {
     }
   });
 
+  it('name the person that they are for, by the call or by the client', async () => {
+    const named: unknown[] = [];
+    scripts = [
+      (response, request) => {
+        named.push(request.headers['vouch-on-behalf-of']);
+        json(200, { results: [] })(response, request);
+      },
+    ];
+    await docs().search({ query: [1], k: 1 });
+    await docs().search({ query: [1], k: 1 }, { onBehalfOf: 'u-17' });
+    const { port } = server.address() as AddressInfo;
+    const agent = new Vouch({ url: `http://127.0.0.1:${port}`, onBehalfOf: 'agent' }).collection('docs');
+    await agent.search({ query: [1], k: 1 });
+    await agent.search({ query: [1], k: 1 }, { onBehalfOf: 'u-18' });
+    expect(named).to.deep.equal([undefined, 'u-17', 'agent', 'u-18']);
+    for (const onBehalfOf of ['', 'a b', 'x'.repeat(129)])
+      expect(await rejection(docs().search({ query: [1], k: 1 }, { onBehalfOf }))).to.be.instanceOf(TypeError);
+  });
+
+  it('follow the pages of one actor’s timeline, also empty ones', async () => {
+    const event = (log_index: number) => ({ log_index, event_type: 'insert' });
+    scripts = [
+      json(200, { events: [event(2)], total: 9, next: 4 }),
+      json(200, { events: [], total: 9, next: 8 }),
+      json(200, { events: [event(9)], total: 9 }),
+    ];
+    const indices: number[] = [];
+    for await (const { logIndex } of docs().timeline({ actor: 'u-17', limit: 1 })) indices.push(logIndex);
+    expect(indices).to.deep.equal([2, 9]);
+    expect(seen.map(({ path }) => new URLSearchParams(path!.split('?')[1]).get('after'))).to.deep.equal([
+      null,
+      '4',
+      '8',
+    ]);
+  });
+
   it('for the version return text', async () => {
     scripts = [(response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('1.2.3')];
     expect(await vouch.version()).to.equal('1.2.3');
