@@ -18,6 +18,7 @@ import type { Row } from './row.js';
 import { benchScale } from './scale.js';
 import { benchSearch } from './search.js';
 import { benchStalls } from './stalls.js';
+import { benchSync } from './sync.js';
 
 function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): Promise<Row[]> {
   switch (part) {
@@ -43,6 +44,8 @@ function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): P
       return benchOverload(sizes);
     case 'stalls':
       return benchStalls(sizes);
+    case 'sync':
+      return benchSync(sizes);
     case 'peers':
       return benchPeers(sizes, postgres);
     default:

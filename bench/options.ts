@@ -32,6 +32,9 @@ const SIZES = {
   proofEvents: [1_000_000, 500],
   /** Collections with a checkpoint in the service log. */
   loggedCollections: [100_000, 600],
+  /** Rounds of inserts, each with a NATS server that syncs every write and with one that syncs later. */
+  syncRounds: [7, 1],
+  syncWrites: [4_000, 40],
   /** Rounds of ingest, each with chain and trees and without them. */
   auditRounds: [3, 1],
   /** Records of the collection that is opened again; `--restart-records` sets it. */

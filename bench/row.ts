@@ -11,6 +11,7 @@ export const PARTS = [
   'scale',
   'overload',
   'stalls',
+  'sync',
   'peers',
 ] as const;
 
