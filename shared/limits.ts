@@ -45,8 +45,10 @@ export const JSON_KEYS_MAX = 100_000;
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of its arrays and objects. */
 export const FILTER_VALUES_MAX = 4_096;
-/** Each reads all strings at its path. */
+/** Conditions with `contains` or `words`. Each reads all strings at its path, or all postings of its words. */
 export const FILTER_CONTAINS_MAX = 16;
+/** UTF-8 bytes of the words of one condition. */
+export const FILTER_WORDS_BYTES_MAX = 4_096;
 /** UTF-8 bytes of all keys and strings in one metadata filter: 16 times the largest metadata. */
 export const FILTER_BYTES_MAX = 1024 * 1024;
 /** Bounds of all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */

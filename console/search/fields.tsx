@@ -132,7 +132,7 @@ function Conditions({ form, onChange }: Props) {
     put(conditions.map((one, i) => (i === at ? { ...one, ...part } : one)));
   return (
     <fieldset>
-      <legend>Only records whose metadata matches</legend>
+      <legend>Only records whose metadata matches (the key $text is the text)</legend>
       {conditions.map((condition, at) => (
         <p class="row" key={at}>
           <input

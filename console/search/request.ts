@@ -14,6 +14,9 @@ export const OPERATORS = {
   nin: 'is none of',
   prefix: 'begins with',
   contains: 'contains',
+  words: 'has all words',
+  any: 'has any of the words',
+  phrase: 'has the words in a row',
   exists: 'exists',
 } as const;
 
@@ -123,9 +126,16 @@ function filterOf({ conditions, joinedBy }: Form): SearchRequest['metadata_filte
     throw new Error('A condition has a value and no key: fill in the key, or remove the condition.');
   const parts = conditions
     .filter(({ key }) => key.trim() !== '')
-    .map(({ key, operator, value }) => ({ [key.trim()]: { [operator]: operandOf(operator, value) } }));
+    .map(({ key, operator, value }) => ({ [key.trim()]: testOf(operator, value) }));
   if (parts.length === 0) return null;
   return (parts.length === 1 ? parts[0] : { [joinedBy]: parts }) as SearchRequest['metadata_filter'] & object;
+}
+
+/** The operators of words are modes of one operator. */
+function testOf(operator: Condition['operator'], value: string): object {
+  if (operator === 'words') return { words: { all: value } };
+  if (operator === 'any' || operator === 'phrase') return { words: { [operator]: value } };
+  return { [operator]: operandOf(operator, value) };
 }
 
 function operandOf(operator: Condition['operator'], text: string): unknown {

@@ -159,7 +159,7 @@ function addToBatch(sums: BatchSums, { k, group, text }: Draft, spent: Spent, { 
   const bounded = [
     [sums.hits, HITS_MAX, 'ask for', 'hits'],
     [sums.conditions, BATCH_CONDITIONS_MAX, 'have', 'conditions in their filters'],
-    [sums.contains, BATCH_CONTAINS_MAX, 'have', 'conditions with contains in their filters'],
+    [sums.contains, BATCH_CONTAINS_MAX, 'have', 'conditions with contains or words in their filters'],
     [sums.values, BATCH_VALUES_MAX, 'have', 'values in their filters'],
     [sums.bytes, BATCH_FILTER_BYTES_MAX, 'have', 'bytes of keys and strings in their filters'],
     [sums.textBytes, Math.max(BATCH_TEXT_BYTES_MAX, textBytes), 'have', 'bytes of query texts'],

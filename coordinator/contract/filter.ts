@@ -5,6 +5,7 @@
  *   {"year": {"gte": 2000, "lt": 2010}}  operators, all of which must hold; each may also be written `$gte`
  *   {"author.name": "Ann"}               a key inside an object
  *   {"$or": [{…}, {…}]}                  also `$and`, and `$not` with one object
+ *   {"$text": {"words": {"all": "…"}}}   the text of the record; also `any` and `phrase`
  *
  * If any key of an object is an operator, all must be. An object without operators is compared whole, unless a key looks like an
  * operator. Such a key begins with `$`, is an operator of other systems, or is one letter off. The filter is then refused, since
@@ -16,9 +17,10 @@ import {
   FILTER_CONDITIONS_MAX,
   FILTER_CONTAINS_MAX,
   FILTER_VALUES_MAX,
+  FILTER_WORDS_BYTES_MAX,
   JSON_DEPTH_MAX,
 } from '../../shared/limits.js';
-import type { Filter, Json, Order, Test } from '../../shared/model/filter.js';
+import type { Filter, Json, Order, Test, WordMode, WordsTest } from '../../shared/model/filter.js';
 import { PATH_SEPARATOR } from '../../shared/model/filter.js';
 import { below, invalid, refuseBody } from './refusal.js';
 import { doubled, inserted, oneLetterOff, swapped } from './spelling.js';
@@ -47,10 +49,10 @@ const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spen
   nin: (operand, path, spent) => ({ kind: 'nin', values: values(operand, path, spent) }),
   prefix: (operand, path, spent) => ({ kind: 'prefix', value: text(operand, path, spent) }),
   contains: (operand, path, spent) => {
-    if (++spent.contains > FILTER_CONTAINS_MAX)
-      throw invalid(`${path}: a filter has at most ${FILTER_CONTAINS_MAX} conditions with contains, and here are more`);
+    spendContains(path, spent);
     return { kind: 'contains', value: text(operand, path, spent) };
   },
+  words,
   exists: (operand, path) => {
     if (typeof operand !== 'boolean') throw refuseBody({ path, expected: 'boolean', value: operand });
     return { kind: 'exists', value: operand };
@@ -72,13 +74,19 @@ const FOREIGN_OPERATORS = [
     'ends_with',
     'endsWith',
     'elemMatch',
+    'match_text',
+    'match_phrase',
+    'matchPhrase',
   ],
   ...['greater_than', 'greaterThan', 'less_than', 'lessThan', 'is_null', 'isNull'],
   ...['=', '==', '!=', '<>', '<', '<=', '>', '>='],
 ];
 
 /** Ordinary words that are one letter off an operator. */
-const WORDS = ['en', 'get', 'let', 'inn', 'gate', 'late', 'lite', 'nine'];
+const WORDS = [
+  ...['en', 'get', 'let', 'inn', 'gate', 'late', 'lite', 'nine'],
+  ...['word', 'works', 'worlds', 'woods', 'wards', 'cords', 'lords', 'fords', 'worms', 'swords', 'wordy'],
+];
 
 /**
  * The misspellings of an operator. A long one: all with one wrong letter. A short one only some, since `id`, `lat` and `min` are
@@ -115,12 +123,24 @@ function memberFilter(key: string, value: unknown, path: string, spent: Spent): 
   if (key === '$and') return { op: 'and', of: filters(value, path, spent) };
   if (key === '$or') return { op: 'or', of: filters(value, path, spent) };
   if (key === '$not') return { op: 'not', of: objectFilter(object(value, path), path, spent) };
-  if (key.startsWith('$')) throw invalid(`${path} is not an operator: allowed here are $and, $or and $not`);
+  if (key === '$text') return textFilter(value, path, spent);
+  if (key.startsWith('$')) throw invalid(`${path} is not an operator: allowed here are $and, $or, $not and $text`);
   spendBytes(key, path, spent);
   const keys = key.split(PATH_SEPARATOR, JSON_DEPTH_MAX + 1);
   if (keys.length > JSON_DEPTH_MAX)
     throw invalid(`${path} has more than ${JSON_DEPTH_MAX} keys: metadata nests no deeper`);
   return allOf(testsOf(value, path, spent).map((test) => ({ op: 'test', path: keys, test })));
+}
+
+function textFilter(value: unknown, path: string, spent: Spent): Filter {
+  const tests = Object.entries(object(value, path)).map(([key, operand]): Filter => {
+    if (operatorOf(key) !== 'words')
+      throw invalid(`${below(path, key)} does not exist: a text is tested by words, as in {"words": {"all": "…"}}`);
+    spendConditions(1, path, spent);
+    return { op: 'text', test: words(operand, below(path, key), spent) };
+  });
+  if (tests.length === 0) throw invalid(`${path}: expected words, as in {"words": {"all": "…"}}`);
+  return allOf(tests);
 }
 
 function filters(value: unknown, path: string, spent: Spent): Filter[] {
@@ -161,6 +181,13 @@ function spendConditions(count: number, path: string, spent: Spent): void {
     throw invalid(`${path}: a filter has at most ${FILTER_CONDITIONS_MAX} conditions, and here are more`);
 }
 
+function spendContains(path: string, spent: Spent): void {
+  if (++spent.contains > FILTER_CONTAINS_MAX)
+    throw invalid(
+      `${path}: a filter has at most ${FILTER_CONTAINS_MAX} conditions with contains or words, and here are more`,
+    );
+}
+
 function spendValues(count: number, path: string, spent: Spent): void {
   spent.values += count;
   if (spent.values > FILTER_VALUES_MAX)
@@ -185,6 +212,20 @@ function text(operand: unknown, path: string, spent: Spent): string {
   if (typeof operand !== 'string') throw refuseBody({ path, expected: 'string', value: operand });
   spendBytes(operand, path, spent);
   return operand;
+}
+
+const WORD_MODES: readonly WordMode[] = ['all', 'any', 'phrase'];
+
+function words(operand: unknown, path: string, spent: Spent): WordsTest {
+  spendContains(path, spent);
+  const entries = isObject(operand) ? Object.entries(operand) : [];
+  const mode = WORD_MODES.find((one) => one === entries[0]?.[0]);
+  if (mode === undefined || entries.length !== 1)
+    throw invalid(`${path}: expected an object with one of all, any and phrase, as in {"all": "red wine"}`);
+  const value = text(entries[0]![1], below(path, mode), spent);
+  if (Buffer.byteLength(value, 'utf8') > FILTER_WORDS_BYTES_MAX)
+    throw invalid(`${below(path, mode)}: at most ${FILTER_WORDS_BYTES_MAX} bytes are allowed`);
+  return { kind: 'words', mode, value };
 }
 
 function values(operand: unknown, path: string, spent: Spent): Json[] {

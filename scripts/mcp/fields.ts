@@ -29,7 +29,8 @@ export const metadataFilter = metadata
   .optional()
   .describe(
     'Only records whose metadata matches all keys: {"lang": "de"} is equality, {"year": {"gte": 2000, "lt": 2010}} uses operators ' +
-      '(eq ne gt gte lt lte in nin prefix contains exists), {"author.name": "Ann"} looks inside objects, {"$or": [{...}, {...}]}, $and and $not ' +
+      '(eq ne gt gte lt lte in nin prefix contains words exists), {"title": {"words": {"all": "red wine"}}} finds words (also any, phrase), ' +
+      '{"$text": {"words": …}} those of the text, {"author.name": "Ann"} looks inside objects, {"$or": [{...}, {...}]}, $and and $not ' +
       'combine filters.',
   );
 

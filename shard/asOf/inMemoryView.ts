@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { toHex } from '../../shared/hashing/hash.js';
-import type { Filter } from '../../shared/model/filter.js';
+import { type Filter, readsTexts } from '../../shared/model/filter.js';
 import { inSlices, type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { SlotSet } from '../kernel/slotSet.js';
@@ -110,6 +110,7 @@ export class InMemoryView {
       if (born !== undefined) rows.put(index, born);
       if (slice.due) await slice.next();
     }
+    // A filter that reads texts is evaluated only if no text was removed since: no row tombstoned since has one.
     const record = filter && new RecordFilter(filter);
     for (let n = versions.tombstonesAt(sequence); n < versions.tombstones; n++) {
       const recordId = versions.tombstonedRecord(n);
@@ -123,7 +124,7 @@ export class InMemoryView {
 
 const namedIn = ({ filter, text, graph, group, fields }: AsOfOptions): SearchedParts => ({
   filter: filter !== undefined || group !== undefined || fields !== undefined,
-  text: text !== undefined,
+  text: text !== undefined || (filter !== undefined && readsTexts(filter)),
   graph: graph !== undefined,
 });
 

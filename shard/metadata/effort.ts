@@ -16,6 +16,8 @@ export const WORK = {
   find: 2_000,
   /** A term that is compared with a text; each character costs as a term in a range. */
   sought: 100,
+  /** A character of a text whose words are compared. */
+  wordChar: 30,
   /** A term in a range, or a slot in a list. */
   term: 10,
   /** 32 slots of a set. */

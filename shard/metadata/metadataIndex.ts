@@ -8,7 +8,7 @@
  * Selections run in steps of bounded work (`Effort`). Records that are written in between are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import type { Filter, Json, Test } from '../../shared/model/filter.js';
+import { type Filter, type Json, readsTexts, type Test, type WordsTest } from '../../shared/model/filter.js';
 import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import type { BlockShape } from '../kernel/blockShape.js';
@@ -17,17 +17,16 @@ import { Effort, WORK } from './effort.js';
 import { forEachValue, type MetadataObject, metadataObject, visitInSteps } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
 import { pathKey } from './pathKey.js';
-import { isNegated, pathOf, RecordFilter, recordWork } from './recordFilter.js';
-import { both, either, orNone, type Selected } from './selected.js';
+import { isNegated, pathOf, recordWork } from './recordFilter.js';
+import { allBut, both, either, orNone, type Selected } from './selected.js';
+import { catchUp, Selection } from './selection.js';
 import { isScalar, SlotValues } from './slotValues.js';
 import { ValueTerms } from './terms.js';
+import { selectTexts, type Texts, withText } from './textSelection.js';
 import { WrittenSlots } from './writtenSlots.js';
 
 /** Largest number of indexed paths. A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** Bound of the work in the last turn, which no write interrupts: a millisecond or two. */
-const LAST_TURN_WORK = 2_000_000;
-
 /** The values that records have at a path, and the records that match an optional filter, both at one moment. */
 export interface PathValues {
   readonly values: SlotValues;
@@ -38,6 +37,8 @@ export interface IndexOptions {
   readonly pathsMax?: number;
   /** Work of one step. */
   readonly stepWork?: number;
+  /** Absent: no record has a text. */
+  readonly texts?: Texts;
 }
 
 export class MetadataIndex {
@@ -80,17 +81,17 @@ export class MetadataIndex {
     yield* this.#addInSteps(slot, object);
   }
 
-  /** Lets a prepared record match. */
-  show(slot: number, metadata: Uint8Array): void {
+  /** Lets a prepared record match. Call it for one that has only a text too. */
+  show(slot: number, metadata: Uint8Array | null): void {
     if (this.#partial.delete(slot)) this.#objects.add(slot);
-    this.#note(slot, metadata.length);
+    this.#slots = Math.max(this.#slots, slot + 1);
+    this.#note(slot, metadata?.length);
   }
 
   /** Lets a record match no more. `clear` must follow. */
   hide(slot: number): void {
-    if (!this.#objects.delete(slot)) return;
-    this.#partial.add(slot);
     this.#note(slot);
+    if (this.#objects.delete(slot)) this.#partial.add(slot);
   }
 
   /** Removes a hidden record in steps; does nothing if it has no metadata. Call it as `remove`. */
@@ -116,13 +117,16 @@ export class MetadataIndex {
     this.#partial.delete(slot);
   }
 
-  /** Indexes the new metadata of a record. Call it before `metadataOf` returns the new one. */
+  /**
+   * Indexes the new metadata of a record. Call it before `metadataOf` returns the new one, and for a record that has
+   * only a text too.
+   */
   set(slot: number, metadata: Uint8Array | null): void {
     this.remove(slot);
     this.#note(slot, metadata?.length);
+    this.#slots = Math.max(this.#slots, slot + 1);
     const object = metadataObject(metadata);
     if (object === undefined) return;
-    this.#slots = Math.max(this.#slots, slot + 1);
     this.#objects.add(slot);
     const terms = new ValueTerms();
     forEachValue(object, (path, value) => this.#addValue(slot, path, value, terms));
@@ -130,8 +134,8 @@ export class MetadataIndex {
 
   /** Removes a record; does nothing if it has no metadata. Call it while `metadataOf` still returns the metadata. */
   remove(slot: number): void {
-    if (!this.#objects.has(slot)) return;
     this.#note(slot);
+    if (!this.#objects.has(slot)) return;
     const terms = new ValueTerms();
     forEachValue(metadataObject(this.metadataOf(slot))!, (path, value) => this.#removeValue(slot, path, value, terms));
     this.#objects.delete(slot);
@@ -252,7 +256,9 @@ export class MetadataIndex {
 
   async #selectInto(selection: Selection, slice: Slice): Promise<void> {
     const effort = this.#effort();
-    const { matching, doubtful } = await inSlices(this.#selected(selection.filter, effort), slice);
+    const { filter } = selection;
+    const universe = readsTexts(filter) ? await inSlices(this.#withTexts(effort), slice) : this.#objects;
+    const { matching, doubtful } = await inSlices(this.#selected(filter, universe, effort), slice);
     selection.matching = matching;
     if (doubtful !== undefined) await inSlices(this.#judgeAll(doubtful, selection, effort), slice);
   }
@@ -267,7 +273,7 @@ export class MetadataIndex {
   /** Adds the record to the selection, or removes it, by its present metadata. Returns the work. */
   #judge(slot: number, { matching, record, work }: Selection): number {
     const metadata = this.#objects.has(slot) ? this.metadataOf(slot) : null;
-    if (metadata !== null && record.matches(metadata)) matching.add(slot);
+    if (record.matches(metadata, record.readsText ? this.#textAt(slot) : null)) matching.add(slot);
     else matching.delete(slot);
     return work + WORK.byte * (metadata?.length ?? 0);
   }
@@ -309,29 +315,46 @@ export class MetadataIndex {
     return index;
   }
 
-  *#selected(filter: Filter, effort: Effort): Steps<Selected> {
+  /** Returns the text of a live record. */
+  #textAt(slot: number): Uint8Array | null {
+    const { texts } = this.options;
+    return texts?.index.has(slot) ? texts.textOf(slot) : null;
+  }
+
+  /** Returns the records with JSON metadata or a text. */
+  *#withTexts(effort: Effort): Steps<BitSet> {
+    const { texts } = this.options;
+    const universe = BitSet.ofSize(this.#slots).unite(this.#objects);
+    if (texts !== undefined) yield* withText(texts, this.#slots, universe, effort);
+    return universe;
+  }
+
+  /** Selects among `universe`. */
+  *#selected(filter: Filter, universe: BitSet, effort: Effort): Steps<Selected> {
     effort.spend(4 * WORK.word * this.#objects.words.length);
     if (effort.endsStep()) yield;
     switch (filter.op) {
       case 'and': {
-        let all: Selected = { matching: this.#objects.clone(), doubtful: undefined };
+        let all: Selected = { matching: universe.clone(), doubtful: undefined };
         for (const part of filter.of) {
           if (all.matching.isEmpty && all.doubtful === undefined) break;
-          all = both(all, yield* this.#selected(part, effort));
+          all = both(all, yield* this.#selected(part, universe, effort));
         }
         return all;
       }
       case 'or': {
         let any: Selected = { matching: BitSet.ofSize(this.#slots), doubtful: undefined };
-        for (const part of filter.of) any = either(any, yield* this.#selected(part, effort));
+        for (const part of filter.of) any = either(any, yield* this.#selected(part, universe, effort));
         return any;
       }
       case 'not':
-        return this.#allBut(yield* this.#selected(filter.of, effort));
+        return allBut(universe, yield* this.#selected(filter.of, universe, effort));
       case 'test': {
         const found = yield* this.#found(pathOf(filter.path), filter.test, effort);
-        return isNegated(filter.test) ? this.#allBut(found) : found;
+        return isNegated(filter.test) ? allBut(universe, found) : found;
       }
+      case 'text':
+        return yield* this.#foundTexts(filter.test, effort);
       default:
         return unreachable(filter);
     }
@@ -347,45 +370,13 @@ export class MetadataIndex {
     return { matching, doubtful: orNone(doubtful.subtract(matching)) };
   }
 
-  #allBut({ matching, doubtful }: Selected): Selected {
-    const others = this.#objects.clone().subtract(matching);
-    return { matching: doubtful === undefined ? others : others.subtract(doubtful), doubtful };
-  }
-}
-
-/** A filter, and the slots that it has selected so far. */
-class Selection {
-  matching = BitSet.ofSize(1);
-  #record: RecordFilter | undefined;
-
-  /** Work of judging a record, besides its bytes. */
-  readonly work: number;
-
-  constructor(readonly filter: Filter) {
-    this.work = recordWork(filter);
-  }
-
-  /** Filter for single records, made for the first record that must be judged. */
-  get record(): RecordFilter {
-    this.#record ??= new RecordFilter(this.filter);
-    return this.#record;
-  }
-}
-
-/**
- * Judges the slots that were written, until few enough are left for the last turn. It always ends, since applying a
- * write costs more than judging it.
- */
-async function catchUp(
-  written: WrittenSlots,
-  judge: (slot: number) => number,
-  effort: Effort,
-  slice: Slice,
-): Promise<void> {
-  if (written.work <= LAST_TURN_WORK) return;
-  for (const slot of written.taken()) {
-    effort.spend(judge(slot));
-    if (written.work <= LAST_TURN_WORK) return;
-    if (effort.endsStep() && slice.due) await slice.next();
+  *#foundTexts(test: WordsTest, effort: Effort): Steps<Selected> {
+    const { texts } = this.options;
+    const none = BitSet.ofSize(this.#slots);
+    if (texts === undefined) return { matching: none, doubtful: undefined };
+    const found = yield* selectTexts(texts, test, this.#slots, effort);
+    return test.mode === 'phrase'
+      ? { matching: none, doubtful: orNone(found) }
+      : { matching: found, doubtful: undefined };
   }
 }

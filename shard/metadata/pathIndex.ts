@@ -3,13 +3,16 @@
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
-import type { Json, Order, Test } from '../../shared/model/filter.js';
+import type { Json, Order, Test, WordsTest } from '../../shared/model/filter.js';
+import { isoBounds, isoInstant } from '../../shared/model/isoDate.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
+import { tokensOf } from '../text/tokens.js';
 import { type Effort, WORK } from './effort.js';
 import { Needle } from './needle.js';
 import { intervalOf, NumberColumn } from './numberColumn.js';
 import { addTo, type Posting, postingBytes, postingWork, withoutSlot, withSlot } from './posting.js';
+import { wordTestOf } from './recordFilter.js';
 import type { SlotValues } from './slotValues.js';
 import { SortedTerms } from './sortedTerms.js';
 import { kindOf, prefixOf, type TermKind, ValueTerms } from './terms.js';
@@ -86,6 +89,8 @@ export class PathIndex {
         return yield* this.#beginning(test.value, matching, doubtful, effort);
       case 'contains':
         return yield* this.#containing(test.value, matching, doubtful, effort);
+      case 'words':
+        return yield* this.#worded(test, matching, doubtful, effort);
       case 'exists':
         return this.#add(this.#present, matching, effort);
       default:
@@ -137,6 +142,40 @@ export class PathIndex {
     }
   }
 
+  *#worded(test: WordsTest, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
+    const { strings, longStrings } = this.#terms;
+    const words = wordTestOf(test);
+    for (const [term, slots] of strings?.each() ?? []) {
+      effort.spend(WORK.sought + WORK.wordChar * term.length);
+      if (words.isIn(tokensOf(term))) this.#add(slots, matching, effort);
+      if (effort.endsStep()) yield;
+    }
+    for (const [, slots] of longStrings?.each() ?? []) {
+      effort.spend(WORK.sought);
+      this.#add(slots, doubtful, effort);
+      if (effort.endsStep()) yield;
+    }
+  }
+
+  /** Adds the slots of short strings that are above the instant, or below it. Other strings compare with `value`. */
+  *#dated(order: Order, value: string, instant: string, matching: BitSet, effort: Effort): Steps<void> {
+    const { strings } = this.#terms;
+    if (strings === undefined) return;
+    const { from, to } = isoBounds(instant);
+    const isUpwards = order === 'gt' || order === 'gte';
+    yield* isUpwards
+      ? strings.between((term) => term < to, always, matching, effort)
+      : strings.between(never, (term) => term <= from, matching, effort);
+    for (const [term, slots] of strings.each(from)) {
+      if (term >= to) return;
+      effort.spend(WORK.sought + WORK.term * term.length);
+      const known = isoInstant(term);
+      if (known === undefined ? isOrdered(order, term, value) : isOrdered(order, known, instant))
+        this.#add(slots, matching, effort);
+      if (effort.endsStep()) yield;
+    }
+  }
+
   *#equal(values: readonly Json[], matching: BitSet, effort: Effort): Steps<void> {
     const numbers = new NumberTable();
     const terms = new ValueTerms();
@@ -158,7 +197,9 @@ export class PathIndex {
         ? (term: string): boolean => term <= value
         : (term: string): boolean => term < value;
     const { strings, longStrings } = this.#terms;
-    if (strings !== undefined)
+    const instant = isoInstant(value);
+    if (instant !== undefined) yield* this.#dated(order, value, instant, matching, effort);
+    else if (strings !== undefined)
       yield* isUpwards
         ? strings.between(isBelow, always, matching, effort)
         : strings.between(never, isBelow, matching, effort);
@@ -177,6 +218,19 @@ export class PathIndex {
     if (slots === undefined) return;
     addTo(matching, slots);
     effort.spend(postingWork(slots));
+  }
+}
+
+function isOrdered(order: Order, value: string, bound: string): boolean {
+  switch (order) {
+    case 'gt':
+      return value > bound;
+    case 'gte':
+      return value >= bound;
+    case 'lt':
+      return value < bound;
+    case 'lte':
+      return value <= bound;
   }
 }
 

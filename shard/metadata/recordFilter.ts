@@ -7,12 +7,23 @@
 import { unreachable } from '../../shared/errors/errors.js';
 import { mapKey } from '../../shared/hashing/mapKey.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
-import { type Filter, type Json, type Order, PATH_SEPARATOR, type Test } from '../../shared/model/filter.js';
+import {
+  type Filter,
+  type Json,
+  type Order,
+  PATH_SEPARATOR,
+  readsTexts,
+  type Test,
+  type WordsTest,
+} from '../../shared/model/filter.js';
+import { isoInstant } from '../../shared/model/isoDate.js';
+import { tokensOf } from '../text/tokens.js';
 import { WORK } from './effort.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
 import { Needle } from './needle.js';
 import { pathKey } from './pathKey.js';
 import { kindOf, type TermKind, ValueTerms } from './terms.js';
+import { WordTest } from './wordTest.js';
 
 /** Whether a filter, or a part of it, holds for the record that was visited last. */
 type Holds = () => boolean;
@@ -24,9 +35,14 @@ export const isNegated = (test: Test): boolean =>
 /** Returns the key of a test's path. */
 export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
 
-/** Returns the work of judging a record by the filter, or of reading it without one. Bytes cost extra. */
+/** Length of a long text, as which each text counts. */
+const TEXT_CHARS = 16_384;
+
+/** Returns the work of judging a record by the filter, or of reading it without one. Bytes of metadata cost extra. */
 export function recordWork(filter: Filter | undefined): number {
-  return WORK.record + (filter === undefined ? 0 : WORK.evaluated * partsIn(filter));
+  if (filter === undefined) return WORK.record;
+  const text = readsTexts(filter) ? WORK.wordChar * TEXT_CHARS : 0;
+  return WORK.record + WORK.evaluated * partsIn(filter) + text;
 }
 
 function partsIn(filter: Filter): number {
@@ -37,6 +53,7 @@ function partsIn(filter: Filter): number {
     case 'not':
       return 1 + partsIn(filter.of);
     case 'test':
+    case 'text':
       return 1;
     default:
       return unreachable(filter);
@@ -44,21 +61,28 @@ function partsIn(filter: Filter): number {
 }
 
 export class RecordFilter {
+  /** Whether `matches` needs the text of the record. */
+  readonly readsText: boolean;
   readonly #paths = new Map<string, PathTests>();
   readonly #operandTerms = new ValueTerms();
   readonly #holds: Holds;
+  /** Words of the text of the record that was visited last. */
+  #words: readonly string[] = [];
 
   constructor(filter: Filter) {
+    this.readsText = readsTexts(filter);
     this.#holds = this.#compiled(filter);
   }
 
-  /** Whether stored metadata is a JSON object and matches. */
-  matches(stored: Uint8Array | null): boolean {
+  /** Whether stored metadata is a JSON object and matches. `text`: that of a live record, if the filter reads it. */
+  matches(stored: Uint8Array | null, text: Uint8Array | null = null): boolean {
     const object = metadataObject(stored);
-    if (object === undefined) return false;
+    const words = this.readsText && text !== null ? tokensOf(textOf(text)) : undefined;
+    if (object === undefined && words === undefined) return false;
     for (const tests of this.#paths.values()) tests.begin();
+    this.#words = words ?? [];
     const terms = new ValueTerms();
-    forEachValue(object, (path, value) => this.#paths.get(path)?.meet(value, terms));
+    if (object !== undefined) forEachValue(object, (path, value) => this.#paths.get(path)?.meet(value, terms));
     return this.#holds();
   }
 
@@ -80,6 +104,10 @@ export class RecordFilter {
         const holds = this.#testsAt(pathOf(filter.path)).holds(filter.test, this.#operandTerms);
         return isNegated(filter.test) ? () => !holds() : holds;
       }
+      case 'text': {
+        const test = wordTestOf(filter.test);
+        return () => test.isIn(this.#words);
+      }
       default:
         return unreachable(filter);
     }
@@ -94,12 +122,17 @@ export class RecordFilter {
   }
 }
 
+const textOf = (utf8: Uint8Array): string => Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString();
+
+export const wordTestOf = ({ mode, value }: WordsTest): WordTest => new WordTest(mode, tokensOf(value));
+
 /** A value that tests look for, or one of the tests, with the last record that has it. */
 interface Sought {
   record: number;
 }
 
-type SoughtText = Sought & { readonly isIn: (value: string) => boolean };
+/** `words` gives the words of the value. */
+type SoughtText = Sought & { readonly isIn: (value: string, words: () => readonly string[]) => boolean };
 
 type SoughtValue = Sought & { readonly tests: Sought[] };
 
@@ -114,6 +147,9 @@ class PathTests {
   readonly #ofTerms: { [kind in TermKind]?: Map<string, SoughtValue> } = {};
   readonly #numberRange = new Range<number>();
   readonly #stringRange = new Range<string>();
+  /** Instants of the dates among the strings, and the other strings. */
+  readonly #dateRange = new Range<string>();
+  readonly #undatedRange = new Range<string>();
   readonly #texts: SoughtText[] = [];
 
   /** Returns a function that is true if the test holds, and makes `meet` look for it. */
@@ -131,12 +167,16 @@ class PathTests {
       case 'lte':
         return typeof test.value === 'number'
           ? this.#numberRange.holds(test.kind, test.value)
-          : this.#stringRange.holds(test.kind, test.value);
+          : this.#stringIs(test.kind, test.value);
       case 'prefix':
         return this.#hasText((value) => value.startsWith(test.value));
       case 'contains': {
         const needle = new Needle(test.value);
         return this.#hasText((value) => needle.isIn(value));
+      }
+      case 'words': {
+        const words = wordTestOf(test);
+        return this.#hasText((_, tokens) => words.isIn(tokens()));
       }
       case 'exists':
         return () => this.#isMet;
@@ -151,6 +191,8 @@ class PathTests {
     this.#isMet = false;
     this.#numberRange.clear();
     this.#stringRange.clear();
+    this.#dateRange.clear();
+    this.#undatedRange.clear();
   }
 
   /** Visits a value. `terms`: those of the record. */
@@ -168,10 +210,29 @@ class PathTests {
 
   #meetString(value: string): void {
     this.#stringRange.meet(value);
-    for (const text of this.#texts) if (text.record !== this.#record && text.isIn(value)) text.record = this.#record;
+    if (this.#dateRange.isAsked) {
+      const instant = isoInstant(value);
+      if (instant === undefined) this.#undatedRange.meet(value);
+      else this.#dateRange.meet(instant);
+    }
+    let words: readonly string[] | undefined;
+    const wordsOnce = (): readonly string[] => {
+      words ??= tokensOf(value);
+      return words;
+    };
+    for (const text of this.#texts)
+      if (text.record !== this.#record && text.isIn(value, wordsOnce)) text.record = this.#record;
   }
 
-  #hasText(isIn: (value: string) => boolean): Holds {
+  #stringIs(order: Order, bound: string): Holds {
+    const instant = isoInstant(bound);
+    if (instant === undefined) return this.#stringRange.holds(order, bound);
+    const isDate = this.#dateRange.holds(order, instant);
+    const isUndated = this.#undatedRange.holds(order, bound);
+    return () => isDate() || isUndated();
+  }
+
+  #hasText(isIn: SoughtText['isIn']): Holds {
     const text: SoughtText = { record: 0, isIn };
     this.#texts.push(text);
     return () => text.record === this.#record;
@@ -208,7 +269,7 @@ class PathTests {
 
 /** The least and the greatest of the values met, which decide every test of order. */
 class Range<Value extends number | string> {
-  #isAsked = false;
+  isAsked = false;
   #least: Value | undefined;
   #greatest: Value | undefined;
 
@@ -218,13 +279,13 @@ class Range<Value extends number | string> {
   }
 
   meet(value: Value): void {
-    if (!this.#isAsked) return;
+    if (!this.isAsked) return;
     if (this.#least === undefined || value < this.#least) this.#least = value;
     if (this.#greatest === undefined || value > this.#greatest) this.#greatest = value;
   }
 
   holds(order: Order, bound: Value): Holds {
-    this.#isAsked = true;
+    this.isAsked = true;
     switch (order) {
       case 'gt':
         return () => this.#greatest !== undefined && this.#greatest > bound;

@@ -29,5 +29,11 @@ export function either(one: Selected, other: Selected): Selected {
   return { matching, doubtful: orNone(possible.subtract(matching)) };
 }
 
+/** Returns the slots of `universe` that are not selected. */
+export function allBut(universe: BitSet, { matching, doubtful }: Selected): Selected {
+  const others = universe.clone().subtract(matching);
+  return { matching: doubtful === undefined ? others : others.subtract(doubtful), doubtful };
+}
+
 const possibleIn = ({ matching, doubtful }: Selected): BitSet =>
   doubtful === undefined ? matching.clone() : matching.clone().unite(doubtful);

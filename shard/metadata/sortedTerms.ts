@@ -81,11 +81,11 @@ export class SortedTerms {
   }
 
   /**
-   * Yields all terms in order, each with its slots. Terms may be added and removed in between; all others are yielded
-   * once.
+   * Yields the terms above `below`, or all, in order, each with its slots. Terms may be added and removed in between; all
+   * others are yielded once.
    */
-  *each(): Generator<readonly [term: string, slots: Posting]> {
-    let term: string | undefined;
+  *each(below?: string): Generator<readonly [term: string, slots: Posting]> {
+    let term = below;
     let chunk: Chunk | undefined;
     for (let at = 0; ; at++) {
       // Unless terms were added or removed since, the next one is in the next place. A search takes a hundred times as

@@ -82,8 +82,11 @@ async function listRecords(
     return slot !== undefined && matching.has(slot);
   };
   // The slot may have been reused since the selection, or its metadata may have changed.
-  const isWanted = (recordId: number): boolean =>
-    record === undefined || record.matches(state.metadataAt(state.liveSlotOf(recordId)!));
+  const isWanted = (recordId: number): boolean => {
+    if (record === undefined) return true;
+    const slot = state.liveSlotOf(recordId)!;
+    return record.matches(state.metadataAt(slot), record.readsText ? state.textAt(slot) : null);
+  };
   const page = new RecordColumns(state, fields);
   let last = after;
   for (let recordId = after + 1; recordId < state.nextRecordId; recordId++) {

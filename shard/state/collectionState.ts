@@ -45,8 +45,9 @@ export class CollectionState extends RecordTable {
     super(config, vectors);
     this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
     this.requests = new DedupWindow(dedupWindow);
-    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot));
     this.texts = new TextIndex((slot) => vectors.idOf(slot));
+    const texts = { index: this.texts, textOf: (slot: number) => this.fields.texts.get(slot) };
+    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot), { texts });
   }
 
   /** Whether the record in memory still has the hash of its leaf in the tree. */
@@ -70,7 +71,7 @@ export class CollectionState extends RecordTable {
       this.tombstoned.add(slot);
       return;
     }
-    if (metadata !== null) this.metadata.set(slot, metadata);
+    if (metadata !== null || text !== null) this.metadata.set(slot, metadata);
     if (text !== null) this.texts.add(slot, text);
     this.vectors.publish(slot);
   }
@@ -191,7 +192,7 @@ export class CollectionState extends RecordTable {
     this.fields.put(slot, recordId, event, true);
     if (large !== undefined) large.show(event);
     else {
-      if (metadata !== null) this.metadata.set(slot, metadata);
+      if (metadata !== null || text !== null) this.metadata.set(slot, metadata);
       if (text !== null) this.texts.add(slot, text);
     }
     if (text !== null) this.versions.textsChanged(sequence);

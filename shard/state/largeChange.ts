@@ -31,7 +31,7 @@ export class LargeChange {
   }
 
   show({ metadata, text }: Pick<RecordFields, 'metadata' | 'text'>): void {
-    if (metadata !== null) this.metadata.show(this.slot!, metadata);
+    if (metadata !== null || text !== null) this.metadata.show(this.slot!, metadata);
     if (text !== null) this.texts.show(this.slot!);
   }
 

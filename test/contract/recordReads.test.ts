@@ -35,7 +35,7 @@ interface Filled {
 
 /** Random records, of which some have been changed and deleted. */
 async function filled(rw: Client): Promise<Filled> {
-  const random = new Generator(seededRandom(testSeed()), 2);
+  const random = new Generator(seededRandom(testSeed()), 2, false);
   const collection = await SearchedByHttp.create(rw, 'c', 2);
   const records = Array.from({ length: RECORDS }, () => random.record());
   await collection.fill({

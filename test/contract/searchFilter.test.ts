@@ -51,6 +51,11 @@ const KEPT: readonly [filter: object, ids: readonly number[]][] = [
   [{ o: { p: { in: [{ q: 7 }] } } }, []],
   [{ 'list.v': 9 }, [3]],
   [{ 'list.v': { lt: 5 } }, [3]],
+  [{ s: { words: { all: 'APPLE' } } }, [1]],
+  [{ s: { words: { any: 'cherry apple' } } }, [1, 3]],
+  [{ tags: { words: { phrase: 'green' } } }, [2]],
+  [{ n: { words: { any: '1' } } }, [4]],
+  [{ s: { words: { all: '?' } } }, []],
   [{ $and: [{ n: 1 }, { s: { ne: 'apple' } }] }, [3]],
   [{ $or: [{ s: 'apple' }, { n: { gt: 2 } }] }, [1, 2]],
   [{ $not: { n: 1 } }, [2, 4, 5]],
@@ -75,6 +80,10 @@ const REFUSED: readonly unknown[] = [
   { $or: [1] },
   { $not: [] },
   { $nor: [] },
+  { n: { words: 'x' } },
+  { n: { words: { none: 'x' } } },
+  { $text: 'x' },
+  { $text: { contains: 'x' } },
   { $and: [{ n: { in: 5 } }] },
   'n',
   5,
@@ -95,6 +104,46 @@ inBothModes('a metadata filter', (service) => {
       expect(await collection.ids({ metadata_filter: filter }), JSON.stringify(filter)).to.deep.equal(ids);
     expect(await collection.ids({ metadata_filter: null })).to.have.length(OBJECTS.length + OPAQUE.length);
     expect(await collection.search({ metadata_filter: { n: { gt: 1 } } })).to.deep.equal([{ id: 2, score: 4 }]);
+  });
+
+  it('compares dates in time, and other strings as they are written', async () => {
+    const collection = await SearchedByHttp.create((await service.newProject()).rw);
+    const dates = ['2026-01-31T23:00-02:00', '2026-02-01', '2026-02-01T00:30Z', '2026-02-01 00:10', 'later'];
+    await collection.fill({ batch: dates.map((_, i) => [i + 1]), metadata: dates.map((at) => ({ at })) });
+    for (const [at, ids] of [
+      [{ gte: '2026-02-01T00:30:00.000+00:00' }, [1, 3, 5]],
+      [{ lt: '2026-02-01T02:00+01' }, [2, 3, 4]],
+      [{ gt: '2026-02-01T01:00Z' }, [5]],
+      [{ lte: '2026-02-01' }, [2]],
+      [{ eq: '2026-02-01T00:00Z' }, []],
+      [{ gt: '2026-02-01T' }, [3, 5]],
+    ] as const)
+      expect(await collection.ids({ metadata_filter: { at } }), JSON.stringify(at)).to.deep.equal(ids);
+  });
+
+  it('tests texts by their words, also of records without metadata, of the present and the past', async () => {
+    const collection = await SearchedByHttp.create((await service.newProject()).rw);
+    const texts = ['The white whale', 'a whale, white', 'white', null, 'White WHALE again'];
+    const metadata = [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }, null];
+    await collection.fill({ batch: texts.map((_, i) => [i + 1]), texts, metadata });
+    const words = (test: object) => ({ metadata_filter: { $text: { words: test } } });
+    expect(await collection.ids(words({ all: 'whale White' }))).to.deep.equal([1, 2, 5]);
+    expect(await collection.ids(words({ phrase: 'white whale' }))).to.deep.equal([1, 5]);
+    expect(await collection.ids(words({ any: 'whale the' }))).to.deep.equal([1, 2, 5]);
+    const not = { metadata_filter: { $not: { $text: { words: { all: 'whale' } } } } };
+    expect(await collection.ids(not)).to.deep.equal([3, 4]);
+    expect(
+      await collection.ids({ metadata_filter: { n: { gt: 1 }, ...words({ any: 'white' }).metadata_filter } }),
+    ).to.deep.equal([2, 3]);
+    const { body } = await collection.client.post('/v1/records/list', {
+      ...{ collection: 'c', ...words({ phrase: 'white whale' }) },
+    });
+    expect(body.records.map(({ id }: { id: number }) => id)).to.deep.equal([1, 5]);
+    await collection.remove(5, '/v1/soft-delete');
+    await collection.remove(1);
+    expect(await collection.ids(words({ all: 'whale' }))).to.deep.equal([2]);
+    expect(await collection.ids({ ...words({ all: 'whale' }), as_of_log_index: 5 })).to.deep.equal([1, 2, 5]);
+    expect(await collection.ids({ ...words({ phrase: 'white whale' }), as_of_log_index: 6 })).to.deep.equal([1]);
   });
 
   it('is 400 validation_error if it is invalid, over one collection and several', async () => {

@@ -35,7 +35,7 @@ interface Filled {
 
 /** Coarse vectors, whose distances are exact in floats. */
 async function filled(rw: Client, index?: string): Promise<Filled> {
-  const random = new Generator(seededRandom(testSeed()), 2);
+  const random = new Generator(seededRandom(testSeed()), 2, false);
   const collection = await SearchedByHttp.create(rw, 'c', 2, index);
   const rows = Array.from({ length: RECORDS }, (_, i): Row => {
     const { metadata, text } = random.record();

@@ -73,6 +73,29 @@ const FILTERED: readonly WorstInput[] = [
     prepare: searching(heavy, { metadata_filter: { none: 1 } }),
   },
   {
+    input: '16 conditions with words, over 64 KB of metadata a record',
+    because: 'each string is cut into words',
+    statuses: [200, 400, 503],
+    prepare: searching(heavy, () => ({
+      metadata_filter: { $or: range(16).map((i) => ({ none: { words: { phrase: `a${i} `.repeat(900) } } })) },
+    })),
+  },
+  {
+    input: '16 conditions with rows of a frequent word in the text',
+    because: 'each text with the word is cut into words',
+    statuses: [200, 400, 503],
+    prepare: searching(wordy, () => ({
+      metadata_filter: {
+        $or: range(16).map((i) => ({ $text: { words: { phrase: differentWords(i).slice(0, 4_000) } } })),
+      },
+    })),
+  },
+  {
+    input: 'dates in a window of a day among 65,536 different strings',
+    because: 'each string near the date is compared in time',
+    prepare: searching(many, () => ({ metadata_filter: { s: { gte: '2026-01-31T00:00+02' } } })),
+  },
+  {
     input: '128 conditions and 4,096 values on such paths',
     because: 'the metadata of every record is read for each condition',
     statuses: [200, 400, 503],

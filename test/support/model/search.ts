@@ -73,7 +73,7 @@ export function candidatesOf(
   { query, metadata_filter: filter, decay_half_life_secs: halfLifeSecs }: ModelRequest,
   nowMs: number,
 ): Candidate[] {
-  const eligible = filter === undefined ? live : live.filter(({ metadata }) => matches(filter, metadata));
+  const eligible = filter === undefined ? live : live.filter(({ metadata, text }) => matches(filter, metadata, text));
   return eligible.map((record) => {
     const total = totalOf(query, record.values);
     const hit = { id: record.id, score: scoreOf(total) };
@@ -104,7 +104,7 @@ export function searchTexts(
 ): { readonly id: number; readonly text_score: number }[] {
   const relevance = bm25(query_text, textsOf(live));
   return live
-    .filter(({ metadata }) => filter === undefined || matches(filter, metadata))
+    .filter(({ metadata, text }) => filter === undefined || matches(filter, metadata, text))
     .map(({ id }) => ({ id, text_score: relevance.get(id) ?? 0 }))
     .filter(({ text_score }) => text_score > 0)
     .sort((a, b) => b.text_score - a.text_score || a.id - b.id)

@@ -32,7 +32,31 @@ const WORDS = [
 ] as const;
 const BREAKS = [' ', ', ', ' - ', '\n', '! ', '/', '  '] as const;
 const NUMBERS = [-1, -0.5, 0, 1, 2, 2.5, 10, 1e15] as const;
-const STRINGS = ['', 'a', 'b', 'B', 'ab', '1', 'é', '😀', '\uffff'] as const;
+const DATES = [
+  '2026-01-31',
+  '2026-01-31T00:00Z',
+  '2026-01-30T23:30:00-02:00',
+  '2026-01-31T02:00+02',
+  '2026-01-31T01:30:00.5',
+  '2026-01-31t01:30:00.500z',
+  '2026-02-31',
+  '2026-02',
+] as const;
+const STRINGS = [
+  '',
+  'a',
+  'b',
+  'B',
+  'ab',
+  '1',
+  'é',
+  '😀',
+  '\uffff',
+  'Red, blue',
+  'blue red',
+  'fish '.repeat(40),
+  ...DATES,
+];
 const KEYS = ['n', 's', 'f', 'o', 'l', 'any'] as const;
 const PATHS = [...KEYS, 'o.n', 'o.s', 'o.o.n', 'l.n', 'l.o.s', 'n.n', 'absent', 'o.absent'] as const;
 
@@ -40,6 +64,8 @@ export class Generator {
   constructor(
     private readonly random: SeededRandom,
     private readonly dimension: number,
+    /** Whether filters may test texts. */
+    private readonly textFilters = true,
   ) {}
 
   chance(probability: number): boolean {
@@ -127,6 +153,7 @@ export class Generator {
   filter(depth = 2): JsonObject {
     const keys = Array.from({ length: this.pick([0, 1, 1, 1, 2]) }, () => this.pick(PATHS));
     const filter: Record<string, Json> = Object.fromEntries(keys.map((key) => [key, this.#wanted(key)]));
+    if (this.textFilters && this.chance(0.15)) filter.$text = { words: this.#words() };
     if (depth === 0 || this.chance(0.6)) return filter;
     const key = this.pick(['$and', '$or', '$not'] as const);
     if (key === '$not') filter[key] = this.filter(depth - 1);
@@ -155,11 +182,18 @@ export class Generator {
         const from = operator === 'prefix' ? 0 : this.int(3);
         return text.slice(from, from + this.int(text.length + 1));
       }
+      case 'words':
+        return this.#words();
       case 'exists':
         return this.chance(0.5);
       default:
         return this.chance(0.7) ? this.pick(NUMBERS) : this.pick(STRINGS);
     }
+  }
+
+  #words(): JsonObject {
+    const text = this.chance(0.7) ? this.text(2) : this.pick(STRINGS);
+    return { [this.pick(['all', 'any', 'phrase'])]: text };
   }
 
   /** Mostly a value that occurs at the path. */

@@ -7,8 +7,9 @@ import {
   FILTER_CONDITIONS_MAX,
   FILTER_CONTAINS_MAX,
   FILTER_VALUES_MAX,
+  FILTER_WORDS_BYTES_MAX,
 } from '../../../../shared/limits.js';
-import type { Json, Test } from '../../../../shared/model/filter.js';
+import type { Json, Test, WordMode } from '../../../../shared/model/filter.js';
 
 const testAt = (path: string, test: Test) => ({ op: 'test', path: path.split('.'), test });
 const equal = (path: string, value: Json) => testAt(path, { kind: 'eq', value });
@@ -65,6 +66,23 @@ describe('the parser of metadata filters', () => {
     });
   });
 
+  const wordsRefusal = (path: string): string =>
+    `$.metadata_filter${path}.words: expected an object with one of all, any and phrase, as in {"all": "red wine"}`;
+
+  it('reads words of metadata and of the text', () => {
+    const test = (mode: WordMode): Test => ({ kind: 'words', mode, value: 'red' });
+    for (const mode of ['all', 'any', 'phrase'] as const) {
+      expect(filterOf({ a: { words: { [mode]: 'red' } } })).to.deep.equal({
+        op: 'test',
+        path: ['a'],
+        test: test(mode),
+      });
+      expect(filterOf({ $text: { $words: { [mode]: 'red' } } })).to.deep.equal({ op: 'text', test: test(mode) });
+    }
+    expect(filterOf({ a: { word: 'red' } })).to.deep.equal(equal('a', { word: 'red' }));
+    expect(refusalOf({ a: { wordss: { all: 'red' } } })).to.include('is not an operator');
+  });
+
   it('refuses a wrong operand with its place', () => {
     const refusals: [unknown, string][] = [
       [{ price: { gte: true } }, '$.metadata_filter.price.gte: expected a number or a string, got true'],
@@ -78,7 +96,22 @@ describe('the parser of metadata filters', () => {
       [{ $or: [] }, '$.metadata_filter.$or: expected an array of at least one filter, got an empty one'],
       [{ $or: [{}, { $not: [] }] }, '$.metadata_filter.$or[1].$not: expected an object, got an array of 0'],
       [{ $and: [1] }, '$.metadata_filter.$and[0]: expected an object, got 1'],
-      [{ $nor: [{}] }, '$.metadata_filter.$nor is not an operator: allowed here are $and, $or and $not'],
+      [{ $nor: [{}] }, '$.metadata_filter.$nor is not an operator: allowed here are $and, $or, $not and $text'],
+      [{ a: { words: 'red' } }, wordsRefusal('.a')],
+      [{ a: { words: { al: 'red' } } }, wordsRefusal('.a')],
+      [{ a: { words: { all: 'red', any: 'blue' } } }, wordsRefusal('.a')],
+      [{ a: { words: { all: 1 } } }, '$.metadata_filter.a.words.all: expected a string, got 1'],
+      [
+        { a: { words: { any: 'x'.repeat(FILTER_WORDS_BYTES_MAX + 1) } } },
+        '$.metadata_filter.a.words.any: at most 4096 bytes are allowed',
+      ],
+      [{ $text: { words: {} } }, wordsRefusal('.$text')],
+      [{ $text: 'red' }, '$.metadata_filter.$text: expected an object, got "red"'],
+      [{ $text: {} }, '$.metadata_filter.$text: expected words, as in {"words": {"all": "…"}}'],
+      [
+        { $text: { contains: 'red' } },
+        '$.metadata_filter.$text.contains does not exist: a text is tested by words, as in {"words": {"all": "…"}}',
+      ],
       [{ a: JSON.parse('[{"b": 1e999}]') }, '$.metadata_filter.a[0].b: the number is too large'],
       [{ a: { gt: JSON.parse('-1e999') } }, '$.metadata_filter.a.gt: the number is too large'],
       [{ a: JSON.parse('{"__proto__": 1}') }, '$.metadata_filter.a: a key named __proto__ cannot be compared with'],
@@ -88,7 +121,7 @@ describe('the parser of metadata filters', () => {
 
   it('refuses unknown operators', () => {
     const known =
-      'eq, ne, gt, gte, lt, lte, in, nin, prefix, contains, exists; {"eq": {…}} compares with an object whole';
+      'eq, ne, gt, gte, lt, lte, in, nin, prefix, contains, words, exists; {"eq": {…}} compares with an object whole';
     for (const [operand, key] of [
       [{ $regex: 'x' }, '$regex'],
       [{ between: [1, 2] }, 'between'],
@@ -155,7 +188,7 @@ describe('the parser of metadata filters', () => {
     expect(refusalOf(conditions(FILTER_CONDITIONS_MAX + 1))).to.match(/at most 128 conditions/);
     const containing = (count: number) => ({ $and: Array(count).fill({ a: { contains: 'x' } }) });
     filterOf(containing(FILTER_CONTAINS_MAX));
-    expect(refusalOf(containing(FILTER_CONTAINS_MAX + 1))).to.match(/at most 16 conditions with contains/);
+    expect(refusalOf(containing(FILTER_CONTAINS_MAX + 1))).to.match(/at most 16 conditions with contains or words/);
     const listed = (count: number) => ({ a: { in: Array(count - 1).fill(0) }, b: { nin: [1] } });
     filterOf(listed(FILTER_VALUES_MAX));
     expect(refusalOf(listed(FILTER_VALUES_MAX + 1))).to.match(/^\$\.metadata_filter\.b\.nin: .* at most 4096 values/);

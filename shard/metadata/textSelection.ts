@@ -1,0 +1,46 @@
+/** Selects records by the words of their texts, through the text index. */
+import type { WordsTest } from '../../shared/model/filter.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { BitSet } from '../kernel/bitSet.js';
+import type { TextIndex } from '../text/textIndex.js';
+import { type Effort, WORK } from './effort.js';
+import { wordTestOf } from './recordFilter.js';
+
+const SLOTS_PER_LOOK = 4_096;
+
+/** The texts of a collection: the index of the live ones, and the text of a slot. */
+export interface Texts {
+  readonly index: Pick<TextIndex, 'collect' | 'has'>;
+  readonly textOf: (slot: number) => Uint8Array | null;
+}
+
+/** Adds the slots below `end` with a text. */
+export function* withText({ index }: Texts, end: number, slots: BitSet, effort: Effort): Steps<void> {
+  for (let slot = 0; slot < end; slot++) {
+    if (index.has(slot)) slots.add(slot);
+    if (slot % SLOTS_PER_LOOK > 0) continue;
+    effort.spend(SLOTS_PER_LOOK * WORK.term);
+    if (effort.endsStep()) yield;
+  }
+}
+
+/**
+ * Returns the slots, below `end`, whose text passes the test. For a row of words, these are the texts that have all of
+ * them: only the text itself decides.
+ */
+export function* selectTexts({ index }: Texts, test: WordsTest, end: number, effort: Effort): Steps<BitSet> {
+  const { words, mode } = wordTestOf(test);
+  let selected: BitSet | undefined;
+  for (const word of words) {
+    const having = BitSet.ofSize(end);
+    for (const _ of index.collect(word, having)) {
+      effort.spend(SLOTS_PER_LOOK * WORK.term);
+      if (effort.endsStep()) yield;
+    }
+    effort.spend(2 * WORK.word * having.words.length);
+    if (selected === undefined) selected = having;
+    else if (mode === 'any') selected.unite(having);
+    else selected.intersect(having);
+  }
+  return selected ?? BitSet.ofSize(end);
+}
