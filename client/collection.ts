@@ -30,6 +30,8 @@ import type {
   ListedRecord,
   ListRecordsResponse,
   MetadataResponse,
+  PatchRecordsRequest,
+  PatchRecordsResponse,
   RecordResponse,
 } from './contract/records.js';
 import type {
@@ -152,13 +154,18 @@ export class Collection {
 
   /** Replaces the metadata of a record. */
   updateMetadata(record: RecordName, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
-    assertExactJson(metadata, 'metadata');
-    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}) };
-    const path = `/v1/records/${isExternal(record) ? 'by-external-id' : idSegment(record)}/metadata`;
-    return this.#http.json(
-      { method: 'PATCH', path, of: 'ExternalIdQuery', query, own: metadata, repeat: 'safe' },
-      options,
-    );
+    return this.#metadata(record, metadata, options);
+  }
+
+  /** Merges a patch into the metadata of a record (RFC 7396): its members replace those of the metadata, and null removes one. */
+  patchMetadata(record: RecordName, patch: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
+    return this.#metadata(record, patch, options, { 'content-type': 'application/merge-patch+json' });
+  }
+
+  /** Merges a patch into the metadata of many records, all or none, by ids, by external ids or by a filter. */
+  async patchMany(request: Here<PatchRecordsRequest>, options: CallOptions = {}): Promise<PatchRecordsResponse> {
+    assertRequest(request, 'patchMany', '{ ids, merge }, { externalIds, merge } or { metadataFilter, merge }');
+    return this.#post('/v1/records/metadata', 'PatchRecordsRequest', request, options);
   }
 
   /** Hides a record and keeps its id and history. */
@@ -293,6 +300,19 @@ export class Collection {
   #get<T>(path: string, of: RequestName, query: object, options: CallOptions): Promise<T> {
     const named = { ...query, collection: this.name };
     return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
+  }
+
+  #metadata(
+    record: RecordName,
+    own: JsonObject,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<MetadataResponse> {
+    assertExactJson(own, 'metadata');
+    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}) };
+    const path = `/v1/records/${isExternal(record) ? 'by-external-id' : idSegment(record)}/metadata`;
+    const call = { method: 'PATCH', path, of: 'ExternalIdQuery', query, own, headers, repeat: 'safe' } as const;
+    return this.#http.json(call, options);
   }
 
   /** Sends a request with parameters, or with a body if there is a filter, which may be too long for a URL. */

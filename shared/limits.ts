@@ -26,6 +26,8 @@ export const EXTERNAL_ID_MAX_BYTES = 256;
 export const BATCH_MAX = 16_384;
 /** Records that one deletion by a filter may match. */
 export const DELETED_MAX = 65_536;
+/** Records whose metadata one request may change by a filter. */
+export const PATCHED_MAX = 65_536;
 export const HASH_BYTES = 32;
 export const KEY_ID_BYTES = 16;
 /** Nonce and tag of AES-256-GCM in every encrypted record. */

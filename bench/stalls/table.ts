@@ -3,6 +3,7 @@ import type { Rows } from './row.js';
 import { ANY_PATH } from './worst/anyPath.js';
 import { GRAPH } from './worst/graph.js';
 import { LOGS } from './worst/logs.js';
+import { METADATA } from './worst/metadata.js';
 import { READS } from './worst/reads.js';
 import { SEARCHES } from './worst/searches.js';
 import { SERVICE } from './worst/service.js';
@@ -11,7 +12,7 @@ import { WRITES } from './worst/writes.js';
 export { TOGETHER } from './worst/together.js';
 
 /** Rows keyed by method and path. */
-export const ENDPOINT_ROWS: Rows = { ...SERVICE, ...WRITES, ...READS, ...SEARCHES, ...GRAPH, ...LOGS };
+export const ENDPOINT_ROWS: Rows = { ...SERVICE, ...WRITES, ...METADATA, ...READS, ...SEARCHES, ...GRAPH, ...LOGS };
 export const WORST_INPUTS: Rows = { ...ANY_PATH, ...ENDPOINT_ROWS };
 /** Inputs for a follower, which answers eventual searches. */
 export const FOLLOWER_INPUTS: Rows = {

@@ -26,6 +26,7 @@ import {
   assertInsert,
   assertListRecords,
   assertMetadata,
+  assertPatchRecords,
   assertRecordReference,
   type InsertRequest,
 } from '../contract/records.js';
@@ -41,7 +42,7 @@ import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
 import { prepareNode, prepareReference } from './recordNames.js';
-import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList } from './recordSets.js';
+import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList, preparePatches } from './recordSets.js';
 import {
   type PreparedMultiSearch,
   type PreparedSearch,
@@ -130,6 +131,12 @@ export const BODY_KINDS = {
     schema: 'DeleteRecordsRequest',
     ...OF_FILTER,
     prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
+  }),
+  patchRecords: kind({
+    schema: 'PatchRecordsRequest',
+    depthMax: JSON_DEPTH_MAX + 1,
+    kept: '$',
+    prepare: (value, bounds) => preparePatches(assertPatchRecords(value), bounds),
   }),
   recordReference: kind({
     schema: 'RecordReference',

@@ -13,10 +13,11 @@ import type {
   GetRecordsRequest,
   ListRecordsQuery,
   ListRecordsRequest,
+  PatchRecordsRequest,
 } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import { assertedExternalIdBytes } from './batch.js';
-import { assertedUtf8Bytes, requestIdBytes } from './bounds.js';
+import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
 
 const PAGE_RECORDS = 100;
@@ -70,16 +71,26 @@ export function prepareDeletion({ collection, request_id, ...named }: DeleteReco
   return { collection: collection ?? null, requestId, of: deletedRecords(named) };
 }
 
-function deletedRecords({
-  ids,
-  external_ids,
-  metadata_filter,
-}: Omit<DeleteRecordsRequest, 'collection' | 'request_id'>): DeleteManyCall['of'] {
+/** Throws `validation_error`. */
+export function preparePatches({ collection, merge, ...named }: PatchRecordsRequest, bounds: BodyBounds) {
+  const patch = Buffer.from(JSON.stringify(merge), 'utf8');
+  assertMetadataSize(patch.length, bounds, '$.merge');
+  return { collection: collection ?? null, of: namedRecords(named), patch };
+}
+
+function deletedRecords(named: NamedRecords): DeleteManyCall['of'] {
+  const of = namedRecords(named);
+  if (named.metadata_filter && Object.keys(named.metadata_filter).length === 0)
+    throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
+  return of;
+}
+
+type NamedRecords = Pick<DeleteRecordsRequest, 'ids' | 'external_ids' | 'metadata_filter'>;
+
+function namedRecords({ ids = null, external_ids = null, metadata_filter = null }: NamedRecords): DeleteManyCall['of'] {
   assertOne({ ids, external_ids, metadata_filter });
   if (ids) return { ids };
   if (external_ids) return { externalIds: externalIdsOf(external_ids) };
-  if (Object.keys(metadata_filter!).length === 0)
-    throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
   return { filter: filterOf(metadata_filter!, '$.metadata_filter') };
 }
 

@@ -171,6 +171,8 @@ function queryParameters(name: SchemaName | null): Json[] {
 const requestContent = (request: SchemaName | 'bytes', isPackable: boolean): Json => ({
   ...contentOf(request),
   ...(isPackable && request !== 'bytes' ? packedContent(request, PACKED_REQUEST) : {}),
+  // The metadata of a record: all of it, or a merge patch.
+  ...(request === 'JsonObject' ? { 'application/merge-patch+json': { schema: ref(request) } } : {}),
 });
 
 const successes = (answers: readonly RouteAnswer[], limits: Json, isPackable: boolean): Json =>

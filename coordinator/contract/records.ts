@@ -107,6 +107,26 @@ export interface DeleteRecordsResponse {
   deduplicated?: true;
 }
 
+/** Names records by exactly one of `ids`, `external_ids` and `metadata_filter`. */
+export interface PatchRecordsRequest {
+  collection?: string | null;
+  ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
+  external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
+  /** A `metadata_filter` like a search's. `{}` matches every record whose metadata is an object. */
+  metadata_filter?: JsonObject | null;
+  /** A merge patch (RFC 7396): its members replace those of the metadata, members that are null are removed. */
+  merge: JsonObject;
+}
+
+export interface PatchRecordsResponse {
+  /** The records whose metadata was patched. */
+  updated: Whole;
+  /** The sequence of the last change in the collection's log; absent if nothing was changed. */
+  log_index?: Whole;
+  /** The `ids` or `external_ids` of records that were not there; absent with `metadata_filter`. */
+  missing?: (Whole | string)[];
+}
+
 export interface RecordResponse {
   id: Whole;
   /** Present if the record has one. */
@@ -279,6 +299,7 @@ export const assertInsert = typia.createAssert<InsertRequest>(refuseBody);
 export const assertBatchInsert = typia.createAssert<BatchInsertRequest>(refuseBody);
 export const assertBatchUpsert = typia.createAssert<BatchUpsertRequest>(refuseBody);
 export const assertDeleteRecords = typia.createAssert<DeleteRecordsRequest>(refuseBody);
+export const assertPatchRecords = typia.createAssert<PatchRecordsRequest>(refuseBody);
 export const assertRecordReference = typia.createAssert<RecordReference>(refuseBody);
 export const assertGetRecords = typia.createAssert<GetRecordsRequest>(refuseBody);
 export const assertListRecords = typia.createAssert<ListRecordsRequest>(refuseBody);

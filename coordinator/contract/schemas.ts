@@ -85,6 +85,8 @@ interface Named {
   NodesQuery: graph.NodesQuery;
   NodesResponse: graph.NodesResponse;
   PastReceipt: proofs.PastReceipt;
+  PatchRecordsRequest: records.PatchRecordsRequest;
+  PatchRecordsResponse: records.PatchRecordsResponse;
   PutAliasRequest: collections.PutAliasRequest;
   RateLimitedResponse: service.RateLimitedResponse;
   RebuildRequest: collections.RebuildRequest;

@@ -2,6 +2,7 @@
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { RecordName } from '../../shared/model/recordName.js';
+import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
@@ -19,11 +20,13 @@ import {
   type DeleteResponse,
   type InsertResponse,
   type MetadataResponse,
+  type PatchRecordsResponse,
   type RecordQuery,
   type RecordResponse,
 } from '../contract/records.js';
 import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { JsonWriter } from '../http/jsonWriter.js';
+import { isMergePatch } from '../http/mediaTypes.js';
 import { json, type Reply } from '../http/reply.js';
 import { inCollection, queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
@@ -81,12 +84,18 @@ export const RECORD_ROUTES: readonly Route[] = [
       const call = { op: 'deleteMany', of, ...(requestId === null ? {} : { requestId }) } as const;
       const { deleted, missing, sequence, deduplicated } = await request.callNamed(collection, call);
       if (deduplicated) return json<DeleteRecordsResponse>({ deleted, log_index: sequence!, deduplicated });
-      const named = 'filter' in of ? undefined : 'ids' in of ? of.ids : of.externalIds;
-      return json<DeleteRecordsResponse>({
-        deleted,
-        ...(sequence === null ? {} : { log_index: sequence }),
-        ...(named === undefined ? {} : { missing: missing.map((place) => named[place]!) }),
-      });
+      return json<DeleteRecordsResponse>({ deleted, ...ofMany(of, sequence, missing) });
+    },
+  }),
+  writeRoute('POST /v1/records/metadata', {
+    summary: 'Merge a patch into the metadata of many records, all of them or none',
+    body: 'patchRecords',
+    answers: 'PatchRecordsResponse',
+    errors: COLLECTION_ERRORS,
+    handle: async (request) => {
+      const { collection, of, patch } = request.body;
+      const { updated, missing, sequence } = await request.callNamed(collection, { op: 'patchMany', of, patch });
+      return json<PatchRecordsResponse>({ updated, ...ofMany(of, sequence, missing) });
     },
   }),
   readRoute('GET /v1/records/{id}', {
@@ -118,7 +127,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => deleteRecord('delete', request),
   }),
   writeRoute('PATCH /v1/records/{id}/metadata', {
-    summary: "Replace a record's metadata",
+    summary: "Replace a record's metadata, or merge a patch into it",
     body: 'metadata',
     query: inCollection,
     answers: 'MetadataResponse',
@@ -126,7 +135,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => updateMetadata(request, { ...request.query, of: request.id }),
   }),
   writeRoute('PATCH /v1/records/by-external-id/metadata', {
-    summary: "Replace a record's metadata, by its external id",
+    summary: "Replace a record's metadata, or merge a patch into it, by the external id",
     body: 'metadata',
     query: queryType('ExternalIdQuery', (given) => prepareExternal(assertExternalIdQuery(given))),
     answers: 'MetadataResponse',
@@ -134,6 +143,19 @@ export const RECORD_ROUTES: readonly Route[] = [
     handle: (request) => updateMetadata(request, request.query),
   }),
 ];
+
+/** The last event of a write of many records, and those that were not there, unless a filter named them. */
+function ofMany(
+  of: DeleteManyCall['of'],
+  sequence: number | null,
+  missing: readonly number[],
+): Pick<DeleteRecordsResponse, 'log_index' | 'missing'> {
+  const named = 'filter' in of ? undefined : 'ids' in of ? of.ids : of.externalIds;
+  return {
+    ...(sequence === null ? {} : { log_index: sequence }),
+    ...(named === undefined ? {} : { missing: missing.map((place) => named[place]!) }),
+  };
+}
 
 /** A record, and the collection that has it. */
 interface Named {
@@ -167,8 +189,10 @@ async function updateMetadata(
   request: HandlerRequest<Prepared<'metadata'>>,
   { collection, of }: Named,
 ): Promise<Reply> {
-  const call = { op: 'updateMetadata', id: of, metadata: request.body.bytes } as const;
-  const { id, sequence } = await request.callNamed(collection, call);
+  const { bytes } = request.body;
+  const { id, sequence } = await (isMergePatch(request)
+    ? request.callNamed(collection, { op: 'patchMetadata', id: of, patch: bytes })
+    : request.callNamed(collection, { op: 'updateMetadata', id: of, metadata: bytes }));
   return json<MetadataResponse>({ ok: true, id, ...request.logIndex(sequence) });
 }
 

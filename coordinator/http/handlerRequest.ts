@@ -59,6 +59,8 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   readonly parameters: readonly string[];
   /** The value of the header. */
   readonly idempotencyKey: string | undefined;
+  /** The value of the header; empty without it. */
+  readonly contentType: string;
   readonly caller: Caller;
   readonly envelope: Envelope;
 
@@ -66,7 +68,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     readonly services: Services,
     given: Pick<
       HandlerRequest<Body, Query>,
-      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'caller' | 'envelope'
+      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope'
     >,
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
@@ -78,6 +80,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     this.query = given.query;
     this.parameters = given.parameters;
     this.idempotencyKey = given.idempotencyKey;
+    this.contentType = given.contentType;
     this.caller = given.caller;
     this.envelope = given.envelope;
   }

@@ -5,6 +5,7 @@ import type { RequestHead } from './requestHead.js';
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 export const PACKED_TYPE = 'application/msgpack';
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 const SHOWN_CHARS = 64;
 const UTF8 = /^"?(?:utf-8|utf8|us-ascii)"?$/;
@@ -19,6 +20,13 @@ function partsOf(contentType: string): [type: string, charset: string | undefine
 /** Whether the body is msgpack. */
 export const isPackedBody = ({ contentType }: RequestHead): boolean => contentType.toLowerCase() === PACKED_TYPE;
 
+/** Whether a body of this kind may be a merge patch. */
+const mayBePatch = (kind: BodyKind): boolean => kind === 'metadata';
+
+/** Whether the body is a merge patch (RFC 7396). */
+export const isMergePatch = ({ contentType }: Pick<RequestHead, 'contentType'>): boolean =>
+  partsOf(contentType)[0] === MERGE_PATCH_TYPE;
+
 /** Why a body of this kind is unreadable by its type, charset or coding; undefined if it is readable. A missing type is accepted. */
 export function mediaFlaw({ contentType, contentEncoding }: RequestHead, kind: BodyKind): string | undefined {
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity')
@@ -26,12 +34,12 @@ export function mediaFlaw({ contentType, contentEncoding }: RequestHead, kind: B
   if (contentType === '' || contentType === JSON_TYPE) return kind === 'frames' ? bytesFlaw(contentType) : undefined;
   if (kind === 'frames') return bytesFlaw(contentType);
   const [type, charset] = partsOf(contentType);
-  if (type === JSON_TYPE)
+  if (type === JSON_TYPE || (type === MERGE_PATCH_TYPE && mayBePatch(kind)))
     return charset === undefined || UTF8.test(charset)
       ? undefined
       : `the body has the charset ${shown(charset)}: send it in UTF-8`;
   if (mayBePacked(kind) && contentType.toLowerCase() === PACKED_TYPE) return undefined;
-  const packed = mayBePacked(kind) ? ` or ${PACKED_TYPE}` : '';
+  const packed = mayBePacked(kind) ? ` or ${PACKED_TYPE}` : mayBePatch(kind) ? ` or ${MERGE_PATCH_TYPE}` : '';
   return `the body has the Content-Type ${shown(contentType)}: send ${JSON_TYPE}${packed}`;
 }
 

@@ -288,8 +288,8 @@ class Requests {
       const envelope = { requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs, actor };
       const wait = <T>(shared: Promise<T>): Promise<T> =>
         this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
-      const { idempotencyKey } = head;
-      const given = { body: prepared, query, parameters, idempotencyKey, caller, envelope };
+      const { idempotencyKey, contentType } = head;
+      const given = { body: prepared, query, parameters, idempotencyKey, contentType, caller, envelope };
       const reply = await this.#waits.within(
         route.handle(new HandlerRequest(services, given, wait)),
         limits[route.deadline] + OVERDUE_MS,

@@ -1,10 +1,21 @@
 /** The tools that insert and delete records. */
 import { z } from 'zod';
 import type { DeleteResponse } from '../../coordinator/contract/records.js';
-import { collection, externalId, ids, metadata, receipt, recordId, requestId, vector } from './fields.js';
+import {
+  collection,
+  externalId,
+  ids,
+  metadata,
+  metadataFilter,
+  receipt,
+  recordId,
+  requestId,
+  vector,
+} from './fields.js';
 import { defineTool, Misused, type Registration } from './tool.js';
 
 const INSERTED_MAX = 100;
+const CHANGED_MAX = 100;
 
 /** Columns of a batch in messages, each with the field of the records that replaces it. */
 const OF_RECORDS = [
@@ -78,6 +89,28 @@ const upsertRecords = defineTool({
     }),
 });
 
+const updateMetadata = defineTool({
+  name: 'update_metadata',
+  title: 'Update metadata',
+  description:
+    'Merges changes into the metadata of records, all or none: keys of `merge` replace those of the metadata, null removes a key, ' +
+    'and all other keys stay. Exactly one of `ids`, `external_ids` and `metadata_filter` says which records.',
+  effect: 'destroys',
+  input: z.strictObject({
+    collection,
+    ids: z.array(recordId).min(1).max(CHANGED_MAX).optional(),
+    external_ids: z.array(externalId).min(1).max(CHANGED_MAX).optional(),
+    metadata_filter: metadataFilter,
+    merge: metadata,
+  }),
+  output: {
+    updated: z.int(),
+    log_index: z.int().optional().describe('The event of the last change.'),
+    missing: z.array(z.unknown()).optional().describe('The ids or external ids that no live record has.'),
+  },
+  run: (client, given) => client.ask<object>('POST', '/v1/records/metadata', given),
+});
+
 const deleteRecord = defineTool({
   name: 'delete_record',
   title: 'Delete a record',
@@ -101,4 +134,10 @@ const deleteRecord = defineTool({
   },
 });
 
-export const WRITES: readonly Registration[] = [insertRecord, insertRecords, upsertRecords, deleteRecord];
+export const WRITES: readonly Registration[] = [
+  insertRecord,
+  insertRecords,
+  upsertRecords,
+  updateMetadata,
+  deleteRecord,
+];

@@ -10,22 +10,22 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
-import { DELETED_MAX } from '../../shared/limits.js';
+import { DELETED_MAX, PATCHED_MAX } from '../../shared/limits.js';
 import { ACTOR_BYTES_MAX } from '../../shared/log/actorCodec.js';
 import type { Event } from '../../shared/log/event.js';
 import { SYSTEM } from '../../shared/model/actor.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import type { DeleteManyCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
+import type { DeleteManyCall, InsertEncryptedCall, PatchManyCall, WriteCall } from '../../shared/protocol/writes.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { cutShort, moved } from '../../shared/transport/transportErrors.js';
-import type { SlotSet } from '../kernel/slotSet.js';
-import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { bytesOf } from '../search/found.js';
-import { CommitBuilder } from '../state/commitBuilder.js';
+import { CommitBuilder, patchIn } from '../state/commitBuilder.js';
 import { planDeletions } from '../state/planDeletions.js';
 import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
+import { planPatches } from '../state/planPatches.js';
+import { recordsOf } from '../state/recordsOf.js';
 import { type CollectionParts, importFrames, startCommit } from './logImport.js';
 import { WriteHold } from './writeHold.js';
 import { deletionsBytes, END_BYTES, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
@@ -63,8 +63,8 @@ export class CommitLoop {
     private readonly onCommit: () => void,
     private readonly toCallerError: (error: unknown) => unknown,
   ) {
-    const { clock, admission } = parts.context;
-    this.#queue = new WriteQueue(clock, admission);
+    const { clock, admission, limits } = parts.context;
+    this.#queue = new WriteQueue(clock, admission, limits.metadataBytes);
     this.writeHold = new WriteHold(() => this.#commitWaiting());
     this.#ownershipEnded = new Promise((resolve) => {
       this.#endOwnership = resolve;
@@ -312,6 +312,8 @@ export class CommitLoop {
     switch (call.op) {
       case 'deleteMany':
         return this.#planDeletions(plan, call);
+      case 'patchMany':
+        return this.#planPatches(plan, call);
       case 'insertBatch':
         return plan.insertBatch(call, new Slice(this.parts.context.clock));
       default:
@@ -325,15 +327,24 @@ export class CommitLoop {
     const before = plan.deletedBefore(requestId);
     if (before !== undefined) return { kind: 'deletedBefore', sequence: before };
     const slice = new Slice(context.clock);
-    if ('ids' in of) return planDeletions(plan, of.ids, requestId, slice);
-    if ('externalIds' in of) return planDeletions(plan, plan.liveNamed(of.externalIds), requestId, slice);
-    const matching = (await state.metadata.select(of.filter, slice))();
-    const most = Math.min(
+    const max = Math.min(
       DELETED_MAX,
       Math.floor((journal.eventBytesMax - END_BYTES - ACTOR_BYTES_MAX) / deletionsBytes(1)),
     );
-    if (matching.count > most) throw refusal('payload_too_large', 'deletion', { matching: matching.count, max: most });
-    return planDeletions(plan, idsAt(matching, state.vectors), requestId, slice);
+    const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
+      if (matching > max) throw refusal('payload_too_large', 'deletion', { matching, max });
+    });
+    return planDeletions(plan, recordIds, requestId, slice);
+  }
+
+  /** Plans patches. As with deletions, exactly the records that match now are patched. */
+  async #planPatches(plan: CommitBuilder, { of, patch }: PatchManyCall): Promise<WriteAnswer> {
+    const { state, journal, context } = this.parts;
+    const slice = new Slice(context.clock);
+    const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
+      if (matching > PATCHED_MAX) throw refusal('payload_too_large', 'patch', { matching, max: PATCHED_MAX });
+    });
+    return planPatches(plan, recordIds, patchIn(patch), journal.eventBytesMax - ACTOR_BYTES_MAX, slice);
   }
 
   async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
@@ -353,6 +364,8 @@ export class CommitLoop {
         return { ids: bytesOf(answer.ids), created: answer.created };
       case 'deleted':
         return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
+      case 'patched':
+        return { updated: answer.updated, missing: answer.missing, sequence: answer.sequence };
       case 'deletedBefore':
         return deletedBefore(await journal.eventAt(answer.sequence));
       case 'added':
@@ -369,8 +382,4 @@ export class CommitLoop {
 function deletedBefore(event: Event): Results['deleteMany'] {
   if (event.type !== 'deleteMany') throw new RangeError(`event ${event.sequence} ends no deletions`);
   return { deleted: event.deleted, missing: [], sequence: event.sequence - 1, deduplicated: true };
-}
-
-function* idsAt(slots: SlotSet, vectors: VectorBlocks): Generator<number> {
-  for (const slot of slots) yield vectors.idOf(slot);
 }

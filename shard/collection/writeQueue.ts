@@ -45,8 +45,9 @@ export interface Waiting {
 }
 
 const WRITES_MAX = 4_096;
+const FRAME_BYTES = 16 * 1024 * 1024;
 /** Size of two of the largest frames: further writes would wait for a third commit. */
-const BYTES_MAX = 32 * 1024 * 1024;
+const BYTES_MAX = 2 * FRAME_BYTES;
 /** Largest number of bytes of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
 const GROUPED_BYTES = 2 * 1024 * 1024;
 /** Writes that may wait however long commits take, since a client that loads in parallel is not an overload. */
@@ -64,6 +65,8 @@ export class WriteQueue {
   constructor(
     private readonly clock: Clock,
     private readonly admission: Pick<CallAdmission, 'maxQueueWaitMs' | 'refusal'>,
+    /** Most bytes of a record's metadata. */
+    private readonly metadataBytes: number,
   ) {
     this.#bound = new WaitBound(admission.maxQueueWaitMs);
   }
@@ -77,9 +80,9 @@ export class WriteQueue {
    * long. `isHeld`: commits are paused or on hold.
    */
   add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
-    const measured = withActor(measure(call), actorSizeBytes(envelope.actor ?? SYSTEM));
+    const measured = withActor(measure(call, this.metadataBytes), actorSizeBytes(envelope.actor ?? SYSTEM));
     const { sizeBytes } = measured;
-    const isAlone = call.op === 'deleteMany' && 'filter' in call.of;
+    const isAlone = call.op === 'patchMany' || (call.op === 'deleteMany' && 'filter' in call.of);
     const arrivedMs = this.clock.monotonicMs();
     if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
       throw this.admission.refusal('write_queue');
@@ -141,6 +144,8 @@ export function mayGrow({ op }: WriteCall): boolean {
     case 'insertBatch':
     case 'insertEncrypted':
     case 'updateMetadata':
+    case 'patchMetadata':
+    case 'patchMany':
     case 'addNode':
     case 'addEdge':
       return true;
@@ -189,7 +194,12 @@ function inserts(records: number, content: number): Measure {
   return { sizeBytes, records, growthBytes: sizeBytes + content, replaceable: 0 };
 }
 
-function measure(call: SealedCall): Measure {
+function updates(records: number, metadataBytes: number): Measure {
+  const sizeBytes = records * (PER_EVENT_BYTES + updateMetadataSizeBytes(metadataBytes));
+  return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + records * metadataBytes };
+}
+
+function measure(call: SealedCall, metadataBytes: number): Measure {
   switch (call.op) {
     case 'insert':
       return inserts(1, contentBytes(call.vector.length, call.metadata, call.text));
@@ -204,9 +214,18 @@ function measure(call: SealedCall): Measure {
       const sizeBytes = PER_EVENT_BYTES + insertEncryptedSizeBytes(length);
       return { sizeBytes, records: 1, growthBytes: sizeBytes + length, replaceable: 0 };
     }
-    case 'updateMetadata': {
-      const sizeBytes = PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length);
-      return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + call.metadata.length };
+    case 'updateMetadata':
+      return updates(1, call.metadata.length);
+    case 'patchMetadata':
+      // Its turn decides what the record has then.
+      return updates(1, metadataBytes);
+    case 'patchMany': {
+      const most = updates('filter' in call.of ? Number.POSITIVE_INFINITY : idsOf(call.of), metadataBytes);
+      return {
+        ...NOTHING,
+        sizeBytes: Math.min(most.sizeBytes, FRAME_BYTES),
+        growthBytes: Math.min(most.growthBytes, 2 * FRAME_BYTES),
+      };
     }
     case 'addNode':
     case 'addEdge': {

@@ -3,6 +3,7 @@
  * including those of the same frame. A refused write adds no event.
  */
 import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { mergePatch } from '../../shared/json/mergePatch.js';
 import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
 import { BESIDE_EVENT_BYTES, contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
@@ -10,12 +11,13 @@ import { type Actor, isSameActor } from '../../shared/model/actor.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
+import { type MetadataObject, metadataObject } from '../metadata/metadataObject.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
 import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
 import { assertBatchShape, assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
 import { utf8ExternalId } from './externalIds.js';
-import { addedBytes, insertedBytes, insertedEncryptedBytes } from './growth.js';
+import { addedBytes, insertedBytes, insertedEncryptedBytes, updatedBytes } from './growth.js';
 import type {
   PlannedCall,
   SealedInsert,
@@ -24,6 +26,7 @@ import type {
   StatedReplace,
   WriteAnswer,
 } from './plannedCalls.js';
+import { PlannedChanges } from './plannedChanges.js';
 import { PlannedRecords } from './plannedRecords.js';
 import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room } from './refusals.js';
@@ -40,13 +43,20 @@ const isLook = (record: number): boolean => record % 32 === 0;
 
 type NewRecord = Omit<StatedInsert, 'type'>;
 
+/** New metadata of a record, with the bytes that its event adds, and those that it replaces. */
+export interface MetadataChange {
+  readonly recordId: number;
+  readonly metadata: Uint8Array;
+  readonly added: number;
+  readonly replaced: number;
+}
+
 export class CommitBuilder {
   readonly events: Event[] = [];
   readonly #requests: PlannedRequests;
   readonly #records: PlannedRecords;
   readonly #graph: GraphPlan;
-  /** Record id → bytes of its metadata, if the plan replaces it. */
-  readonly #metadataBytes = new Map<number, number>();
+  readonly #changes = new PlannedChanges(this.events);
   readonly #timeMs: number;
   #sequence: number;
   #roomBytes: number;
@@ -102,11 +112,10 @@ export class CommitBuilder {
         this.#records.delete(recordId, false);
         return this.#push({ type: 'delete', ...this.#dated(), recordId });
       }
-      case 'updateMetadata': {
-        const recordId = this.#records.liveNamed(call.id);
-        this.#updateMetadata(recordId, call.metadata);
-        return { kind: 'changed', id: recordId, sequence: this.#sequence - 1 };
-      }
+      case 'updateMetadata':
+        return this.#changeOne(this.#change(this.#records.liveNamed(call.id), call.metadata));
+      case 'patchMetadata':
+        return this.#changeOne(this.patched(this.#records.liveNamed(call.id), patchIn(call.patch)));
       case 'addNode':
         return this.#changeGraph({
           ...call,
@@ -171,16 +180,51 @@ export class CommitBuilder {
     for (const externalId of externalIds) yield this.#records.liveUnder(utf8ExternalId(externalId));
   }
 
-  #updateMetadata(recordId: number, metadata: Uint8Array): void {
+  isLive(recordId: number): boolean {
+    return this.#records.isLive(recordId);
+  }
+
+  /** Returns the change that a merge patch makes to a live record. Throws `validation_error` if it cannot be made. */
+  patched(recordId: number, patch: MetadataObject): MetadataChange {
+    const stored = this.#metadataOf(recordId);
+    const object = stored === null ? {} : metadataObject(stored);
+    if (object === undefined) throw refusal('validation_error', 'opaqueMetadata', { record: recordId });
+    return this.#change(recordId, Buffer.from(JSON.stringify(mergePatch(object, patch))), `record ${recordId}: `);
+  }
+
+  /** Plans changes of different live records, all or none. Returns the last sequence; null without a change. */
+  changeMetadata(changes: readonly MetadataChange[]): number | null {
+    this.#assertRoom(
+      0,
+      changes.reduce((sum, { added, replaced }) => sum + Math.max(added - replaced, 0), 0),
+    );
+    for (const { recordId, metadata, replaced } of changes) {
+      this.#roomBytes += replaced;
+      this.#push({ ...this.#dated(), type: 'updateMetadata', recordId, metadata });
+    }
+    return changes.length === 0 ? null : this.#sequence - 1;
+  }
+
+  #changeOne(change: MetadataChange): WriteAnswer {
+    return { kind: 'changed', id: change.recordId, sequence: this.changeMetadata([change])! };
+  }
+
+  /** Throws `validation_error` if the record is encrypted, or the metadata too large. `what` begins the message. */
+  #change(recordId: number, metadata: Uint8Array, what?: string): MetadataChange {
     if (this.#records.keyOf(recordId) !== undefined)
       throw new VouchError('validation_error', `record ${recordId} is encrypted, and has no metadata`);
-    assertContent({ metadata }, this.limits);
-    const event = { ...this.#dated(), type: 'updateMetadata', recordId, metadata } as const;
-    const replaced = this.#metadataBytes.get(recordId) ?? this.state.metadataBytesOf(recordId);
-    this.#assertRoom(0, Math.max(addedBytes(event) - replaced, 0));
-    this.#metadataBytes.set(recordId, metadata.length);
-    this.#roomBytes += replaced;
-    this.#push(event);
+    assertContent({ metadata }, this.limits, what);
+    const planned = this.#changes.metadata(recordId);
+    const replaced = planned === undefined ? this.state.metadataBytesOf(recordId) : (planned?.length ?? 0);
+    return { recordId, metadata, added: updatedBytes(metadata.length), replaced };
+  }
+
+  /** Returns the metadata of a live record after the earlier writes. */
+  #metadataOf(recordId: number): Uint8Array | null {
+    const planned = this.#changes.metadata(recordId);
+    if (planned !== undefined) return planned;
+    const slot = this.state.liveSlotOf(recordId);
+    return slot === undefined ? null : this.state.metadataAt(slot);
   }
 
   #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): WriteAnswer {
@@ -269,7 +313,6 @@ export class CommitBuilder {
     key: string | undefined,
   ): AppliedRequest {
     const write = this.#written(recordId, key);
-    this.#metadataBytes.set(recordId, metadata?.length ?? 0);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId };
     this.#push({ type: 'replace', ...this.#dated(), ...content });
     return write;
@@ -329,6 +372,13 @@ export class CommitBuilder {
     if (vectorBytes !== 4 * this.state.dimension)
       throw refusal('dimension_mismatch', 'write', { dimension: this.state.dimension });
   }
+}
+
+/** Throws `validation_error` if the patch is not JSON of an object. */
+export function patchIn(patch: Uint8Array): MetadataObject {
+  const object = metadataObject(patch);
+  if (object === undefined) throw new VouchError('validation_error', 'the merge patch is not a JSON object');
+  return object;
 }
 
 const utf8 = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));

@@ -9,6 +9,7 @@ import {
   eventSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
+  updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
 
 /** Returns the bytes that an insert or a replacement adds, from the size of all its fields together. */
@@ -16,6 +17,10 @@ export const insertedBytes = (content: number): number => BESIDE_EVENT_BYTES + i
 
 export const insertedEncryptedBytes = (ciphertextBytes: number): number =>
   BESIDE_EVENT_BYTES + insertEncryptedSizeBytes(ciphertextBytes) + ciphertextBytes;
+
+/** Returns the bytes that new metadata adds. */
+export const updatedBytes = (metadataBytes: number): number =>
+  BESIDE_EVENT_BYTES + updateMetadataSizeBytes(metadataBytes) + metadataBytes;
 
 export function addedBytes(event: Event): number {
   const inLog = BESIDE_EVENT_BYTES + eventSizeBytes(event);
@@ -26,7 +31,7 @@ export function addedBytes(event: Event): number {
     case 'insertEncrypted':
       return insertedEncryptedBytes(event.ciphertext.length);
     case 'updateMetadata':
-      return inLog + event.metadata.length;
+      return updatedBytes(event.metadata.length);
     default:
       return inLog;
   }

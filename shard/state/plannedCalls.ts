@@ -1,6 +1,12 @@
 /** The writes that a commit is planned from, and their answers. */
 import type { DeleteMany, EventHeader, Insert, Replace, Undated } from '../../shared/log/event.js';
-import type { DeleteManyCall, InsertBatchCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
+import type {
+  DeleteManyCall,
+  InsertBatchCall,
+  InsertEncryptedCall,
+  PatchManyCall,
+  WriteCall,
+} from '../../shared/protocol/writes.js';
 import type { AppliedRequest } from './dedupWindow.js';
 
 /** An insert whose payload is already encrypted, so that no waiting write has a secret in it. */
@@ -22,7 +28,7 @@ export type StatedDeletions = Undated<DeleteMany>;
 
 /** A write that is planned in one step. `stated`: from a log; see `logImport.ts`. */
 export type PlannedCall =
-  | Exclude<SealedCall, DeleteManyCall | InsertBatchCall>
+  | Exclude<SealedCall, DeleteManyCall | InsertBatchCall | PatchManyCall>
   | { readonly op: 'stated'; readonly of: StatedInsert | StatedReplace | StatedDeletions };
 
 /** Content of a write's answer, once the frame is applied. */
@@ -32,6 +38,12 @@ export type WriteAnswer =
   | {
       readonly kind: 'deleted';
       readonly deleted: number;
+      readonly missing: readonly number[];
+      readonly sequence: number | null;
+    }
+  | {
+      readonly kind: 'patched';
+      readonly updated: number;
       readonly missing: readonly number[];
       readonly sequence: number | null;
     }

@@ -43,6 +43,14 @@ export interface DeleteManyCall {
   readonly requestId?: Uint8Array | null;
 }
 
+/** Applies a merge patch (RFC 7396) to the metadata of records, all in one commit. */
+export interface PatchManyCall {
+  readonly op: 'patchMany';
+  readonly of: DeleteManyCall['of'];
+  /** JSON of an object. */
+  readonly patch: Uint8Array;
+}
+
 /** The id of a vault key, in the only spelling, since it is compared as text. */
 export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
 
@@ -67,6 +75,9 @@ export type WriteCall =
   | { readonly op: 'delete'; readonly id: RecordName }
   | DeleteManyCall
   | { readonly op: 'updateMetadata'; readonly id: RecordName; readonly metadata: Uint8Array }
+  /** Applies a merge patch, which is JSON of an object, to the metadata at its turn. */
+  | { readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array }
+  | PatchManyCall
   | GraphWrite;
 
 export interface WriteResults {
@@ -86,6 +97,9 @@ export interface WriteResults {
   softDelete: { readonly sequence: number };
   delete: { readonly sequence: number };
   updateMetadata: { readonly id: number; readonly sequence: number };
+  patchMetadata: { readonly id: number; readonly sequence: number };
+  /** `missing` and `sequence` are like those of `deleteMany`. */
+  patchMany: { readonly updated: number; readonly missing: readonly number[]; readonly sequence: number | null };
   insertEncrypted: { readonly id: number; readonly keyId: string };
   shredKey: { readonly sequence: number };
 }

@@ -26,7 +26,7 @@ const READS = [
   'history',
   'verify',
 ];
-const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'delete_record'];
+const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'update_metadata', 'delete_record'];
 
 /** A proxy that changes answers. */
 async function startProxy(url: string, alter: (path: string, body: string) => string): Promise<Server> {

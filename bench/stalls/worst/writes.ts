@@ -360,36 +360,4 @@ export const WRITES: Rows = {
       prepare: async (stage) => stage.post('/v1/delete', { collection: await hubOf(stage), id: HUB }),
     },
   ],
-  'PATCH /v1/records/{id}/metadata': [
-    ...(
-      [
-        ['one long key over a thousand short ones', longKey(), [200, 400]],
-        ['thousands of paths that are longer than their keys may be', longPaths(), [200]],
-        ['integers that share a bucket', { n: collidingIntegers(5_800) }, [200]],
-      ] as const
-    ).map(
-      ([input, metadata, statuses]): WorstInput => ({
-        input,
-        because: 'it is indexed as metadata of an insert is',
-        statuses,
-        prepare: async (stage) => {
-          const collection = await stage.filled({ count: 1, metadata: [manyKeys()] });
-          const body = JSON.stringify(metadata);
-          return async () => [await stage.client.ask('PATCH', `/v1/records/1/metadata?collection=${collection}`, body)];
-        },
-      }),
-    ),
-  ],
-  'PATCH /v1/records/by-external-id/metadata': [
-    {
-      input: 'metadata of 7,000 keys, under an external id of 256 bytes',
-      because: 'each key is a path of the index',
-      prepare: async (stage) => {
-        const externalId = longIds().at(-1)!;
-        const collection = await stage.filled({ count: 1, externalIds: [externalId] });
-        const path = `/v1/records/by-external-id/metadata?collection=${collection}&external_id=${externalId}`;
-        return async () => [await stage.client.ask('PATCH', path, JSON.stringify(manyKeys()))];
-      },
-    },
-  ],
 };

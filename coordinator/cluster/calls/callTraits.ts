@@ -2,7 +2,7 @@
 import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
 import type { Call, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
-import type { DeleteManyCall } from '../../../shared/protocol/writes.js';
+import type { DeleteManyCall, PatchManyCall } from '../../../shared/protocol/writes.js';
 import type { Verb } from '../../../shared/transport/subjects.js';
 
 /** The request id, the deadline, and single numbers of an answer. */
@@ -69,6 +69,8 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   deleteMany: { verb: 'write', answerBytes: placesBytes, isLong: ({ of }) => 'filter' in of },
   insertEncrypted: { verb: 'write', isLong },
   updateMetadata: { verb: 'write' },
+  patchMetadata: { verb: 'write' },
+  patchMany: { verb: 'write', answerBytes: placesBytes, isLong },
   shredKey: { verb: 'write' },
   softDelete: { verb: 'write' },
   delete: { verb: 'write' },
@@ -116,7 +118,7 @@ function hasManyTurns({ asOf, text, graph, group }: SearchCall): boolean {
 }
 
 /** Bytes for the places of missing records in the list of the call. */
-function placesBytes({ of }: DeleteManyCall): number {
+function placesBytes({ of }: DeleteManyCall | PatchManyCall): number {
   return 'filter' in of ? 0 : HEAD_BYTES * ('ids' in of ? of.ids.length : of.externalIds.length);
 }
 

@@ -69,6 +69,7 @@ const WAYS = {
     },
   },
   'POST /v1/records/get': { call: ({ collection, body }) => collection.getMany(body) },
+  'POST /v1/records/metadata': { call: ({ collection, body }) => collection.patchMany(body) },
   'POST /v1/records/delete': { call: ({ collection, body }) => collection.deleteMany(body) },
   'GET /v1/records/count': {
     query: { metadata_filter: object },

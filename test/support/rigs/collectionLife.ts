@@ -56,7 +56,8 @@ export class CollectionLife {
     if (dice === 9 && random.int(4) === 0) return this.#deletion();
     if (dice < 11) return { op: 'softDelete', id: this.#someOf(this.#ids) };
     if (dice < 13) return { op: 'delete', id: this.#someOf(this.#ids) };
-    if (dice < 15) return { op: 'updateMetadata', id: this.#someOf(this.#ids), metadata: this.#metadata() };
+    if (dice === 13) return { op: 'updateMetadata', id: this.#someOf(this.#ids), metadata: this.#metadata() };
+    if (dice === 14) return this.#patch();
     if (dice < 17) {
       const requestId = random.int(2) === 0 ? requestIdOf(this.#requests++) : null;
       const keyId = random.int(3) === 0 ? null : random.pick(KEYS);
@@ -64,6 +65,13 @@ export class CollectionLife {
     }
     if (dice === 17 && random.int(8) === 0) return { op: 'shredKey', keyId: random.pick(KEYS) };
     return this.#graphWrite();
+  }
+
+  #patch(): WriteCall {
+    const { random } = this;
+    const patch = this.#metadata();
+    if (random.int(3) > 0) return { op: 'patchMetadata', id: this.#someOf(this.#ids), patch };
+    return { op: 'patchMany', of: { externalIds: [random.pick(DOCUMENTS), random.pick(DOCUMENTS)] }, patch };
   }
 
   #deletion(): WriteCall {

@@ -59,6 +59,8 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Collection.facets': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.facets('a', options))),
   'Collection.updateMetadata': (_, collection) =>
     Promise.all([1, EXTERNAL].map((record) => collection.updateMetadata(record, {}))),
+  'Collection.patchMetadata': (_, collection) => collection.patchMetadata(1, {}),
+  'Collection.patchMany': (_, collection) => collection.patchMany({ ids: [1], merge: {} }),
   'Collection.softDelete': (_, collection) => collection.softDelete(1),
   'Collection.delete': (_, collection) => collection.delete(1),
   'Collection.deleteMany': (_, collection) => collection.deleteMany({ ids: [1] }),

@@ -8,13 +8,14 @@ import { TestClock } from '../../../support/rigs/testEdge.js';
 const QUEUE_MS = 500;
 const KIB = 1024;
 const FRAME_BYTES = 16 * KIB * KIB;
+const METADATA_BYTES = 64 * KIB;
 
 describe('a queue of writes', () => {
   let clock: TestClock;
   let queue: WriteQueue;
   beforeEach(() => {
     clock = new TestClock();
-    queue = new WriteQueue(clock, { maxQueueWaitMs: QUEUE_MS, refusal: overloaded });
+    queue = new WriteQueue(clock, { maxQueueWaitMs: QUEUE_MS, refusal: overloaded }, METADATA_BYTES);
   });
 
   /** Reason of the refusal; undefined if the write waits. */
