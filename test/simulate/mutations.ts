@@ -259,6 +259,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const entry = await this.#bucket.get(catalogKey(project, name));',
   },
   {
+    name: 'an alias leads where this coordinator last saw it',
+    isIn: inClusters,
+    file: CATALOG,
+    find: 'return assertUsable(await this.reread(project, name));',
+    put: 'return assertUsable(this.#known(project, name) ?? await this.reread(project, name));',
+  },
+  {
     name: 'a deletion takes whatever has the name by then',
     isIn: inClusters,
     file: CATALOG,

@@ -19,6 +19,7 @@ import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
 import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
+import { judgeAlias } from './judges/aliasJudge.js';
 import { judgePassing } from './judges/passingJudge.js';
 import { isQuotaRefusal } from './judges/quotaJudge.js';
 import { PassingClients } from './passing/passingClients.js';
@@ -239,7 +240,7 @@ class Run {
       coordinators: this.cluster.coordinatorNames.length,
       staleMs: PASSING_STALE_MS,
     };
-    this.failures.push(...judgePassing(passing.calls, rules));
+    this.failures.push(...judgePassing(passing.calls, rules), ...judgeAlias(passing.calls));
   }
 
   async #makeFaults(): Promise<void> {

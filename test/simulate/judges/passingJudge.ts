@@ -79,6 +79,8 @@ class PassingJudge {
   }
 
   wrongIn({ wanted, outcome, startMs, endMs }: PassingCall): string[] {
+    // Another judge has the searches by alias.
+    if (wanted.op === 'searchAlias' && outcome.kind !== 'unexpected') return [];
     switch (outcome.kind) {
       case 'created':
         return [
@@ -103,13 +105,15 @@ class PassingJudge {
         return wanted.op === 'create' ? this.#wrongRefusal(startMs, endMs) : [];
       case 'unexpected':
         return [`unexpected answer: ${outcome.why}`];
+      case 'aliased':
       case 'unknown':
         return [];
     }
   }
 
   #learn({ wanted, outcome, startMs, endMs: answeredMs }: PassingCall): void {
-    if (wanted.op === 'list' || outcome.kind === 'full') return;
+    if (wanted.op === 'list' || wanted.op === 'searchAlias') return;
+    if (outcome.kind === 'full' || outcome.kind === 'aliased') return;
     const isEnd = wanted.op === 'delete' && (outcome.kind === 'done' || outcome.kind === 'absent');
     if (isEnd) this.#of(wanted.name).ends.push({ startMs, endMs: answeredMs });
     if (outcome.kind === 'absent') return;

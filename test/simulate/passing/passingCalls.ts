@@ -8,6 +8,9 @@ export type PassingWanted =
   | { readonly op: 'delete'; readonly name: string }
   | { readonly op: 'insert'; readonly name: string; readonly mark: number }
   | { readonly op: 'search'; readonly name: string }
+  /** Moves the alias of the project to that collection. */
+  | { readonly op: 'move'; readonly name: string }
+  | { readonly op: 'searchAlias' }
   | { readonly op: 'list' };
 
 export interface Listed {
@@ -21,6 +24,8 @@ export type PassingOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'found'; readonly marks: readonly number[] }
   | { readonly kind: 'listed'; readonly collections: readonly Listed[] }
+  /** The collection has the alias, so its deletion is refused. */
+  | { readonly kind: 'aliased' }
   /** The collection does not exist. */
   | { readonly kind: 'absent' }
   /** A limit of the project is reached: of collections, or of their content. The call had no effect. */
@@ -39,6 +44,7 @@ export interface PassingCall {
   readonly outcome: PassingOutcome;
 }
 
+const ALIAS = 'alias';
 const VECTOR = [1, 2, 3, 4];
 /** More records than a collection ever has. */
 const ALL = 1_000;
@@ -54,7 +60,12 @@ export function requestOf(wanted: PassingWanted): HttpRequest {
       return post('/v1/records', { collection: wanted.name, values: VECTOR, metadata });
     }
     case 'search':
-      return post('/v1/search', { collection: wanted.name, query: VECTOR, k: ALL, with: ['metadata'] });
+    case 'searchAlias': {
+      const collection = wanted.op === 'search' ? wanted.name : ALIAS;
+      return post('/v1/search', { collection, query: VECTOR, k: ALL, with: ['metadata'] });
+    }
+    case 'move':
+      return { method: 'PUT', path: `/v1/aliases/${ALIAS}`, body: { collection: wanted.name } };
     case 'list':
       return get('/v1/namespaces');
   }
@@ -76,10 +87,12 @@ export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOut
   const refusal = `${status} ${body.code}: ${body.error}`;
   if (status === 503) return { kind: 'unknown', why: refusal };
   if (status === 404 && body.code === 'collection_not_found' && op !== 'create') return { kind: 'absent' };
+  if (status === 409 && op === 'delete') return { kind: 'aliased' };
   if (status === 507 && body.code === 'capacity_exceeded') return { kind: 'full' };
   if (status === 200 && op === 'create') return { kind: 'created', id: body.id!, isNew: body.created! };
-  if ((status === 204 && op === 'delete') || (status === 200 && op === 'insert')) return { kind: 'done' };
-  if (status === 200 && op === 'search')
+  if ((status === 204 && op === 'delete') || (status === 200 && (op === 'insert' || op === 'move')))
+    return { kind: 'done' };
+  if (status === 200 && (op === 'search' || op === 'searchAlias'))
     return { kind: 'found', marks: body.results!.map(({ metadata }) => metadata.mark) };
   if (status === 200 && op === 'list')
     return { kind: 'listed', collections: body.collections!.map(({ name, id }) => ({ name, id })) };

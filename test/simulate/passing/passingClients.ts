@@ -17,7 +17,10 @@ import {
 
 /** Names, more than the project may have collections. */
 const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5'];
-const OPS = ['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const;
+const OPS = [
+  ...(['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const),
+  ...(['move', 'searchAlias', 'searchAlias'] as const),
+];
 /** Longer than the service's own time-outs. */
 const PATIENCE_MS = 15_000;
 const IMPATIENT_ONE_IN = 25;
@@ -73,7 +76,9 @@ export class PassingClients {
     while (systemClock.monotonicMs() < untilMs) {
       const wanted = this.#wanted(random);
       const patienceMs = random.int(IMPATIENT_ONE_IN) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
-      await this.ask(random.pick(vias), wanted, patienceMs);
+      const { kind } = await this.ask(random.pick(vias), wanted, patienceMs);
+      // At once, perhaps at a coordinator that has not received the move.
+      if (wanted.op === 'move' && kind === 'done') await this.ask(random.pick(vias), { op: 'searchAlias' });
       await wait(2 * random.next() * thinkMs);
     }
   }
@@ -82,6 +87,6 @@ export class PassingClients {
     const op = random.pick(OPS);
     const name = random.pick(NAMES);
     if (op === 'insert') return { op, name, mark: ++this.#marks };
-    return op === 'list' ? { op } : { op, name };
+    return op === 'list' || op === 'searchAlias' ? { op } : { op, name };
   }
 }

@@ -9,7 +9,7 @@ type BeforeIt<C> = C extends Call ? Omit<C, 'client' | 'via' | 'startMs' | 'endM
 export type Wanted<C extends Call = Call> = BeforeIt<C>;
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
   /** Key of a request without room for a request id in its body. */

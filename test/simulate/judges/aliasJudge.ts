@@ -1,0 +1,69 @@
+/**
+ * Judges the moves of an alias by the answers of its clients. A move may take effect at any moment until its answer; without an
+ * answer, at any moment since. A search shows the records of one collection, to which the alias may lead at some moment of the search.
+ * A search that begins after an answered move never shows the former collection. The collection of an alias is not deleted.
+ */
+import { describeCall, type PassingCall } from '../passing/passingCalls.js';
+
+interface Move {
+  readonly name: string;
+  readonly startMs: number;
+  /** Infinite without an answer. */
+  readonly endMs: number;
+  /** Its collection was deleted meanwhile: the alias may lead there until the answer, and not after it. */
+  readonly isUndone: boolean;
+}
+
+export function judgeAlias(calls: readonly PassingCall[]): string[] {
+  const judge = new AliasJudge(calls);
+  return calls.flatMap((call) => judge.wrongIn(call).map((what) => `${what}\n    ${describeCall(call)}`));
+}
+
+class AliasJudge {
+  readonly #moves: readonly Move[];
+  /** The collection of each record. */
+  readonly #names = new Map<number, string>();
+
+  constructor(calls: readonly PassingCall[]) {
+    this.#moves = calls.flatMap(({ wanted, outcome, startMs, endMs }) => {
+      if (wanted.op !== 'move') return [];
+      const isUndone = outcome.kind === 'absent';
+      const isAnswered = isUndone || outcome.kind === 'done';
+      return [{ name: wanted.name, startMs, endMs: isAnswered ? endMs : Number.POSITIVE_INFINITY, isUndone }];
+    });
+    for (const { wanted } of calls) if (wanted.op === 'insert') this.#names.set(wanted.mark, wanted.name);
+  }
+
+  wrongIn({ wanted, outcome, startMs, endMs }: PassingCall): string[] {
+    const possible = this.#possible(startMs, endMs);
+    const isMoved = this.#moves.some((move) => !move.isUndone && move.endMs <= startMs);
+    const isCertain = isMoved && possible.every((move) => !move.isUndone && move.endMs < Number.POSITIVE_INFINITY);
+    const names = new Set(possible.map(({ name }) => name));
+    if (wanted.op === 'delete' && outcome.kind === 'aliased')
+      return names.has(wanted.name) ? [] : [`${wanted.name} is kept, and has no alias`];
+    if (wanted.op === 'delete' && outcome.kind === 'done')
+      return isCertain && names.size === 1 && names.has(wanted.name)
+        ? [`${wanted.name} is deleted, and has the alias`]
+        : [];
+    if (wanted.op !== 'searchAlias') return [];
+    // A move without an answer may have left the alias at a collection that was deleted meanwhile.
+    if (outcome.kind === 'absent') return isCertain ? ['the alias leads to no collection'] : [];
+    return outcome.kind === 'found' ? this.#wrongMarks(outcome.marks, names) : [];
+  }
+
+  #wrongMarks(marks: readonly number[], names: ReadonlySet<string>): string[] {
+    const shown = new Set(marks.map((mark) => this.#names.get(mark)));
+    if (names.size === 0) return ['the alias was never moved anywhere'];
+    if (shown.size > 1) return ['the alias leads to several collections'];
+    return [...shown].filter((name) => !names.has(name!)).map((name) => `the alias leads to ${name}`);
+  }
+
+  /** The moves whose collection the alias may lead to at some moment of that time. */
+  #possible(startMs: number, endMs: number): Move[] {
+    const isReplaced = (move: Move): boolean =>
+      move.isUndone
+        ? move.endMs <= startMs
+        : this.#moves.some((later) => !later.isUndone && later.startMs >= move.endMs && later.endMs <= startMs);
+    return this.#moves.filter((move) => move.startMs < endMs && !isReplaced(move));
+  }
+}
