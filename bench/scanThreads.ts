@@ -1,4 +1,5 @@
 /** Exact searches with and without search threads, in turns, over equal rows: a single search, and several at once. */
+import { SEARCH_PROGRAM } from '../shard/index/searchProgram.js';
 import { ScanThreads } from '../shard/kernel/scanThreads.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
@@ -19,7 +20,7 @@ const WARM_UP_ROUNDS = 20;
 type Vector = () => Int32Array;
 
 function filled(rows: number, count: number, vector: Vector): { vectors: VectorBlocks; threads: ScanThreads } {
-  const threads = new ScanThreads({ count, logger: silentLogger });
+  const threads = new ScanThreads({ count, logger: silentLogger }, SEARCH_PROGRAM);
   const sample = vector();
   const vectors = new VectorBlocks(new VectorMemory({ threads }), sample.length);
   for (let id = 1; id <= rows; id++) {

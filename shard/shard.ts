@@ -37,6 +37,7 @@ import { WatermarkNotes } from './collection/watermarkNotes.js';
 import { Absorber } from './index/absorber.js';
 import { BuildThread } from './index/builds/buildThread.js';
 import { DesiredSpecs } from './index/desiredSpecs.js';
+import { SEARCH_PROGRAM } from './index/searchProgram.js';
 import type { IndexServices } from './index/services.js';
 import { GenerationStore } from './index/store/generationStore.js';
 import { ScanThreads, threadsOf } from './kernel/scanThreads.js';
@@ -152,14 +153,23 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
 function openVectorMemory({ config, logger }: Opening, metrics: Metrics): VectorMemory {
   // Count by hand, since a small search takes little longer than a call of the metrics.
   const scans = { loop: 0, threads: 0 };
+  const searches = { loop: 0, threads: 0 };
   const onScan = (where: keyof typeof scans): void => void scans[where]++;
+  const onSearches = (where: keyof typeof searches, count: number): void => {
+    searches[where] += count;
+  };
   metrics.onRead(() => {
     for (const where of ['loop', 'threads'] as const) {
       metrics.count('vouch_exact_scans_total', { where }, scans[where]);
+      metrics.count('vouch_index_searches_total', { where }, searches[where]);
       scans[where] = 0;
+      searches[where] = 0;
     }
   });
-  const threads = new ScanThreads({ count: threadsOf(config.searchThreads), logger, onScan });
+  const threads = new ScanThreads(
+    { count: threadsOf(config.searchThreads), logger, onScan, onSearches },
+    SEARCH_PROGRAM,
+  );
   return new VectorMemory({ threads });
 }
 

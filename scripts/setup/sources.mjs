@@ -47,7 +47,7 @@ export const PROGRAMS = [
   ...['shard/main', 'coordinator/main'],
   ...['start', 'standalone', 'cluster', 'keys', 'verify', 'witness', 'monitor'].map((name) => `scripts/${name}`),
   ...['export', 'import', 'load', 'mcp', 'demo', 'vouch'].map((name) => `scripts/${name}`),
-  ...['asOf/asOfWorker', 'snapshot/readWorker', 'kernel/scanWorker'].map((name) => `shard/${name}`),
+  ...['asOf/asOfWorker', 'snapshot/readWorker', 'index/searchWorker'].map((name) => `shard/${name}`),
   ...['builds/buildWorker', 'hnsw/linkWorker'].map((name) => `shard/index/${name}`),
   'coordinator/body/bodyWorker',
 ];

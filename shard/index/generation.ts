@@ -43,8 +43,13 @@ export class Generation {
   #searches = 0;
   #replaced = 0;
   #retired = false;
-  /** Slots that died while the index is being written; otherwise undefined. */
-  #diedMeanwhile: number[] | undefined;
+  /** Readers of the index while which no row is absorbed or removed: searches on threads, and the writing of it. */
+  #readers = 0;
+  #isPersisting = false;
+  /** Slots that died meanwhile. They are removed after the last reader. */
+  readonly #diedMeanwhile: number[] = [];
+  /** Slice of an absorption that waits for the last reader. */
+  #absorbsNext: Slice | undefined;
 
   constructor(readonly parts: GenerationParts) {
     this.number = parts.number;
@@ -81,7 +86,7 @@ export class Generation {
     const { rows, refused } = this.parts;
     if (isReplaced) this.#replaced++;
     refused.delete(slot);
-    if (this.#diedMeanwhile === undefined) {
+    if (this.#readers === 0) {
       this.#removeNow(slot);
       return;
     }
@@ -93,7 +98,11 @@ export class Generation {
   /** Absorbs rows of the tail until the slice is used up. Returns false if the index can take no more rows. */
   absorb(slice: Slice): boolean {
     const { index, vectors, rows, refused } = this.parts;
-    if (!index?.absorbs || this.#retired || this.#diedMeanwhile !== undefined) return false;
+    if (!index?.absorbs || this.#retired || this.#isPersisting) return false;
+    if (this.#readers > 0) {
+      this.#absorbsNext = slice;
+      return true;
+    }
     for (const slot of this.#absorbable()) {
       if (slice.due) return true;
       if (index.capacityLeft === 0) return false;
@@ -116,6 +125,8 @@ export class Generation {
       return vectors.search(query, k, pause, { eligible });
     this.#searches++;
     try {
+      const found = this.#mayBeRead ? index.search?.(query, k, eligible) : undefined;
+      if (found !== undefined) return await this.#searchWithThreads(found, query, k, eligible);
       return await this.#searchIndex(index, query, k, eligible, pause);
     } finally {
       this.#searches--;
@@ -126,8 +137,9 @@ export class Generation {
   /** Writes the covered rows and returns them. Until then no row is absorbed; rows that die are removed afterwards. */
   async persist(path: string): Promise<RowsToSave> {
     const { index, rows } = this.parts;
-    if (index === undefined || this.#diedMeanwhile !== undefined) throw new Error('there is nothing to persist now');
-    this.#diedMeanwhile = [];
+    if (index === undefined || this.#isPersisting) throw new Error('there is nothing to persist now');
+    this.#isPersisting = true;
+    this.#readers++;
     try {
       const recordIds = rows.recordIds;
       const leftOut: number[] = [];
@@ -136,9 +148,8 @@ export class Generation {
       await index.persist(path);
       return { recordIds, leftOut };
     } finally {
-      const died = this.#diedMeanwhile;
-      this.#diedMeanwhile = undefined;
-      if (!this.#retired) for (const slot of died) this.#removeNow(slot);
+      this.#isPersisting = false;
+      this.#endRead();
     }
   }
 
@@ -153,6 +164,44 @@ export class Generation {
     if (this.#retired) return;
     this.#retired = true;
     if (this.#searches === 0) await this.#free();
+  }
+
+  /** Whether the index may get another reader: nothing waits for the last one. */
+  get #mayBeRead(): boolean {
+    return this.#diedMeanwhile.length === 0 && this.#absorbsNext === undefined;
+  }
+
+  #endRead(): void {
+    if (--this.#readers > 0) return;
+    for (const slot of this.#diedMeanwhile.splice(0)) this.#removeNow(slot);
+    const slice = this.#absorbsNext?.again();
+    this.#absorbsNext = undefined;
+    if (slice !== undefined) this.absorb(slice);
+  }
+
+  /** Merges the rows `found` through the index with the tail, as of the call. */
+  async #searchWithThreads(
+    found: Promise<Hits>,
+    query: Int32Array,
+    k: number,
+    eligible: SlotSet | undefined,
+  ): Promise<Hits> {
+    const { vectors, rows } = this.parts;
+    const pause = sliceTurns();
+    const scan = vectors.beginScan();
+    this.#readers++;
+    try {
+      const live = eligible?.count ?? vectors.liveCount;
+      const reachable = Math.min(live, rows.covered.count);
+      const tail = this.tail === 0 ? undefined : vectors.search(query, k, pause, { eligible, except: rows.covered });
+      const [near, others] = await Promise.all([found, tail]);
+      const hits = others === undefined ? near : mergeSortedHits(others, near, k);
+      if (hits.ids.length >= Math.min(k, live) && near.ids.length >= Math.min(k, reachable)) return hits;
+      return this.#isShort(near, hits, k, eligible) ? await vectors.search(query, k, pause, { eligible }) : hits;
+    } finally {
+      vectors.endScan(scan);
+      this.#endRead();
+    }
   }
 
   async #searchIndex(
@@ -174,12 +223,15 @@ export class Generation {
     // has the rows of the time of the call.
     if (this.#replaced !== replacedBefore)
       return vectors.search(query, k, pause, eligible === undefined ? {} : { only: eligible });
-    // An index that finds too few rows may have missed some, which rows of the tail do not replace.
-    const available = eligible === undefined ? vectors.liveCount : eligible.count;
-    const isShort = (): boolean =>
-      found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
-    if (hits.ids.length < Math.min(k, available) || isShort()) return vectors.search(query, k, pause, { eligible });
-    return hits;
+    return this.#isShort(found, hits, k, eligible) ? vectors.search(query, k, pause, { eligible }) : hits;
+  }
+
+  /** Whether the index found too few rows. It may have missed some, which rows of the tail do not replace. */
+  #isShort(found: Hits, hits: Hits, k: number, eligible: SlotSet | undefined): boolean {
+    const { vectors, rows } = this.parts;
+    if (hits.ids.length < Math.min(k, eligible?.count ?? vectors.liveCount)) return true;
+    if (found.ids.length >= k) return false;
+    return found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
   }
 
   #exactIsCheaper(index: Index, k: number, eligible: SlotSet | undefined): boolean {

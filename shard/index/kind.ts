@@ -11,6 +11,7 @@
  * An index only proposes rows. The exact kernel measures them, so a row has the same score under any kind.
  */
 import type { IndexParameters } from '../../shared/model/indexSpec.js';
+import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { BuildProgress } from './progress.js';
@@ -82,6 +83,12 @@ export interface Index {
    * `k` if the kind's estimate is coarse, fewer if it finds no more. Slots may have died during a pause.
    */
   candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array>;
+  /**
+   * Returns the nearest `k` rows of `candidates`, measured exactly, on the search threads of the process. Undefined
+   * without threads, or for a search that only `candidates` makes. Until the result no row is absorbed or removed, and
+   * no slot is reused.
+   */
+  search?(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined;
   /** Writes all rows, with or without removed ones, for `open` to read. No row is absorbed or removed until then. */
   persist(path: string): Promise<void>;
   /** Frees all memory. Call nothing else afterwards. */

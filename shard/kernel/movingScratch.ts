@@ -1,6 +1,5 @@
-import type { Arena } from './arena.js';
 import type { BitSet } from './bitSet.js';
-import { allocateScratch, freeScratch, type Region } from './vectorMemory.js';
+import { allocateScratch, freeScratch, type ScratchArena, type ScratchRegion } from './vectorMemory.js';
 
 /** Rounds up to a multiple of 8, so that any number may follow. */
 export const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
@@ -12,10 +11,10 @@ export const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) *
 export abstract class MovingScratch {
   readonly #scanBytes: number;
   /** Valid until the scratch moves. */
-  protected region: Region;
+  protected region: ScratchRegion;
 
   /** `scanBytes`: size of the kernel's scratch; `roomBytes`: size of the room behind it. */
-  constructor(arena: Arena, scanBytes: number, roomBytes: number) {
+  constructor(arena: ScratchArena, scanBytes: number, roomBytes: number) {
     this.#scanBytes = aligned(scanBytes);
     this.region = allocateScratch(arena, this.#scanBytes + roomBytes);
   }
@@ -30,7 +29,7 @@ export abstract class MovingScratch {
     return this.region.address + this.#scanBytes;
   }
 
-  moveTo(arena: Arena): void {
+  moveTo(arena: ScratchArena): void {
     const from = this.region;
     if (from.arena === arena) return;
     this.region = allocateScratch(arena, from.sizeBytes);

@@ -1,9 +1,8 @@
 /** The scratch of an exact scan, as `assembly/scan.ts` lays it out, and its results: 24 bytes per entry of the heap. */
-import type { Arena } from './arena.js';
 import { type BlockShape, bitmapBytesOf } from './blockShape.js';
 import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
 import { aligned, MovingScratch } from './movingScratch.js';
-import type { Region } from './vectorMemory.js';
+import type { ScratchArena, ScratchRegion } from './vectorMemory.js';
 
 /** The rows found, nearest first; equal scores by id. `scores`: exact squared L2 distances, rounded once to f64. */
 export interface Hits {
@@ -19,13 +18,17 @@ export const hitsOfLength = (count: number): Hits => ({
 });
 
 interface ScratchViews {
-  readonly region: Region;
+  readonly region: ScratchRegion;
   /** The kernel's list of rows to consider. */
   readonly rowList: Uint32Array;
   /** Entries, viewed as f64 and as u32. */
   readonly numbers: Float64Array;
   readonly words: Uint32Array;
 }
+
+/** Returns the bytes of a scratch without room behind the scan. */
+export const scanScratchBytes = ({ kernel }: ScratchArena, capacity: number, { strideBytes }: BlockShape): number =>
+  aligned(kernel.scanBytes(capacity, strideBytes));
 
 /** The scratch of a search: its query and the nearest rows so far. */
 export class ScanScratch extends MovingScratch {
@@ -39,7 +42,7 @@ export class ScanScratch extends MovingScratch {
    * behind the scan move with it. The room has `roomBytes`, by default those of a block's bitmap.
    */
   constructor(
-    arena: Arena,
+    arena: ScratchArena,
     query: Uint8Array,
     capacity: number,
     shape: BlockShape,

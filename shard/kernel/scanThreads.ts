@@ -1,10 +1,11 @@
 /**
- * The threads that share the long scans of a process, and the scans that wait for them. The event loop takes part too,
- * with a slice of one scan per turn. A free thread joins the scan with the fewest threads. So a lone scan uses all
- * threads, and many scans run side by side. After a turn of about 10 ms the thread chooses again.
+ * The threads of a process that share its long scans and its searches of indexes, and the work that waits for them.
+ * The event loop takes part in scans too, with a slice of one scan per turn. A free thread joins the scan with the
+ * fewest threads. So a lone scan uses all threads, and many scans run side by side. After a turn of about 10 ms the
+ * thread chooses again. Scans and batches of searches take turns.
  *
  * ```text
- * None ──scan──▶ starting ──▶ idle ◄──▶ scanning ──dies──▶ none: the event loop repeats its scan
+ * None ──work──▶ starting ──▶ idle ◄──▶ working ──dies──▶ none: the event loop repeats its work
  *   ▲                          │
  *   └──── idle for a while ────┘
  * ```
@@ -16,11 +17,18 @@ import type { Logger } from '../../shared/logger.js';
 import type { Arena } from './arena.js';
 import { kernelModule } from './kernel.js';
 import type { PartableScan, PartedScan, Share } from './partedScan.js';
-import type { ScanOrder, ScanWorkerData } from './scanWorker.js';
+import type { ScanOrder, ScanWorkerData } from './scanOrder.js';
 
 const AUTO_MAX = 8;
 /** A cheaper scan runs at once in the event loop: 1 to 2 ms, ten times the cost of a hand-over. */
 const COST_MIN_BYTES = 24 << 20;
+let costMinBytes = COST_MIN_BYTES;
+
+/** For the simulation, whose collections are small. */
+export function setCostMin(bytes: number): void {
+  costMinBytes = bytes;
+}
+
 /** Largest number of scans that are shared at a time. Others run in the event loop. */
 const SCANS_MAX = 64;
 /** About 10 ms of a thread, and half a millisecond of the event loop. */
@@ -29,6 +37,10 @@ const LOOP_TURN_BYTES = 6 << 20;
 const IDLE_MS = 30_000;
 /** Time between the death of a thread and the start of the next. */
 const RESTART_MS = 1_000;
+/** Batches of a thread: it begins the second while the event loop uses the answer of the first. */
+const BATCHES_MAX = 2;
+/** Fewest searches of that second batch: fewer wait until the thread is free. */
+const AHEAD_MIN = 8;
 /** Vectors are outside the heap. */
 const WORKER_HEAP_MB = 64;
 
@@ -44,13 +56,36 @@ interface ScanThreadsOptions {
   readonly costMinBytes?: number;
   /** Called for each exact scan. */
   readonly onScan?: (where: 'loop' | 'threads') => void;
+  /** Called for searches of indexes. */
+  readonly onSearches?: (where: 'loop' | 'threads', count: number) => void;
 }
 
-/** A thread, the arenas that it knows, and its scan. */
+/** Searches of one index that a thread makes one after another. */
+export interface SearchBatch {
+  /** Scratch that is lent to the thread until the end. */
+  readonly loans: readonly { readonly arena: Arena; readonly address: number; readonly sizeBytes: number }[];
+  /** Cloned for the thread. */
+  readonly work: unknown;
+  /** Receives the answer of the thread; undefined if it died. */
+  end(answer: unknown): void;
+}
+
+/** Searches of one index that wait for a thread. */
+export interface SearchSource {
+  readonly waiting: number;
+  /** Takes up to `most` searches; undefined if memory is short. */
+  take(most: number): SearchBatch | undefined;
+}
+
+type Task = { readonly scan: PartedScan<unknown>; readonly share: Share } | { readonly batch: SearchBatch };
+
+/** A thread, the arenas that it knows, and its work. */
 interface Thread {
   readonly worker: Worker;
   readonly arenas: Set<Arena>;
-  task: { readonly scan: PartedScan<unknown>; readonly share: Share } | undefined;
+  isReady: boolean;
+  /** In the order of their answers: nothing, a scan, or batches. */
+  readonly tasks: Task[];
 }
 
 export class ScanThreads {
@@ -58,6 +93,9 @@ export class ScanThreads {
   readonly #idle = new Set<Thread>();
   /** Scan → callback for its end. The scan that has waited longest comes first. */
   readonly #scans = new Map<PartedScan<unknown>, () => void>();
+  /** Sources with searches that wait, in the order of their turns. */
+  readonly #sources = new Set<SearchSource>();
+  #isScanNext = false;
   readonly #numbers = new WeakMap<Arena, number>();
   #arenas = 0;
   #isStarting = false;
@@ -66,10 +104,10 @@ export class ScanThreads {
   #restartTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `program`: the program of the threads. */
+  /** `program`: the program of the threads, in `index/searchProgram.ts`. */
   constructor(
     private readonly options: ScanThreadsOptions,
-    private readonly program = new URL('./scanWorker.js', import.meta.url),
+    private readonly program: URL,
   ) {}
 
   /** Running threads, including idle ones. */
@@ -77,11 +115,43 @@ export class ScanThreads {
     return this.#threads.size;
   }
 
+  /** Whether searches may be handed over at all. */
+  get isOpen(): boolean {
+    return this.options.count > 0 && !this.#closed;
+  }
+
+  /** Number of threads that have started. */
+  get ready(): number {
+    let ready = 0;
+    for (const { isReady } of this.#threads) if (isReady) ready++;
+    return ready;
+  }
+
+  /** Least cost of work for which a hand-over is cheap, as bytes of vectors that are measured in that time. */
+  get costMinBytes(): number {
+    return this.options.costMinBytes ?? costMinBytes;
+  }
+
+  /** Hands over the searches that wait, now or when a thread is free. Starts a thread if all are busy. */
+  serve(source: SearchSource): void {
+    this.#sources.add(source);
+    this.#assign();
+  }
+
+  /** Counts searches of an index. */
+  count(where: 'loop' | 'threads', searches: number): void {
+    this.options.onSearches?.(where, searches);
+  }
+
+  /** Starts the first thread, for later work. */
+  warm(): void {
+    if (this.#threads.size === 0) this.#start();
+  }
+
   /** Whether the scan is worth a hand-over and can be shared now. */
   takes(scan: PartableScan<unknown>): boolean {
-    const { count, onScan, costMinBytes = COST_MIN_BYTES } = this.options;
-    const taken = count > 0 && !this.#closed && this.#scans.size < SCANS_MAX && scan.costBytes >= costMinBytes;
-    onScan?.(taken ? 'threads' : 'loop');
+    const taken = this.isOpen && this.#scans.size < SCANS_MAX && scan.costBytes >= this.costMinBytes;
+    this.options.onScan?.(taken ? 'threads' : 'loop');
     return taken;
   }
 
@@ -116,7 +186,6 @@ export class ScanThreads {
   }
 
   #finished(scan: PartedScan<unknown>): Promise<void> {
-    clearTimeout(this.#idleTimer);
     return new Promise((resolve) => {
       this.#scans.set(scan, resolve);
       this.#assign();
@@ -133,44 +202,97 @@ export class ScanThreads {
     return next;
   }
 
-  /** Assigns scans to the idle threads, and starts another thread if more scans wait. */
+  /** Gives work to the idle threads, and starts another thread if more work waits. */
   #assign(): void {
-    for (const thread of this.#idle) {
-      const scan = this.#next();
-      if (scan === undefined) return;
+    for (const thread of this.#idle) if (!this.#give(thread)) break;
+    if (this.#sources.size > 0)
+      for (const thread of this.#threads) if (isForBatch(thread) && !this.#giveSearches(thread, AHEAD_MIN)) break;
+    if (this.#sources.size > 0 || this.#next() !== undefined) this.#start();
+  }
+
+  /** Returns false if no work waits for the thread. */
+  #give(thread: Thread): boolean {
+    const isScanFirst = this.#isScanNext;
+    this.#isScanNext = !isScanFirst;
+    if (isScanFirst) return this.#giveScan(thread) || this.#giveSearches(thread);
+    return this.#giveSearches(thread) || this.#giveScan(thread);
+  }
+
+  #giveScan(thread: Thread): boolean {
+    for (let scan = this.#next(); scan !== undefined; scan = this.#next()) {
       const share = scan.enter();
-      if (share !== undefined) this.#hand(thread, scan, share);
+      if (share === undefined) continue;
+      this.#begin(thread, { scan, share }, scan.arenas);
+      this.#post(thread, {
+        op: 'scan',
+        table: scan.table.buffer,
+        arenas: scan.arenas.map((arena) => this.#numberOf(arena)),
+        scratches: share.addresses,
+        blocks: Math.ceil(TURN_BYTES / scan.blockCostBytes),
+      });
+      return true;
     }
-    if (this.#next() !== undefined) this.#start();
+    return false;
   }
 
-  #hand(thread: Thread, scan: PartedScan<unknown>, share: Share): void {
-    const { worker, arenas } = thread;
+  /** `least`: fewest waiting searches of a source. */
+  #giveSearches(thread: Thread, least = 1): boolean {
+    for (const source of this.#sources) {
+      // The event loop may have made the searches.
+      if (source.waiting === 0) this.#sources.delete(source);
+      if (source.waiting < least) continue;
+      const batch = source.take(Math.ceil(source.waiting / Math.max(this.#idle.size, 1)));
+      // The source waits behind the others for its next turn.
+      this.#sources.delete(source);
+      if (source.waiting > 0) this.#sources.add(source);
+      if (batch === undefined) continue;
+      const { loans, work } = batch;
+      this.#begin(
+        thread,
+        { batch },
+        loans.map(({ arena }) => arena),
+      );
+      const lent = loans.map(({ arena, address, sizeBytes }) => ({ arena: this.#numberOf(arena), address, sizeBytes }));
+      this.#post(thread, { op: 'search', loans: lent, work });
+      return true;
+    }
+    return false;
+  }
+
+  #begin(thread: Thread, task: Task, arenas: readonly Arena[]): void {
     this.#idle.delete(thread);
-    thread.task = { scan, share };
-    worker.ref();
-    for (const arena of scan.arenas) {
-      if (arenas.has(arena)) continue;
-      arenas.add(arena);
-      worker.postMessage({ op: 'open', arena: this.#numberOf(arena), memory: arena.memory } satisfies ScanOrder);
+    if (thread.tasks.push(task) === 1) thread.worker.ref();
+    for (const arena of arenas) {
+      if (thread.arenas.has(arena)) continue;
+      thread.arenas.add(arena);
+      this.#post(thread, { op: 'open', arena: this.#numberOf(arena), memory: arena.memory });
     }
-    worker.postMessage({
-      op: 'scan',
-      table: scan.table.buffer,
-      arenas: scan.arenas.map((arena) => this.#numberOf(arena)),
-      scratches: share.addresses,
-      blocks: Math.ceil(TURN_BYTES / scan.blockCostBytes),
-    } satisfies ScanOrder);
   }
 
-  #reported(thread: Thread): void {
-    const { task, worker } = thread;
-    thread.task = undefined;
-    worker.unref();
-    this.#idle.add(thread);
+  #post({ worker }: Thread, order: ScanOrder): void {
+    worker.postMessage(order);
+  }
+
+  #reported(thread: Thread, answer: unknown): void {
+    const { tasks, worker } = thread;
+    const task = tasks.shift();
+    if (tasks.length === 0) {
+      worker.unref();
+      this.#idle.add(thread);
+    }
     if (task === undefined) this.#isStarting = false;
-    else this.#left(task.scan, task.share);
+    else if ('scan' in task) this.#left(task.scan, task.share);
     this.#assign();
+    if (task !== undefined && 'batch' in task) task.batch.end(answer);
+    if (this.#idle.size === this.#threads.size) this.#restartIdleTime();
+  }
+
+  /** Ends the threads when they have had no work for a while. */
+  #restartIdleTime(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      if (this.#idle.size === this.#threads.size) void this.#end();
+    }, IDLE_MS).unref();
   }
 
   /** An unfinished scan waits behind the others for its next turn. */
@@ -188,9 +310,6 @@ export class ScanThreads {
     if (!scan.isOver) return;
     this.#scans.get(scan)?.();
     this.#scans.delete(scan);
-    if (this.#scans.size > 0) return;
-    clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => void this.#end(), IDLE_MS).unref();
   }
 
   #scheduleLoop(): void {
@@ -226,16 +345,15 @@ export class ScanThreads {
       workerData: { module: kernelModule() } satisfies ScanWorkerData,
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
-    const thread: Thread = { worker, arenas: new Set(), task: undefined };
+    const thread: Thread = { worker, arenas: new Set(), isReady: false, tasks: [] };
     this.#threads.add(thread);
-    let isReady = false;
-    worker.on('message', () => {
-      isReady = true;
-      this.#reported(thread);
+    worker.on('message', (answer: unknown) => {
+      thread.isReady = true;
+      this.#reported(thread, answer);
     });
     worker.on('error', (error) => this.options.logger.error({ error: messageOf(error) }, 'a search thread failed'));
     worker.on('exit', () => {
-      if (!isReady) this.#isStarting = false;
+      if (!thread.isReady) this.#isStarting = false;
       this.#ended(thread);
     });
     worker.unref();
@@ -244,10 +362,13 @@ export class ScanThreads {
   #ended(thread: Thread): void {
     const wasNeeded = !this.#idle.delete(thread);
     this.#threads.delete(thread);
-    if (thread.task !== undefined) {
-      const { scan, share } = thread.task;
-      if (this.#scans.has(scan)) scan.fail();
-      this.#left(scan, share);
+    for (const task of thread.tasks.splice(0)) {
+      if ('batch' in task) {
+        task.batch.end(undefined);
+        continue;
+      }
+      if (this.#scans.has(task.scan)) task.scan.fail();
+      this.#left(task.scan, task.share);
     }
     if (!wasNeeded || this.#closed) return;
     this.#restartTimer = setTimeout(() => {
@@ -267,3 +388,7 @@ export class ScanThreads {
     return number;
   }
 }
+
+/** Whether the thread works on a batch and can take another. */
+const isForBatch = ({ tasks }: Thread): boolean =>
+  tasks.length > 0 && tasks.length < BATCHES_MAX && tasks.every((task) => 'batch' in task);

@@ -9,12 +9,14 @@
  * ```
  */
 import { assertWhole } from '../../shared/model/whole.js';
+import type { Arena } from './arena.js';
 import { ascending } from './ascending.js';
 import { Block } from './block.js';
 import { BlockShape, narrowReach } from './blockShape.js';
 import { ExactScan } from './exactScan.js';
 import { ListedScan } from './listedScan.js';
 import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
+import { RowTable } from './rowTable.js';
 import type { Hits } from './scanScratch.js';
 import type { ScanThreads } from './scanThreads.js';
 import type { SlicedScan } from './slicedScan.js';
@@ -58,6 +60,12 @@ export interface RowPlaces {
   readonly rows: number;
 }
 
+/** Arenas of the blocks, and the table that counts them in this order. */
+export interface RowsPlace {
+  readonly arenas: readonly Arena[];
+  readonly table: RowTable;
+}
+
 /** The vectors of one collection, and the scans over them. */
 export class VectorBlocks implements ScannedRows {
   readonly shape: BlockShape;
@@ -68,6 +76,8 @@ export class VectorBlocks implements ScannedRows {
   #nextSlot = 0;
   #capacity = 0;
   #liveCount = 0;
+  /** Undefined if a block was added, or a component was written that is larger than those before in its block. */
+  #place: RowsPlace | undefined;
   #destroyed = false;
 
   /** Takes no vector memory before the first row. */
@@ -134,7 +144,11 @@ export class VectorBlocks implements ScannedRows {
 
   /** Records that the rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
   wrote(slot: number, count: number): void {
-    for (const { block, row, rows } of this.#blocksFrom(slot, count)) block.wrote(row, rows);
+    for (const { block, row, rows } of this.#blocksFrom(slot, count)) {
+      const { largestComponent } = block;
+      block.wrote(row, rows);
+      if (block.largestComponent > largestComponent) this.#place = undefined;
+    }
   }
 
   /**
@@ -145,7 +159,9 @@ export class VectorBlocks implements ScannedRows {
     const row = slot - block.firstSlot;
     if (vector.length !== this.dimension * COMPONENT_BYTES) throw new Error(`a vector of ${vector.length} bytes`);
     if (block.live.has(row)) throw new Error(`slot ${slot} is live`);
+    const { largestComponent } = block;
     block.write(row, id, vector);
+    if (block.largestComponent > largestComponent) this.#place = undefined;
   }
 
   publish(slot: number): void {
@@ -183,6 +199,14 @@ export class VectorBlocks implements ScannedRows {
   isLive(slot: number): boolean {
     const block = this.#blockOf(slot);
     return block.live.has(slot - block.firstSlot);
+  }
+
+  /** Where all rows are, for any thread. */
+  get place(): RowsPlace {
+    if (this.#place !== undefined) return this.#place;
+    const arenas = [...new Set(this.#blocks.map(({ region }) => region.arena))];
+    this.#place = { arenas, table: RowTable.of(this.#blocks, this.shape, arenas) };
+    return this.#place;
   }
 
   /**
@@ -257,6 +281,7 @@ export class VectorBlocks implements ScannedRows {
     if (this.#destroyed) throw new Error('the collection has been destroyed');
     const block = new Block(this.memory, this.shape, this.#blocks.length, this.#blocks.at(-1));
     this.#blocks.push(block);
+    this.#place = undefined;
     this.#capacity += block.rows;
   }
 

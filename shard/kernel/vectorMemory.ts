@@ -2,6 +2,7 @@
 import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { Arena } from './arena.js';
 import { classBytes } from './buddyAllocator.js';
+import type { Kernel } from './kernel.js';
 import type { ScanThreads } from './scanThreads.js';
 
 /** Bytes that a 32-bit address reaches. */
@@ -13,6 +14,21 @@ const KEPT_EMPTY_BYTES = 64 << 20;
 /** A piece of an arena. */
 export interface Region {
   readonly arena: Arena;
+  readonly address: number;
+  readonly sizeBytes: number;
+}
+
+/** An arena, or the part of one that is lent to a thread. */
+export interface ScratchArena {
+  readonly kernel: Kernel;
+  readonly buffer: SharedArrayBuffer;
+  allocateScratch(sizeBytes: number): number | undefined;
+  freeScratch(address: number, sizeBytes: number): void;
+}
+
+/** Scratch in an arena. */
+export interface ScratchRegion<A extends ScratchArena = ScratchArena> {
+  readonly arena: A;
   readonly address: number;
   readonly sizeBytes: number;
 }
@@ -91,10 +107,11 @@ export class VectorMemory {
 }
 
 /** Allocates scratch in the arena that a scan reads. Throws `unavailable` if too many scans run at once. */
-export function allocateScratch(arena: Arena, sizeBytes: number): Region {
+export function allocateScratch<A extends ScratchArena>(arena: A, sizeBytes: number): ScratchRegion<A> {
   const address = arena.allocateScratch(sizeBytes);
   if (address === undefined) throw unavailable('too many searches run at once; retry shortly');
   return { arena, address, sizeBytes };
 }
 
-export const freeScratch = ({ arena, address, sizeBytes }: Region): void => arena.freeScratch(address, sizeBytes);
+export const freeScratch = ({ arena, address, sizeBytes }: ScratchRegion): void =>
+  arena.freeScratch(address, sizeBytes);

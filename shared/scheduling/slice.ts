@@ -60,6 +60,11 @@ export class Slice {
     return this.due;
   }
 
+  /** Returns a slice for the rest of the work, which begins now. */
+  again(): Slice {
+    return new Slice(this.clock, this.deadlineMs);
+  }
+
   /** Yields, and begins another slice. Throws `unavailable` after the deadline. */
   async next(): Promise<void> {
     if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the work');

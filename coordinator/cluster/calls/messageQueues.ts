@@ -1,5 +1,6 @@
 /**
  * Queues of calls that wait to travel, one for each collection and route. Calls of one turn of the event loop travel together.
+ * Many are divided into two messages, so that the shard works on one while the other is on its way.
  * While three messages of a queue are unanswered, further calls are collected for a fourth. Two messages keep the shard busy and
  * one is on its way; more would only cost. The fourth leaves after two milliseconds at the latest, so that no call waits long for
  * slow ones.
@@ -11,6 +12,9 @@ import type { FollowerRoute } from './followerRoutes.js';
 const UNANSWERED_MAX = 3;
 /** Longest time for which calls are collected, after the end of their turn. */
 const COLLECT_MS = 2;
+/** Messages of the calls of one turn, if no message of the queue is unanswered; and fewest calls of each. */
+const PARTS_MAX = 2;
+const PART_MIN = 8;
 
 /** A call goes to the owner under its verb, or to a follower. */
 export type CallRoute = Verb | FollowerRoute;
@@ -26,6 +30,14 @@ export interface Way {
 /** Calls of one collection and route that wait to be sent. */
 export interface MessageQueue<C> extends Way {
   readonly calls: readonly C[];
+}
+
+/** Divides a queue into up to `most` messages of equal length, none of them shorter than PART_MIN. */
+function* partsOf<C>(queue: MessageQueue<C>, most: number): Generator<MessageQueue<C>> {
+  const { calls } = queue;
+  const parts = Math.max(1, Math.min(most, Math.floor(calls.length / PART_MIN)));
+  const each = Math.ceil(calls.length / parts);
+  for (let first = 0; first < calls.length; first += each) yield { ...queue, calls: calls.slice(first, first + each) };
 }
 
 type Queues<C> = Map<string, MessageQueue<C> & { readonly calls: C[] }>;
@@ -58,9 +70,11 @@ export class MessageQueues<C> {
   #flush(): void {
     const queues = this.#queues;
     this.#queues = new Map();
-    for (const [key, queue] of queues)
-      if ((this.#unanswered.get(key) ?? 0) < UNANSWERED_MAX) void this.#sendNow(key, queue);
-      else this.#collect(key, queue);
+    for (const [key, queue] of queues) {
+      const unanswered = this.#unanswered.get(key) ?? 0;
+      if (unanswered >= UNANSWERED_MAX) this.#collect(key, queue);
+      else for (const part of partsOf(queue, unanswered === 0 ? PARTS_MAX : 1)) void this.#sendNow(key, part);
+    }
   }
 
   #collect(key: string, queue: MessageQueue<C> & { readonly calls: C[] }): void {

@@ -20,7 +20,7 @@ const UPPER = 2;
 
 export const NO_NODE = 0xffff_ffff;
 /** Slot of a node that represents several rows with equal vectors. */
-const SEVERAL = 0xffff_fffe;
+export const SEVERAL = 0xffff_fffe;
 
 /** Size of the largest region. */
 export const REGION_BYTES_MAX = 2 ** 31;
@@ -74,6 +74,15 @@ export function filledUp(shape: LinksShape, least: number): GraphShape {
   const perNode = recordBytesOf(shape) + WORD_BYTES * upperWordsPerNode(shape.neighbours);
   const capacity = Math.floor((sizeBytes - graphBytes({ ...shape, capacity: 0 }) - 16) / perNode);
   return { ...shape, capacity };
+}
+
+/** Returns a reader of the slots of the nodes of a graph: NO_SLOT, SEVERAL, or a slot. */
+export function nodeSlots(buffer: SharedArrayBuffer, address: number, shape: GraphShape): (node: number) => number {
+  const words = new Uint32Array(buffer);
+  const records = address + HEADER_WORDS * WORD_BYTES + upperBytesOf(shape);
+  const first = (records + vectorBytesOf(shape.form)) / WORD_BYTES + SLOT;
+  const apart = recordBytesOf(shape) / WORD_BYTES;
+  return (node) => words[first + node * apart]!;
 }
 
 /** A graph in the memory of a kernel, at an address. */

@@ -5,6 +5,7 @@
  */
 import { Column } from '../../kernel/column.js';
 import type { Kernel } from '../../kernel/kernel.js';
+import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
@@ -13,8 +14,10 @@ import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
+import type { GraphSearch } from './graphSearch.js';
 import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
 import { readHnswPayload, writeHnswPayload } from './payload.js';
+import { ThreadedGraph } from './threadedGraph.js';
 import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
@@ -28,11 +31,41 @@ const UNFINISHED = 0xffff_ffff;
 const PROPOSED_MAX = 16_384;
 /** Largest number of rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
+/** Largest number of rows with the code of the query for a search on threads. */
+const OWN_MAX = 64;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
 const LINK_BYTES_MAX = 24 << 20;
 /** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
+
+type Reach = Pick<GraphSearch, 'width' | 'most' | 'takesAll'>;
+
+/** Rows that a search proposes. */
+class Proposals {
+  readonly slots: Set<number>;
+  #visited = 0;
+
+  constructor(
+    private readonly rows: OpenOrder['rows'],
+    private readonly isEligible: ((slot: number) => boolean) | undefined,
+    slots: Iterable<number> = [],
+  ) {
+    this.slots = new Set(slots);
+  }
+
+  /** Empty if so many rows were looked at that an exact search takes no longer. */
+  get all(): Uint32Array {
+    return Uint32Array.from(this.#visited < VISITED_MAX ? this.slots : []);
+  }
+
+  /** Returns false if no more rows can be proposed. */
+  readonly propose = (ordinal: number): boolean => {
+    const slot = this.rows.slotOf(ordinal);
+    if (slot !== NO_SLOT && (this.isEligible?.(slot) ?? true)) this.slots.add(slot);
+    return ++this.#visited < VISITED_MAX && this.slots.size < PROPOSED_MAX;
+  };
+}
 
 class HnswIndex implements Index {
   /** Ordinal of each node, and node of each ordinal. */
@@ -40,6 +73,7 @@ class HnswIndex implements Index {
   readonly #nodes = new Column(NO_NODE);
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
+  readonly #threaded: ThreadedGraph | undefined;
 
   constructor(
     private readonly order: OpenOrder,
@@ -53,6 +87,9 @@ class HnswIndex implements Index {
       const slot = order.rows.slotOf(ordinal);
       return slot === NO_SLOT ? undefined : encoded(graph.shape.form, componentsAt(order, slot));
     });
+    const { threads } = order.vectors.memory;
+    const slotsOf = (nodes: Uint32Array, search: GraphSearch): Uint32Array => this.#slotsOf(nodes, search);
+    this.#threaded = threads && new ThreadedGraph(threads, order, region, graph, slotsOf);
   }
 
   get bytes(): number {
@@ -120,27 +157,37 @@ class HnswIndex implements Index {
     if (node !== NO_NODE) this.#graph.clearSlot(node);
   }
 
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+    const { rows, parameters, vectors } = this.order;
+    const { form } = this.#graph.shape;
+    if (!this.#threaded?.queue.isOpen || rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query))
+      return undefined;
+    const vector = encoded(form, query);
+    const own = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, own.propose));
+    if (own.slots.size > OWN_MAX) return undefined;
+    const { width, most, takesAll } = this.#reach(k, eligible);
+    const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(vectors.slots / 32));
+    eligible?.addTo(bitmap);
+    const search = { query, vector, k, width, most, takesAll, own: Uint32Array.from(own.slots), eligible: bitmap };
+    const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
+    return this.#threaded.queue.add(search, cost * vectors.shape.strideBytes * vectors.shape.scannedRowCost);
+  }
+
   /**
    * Proposes rows near to the query. The walk passes through nodes that are gone or not eligible, until it has found
    * enough.
    */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
-    const { rows, parameters } = this.order;
+    const { rows } = this.order;
     const { form } = this.#graph.shape;
     // A vector outside the range of codes is near to no code: an exact search answers.
     if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
-    const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, this.#graph.count);
-    const slots = new Set<number>();
-    let visited = 0;
-    const propose = (ordinal: number): boolean => {
-      const slot = rows.slotOf(ordinal);
-      if (slot !== NO_SLOT && (eligible?.has(slot) ?? true)) slots.add(slot);
-      return ++visited < VISITED_MAX && slots.size < PROPOSED_MAX;
-    };
+    const proposals = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
     const vector = encoded(form, query);
-    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, propose));
-    await this.#walk(vector, width, eligible, (found) => this.#propose(found, k, slots, propose));
-    return Uint32Array.from(visited < VISITED_MAX ? slots : []);
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, proposals.propose));
+    await this.#walk(vector, this.#reach(k, eligible), eligible, (found) => this.#propose(found, k, proposals));
+    return proposals.all;
   }
 
   persist(path: string): Promise<void> {
@@ -153,8 +200,29 @@ class HnswIndex implements Index {
     this.order.vectors.memory.freeBlock(this.region);
   }
 
+  /** Returns how far a search for `k` rows reaches; see `GraphSearch`. */
+  #reach(k: number, eligible: SlotSet | undefined): Reach {
+    const { rows, parameters } = this.order;
+    const { count } = this.#graph;
+    const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, count);
+    const takesAll = eligible === undefined && rows.garbage === 0;
+    return { width, most: takesAll ? width : Math.min(WIDTH_MAX, count), takesAll };
+  }
+
+  /** Estimates the nodes that a search keeps until `width` of them are eligible. */
+  #visited(width: number, most: number, eligible: SlotSet | undefined): number {
+    return eligible === undefined ? width : Math.min(most, (width * this.order.rows.covered.count) / eligible.count);
+  }
+
+  #slotsOf(nodes: Uint32Array, { k, own, eligible }: GraphSearch): Uint32Array {
+    const isEligible = (slot: number): boolean => ((eligible[slot >>> 5]! >>> (slot & 31)) & 1) === 1;
+    const proposals = new Proposals(this.order.rows, eligible.length === 0 ? undefined : isEligible, own);
+    this.#propose(nodes, k, proposals);
+    return proposals.all;
+  }
+
   /** Proposes the nearest nodes found: k rows, and those that may be nearer than their codes show. */
-  #propose(found: Uint32Array, k: number, slots: ReadonlySet<number>, propose: (ordinal: number) => boolean): void {
+  #propose(found: Uint32Array, k: number, { slots, propose }: Proposals): void {
     let limit = Number.POSITIVE_INFINITY;
     for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
       this.#equal.ring(this.#ordinals.get(found[at]!), propose);
@@ -187,13 +255,11 @@ class HnswIndex implements Index {
 
   async #walk(
     vector: Int32Array,
-    width: number,
+    { width, most, takesAll }: Reach,
     eligible: SlotSet | undefined,
     use: (found: Uint32Array) => void,
   ): Promise<void> {
-    const { rows, vectors, pause } = this.order;
-    const takesAll = eligible === undefined && rows.garbage === 0;
-    const most = takesAll ? width : Math.min(WIDTH_MAX, this.#graph.count);
+    const { vectors, pause } = this.order;
     const slots = eligible === undefined ? 0 : vectors.slots;
     const { arena } = this.region;
     const { address } = this.#graph;

@@ -29,6 +29,9 @@ function partsOf(shape: GraphShape, most: number, slots: number): readonly numbe
   ].map(aligned);
 }
 
+/** A set of slots that writes itself into a bitmap. */
+export type Slots = Pick<SlotSet, 'addTo'>;
+
 /** `slots`: bits of the bitmap of eligible slots; 0 for no bitmap. */
 export const walkBytes = (shape: GraphShape, most: number, slots = 0): number =>
   partsOf(shape, most, slots).reduce((sum, bytes) => sum + bytes, 0);
@@ -62,7 +65,7 @@ export class WalkScratch {
    * Prepares a search for `width` nodes: all, or those with a slot, optionally in `eligible`. `query`: the words of a
    * vector encoded for the graph.
    */
-  prepare(query: Int32Array, width: number, takesAll: boolean, eligible: SlotSet | undefined): void {
+  prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Slots | undefined): void {
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
     const bitmap = header[HEADER_WORDS - 1]!;
     header.set([width, this.most, Number(takesAll), eligible === undefined ? 0 : bitmap, this.slots], 1);

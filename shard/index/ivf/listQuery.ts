@@ -8,7 +8,7 @@ import { BATCH_ROWS, ESTIMATING_BYTES, FOUND_BYTES } from '../../kernel/kernel.j
 import { ScanScratch } from '../../kernel/scanScratch.js';
 import { signQueryBytes, writeSignQuery } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
-import type { Region } from '../../kernel/vectorMemory.js';
+import type { ScratchRegion } from '../../kernel/vectorMemory.js';
 import { FoundRows } from './foundRows.js';
 import type { ListChunk } from './listChunk.js';
 
@@ -118,7 +118,7 @@ export class ListQuery {
 }
 
 interface FoundViews {
-  readonly region: Region;
+  readonly region: ScratchRegion;
   /** Rows found, viewed as f64 and as u32. */
   readonly numbers: Float64Array;
   readonly words: Uint32Array;

@@ -94,16 +94,19 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_FOLLOWERS_STALE_MS: String(random.pick(STALE_MS)),
       VOUCH_SNAPSHOT_EVERY_BYTES: String(4096 * (1 + random.int(8))),
       VOUCH_DEDUP_WINDOW: random.int(2) === 0 ? '65536' : '1024',
-      VOUCH_SEARCH_THREADS: '0',
       VOUCH_RATE_LIMITS: 'off',
       VOUCH_REPLICAS: String(Math.max(servers, 1)),
       VOUCH_LOG_STREAMS: '2',
       VOUCH_MAX_COLLECTIONS: String(COLLECTIONS_MAX),
     },
   };
-  const settings = { ...drawn.settings, ...quotasOf(random, drawn) };
-  return { ...drawn, settings, hasWitness: servers > 0 && random.int(2) === 0 };
+  const quotas = quotasOf(random, drawn);
+  const hasWitness = servers > 0 && random.int(2) === 0;
+  const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
+  return { ...drawn, settings, hasWitness };
 }
+
+const SEARCH_THREADS_MAX = 2;
 
 /** One service in four has quotas that its clients reach: of records, of bytes, or of both. */
 const QUOTA_ONE_IN = 4;

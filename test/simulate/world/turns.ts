@@ -1,3 +1,4 @@
+import { setCostMin } from '../../../shard/kernel/scanThreads.js';
 import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { FairTurns } from '../../../shared/scheduling/fairTurns.js';
 import { setTurns } from '../../../shared/scheduling/slice.js';
@@ -18,6 +19,9 @@ setTurns(() => {
   turns.set(party, own);
   return own;
 });
+
+// Threads get every scan and every search of an index.
+setCostMin(0);
 
 /** Clears the noted work, which belongs to another world. */
 export const forgetWork = (): void => noteWork('');

@@ -13,6 +13,7 @@ import type { CollectionContext } from '../../../shard/collection/collectionCont
 import { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
 import { WatermarkNotes } from '../../../shard/collection/watermarkNotes.js';
 import type { IndexServices } from '../../../shard/index/services.js';
+import type { ScanThreads } from '../../../shard/kernel/scanThreads.js';
 import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import type { SnapshotServices } from '../../../shard/snapshot/snapshotServices.js';
 import type { EventLimits } from '../../../shard/state/eventLimits.js';
@@ -128,6 +129,8 @@ export interface EngineOptions {
   readonly vault?: VaultStore;
   /** Size of the cache of past states. */
   readonly asOfCacheBytes?: number;
+  /** Without them, the event loop makes all searches. */
+  readonly threads?: ScanThreads | undefined;
   /** Without it, collections are opened from their logs. */
   readonly snapshots?: SnapshotServices;
 }
@@ -155,7 +158,7 @@ export class Engine {
     const quota = new Quota(this.reservations, transport, clock, silentLogger);
     quota.attach({ name: shard, collections: () => this.#hosted.values() });
     const metrics = new Metrics('shard', shard);
-    const memory = new VectorMemory();
+    const memory = new VectorMemory(options.threads && { threads: options.threads });
     const { indexes = exactOnly() } = options;
     const { asOfCacheBytes: boundBytes = 1 << 28 } = options;
     const pasts = new AsOfThread({

@@ -28,8 +28,9 @@ export class Collection {
   constructor(
     private readonly folder: string,
     readonly dimension = DIMENSION,
+    memory = new VectorMemory(),
   ) {
-    this.vectors = new VectorBlocks(new VectorMemory(), dimension);
+    this.vectors = new VectorBlocks(memory, dimension);
   }
 
   insert(components: Int32Array): number {

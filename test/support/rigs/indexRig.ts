@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Absorber } from '../../../shard/index/absorber.js';
 import { DesiredSpecs } from '../../../shard/index/desiredSpecs.js';
+import { SEARCH_PROGRAM } from '../../../shard/index/searchProgram.js';
 import { GenerationStore } from '../../../shard/index/store/generationStore.js';
+import { ScanThreads } from '../../../shard/kernel/scanThreads.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { systemClock } from '../../../shared/clock.js';
 import { silentLogger } from '../../../shared/logger.js';
@@ -23,6 +25,8 @@ export interface RigOptions {
   readonly dimension: number;
   /** False: rows that are not in an index when it is built stay in the tail. */
   readonly absorbs?: boolean;
+  /** Search threads, which get every search; 0 by default. */
+  readonly threads?: number;
 }
 
 /** Leaves every tail unchanged. */
@@ -43,12 +47,15 @@ export class IndexRig {
   readonly #logs = new ScriptedLogs();
   readonly #catalog = new MemoryBucket({ logger: silentLogger });
   readonly #absorbs: boolean;
+  readonly #count: number;
+  #threads: ScanThreads | undefined;
   #engine: Engine;
   #builds = newBuildThread();
 
-  constructor({ dimension, absorbs = true }: RigOptions) {
+  constructor({ dimension, absorbs = true, threads = 0 }: RigOptions) {
     this.config = { ...configOf(ID), dimension };
     this.#absorbs = absorbs;
+    this.#count = threads;
     this.#engine = new Engine(this.#logs);
     this.collection = new ModelledCollection(this.#engine.host(this.config).hosted, absorbs);
   }
@@ -82,13 +89,15 @@ export class IndexRig {
       clock: systemClock,
       logger: silentLogger,
     };
-    this.#engine = new Engine(this.#logs, { indexes });
+    this.#threads = new ScanThreads({ count: this.#count, logger: silentLogger, costMinBytes: 0 }, SEARCH_PROGRAM);
+    this.#engine = new Engine(this.#logs, { indexes, threads: this.#threads });
     this.collection.hosted = this.#engine.host(this.config).hosted;
   }
 
   async stop(): Promise<void> {
     await this.collection.hosted.close({ keep: true });
     await this.#builds.close();
+    await this.#threads?.close();
   }
 
   async restart(): Promise<void> {

@@ -46,7 +46,7 @@ export class Rigs {
 
   /** A collection of `rows` records without an index. */
   async filled(rows: number, { dimension = DIMENSION, absorbs = true } = {}): Promise<Rigged> {
-    const rig = await openIndexRig({ dimension, absorbs });
+    const rig = await openIndexRig({ dimension, absorbs, threads: this.subject.threads ?? 0 });
     this.#open.push(rig);
     const next = vectorSource(this.#random, dimension, 'clustered');
     await rig.collection.insertAll(take(rows, next));

@@ -33,6 +33,8 @@ export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
 export interface IndexSubject {
   readonly kind: IndexKind | 'brute';
   readonly floors: Floors;
+  /** Search threads of the collections; 0 by default. Rows are tested without a collection only then. */
+  readonly threads?: number;
 }
 
 export interface KindSubject extends IndexSubject {

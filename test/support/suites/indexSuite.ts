@@ -8,7 +8,7 @@ import type { IndexSubject, KindSubject } from './indexSubject.js';
 /** Exact search has no index, so it is tested only as a collection's. */
 export function indexSuite(name: string, subject: IndexSubject): void {
   describe(`index: ${name}`, () => {
-    if (isKind(subject)) describe('over rows', () => kindTests(subject));
+    if (isKind(subject) && subject.threads === undefined) describe('over rows', () => kindTests(subject));
     describe('in a collection', () => {
       const rigs = new Rigs(subject);
       collectionTests(rigs);

@@ -17,18 +17,18 @@ const EXACT: Floors = {
 
 indexSuite('exact', { kind: 'brute', floors: EXACT });
 
-indexSuite('HNSW', {
-  kind: 'hnsw',
-  floors: {
-    clustered: 0.8,
-    uniform: 0.6,
-    changed: 0.8,
-    itself: 0.99,
-    eligible: 0.8,
-    samePersisted: 0.9,
-    dimension: () => 0.9,
-  },
-});
+const HNSW: Floors = {
+  clustered: 0.8,
+  uniform: 0.6,
+  changed: 0.8,
+  itself: 0.99,
+  eligible: 0.8,
+  samePersisted: 0.9,
+  dimension: () => 0.9,
+};
+
+indexSuite('HNSW', { kind: 'hnsw', floors: HNSW });
+indexSuite('HNSW with search threads', { kind: 'hnsw', floors: HNSW, threads: 2 });
 
 indexSuite('IVF', {
   kind: 'ivf',

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { SEARCH_PROGRAM } from '../../../../shard/index/searchProgram.js';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';
 import { ScanThreads, threadsOf } from '../../../../shard/kernel/scanThreads.js';
 import { SlotSet } from '../../../../shard/kernel/slotSet.js';
@@ -27,9 +28,9 @@ describe('threads that share scans', () => {
   const opened: ScanThreads[] = [];
   const where: string[] = [];
 
-  const open = (count: number, costMinBytes = 0, program?: URL): ScanThreads => {
+  const open = (count: number, costMinBytes = 0, program = SEARCH_PROGRAM): ScanThreads => {
     const options = { count, costMinBytes, logger: silentLogger, onScan: (at: string) => where.push(at) };
-    const threads = program === undefined ? new ScanThreads(options) : new ScanThreads(options, program);
+    const threads = new ScanThreads(options, program);
     opened.push(threads);
     return threads;
   };

@@ -44,6 +44,17 @@ describe('calls in a message queue', () => {
     expect(sent).to.deep.equal(['7 read ab', '7 write w', '8 read x']);
   });
 
+  it('travel in two messages if there are many, and none of their queue is unanswered', async () => {
+    const { sent, push } = start();
+    push('abcdefghijklmno');
+    push('a'.repeat(8) + 'b'.repeat(9), 'write');
+    await turn();
+    expect(sent).to.deep.equal(['7 read abcdefghijklmno', `7 write ${'a'.repeat(8)}b`, `7 write ${'b'.repeat(8)}`]);
+    push('c'.repeat(16));
+    await turn();
+    expect(sent.slice(3)).to.deep.equal([`7 read ${'c'.repeat(16)}`]);
+  });
+
   it('wait while three messages of their queue are unanswered, independently of other queues', async () => {
     const { sent, push, answer } = start();
     for (const call of 'abc') {

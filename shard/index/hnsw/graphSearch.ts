@@ -1,0 +1,96 @@
+/** A search of a graph that any thread can make: it walks the graph, then measures the rows found exactly. */
+import { ascending } from '../../kernel/ascending.js';
+import type { RowTable } from '../../kernel/rowTable.js';
+import type { Hits } from '../../kernel/scanScratch.js';
+import { allocateScratch, freeScratch, type ScratchArena } from '../../kernel/vectorMemory.js';
+import { NO_SLOT } from '../rows.js';
+import { type GraphShape, nodeSlots, SEVERAL } from './graphMemory.js';
+import { doubtfulUpTo, vectorBytesOf } from './vectorForm.js';
+import { WalkScratch, walkBytes } from './walkScratch.js';
+
+/** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
+const WALKED_BYTES = 8 << 20;
+const UNFINISHED = 0xffff_ffff;
+
+/** One search. */
+export interface GraphSearch {
+  /** Components, and the words of their code. */
+  readonly query: Int32Array;
+  readonly vector: Int32Array;
+  readonly k: number;
+  /** Eligible nodes to find, and largest number of nodes of any kind to keep meanwhile. */
+  readonly width: number;
+  readonly most: number;
+  readonly takesAll: boolean;
+  /** Slots of the rows with the code of the query. */
+  readonly own: Uint32Array;
+  /** Bitmap of the eligible slots; empty if all slots are eligible. */
+  readonly eligible: Uint32Array;
+}
+
+/** A graph and the rows of its collection, in the memory of a thread. */
+export interface SearchedGraph {
+  readonly arena: ScratchArena;
+  readonly address: number;
+  readonly shape: GraphShape;
+  readonly table: RowTable;
+  /** Arenas of the rows, by their numbers in the table. */
+  readonly arenas: readonly ScratchArena[];
+}
+
+/** The nearest rows; or the nodes found, each with its distance, if one of them represents several rows. */
+export type Searched = { readonly hits: Hits } | { readonly nodes: Uint32Array };
+
+export const scratchBytes = (shape: GraphShape, { most, eligible }: GraphSearch): number =>
+  walkBytes(shape, most, 32 * eligible.length);
+
+/** Steps of a search, of about 1 ms each. Throws `unavailable` and `capacity_exceeded` if memory is short. */
+export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generator<undefined, Searched> {
+  const nodes = yield* walk(graph, search);
+  const slots = proposed(graph, search, nodes);
+  if (slots === undefined) return { nodes };
+  return { hits: graph.table.nearest(graph.arenas, search.query, search.k, ascending(slots)) };
+}
+
+/** Returns the nodes found, nearest first: each as its number and its distance. */
+export function* walk(
+  { arena, address, shape }: Omit<SearchedGraph, 'table' | 'arenas'>,
+  search: GraphSearch,
+): Generator<undefined, Uint32Array> {
+  const { vector, width, most, takesAll, eligible } = search;
+  const region = allocateScratch(arena, scratchBytes(shape, search));
+  try {
+    const scratch = new WalkScratch(arena.buffer, shape, region.address, most, 32 * eligible.length);
+    const bitmap = eligible.length === 0 ? undefined : { addTo: (words: Uint32Array) => words.set(eligible) };
+    scratch.prepare(vector, width, takesAll, bitmap);
+    const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(shape.form));
+    let count = arena.kernel.walkGraph(address, region.address, atOnce) >>> 0;
+    while (count === UNFINISHED) {
+      yield;
+      count = arena.kernel.continueWalk(address, region.address, atOnce) >>> 0;
+    }
+    return scratch.found(count).slice();
+  } finally {
+    freeScratch(region);
+  }
+}
+
+/** Returns the slots to measure: k, and those that may be nearer than their codes show. */
+function proposed(
+  { arena, address, shape }: SearchedGraph,
+  { k, own }: GraphSearch,
+  found: Uint32Array,
+): Uint32Array | undefined {
+  const slotOf = nodeSlots(arena.buffer, address, shape);
+  const slots = new Uint32Array(own.length + found.length / 2);
+  slots.set(own);
+  let count = own.length;
+  let limit = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
+    const slot = slotOf(found[at]!);
+    if (slot === SEVERAL) return undefined;
+    if (slot !== NO_SLOT && !own.includes(slot)) slots[count++] = slot;
+    if (count >= k && limit === Number.POSITIVE_INFINITY) limit = doubtfulUpTo(shape.form, found[at + 1]!);
+  }
+  return slots.subarray(0, count);
+}

@@ -1,0 +1,2 @@
+/** The program of the search threads, which scan blocks of vectors and search indexes. */
+export const SEARCH_PROGRAM = new URL('./searchWorker.js', import.meta.url);

@@ -1,0 +1,69 @@
+/** Where the rows of a collection are, for any thread: 4 words a block, in shared memory. */
+import type { Arena } from './arena.js';
+import type { Block } from './block.js';
+import { type BlockShape, narrowReach } from './blockShape.js';
+import { BATCH_ROWS } from './kernel.js';
+import { type Hits, hitsOfLength, ScanScratch } from './scanScratch.js';
+import type { ScratchArena } from './vectorMemory.js';
+
+/** Words of an entry: arena, address of the vectors, address of the ids, largest component. */
+const ENTRY_WORDS = 4;
+
+/** The blocks of a collection as they were when the table was made. It is right for every row that was written then. */
+export class RowTable {
+  readonly #words: Uint32Array;
+  readonly #reach: number;
+
+  constructor(
+    readonly buffer: SharedArrayBuffer,
+    private readonly shape: BlockShape,
+  ) {
+    this.#words = new Uint32Array(buffer);
+    this.#reach = narrowReach(shape.dimension);
+  }
+
+  /** `arenas`: the arenas of the blocks, in the order of their numbers. */
+  static of(blocks: readonly Block[], shape: BlockShape, arenas: readonly Arena[]): RowTable {
+    const words = new SharedArrayBuffer(blocks.length * ENTRY_WORDS * Uint32Array.BYTES_PER_ELEMENT);
+    const table = new RowTable(words, shape);
+    for (const [at, { region, vectorsAddress, idsAddress, largestComponent }] of blocks.entries()) {
+      const entry = [arenas.indexOf(region.arena), vectorsAddress, idsAddress, largestComponent];
+      table.#words.set(entry, at * ENTRY_WORDS);
+    }
+    return table;
+  }
+
+  /**
+   * Measures rows exactly and returns the nearest `k`. `slots`: each once, in ascending order. All of them count, dead
+   * or alive. Throws `unavailable` and `capacity_exceeded` if memory is short.
+   */
+  nearest(arenas: readonly ScratchArena[], query: Int32Array, k: number, slots: Uint32Array): Hits {
+    const { shape } = this;
+    let scratch: ScanScratch | undefined;
+    try {
+      for (let at = 0; at < slots.length; ) {
+        const index = shape.blockOf(slots[at]!);
+        const word = index * ENTRY_WORDS;
+        const arena = arenas[this.#words[word]!]!;
+        scratch?.moveTo(arena);
+        scratch ??= scratchFor(arena, query, Math.min(k, slots.length), shape);
+        const first = shape.firstSlot(index);
+        const end = shape.firstSlot(index + 1);
+        const { rowList } = scratch.views;
+        let listed = 0;
+        while (at < slots.length && slots[at]! < end && listed < BATCH_ROWS) rowList[listed++] = slots[at++]! - first;
+        const [vectors, ids, largest] = [this.#words[word + 1]!, this.#words[word + 2]!, this.#words[word + 3]!];
+        const isWide = Number(largest + scratch.largestQueryComponent > this.#reach);
+        arena.kernel.offerRows(scratch.address, vectors, ids, listed, first, 0, isWide);
+      }
+      return scratch?.hits() ?? hitsOfLength(0);
+    } finally {
+      scratch?.free();
+    }
+  }
+}
+
+const NO_ROOM = { roomBytes: 0 };
+
+const scratchFor = (arena: ScratchArena, query: Int32Array, capacity: number, shape: BlockShape): ScanScratch =>
+  new ScanScratch(arena, new Uint8Array(query.buffer, query.byteOffset, query.byteLength), capacity, shape, NO_ROOM);
