@@ -76,6 +76,7 @@ function componentsOf(
 ): ArrayLike<number> {
   if (typeof name !== 'string') return names.map((one) => numberOf(fields[one], one));
   const value = valueAt(fields, name);
+  if (value === undefined) throw new RowFault(`it has no ${name}; its fields are ${shownNames(fields)}`);
   return bytes === undefined ? numbersOf(value, name) : componentsIn(value, name, bytes);
 }
 
@@ -106,7 +107,7 @@ function numbersOf(value: unknown, name: string): ArrayLike<number> {
   if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
   if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
   if (typeof value === 'string') return numbersIn(value, name);
-  throw new RowFault(value === undefined ? `it has no ${name}` : `${name} is not a list of numbers`);
+  throw new RowFault(`${name} is not a list of numbers`);
 }
 
 const [OPENING, CLOSING] = ['[({', '])}'];
@@ -150,6 +151,12 @@ function exactNumber(text: string, name: string): number {
 }
 
 const WHOLE = /^\s*[-+]?\d+\s*$/;
+
+const SHOWN_NAMES = 12;
+const shownNames = (fields: Fields): string => {
+  const names = Object.keys(fields);
+  return `${names.slice(0, SHOWN_NAMES).join(', ')}${names.length > SHOWN_NAMES ? ', …' : ''}`;
+};
 
 const SHOWN_CHARS = 40;
 function shown(value: unknown): string {

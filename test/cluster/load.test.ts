@@ -145,6 +145,9 @@ describe('npm run load', () => {
       '{"vector":[1],"key":9007199254740993}',
       '{"vector":[2],"key":1e400}',
       '{"vector":[3],"key":7,"n":9007199254740993}',
+      '{"vector":[3],"key":6,"n":170141183460469231731687303715}',
+      '{"vector":[3],"key":5,"n":{"a":[0,-1e-400]}}',
+      '{"vector":[3],"key":3,"n":[1e30,0.0,0e-400]}',
     ];
     const rejects = join(rig.folder, 'numbers.jsonl');
     const path = await file('jsonl', lines.join('\n'));
@@ -153,7 +156,7 @@ describe('npm run load', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(reasons.map(({ row }) => row)).to.deep.equal([2, 3, 4]);
+    expect(reasons.map(({ row }) => row)).to.deep.equal([2, 3, 4, 5, 6]);
     for (const { reason } of reasons) expect(reason).to.match(/is not read to its last digit: write it as a text$/);
     const table = await file('csv', 'x,year,zip\n1,2001,01067\n2,,1\n');
     await succeeded(runLoad(at, table, 'tabled', ['--create', '--vector', 'x', '--numbers', 'year']));

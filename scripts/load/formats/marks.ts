@@ -5,7 +5,8 @@ const MARK_BYTES = 3;
 /** The bytes without a byte order mark. Throws a one-line Error if the mark is that of UTF-16. */
 export function withoutMark(bytes: Buffer, name: string): Buffer {
   const begin = bytes.toString('hex', 0, MARK_BYTES);
-  if (begin.startsWith('fffe') || begin.startsWith('feff')) throw new Error(`${name} is UTF-16: convert it to UTF-8`);
+  if (begin.startsWith('fffe') || begin.startsWith('feff'))
+    throw new Error(`${name} is UTF-16 or UTF-32: convert it to UTF-8`);
   return begin === 'efbbbf' ? bytes.subarray(MARK_BYTES) : bytes;
 }
 

@@ -163,7 +163,7 @@ describe('a loaded row', () => {
     expect(faultOf({ vector: [1, 40_000] })).to.equal('component 1 is 40000: allowed is -32768 to 32767.99998');
     expect(faultOf({ vector: Float32Array.of(Number.NaN) })).to.match(/^component 0 is NaN/);
     expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is not a text');
-    expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('it has no w');
+    expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('it has no w; its fields are v');
     expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('it has no fields from v1 to v9');
   });
 

@@ -51,7 +51,7 @@ describe('lines of a text file', () => {
     expect(await failureOf('csv', latin1('id,caf\xe9\n1,2\n'))).to.match(/^byte 4 of title 2, 0xE9, is not UTF-8/);
     for (const format of ['csv', 'jsonl'] as const)
       expect(await failureOf(format, Buffer.from('\uFEFF{"a":1}\n', 'utf16le'))).to.match(
-        /is UTF-16: convert it to UTF-8$/,
+        /is UTF-16 or UTF-32: convert it to UTF-8$/,
       );
   });
 
