@@ -31,15 +31,26 @@ const ONLY_DIGITS = /^-?\d+$/;
  * Throws `validation_error` naming the first number or key that would not be kept. With `field`, only this field of the
  * object is checked. `path` names the value of the text.
  */
-export function assertKept({ value, text, members }: JsonText, path: string, field?: string): void {
+export function assertKept(json: JsonText, path: string, field?: string): void {
+  const { value, text, members } = json;
   const part = field === undefined ? value : (value as JsonObject)[field];
-  if (part === undefined || part === null) return;
+  if (part === undefined || part === null) {
+    assertNoTwins(json, path);
+    return;
+  }
   const found: Found = { members: 0, hasLarge: false, hasZero: false };
   lookAt(part, found);
   const allMembers = field === undefined ? found.members : found.members + membersBeside(field, value as JsonObject);
   const hasTwins = allMembers !== members;
   if (found.hasLarge || hasTwins || (found.hasZero && mayHaveTiny(text)))
-    assertTextKept({ text, open: [], path, field, hasTwins });
+    // Twins may be in any field.
+    assertTextKept({ text, open: [], path, field: hasTwins ? undefined : field, hasTwins });
+}
+
+/** Throws `validation_error` naming a key that an object of the text has twice: parsing keeps only the last value. */
+export function assertNoTwins({ value, text, members }: JsonText, path: string): void {
+  if (membersBeside(undefined, value as JsonObject) === members) return;
+  assertTextKept({ text, open: [], path, field: undefined, hasTwins: true });
 }
 
 /** Whether the text has `e-` or `E-`. Over vectors this search is many times faster than a pattern. */
@@ -74,7 +85,7 @@ function lookAt(value: unknown, found: Found): void {
 }
 
 /** Members of an object and of everything in it, except in `field` and in vectors. */
-function membersBeside(field: string, object: JsonObject): number {
+function membersBeside(field: string | undefined, object: JsonObject): number {
   const keys = Object.keys(object);
   const others = keys.filter((key) => key !== field && !VECTORS.includes(key));
   return others.reduce((sum, key) => sum + membersOf(object[key]), keys.length);

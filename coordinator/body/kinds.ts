@@ -39,7 +39,7 @@ import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
-import { assertKept } from './keptJson.js';
+import { assertKept, assertNoTwins } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
 import { prepareNode, prepareReference } from './recordNames.js';
 import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList, preparePatches } from './recordSets.js';
@@ -319,7 +319,8 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
   // Before `prepare`: a misspelt field explains a missing one.
   assertKnownFields(schema, json.value);
   const prepared = prepare(json.value, bounds, taken);
-  if (kept !== undefined) assertKept(json, '$', kept === '$' ? undefined : kept);
+  if (kept === undefined) assertNoTwins(json, '$');
+  else assertKept(json, '$', kept === '$' ? undefined : kept);
   return prepared;
 }
 

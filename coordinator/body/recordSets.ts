@@ -16,6 +16,7 @@ import type {
   PatchRecordsRequest,
 } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
+import type { JsonObject } from '../contract/values.js';
 import { assertedExternalIdBytes } from './batch.js';
 import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
@@ -80,7 +81,7 @@ export function preparePatches({ collection, merge, ...named }: PatchRecordsRequ
 
 function deletedRecords(named: NamedRecords): DeleteManyCall['of'] {
   const of = namedRecords(named);
-  if (named.metadata_filter && Object.keys(named.metadata_filter).length === 0)
+  if (named.metadata_filter && isEmpty(named.metadata_filter))
     throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
   return of;
 }
@@ -93,6 +94,14 @@ function namedRecords({ ids = null, external_ids = null, metadata_filter = null 
   if (external_ids) return { externalIds: externalIdsOf(external_ids) };
   return { filter: filterOf(metadata_filter!, '$.metadata_filter') };
 }
+
+/** Whether a filter has no condition that could exclude a record, as `{"$or": [{}]}`. */
+const isEmpty = (filter: JsonObject): boolean =>
+  Object.entries(filter).every(
+    ([key, value]) =>
+      (key === '$and' && (value as JsonObject[]).every(isEmpty)) ||
+      (key === '$or' && (value as JsonObject[]).some(isEmpty)),
+  );
 
 function assertOne(fields: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(fields);

@@ -273,6 +273,8 @@ inBothModes('deletions of many', (service) => {
       { ids: [] },
       { external_ids: [] },
       { metadata_filter: {} },
+      { metadata_filter: { $or: [{ odd: 1 }, {}] } },
+      { metadata_filter: { $and: [{}, { $or: [{}] }] } },
       { metadata_filter: { odd: { gtt: 1 } } },
       { ids: ['1'] },
       { ids: Array.from({ length: 16_385 }, (_, i) => i) },

@@ -55,6 +55,23 @@ inBothModes('metadata', (service) => {
       '/v1/vectors/batch-insert',
       `{"collection":"c","batch":[${items.map(() => '[1e0]')}],"metadata":[${items}]}`,
     );
+  it('and every other field that a body has twice are refused', async () => {
+    const before = await sequence();
+    for (const [path, field, body] of [
+      ['/v1/search', 'metadata_filter', '"query":[0],"k":1,"metadata_filter":{"a":1},"metadata_filter":null'],
+      ['/v1/search', 'k', '"query":[0],"k":1,"k":2'],
+      ['/v1/search', 'graph_rerank.weight', '"query":[0],"k":1,"graph_rerank":{"weight":0,"weight":1}'],
+      ['/v1/delete', 'id', '"id":2,"id":1'],
+      ['/v1/records/delete', 'ids', '"ids":[2],"\\u0069ds":[1]'],
+      ['/v1/vectors/batch-insert', 'texts', '"batch":[[1]],"metadata":[{}],"texts":["a"],"texts":["b"]'],
+      ['/v1/graph/node', 'kind', '"kind":1,"kind":2'],
+    ] as const) {
+      const { status, body: answer } = await rw.raw('POST', path, `{"collection":"c",${body}}`);
+      expect([status, answer.error], path).to.deep.equal([400, `$.${field} appears twice`]);
+    }
+    expect(await sequence()).to.equal(before);
+  });
+
   const patch = (json: string) => rw.raw('PATCH', '/v1/records/1/metadata?collection=c', json);
   const shown = async (id: number): Promise<unknown> => (await rw.get(`/v1/records/${id}?collection=c`)).body.metadata;
   const sequence = async (): Promise<number> => (await rw.get('/v1/proof/state?collection=c')).body.sequence;
@@ -102,8 +119,8 @@ inBothModes('metadata', (service) => {
   });
 
   it('is refused only for its own content, not for other fields of the batch', async () => {
-    const beside = '"texts":["1e400"],"texts":["9007199254740993"]';
-    const body = `{"collection":"c","batch":[[1.0000000000000000001]],"metadata":[{"z":0}],${beside}}`;
+    const beside = '"texts":["1e400", "9007199254740993"]';
+    const body = `{"collection":"c","batch":[[1.0000000000000000001],[1]],"metadata":[{"z":0},null],${beside}}`;
     const kept = await rw.raw('POST', '/v1/vectors/batch-insert', body);
     expect(kept.status, kept.text).to.equal(200);
     const twice = '{"collection":"c","batch":[[1]],"metadata":[{"a":1}],"metadata":[{"a":2}]}';
