@@ -145,12 +145,18 @@ export class SealReplica {
     return isConfirmed;
   }
 
-  /** Removes earlier marks. */
+  /** Removes earlier marks, whose bytes may stay. */
   async tidy(name: EntryName): Promise<void> {
     const { position } = await this.close(name);
+    const { streams } = this.connection.jsm;
     for (let old = await this.#next(name, 1); old !== undefined && old.position < position; ) {
-      await this.#overwrite(old.position);
-      old = await this.#next(name, 1);
+      const { position: earlier } = old;
+      const isRemoved = this.#ask(() => streams.deleteMessage(sealStream(this.number), earlier, false));
+      // Another process removes them too.
+      await isRemoved.catch((error: unknown) => {
+        if (!(error instanceof JetStreamRefusal)) throw error;
+      });
+      old = await this.#next(name, earlier + 1);
     }
   }
 
