@@ -123,7 +123,7 @@ describe('encrypted records in a cluster', () => {
   /** Imports the log of collection `a` under another name. `finish` ends the import. */
   async function imported(name: string): Promise<{ finish(): Promise<void> }> {
     const { backend } = one;
-    const { id, dimension, createdAtMs } = await backend.find(PROJECT, 'a');
+    const { id, dimension, createdAtMs, createdBy } = await backend.find(PROJECT, 'a');
     const { frames, last } = await call(backend, 'a', { op: 'readLog', from: 0, maxBytes: 1 << 20 });
     const { stateHash, chainHead } = await call(backend, 'a', { op: 'proofState' });
     const { collection } = await backend.beginImport(
@@ -133,6 +133,7 @@ describe('encrypted records in a cluster', () => {
         origin: { project: PROJECT, name: 'a', id },
         dimension,
         createdAtMs,
+        createdBy: createdBy!,
         spec: { kind: 'brute', parameters: {} },
         end: { sequence: last, chainHead: toHex(chainHead), stateHash: toHex(stateHash) },
       },

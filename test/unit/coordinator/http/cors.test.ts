@@ -43,7 +43,7 @@ overEngines('pages of other origins', (engine) => {
         ...allowed,
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'authorization, content-type, idempotency-key, x-request-id, traceparent, tracestate, baggage, sentry-trace',
+          'authorization, content-type, idempotency-key, vouch-on-behalf-of, x-request-id, traceparent, tracestate, baggage, sentry-trace',
         'access-control-max-age': '600',
       },
     });

@@ -232,8 +232,11 @@ overEngines('the HTTP server', (engine) => {
       return list.call(edge.backend, project);
     };
     const { headers } = await client.get('/v1/namespaces', { 'x-request-id': 'a!~'.padEnd(128, 'z') });
-    expect(headers.get('x-request-id')).to.equal('a!~'.padEnd(128, 'z'));
-    expect(seen).to.deep.equal([{ requestId: 'a!~'.padEnd(128, 'z'), deadlineMs: clock.nowMs() + 10_000 }]);
+    const requestId = 'a!~'.padEnd(128, 'z');
+    expect(headers.get('x-request-id')).to.equal(requestId);
+    const { id: keyId } = (await client.get('/v1/keys/self')).body;
+    const actor = { keyId, onBehalfOf: null, requestId };
+    expect(seen).to.deep.equal([{ requestId, deadlineMs: clock.nowMs() + 10_000, actor }]);
     const ids = new Set<string | null>();
     for (const unfit of ['', 'a b', 'x'.repeat(129), 'é'])
       ids.add((await client.get('/nope', { 'x-request-id': unfit })).headers.get('x-request-id'));

@@ -20,11 +20,13 @@ import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 const VECTOR_BYTES = 8;
 /** Bytes of a frame around its events. */
 const FRAME_BYTES = 112;
-/** Length of an event, of an insert or update without vector, metadata and text. */
-const INSERT_BYTES = 4 + 72;
-const UPDATE_BYTES = 4 + 40;
-const DELETE_BYTES = 4 + 32;
-const ENCRYPTED_BYTES = 4 + 96;
+/** The actor `system`, which a frame states once. */
+const ACTOR_BYTES = 8;
+/** Lengths of event and actor, of an insert or update without vector, metadata and text. */
+const INSERT_BYTES = 6 + 72;
+const UPDATE_BYTES = 6 + 40;
+const DELETE_BYTES = 6 + 32;
+const ENCRYPTED_BYTES = 6 + 96;
 const KEY = 'ab'.repeat(16);
 
 /** Collections on one shard, with their expected bytes. */
@@ -88,7 +90,8 @@ describe('the byte quota of a project', () => {
     const { logBytes } = await rig.one.hosted.count();
     await rig.one.write({ op: 'updateMetadata', id: 1, metadata: json(3) });
     expect(await rig.stored()).to.deep.equal({ ...stored, metadata: json(3).length });
-    expect((await rig.one.hosted.count()).logBytes).to.equal(logBytes + FRAME_BYTES + UPDATE_BYTES + json(3).length);
+    const updated = logBytes + FRAME_BYTES + ACTOR_BYTES + UPDATE_BYTES + json(3).length;
+    expect((await rig.one.hosted.count()).logBytes).to.equal(updated);
     await rig.one.write(encrypted('secret'));
     expect(await rig.stored()).to.include({ payloads: 6 + 16 });
     // A search of the past can still find the record.
@@ -108,7 +111,7 @@ describe('the byte quota of a project', () => {
     const probe = new QuotaRig({});
     await probe.one.insert([1, 2], { metadata: json(1) });
     const first = await probe.total();
-    const second = FRAME_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
+    const second = FRAME_BYTES + ACTOR_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
     const exact = new QuotaRig({ capacityBytes: first + second });
     await exact.one.insert([1, 2], { metadata: json(1) });
     await exact.one.insert([1, 2]);
@@ -127,7 +130,7 @@ describe('the byte quota of a project', () => {
   it('leaves room for deletes that share a frame with growing writes', async () => {
     const probe = new QuotaRig({});
     await probe.one.insert([1, 2]);
-    const both = FRAME_BYTES + DELETE_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
+    const both = FRAME_BYTES + ACTOR_BYTES + DELETE_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
     const rig = new QuotaRig({ capacityBytes: (await probe.total()) + both });
     await rig.one.insert([1, 2]);
     await Promise.all([rig.one.write({ op: 'softDelete', id: 1 }), rig.one.insert([3, 4])]);
@@ -159,11 +162,11 @@ describe('the byte quota of a project', () => {
         refused++;
         expect(after).to.equal(before);
         const genesis = sequence === 0 ? 100 : 0;
-        expect(before + FRAME_BYTES + genesis + bytes, `step ${step}`).to.be.above(capacityBytes);
+        expect(before + FRAME_BYTES + ACTOR_BYTES + genesis + bytes, `step ${step}`).to.be.above(capacityBytes);
       }
-      if (bytes === 0) inDeletes += FRAME_BYTES + DELETE_BYTES;
+      if (bytes === 0) inDeletes += FRAME_BYTES + ACTOR_BYTES + DELETE_BYTES;
       // Deletes may exceed the quota. Metadata replaced by shorter metadata may exceed it by its frame.
-      expect(after).to.be.at.most(Math.max(capacityBytes + inDeletes, before + FRAME_BYTES));
+      expect(after).to.be.at.most(Math.max(capacityBytes + inDeletes, before + FRAME_BYTES + ACTOR_BYTES));
       expect(await rig.reserved()).to.be.at.most(capacityBytes);
     }
     expect(refused).to.be.above(10);

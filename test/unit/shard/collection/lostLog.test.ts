@@ -313,6 +313,7 @@ describe('a collection whose log is written to', () => {
       origin: { id: config.id, project: 'p', name: 'c' },
       dimension: 2,
       createdAtMs: config.createdAtMs,
+      createdBy: config.createdBy!,
       spec: { kind: 'brute', parameters: {} },
       end: { sequence: 3, chainHead: '0'.repeat(64), stateHash: '0'.repeat(64) },
     } as const;

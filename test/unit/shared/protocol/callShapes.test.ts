@@ -18,7 +18,7 @@ import { insertOf } from '../../../support/rigs/engine.js';
 
 const NO_COUNTS = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, -(2 ** 31), '1'];
 
-const isTaken = (are: AreCalls<Call>, call: object): boolean => are([['r', 1, call]]);
+const isTaken = (are: AreCalls<Call>, call: object): boolean => are([['r', 1, call, null]]);
 const search = (k: unknown): object => ({ op: 'search', query: new Uint8Array(8), k });
 
 describe('calls in messages', () => {
@@ -79,9 +79,25 @@ describe('calls in messages', () => {
     }
   });
 
+  it('have the actor of a caller, or null', () => {
+    const write = (actor: unknown): boolean => areWrites([['r', 1, { op: 'delete', id: 1 }, actor]]);
+    const [keyId, person, request] = ['7f3a52c0d1e9b846', 'u-17', 'r-1'];
+    for (const actor of [null, [keyId, null, null], [keyId, person, request]]) expect(write(actor)).to.equal(true);
+    const refused = [
+      undefined,
+      {},
+      [],
+      [keyId],
+      ['', null, null],
+      [keyId, 'a b', null],
+      [keyId, null, 'x'.repeat(129)],
+    ];
+    for (const actor of refused) expect(write(actor), `${actor}`).to.equal(false);
+  });
+
   it('are refused without their content in the error if the message is malformed', async () => {
     const [word, call] = ['Ada, born 1815', { op: 'insertEncrypted', payload: 'Ada, born 1815' }];
-    const bytes = Buffer.concat([pack([['r', 1, call]]), Buffer.of(1)]);
+    const bytes = Buffer.concat([pack([['r', 1, call, null]]), Buffer.of(1)]);
     const error = await rejection(Promise.resolve().then(() => unpackCalls(bytes, areWrites)));
     expect(error).to.be.instanceOf(Malformed);
     expect(inspect(error)).not.to.contain(word);

@@ -7,6 +7,7 @@ import { DesiredSpecs } from '../../../../../shard/index/desiredSpecs.js';
 import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../../shared/clock.js';
 import { silentLogger } from '../../../../../shared/logger.js';
+import { SYSTEM } from '../../../../../shared/model/actor.js';
 import { catalogEntryOf } from '../../../../../shared/registry/catalogEntry.js';
 import { expectCode } from '../../../../support/expectations.js';
 
@@ -54,7 +55,7 @@ describe('an import in the catalog', () => {
     for (const catalog of [one, two]) {
       expect(await catalog.find('p', 'copy')).to.deep.equal({
         ...collection,
-        imported: { ...WANTED.end, finished: true },
+        imported: { ...WANTED.end, finished: true, by: SYSTEM },
       });
       expect((await catalog.create('p', { name: 'copy', dimension: 2, index: 'brute' })).created).to.equal(false);
     }
@@ -70,7 +71,7 @@ describe('an import in the catalog', () => {
     const { config, spec, imported } = catalogEntryOf((await bucket.get('p.copy'))!);
     expect(config).to.deep.include({ id: collection.id, project: 'p', name: 'copy', origin: WANTED.origin });
     expect(spec.kind).to.equal('bq');
-    expect(imported).to.deep.equal({ ...WANTED.end, finished: true });
+    expect(imported).to.deep.equal({ ...WANTED.end, finished: true, by: SYSTEM });
   });
 
   it('takes one export only, counts as a collection, and can be deleted and started again', async () => {
