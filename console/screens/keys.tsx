@@ -37,14 +37,15 @@ export function Keys({ service }: { readonly service: Service }) {
         {({ keys: listed }) => (
           <Table
             label="API keys"
-            titles={['Id', 'Label', 'Scope', 'Created', 'Expires', 'Actions']}
-            plain={['Label', 'Scope', 'Actions']}
+            titles={['Id', 'Label', 'Scope', 'Collections', 'Created', 'Expires', 'Actions']}
+            plain={['Label', 'Scope', 'Collections', 'Actions']}
             rows={listed.map((key) => ({
               key: key.id,
               cells: [
                 <code>{key.id}</code>,
                 key.label,
                 key.scope,
+                key.collections?.join(', ') ?? 'all',
                 <Day ms={key.created_at_ms} />,
                 key.expires_at_ms === null ? 'never' : key.expired ? 'expired' : <Day ms={key.expires_at_ms} />,
                 <button type="button" class="plain" onClick={() => setRevoked(key)}>
@@ -70,11 +71,15 @@ function Create({ service, onDone }: AskProps) {
   const [scope, setScope] = useState<keyof typeof SCOPES>('read_only');
   const [label, setLabel] = useState('');
   const [days, setDays] = useState('');
+  const [collections, setCollections] = useState('');
+  const names = collections.split(/[\s,]+/).filter((name) => name !== '');
+  const mayBeLimited = scope === 'read_only' || scope === 'read_write';
   const [made, setMade] = useState<CreateKeyResponse>();
   const wanted = {
     scope,
     ...(label !== '' && { label }),
     ...(days !== '' && { expires_in_secs: Number(days) * DAY_SECS }),
+    ...(mayBeLimited && names.length > 0 && { collections: names }),
   };
   const { problem, isRunning, start } = useAction(
     async () => setMade(await service.call<CreateKeyResponse>('POST', '/v1/keys', wanted)),
@@ -107,6 +112,11 @@ function Create({ service, onDone }: AskProps) {
         <Field label="Label" hint="Who or what uses the key.">
           <input value={label} maxLength={100} onInput={(event) => setLabel(event.currentTarget.value)} />
         </Field>
+        {mayBeLimited && (
+          <Field label="Collections" hint="Names, or prefixes that end with *. Empty: all collections.">
+            <input value={collections} onInput={(event) => setCollections(event.currentTarget.value)} />
+          </Field>
+        )}
         <Field label="Valid for days" hint="Empty: the key does not expire.">
           <input type="number" min={1} value={days} onInput={(event) => setDays(event.currentTarget.value)} />
         </Field>

@@ -2,6 +2,7 @@
 
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import { type MessageName, messageText } from '../../shared/errors/errorTable.js';
+import type { KeyCollections } from '../../shared/registry/keyCollections.js';
 import { type KeyRecord, keyHash, type Scope } from '../../shared/registry/keys.js';
 import type { FailedAttempts } from '../limits/failedAttempts.js';
 import type { Keyring } from './keyring.js';
@@ -10,6 +11,8 @@ export interface Caller {
   readonly keyId: string;
   readonly project: string;
   readonly scope: Scope;
+  /** The collections that the key may use. */
+  readonly collections: KeyCollections;
 }
 
 const BEARER = 'bearer ';
@@ -71,4 +74,6 @@ function hashOf(authorization: string): string | undefined {
   return isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
 }
 
-const callerOf = ({ id, project, scope }: KeyRecord): Caller => ({ keyId: id, project, scope });
+const callerOf = ({ id, project, scope, collections }: KeyRecord): Caller => ({
+  ...{ keyId: id, project, scope, collections },
+});

@@ -2,15 +2,20 @@
 
 import typia, { type tags } from 'typia';
 import type { WholeBetween } from '../../shared/model/whole.js';
+import type { KEY_COLLECTIONS_MAX } from '../../shared/registry/keyCollections.js';
 import type { KEY_LABEL_MAX, KEY_VALID_SECS_MAX, Scope } from '../../shared/registry/keys.js';
 import { refuseBody } from './refusal.js';
 import type { Whole } from './values.js';
+
+type KeyCollection = string & tags.Pattern<'^(?:[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{0,63}[*])$'>;
 
 type KeyLabel = string & tags.MaxLength<typeof KEY_LABEL_MAX>;
 
 export interface CreateKeyRequest {
   scope: Scope;
   label?: KeyLabel | null;
+  /** The only collections that the key may use: names, or prefixes that end with `*`. Omitted: all of the project. */
+  collections?: (KeyCollection[] & tags.MinItems<1> & tags.MaxItems<typeof KEY_COLLECTIONS_MAX>) | null;
   /** Omitted: the key does not expire. */
   expires_in_secs?: (number & WholeBetween<1, typeof KEY_VALID_SECS_MAX>) | null;
 }
@@ -24,6 +29,8 @@ export interface ListedKey {
   /** An expired key stays expired, also if clocks are set back. */
   expired: boolean;
   label: string | null;
+  /** Present if the key may use only these collections: names, or prefixes that end with `*`. */
+  collections?: string[];
 }
 
 export interface CreateKeyResponse extends ListedKey {
@@ -36,6 +43,8 @@ export interface OwnKeyResponse {
   id: string;
   project: string;
   scope: Scope;
+  /** Present if the key may use only these collections. */
+  collections?: string[];
 }
 
 export interface ListKeysResponse {

@@ -1,5 +1,6 @@
 /** The endpoints of aliases: other names of collections, which can be moved from one collection to another. */
 import type { Alias as NamedCollection } from '../../shared/registry/aliasEntry.js';
+import { mayUse } from '../../shared/registry/keyCollections.js';
 import type { Alias, ListAliasesResponse } from '../contract/collections.js';
 import { invalid } from '../contract/refusal.js';
 import { isCollectionName } from '../contract/values.js';
@@ -13,6 +14,7 @@ export const ALIAS_ROUTES: readonly Route[] = [
   writeRoute('PUT /v1/aliases/{alias}', {
     summary: 'Create an alias of a collection, or move it to another collection',
     body: 'putAlias',
+    isOfProject: true,
     answers: 'Alias',
     errors: [...COLLECTION_ERRORS, 'capacity_exceeded'],
     handle: async (request) => {
@@ -27,12 +29,15 @@ export const ALIAS_ROUTES: readonly Route[] = [
     answers: 'ListAliasesResponse',
     handle: (request) =>
       request.shared('aliases', async () => {
-        const aliases = await request.services.backend.aliases(request.caller.project);
-        return json<ListAliasesResponse>({ aliases: aliases.map(aliasJson) });
+        const { project, collections } = request.caller;
+        const aliases = await request.services.backend.aliases(project);
+        const shown = aliases.filter(({ collection }) => mayUse(collections, collection));
+        return json<ListAliasesResponse>({ aliases: shown.map(aliasJson) });
       }),
   }),
   writeRoute('DELETE /v1/aliases/{alias}', {
     summary: 'Delete an alias; its collection stays',
+    isOfProject: true,
     answers: NO_CONTENT,
     errors: ['not_found'],
     handle: async (request) => {

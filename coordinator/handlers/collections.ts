@@ -4,6 +4,7 @@ import { refusal } from '../../shared/errors/errors.js';
 import { namedActor } from '../../shared/model/actor.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
+import { mayUse } from '../../shared/registry/keyCollections.js';
 import type { CountedCollection } from '../cluster/catalog/collection.js';
 import type {
   CreateCollectionRequest,
@@ -28,8 +29,10 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     body: 'createCollection',
     answers: 'CreateCollectionResponse',
     errors: ['invalid_index', 'conflict', 'capacity_exceeded', 'not_implemented'],
-    handle: async ({ body, caller, services, envelope }) => {
+    handle: async (request) => {
+      const { body, caller, services, envelope } = request;
       const { name, dimension } = body;
+      request.assertMayUse(name);
       const index = body.index ?? 'brute';
       const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
@@ -47,17 +50,22 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     summary: 'Read a collection, as the list has it',
     answers: 'ListedCollection',
     errors: ['collection_not_found'],
-    handle: async ({ parameters, caller, services, envelope }) => {
-      const name = collectionName(parameters[0]);
-      return json(listedCollection(await services.backend.listed(caller.project, name, envelope), services.config));
+    handle: async (request) => {
+      const { caller, services, envelope } = request;
+      const name = collectionName(request.parameters[0]);
+      const listed = await request.usable(name, services.backend.listed(caller.project, name, envelope));
+      return json(listedCollection(listed, services.config));
     },
   }),
   writeRoute('DELETE /v1/namespaces/{name}', {
     summary: 'Delete a collection and all its records',
     answers: NO_CONTENT,
     errors: COLLECTION_ERRORS,
-    handle: async ({ parameters, caller, services, envelope }) => {
-      await services.backend.remove(caller.project, collectionName(parameters[0]), envelope);
+    handle: async (request) => {
+      const { caller, services, envelope } = request;
+      const name = collectionName(request.parameters[0]);
+      request.assertMayUse(name);
+      await services.backend.remove(caller.project, name, envelope);
       return noContent;
     },
   }),
@@ -92,6 +100,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     summary: "Rebuild every collection's index, while the project's writes wait",
     body: 'rebuild',
     deadline: 'rebuildMs',
+    isOfProject: true,
     answers: 'RebuildResponse',
     errors: ['invalid_index', 'conflict', 'not_implemented'],
     handle: async (request) => {
@@ -108,7 +117,8 @@ export const COLLECTION_ROUTES: readonly Route[] = [
 ];
 
 async function collectionsReply({ caller, services, envelope }: HandlerRequest): Promise<Reply> {
-  const collections = await services.backend.list(caller.project, envelope);
+  const all = await services.backend.list(caller.project, envelope);
+  const collections = all.filter(({ name }) => mayUse(caller.collections, name));
   return json<ListCollectionsResponse>({
     collections: collections.map((collection) => listedCollection(collection, services.config)),
   });

@@ -42,6 +42,7 @@ export const ENCRYPTED_ROUTES: readonly Route[] = [
     },
   }),
   writeRoute('DELETE /v1/crypto/shred/{key_id}', {
+    isOfProject: true,
     summary: 'Destroy a vault key, and with it every record encrypted under it',
     answers: [{ status: 200, description: 'The key is destroyed everywhere.', body: 'ShredResponse' }],
     errors: ['capacity_exceeded'],
@@ -52,6 +53,7 @@ export const ENCRYPTED_ROUTES: readonly Route[] = [
     },
   }),
   readRoute('GET /v1/crypto/status/{key_id}', {
+    isOfProject: true,
     summary: 'Whether a vault key exists, was destroyed, or is unknown',
     answers: 'KeyStatusResponse',
     handle: async ({ parameters, caller, services, envelope }) => {

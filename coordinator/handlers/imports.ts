@@ -39,7 +39,9 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
       const createdBy = created_by && { createdBy: actorOf(created_by) };
       const fixed = { dimension, ...(normalise && { normalise }), createdAtMs, ...createdBy };
-      const wanted = { name: nameOf(request.body), origin, ...fixed, spec, end };
+      const name = nameOf(request.body);
+      request.assertMayUse(name);
+      const wanted = { name, origin, ...fixed, spec, end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
       return json(importResponse(collection, await logEnd(request, collection)));
     },
@@ -79,8 +81,11 @@ export const IMPORT_ROUTES: readonly Route[] = [
   }),
 ];
 
-const findImport = async ({ services, caller, parameters }: HandlerRequest): Promise<ImportedCollection> =>
-  services.backend.findImport(caller.project, collectionName(parameters[0]));
+async function findImport(request: HandlerRequest): Promise<ImportedCollection> {
+  const name = collectionName(request.parameters[0]);
+  request.assertMayUse(name);
+  return request.services.backend.findImport(request.caller.project, name);
+}
 
 function nameOf({ name, origin }: BeginImportRequest): string {
   const wanted = name ?? origin.name;

@@ -16,9 +16,9 @@ export const KEY_ROUTES: readonly Route[] = [
     errors: ['capacity_exceeded'],
     handle: async ({ body, caller, idempotencyKey, services: { keys, keyring, clock } }) => {
       refuseIdempotencyKey(idempotencyKey);
-      const { scope, label = null, expires_in_secs } = body;
+      const { scope, label = null, expires_in_secs, collections = null } = body;
       const expiresAtMs = expires_in_secs ? clock.nowMs() + 1000 * expires_in_secs : null;
-      const wanted = { project: caller.project, scope, expiresAtMs, label };
+      const wanted = { project: caller.project, scope, expiresAtMs, label, collections };
       const { key, record } = await keyring.make(caller.project, () => createKey(keys, wanted, clock, systemEntropy));
       return json<CreateKeyResponse>({ ...listed(record, clock.nowMs()), key });
     },
@@ -31,7 +31,8 @@ export const KEY_ROUTES: readonly Route[] = [
   readRoute('GET /v1/keys/self', {
     summary: 'The project and the scope of the key of this request',
     answers: 'OwnKeyResponse',
-    handle: async ({ caller: { keyId: id, project, scope } }) => json<OwnKeyResponse>({ id, project, scope }),
+    handle: async ({ caller: { keyId: id, project, scope, collections } }) =>
+      json<OwnKeyResponse>({ id, project, scope, ...(collections && { collections: [...collections] }) }),
   }),
   adminWriteRoute('DELETE /v1/keys/{id}', {
     summary: 'Revoke a key',
@@ -58,4 +59,5 @@ const listed = (record: KeyRecord, nowMs: number): ListedKey => ({
   expires_at_ms: record.expiresAtMs,
   expired: isExpired(record, nowMs),
   label: record.label,
+  ...(record.collections && { collections: [...record.collections] }),
 });

@@ -45,6 +45,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     handle: async ({ services }) => text(services.version),
   }),
   readRoute('GET /v1/usage', {
+    isOfProject: true,
     summary: "The project's records, collections and bytes",
     answers: 'UsageResponse',
     handle: (request) => request.shared('usage', () => usageReply(request)),

@@ -5,6 +5,7 @@ import type { Clock } from '../../shared/clock.js';
 import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import { type KeyCollections, mayUse } from '../../shared/registry/keyCollections.js';
 import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Caller } from '../auth/authenticate.js';
@@ -90,8 +91,29 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
    * impossible name, and `conflict` while it is being imported.
    */
   async find(name: string | null | undefined): Promise<Collection> {
-    const found = this.services.backend.find(this.caller.project, collectionName(name));
+    const wanted = collectionName(name);
+    const found = this.usable(wanted, this.services.backend.find(this.caller.project, wanted));
     return name === null || name === undefined ? found.catch(refuseUnnamed) : found;
+  }
+
+  /**
+   * The collection that was found under the name, if the key may use it: an alias counts as the collection that it leads to. Throws
+   * `forbidden` for others, even if they do not exist.
+   */
+  async usable<C extends { readonly name: string }>(wanted: string, found: Promise<C>): Promise<C> {
+    const collection = await found.catch((error: unknown) => {
+      this.assertMayUse(wanted);
+      throw error;
+    });
+    this.assertMayUse(collection.name);
+    return collection;
+  }
+
+  /** Throws `forbidden` if the key may not use the collection of this name, which is not an alias. */
+  assertMayUse(name: string): void {
+    const { collections } = this.caller;
+    if (!mayUse(collections, name))
+      throw refusal('forbidden', 'collection', { name, own: shownCollections(collections) });
   }
 
   /** Sends a call to the collection's owner; see `Backend.call`. */
@@ -104,9 +126,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return this.call(await this.find(name), call);
   }
 
-  /** The answer of `make`, which depends only on the caller's project. Requests that arrive together share one. */
+  /** The answer of `make`, which depends only on the caller's project and collections. Requests that arrive together share one. */
   shared(what: string, make: () => Promise<Reply>): Promise<Reply> {
-    return this.wait(this.services.sharedReads.next(`${what} ${this.caller.project}`, make));
+    return this.wait(
+      this.services.sharedReads.next(`${what} ${this.caller.project} ${this.caller.collections ?? ''}`, make),
+    );
   }
 
   /** Time slices for an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
@@ -133,6 +157,9 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return this.services.backend.mode === 'cluster' ? { log_index: sequence } : {};
   }
 }
+
+/** The collections of a limited key in a message. */
+export const shownCollections = (collections: KeyCollections): string => (collections ?? []).join(', ');
 
 export const nameOrDefault = (wanted: string | null | undefined): string => wanted ?? DEFAULT_COLLECTION;
 

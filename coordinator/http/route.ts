@@ -36,6 +36,8 @@ export interface KeyedRoute extends CommonRoute {
   readonly body: BodyKind | null;
   /** The limit that sets its deadline, counted from the arrival of its body. */
   readonly deadline: Deadline;
+  /** Whether it concerns the whole project: a key that is limited to collections may not use it. */
+  readonly isOfProject: boolean;
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
 }
 
@@ -61,6 +63,7 @@ interface Definition<K extends BodyKind, Q> {
   /** Whether the route uses an `Idempotency-Key`. */
   readonly isIdempotent?: true;
   readonly query?: QueryType<Q>;
+  readonly isOfProject?: true;
   /** The default is `deadlineMs`. */
   readonly deadline?: Deadline;
   /** A single type means status 200 with a body of this type. */
@@ -80,11 +83,11 @@ const routeOf =
   (scope: Scope, category: Category) =>
   <K extends BodyKind = never, Q = undefined>(name: RouteName, definition: Definition<K, Q>): KeyedRoute => {
     const { summary, body, query, answers, errors = [], isIdempotent = false, handle } = definition;
-    const { deadline = 'deadlineMs' } = definition;
+    const { deadline = 'deadlineMs', isOfProject = false } = definition;
     const [method, path] = name.split(' ') as [Method, string];
     const request = body === undefined ? null : BODY_KINDS[body].schema;
     return {
-      ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline },
+      ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline, isOfProject },
       body: body ?? null,
       isRequestRequired: body !== undefined && !mayBeEmpty(body),
       isPackable: body !== undefined && mayBePacked(body),

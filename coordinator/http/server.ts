@@ -31,7 +31,7 @@ import { Cors } from './cors.js';
 import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertificate } from './engine/engine.js';
 import { type Closing, Exchange, writeHead } from './exchange.js';
 import { FailureLog } from './failureLog.js';
-import { decodeParameter, HandlerRequest, type Services } from './handlerRequest.js';
+import { decodeParameter, HandlerRequest, type Services, shownCollections } from './handlerRequest.js';
 import { acceptsPacked, isPackedBody, mediaFlaw } from './mediaTypes.js';
 import { errorReply, KEEP_ALIVE, malformedReply, packedReply, type Reply } from './reply.js';
 import { type RequestHead, readHead } from './requestHead.js';
@@ -258,6 +258,9 @@ class Requests {
   #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
     assertMayCall(caller, route.scope as Scope, route.body, request.head);
     if (route.category === null) return this.#serve(route, encoded, request.head);
+    const { collections } = caller;
+    if (collections !== null && route.isOfProject)
+      throw refusal('forbidden', 'project', { own: shownCollections(collections) });
     // Checks the capacity again: the key may have been unknown before, or the body too long for a fast refusal.
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));

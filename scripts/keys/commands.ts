@@ -58,9 +58,9 @@ export async function runRequest(
 ): Promise<void> {
   switch (request.command) {
     case 'create': {
-      const { project, scope, label, validMs } = request;
+      const { project, scope, label, collections, validMs } = request;
       const expiresAtMs = validMs === null ? null : systemClock.nowMs() + validMs;
-      const wanted = { project, scope, label, expiresAtMs };
+      const wanted = { project, scope, label, collections, expiresAtMs };
       const { key, record } = await createKey(await store.keys(), wanted, systemClock, systemEntropy);
       const until = expiresAtMs === null ? '' : `, until ${shortTime(expiresAtMs)}`;
       say('done', 'key', `${record.id} for project ${project}, ${scope}${until}; shown this once:`);
@@ -132,8 +132,11 @@ function tableOf(keys: readonly KeyRecord[]): string[] {
     return isExpired(key, nowMs) ? 'expired' : shortTime(key.expiresAtMs);
   };
   return tableLines(
-    ['id', 'project', 'scope', 'created', 'expires', 'label'].map((title) => ({ title })),
-    keys.map((key) => [key.id, key.project, key.scope, shortTime(key.createdAtMs), expiry(key), key.label ?? '']),
+    ['id', 'project', 'scope', 'collections', 'created', 'expires', 'label'].map((title) => ({ title })),
+    keys.map((key) => [
+      ...[key.id, key.project, key.scope, key.collections?.join(',') ?? 'all'],
+      ...[shortTime(key.createdAtMs), expiry(key), key.label ?? ''],
+    ]),
   );
 }
 

@@ -1,5 +1,6 @@
 /** Reads the command line of the key tool. */
 import { unreachable } from '../../shared/errors/errors.js';
+import { areKeyCollections, KEY_COLLECTIONS_MAX, type KeyCollections } from '../../shared/registry/keyCollections.js';
 import { isProjectName, KEY_LABEL_MAX, KEY_VALID_SECS_MAX, SCOPES, type Scope } from '../../shared/registry/keys.js';
 import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 import { unknownWord } from '../terminal/unknownWord.js';
@@ -10,6 +11,7 @@ export type KeyRequest =
       readonly project: string;
       readonly scope: Scope;
       readonly label: string | null;
+      readonly collections: KeyCollections;
       readonly validMs: number | null;
     }
   | { readonly command: 'list'; readonly project: string | undefined }
@@ -28,7 +30,7 @@ const COMMANDS: readonly Command[] = [
 ];
 
 export const KEY_USAGE = [
-  `create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]`,
+  `create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d] [--collections <name,prefix*,…>]`,
   'list [--project <name>]',
   'revoke <id>',
   'release <collection id>',
@@ -52,6 +54,7 @@ const OPTIONS = {
   scope: { type: 'string' },
   label: { type: 'string' },
   expires: { type: 'string' },
+  collections: { type: 'string' },
   out: { type: 'string' },
   routes: { type: 'string' },
   prepare: { type: 'boolean' },
@@ -69,12 +72,18 @@ export function parseKeyRequest(args: readonly string[]): KeyRequest {
   switch (command) {
     case 'create': {
       const { project, scope, label = null, expires } = values;
+      const collections = values.collections?.split(',') ?? null;
       if (project === undefined || !isProjectName(project))
         throw new UsageError(`--project is ${shown(project)}; allowed are 1 to 64 letters, digits, _ or -`);
       if (!isScope(scope)) throw new UsageError(`--scope is ${shown(scope)}; allowed is ${SCOPES.join(', ')}`);
       if ((label?.length ?? 0) > KEY_LABEL_MAX)
         throw new UsageError(`--label has ${label?.length} characters; allowed are ${KEY_LABEL_MAX}`);
-      return { command, project, scope, label, validMs: expires === undefined ? null : durationMs(expires) };
+      if (collections !== null && !areKeyCollections(collections))
+        throw new UsageError(
+          `--collections is ${shown(values.collections)}; allowed are 1 to ${KEY_COLLECTIONS_MAX} names, or prefixes that end with *`,
+        );
+      const validMs = expires === undefined ? null : durationMs(expires);
+      return { command, project, scope, label, collections, validMs };
     }
     case 'list':
       return { command, project: values.project };

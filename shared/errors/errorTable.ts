@@ -54,9 +54,13 @@ export const ERRORS = {
   },
   forbidden: {
     status: 403,
-    meaning: "the key's scope does not allow the request",
-    remedy: 'use a key of the scope that the message names',
-    messages: { scope: 'this needs a key of scope {scope}; yours is {own}' },
+    meaning: "the key's scope or collections do not allow the request",
+    remedy: 'use a key of the scope that the message names, or one that may use the collection',
+    messages: {
+      scope: 'this needs a key of scope {scope}; yours is {own}',
+      collection: 'this key may not use collection {name}; it is limited to {own}',
+      project: 'this concerns the whole project, and this key is limited to {own}',
+    },
   },
   collection_not_found: {
     status: 404,

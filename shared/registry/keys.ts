@@ -6,6 +6,7 @@ import { hash, toHex } from '../hashing/hash.js';
 import { ACTOR_KEY_ID_MAX, isVisibleAscii, SYSTEM_KEY_ID } from '../model/actor.js';
 import { SharedRun } from '../scheduling/sharedRun.js';
 import { nextTurn, Slice } from '../scheduling/slice.js';
+import { areKeyCollections, KEY_COLLECTIONS_MAX, type KeyCollections } from './keyCollections.js';
 
 export const SCOPES = ['read_only', 'read_write', 'admin', 'metrics'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -28,6 +29,7 @@ export interface KeyRecord {
   /** When a coordinator first found it expired; null before that. It stays expired even if a clock is set back. */
   readonly expiredAtMs: number | null;
   readonly label: string | null;
+  readonly collections: KeyCollections;
 }
 
 export interface WantedKey {
@@ -35,6 +37,7 @@ export interface WantedKey {
   readonly scope: Scope;
   readonly expiresAtMs?: number | null;
   readonly label?: string | null;
+  readonly collections?: KeyCollections;
 }
 
 /** Characters of a label. */
@@ -61,7 +64,10 @@ export const keyHash = (key: string): string | undefined =>
 export const isExpired = (record: KeyRecord, nowMs: number): boolean =>
   record.expiresAtMs !== null && (record.expiredAtMs !== null || record.expiresAtMs <= nowMs);
 
-/** Makes a key, which cannot be shown again later. Throws `validation_error` for a malformed project or a long label. */
+/**
+ * Makes a key, which cannot be shown again later. Throws `validation_error` for a malformed project or collection, a long label,
+ * and for collections of a scope that concerns the whole project.
+ */
 export async function createKey(
   bucket: Bucket,
   wanted: WantedKey,
@@ -72,6 +78,14 @@ export async function createKey(
     throw new VouchError('validation_error', 'a project name is 1 to 64 letters, digits, _ or -');
   if ((wanted.label?.length ?? 0) > KEY_LABEL_MAX)
     throw new VouchError('validation_error', `a label has at most ${KEY_LABEL_MAX} characters`);
+  const { collections = null } = wanted;
+  if (collections !== null && !areKeyCollections(collections))
+    throw new VouchError(
+      'validation_error',
+      `collections of a key are 1 to ${KEY_COLLECTIONS_MAX} names, or prefixes that end with *`,
+    );
+  if (collections !== null && allows(wanted.scope, 'metrics'))
+    throw new VouchError('validation_error', `a key of scope ${wanted.scope} cannot be limited to collections`);
   const record: KeyRecord = {
     id: toHex(entropy(ID_ENTROPY_BYTES)),
     project: wanted.project,
@@ -80,6 +94,7 @@ export async function createKey(
     expiresAtMs: wanted.expiresAtMs ?? null,
     expiredAtMs: null,
     label: wanted.label ?? null,
+    collections,
   };
   const key = `vk_${toHex(entropy(KEY_ENTROPY_BYTES))}`;
   if ((await bucket.create(keyHash(key)!, toStored(record))) === undefined)
@@ -155,8 +170,11 @@ export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number)
 
 /** Decodes a stored key; undefined if the entry is not a key. */
 export function keyRecord(entry: Entry): KeyRecord | undefined {
-  const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label } = entry.value as Partial<StoredKey>;
+  const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label, collections } =
+    entry.value as Partial<StoredKey>;
   if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;
+  // Malformed collections must not become all collections.
+  if (collections !== undefined && !areKeyCollections(collections)) return undefined;
   // The id names the key in events.
   if (id === SYSTEM_KEY_ID || !isVisibleAscii(id, ACTOR_KEY_ID_MAX)) return undefined;
   return {
@@ -167,6 +185,7 @@ export function keyRecord(entry: Entry): KeyRecord | undefined {
     expiresAtMs: expires_at_ms ?? null,
     expiredAtMs: expired_at_ms ?? null,
     label: label ?? null,
+    collections: collections ?? null,
   };
 }
 
@@ -179,11 +198,12 @@ export interface StoredKey {
   readonly expires_at_ms: number | null;
   readonly expired_at_ms?: number;
   readonly label?: string;
+  readonly collections?: readonly string[];
 }
 
 /** Encodes a key that has not expired. */
 function toStored(record: KeyRecord): BucketValue {
-  const { id, project, scope, createdAtMs, expiresAtMs, label } = record;
+  const { id, project, scope, createdAtMs, expiresAtMs, label, collections } = record;
   const stored: StoredKey = { id, project, scope, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs };
-  return { ...stored, ...(label === null ? {} : { label }) };
+  return { ...stored, ...(label === null ? {} : { label }), ...(collections === null ? {} : { collections }) };
 }

@@ -227,15 +227,11 @@ overEngines('the HTTP server', (engine) => {
     const client = await edge.client();
     const seen: unknown[] = [];
     const { list } = edge.backend;
-    edge.backend.list = (project, ...rest) => {
-      seen.push(...rest);
-      return list.call(edge.backend, project);
-    };
-    const { headers } = await client.get('/v1/namespaces', { 'x-request-id': 'a!~'.padEnd(128, 'z') });
+    edge.backend.list = (project, ...rest) => (seen.push(...rest), list.call(edge.backend, project));
     const requestId = 'a!~'.padEnd(128, 'z');
+    const { headers } = await client.get('/v1/namespaces', { 'x-request-id': requestId });
     expect(headers.get('x-request-id')).to.equal(requestId);
-    const { id: keyId } = (await client.get('/v1/keys/self')).body;
-    const actor = { keyId, onBehalfOf: null, requestId };
+    const actor = { keyId: (await client.get('/v1/keys/self')).body.id, onBehalfOf: null, requestId };
     expect(seen).to.deep.equal([{ requestId, deadlineMs: clock.nowMs() + 10_000, actor }]);
     const ids = new Set<string | null>();
     for (const unfit of ['', 'a b', 'x'.repeat(129), 'é'])
