@@ -8,6 +8,8 @@ import type { ScratchArena } from './vectorMemory.js';
 
 /** Words of an entry: arena, address of the vectors, address of the ids, largest component. */
 const ENTRY_WORDS = 4;
+/** Bytes of scattered rows that are measured in about 1 ms. */
+const SLICE_BYTES = 4 << 20;
 
 /** The blocks of a collection as they were when the table was made. It is right for every row that was written then. */
 export class RowTable {
@@ -34,14 +36,24 @@ export class RowTable {
   }
 
   /**
-   * Measures rows exactly and returns the nearest `k`. `slots`: each once, in ascending order. All of them count, dead
+   * Measures rows exactly, in steps of about 1 ms, and returns the nearest `k`. `slots`: each once, in ascending order. All of them count, dead
    * or alive. Throws `unavailable` and `capacity_exceeded` if memory is short.
    */
-  nearest(arenas: readonly ScratchArena[], query: Int32Array, k: number, slots: Uint32Array): Hits {
+  *nearest(
+    arenas: readonly ScratchArena[],
+    query: Int32Array,
+    k: number,
+    slots: Uint32Array,
+  ): Generator<undefined, Hits> {
     const { shape } = this;
+    const sliceRows = Math.ceil(SLICE_BYTES / shape.strideBytes);
     let scratch: ScanScratch | undefined;
     try {
-      for (let at = 0; at < slots.length; ) {
+      for (let at = 0, restsAt = sliceRows; at < slots.length; ) {
+        if (at >= restsAt) {
+          restsAt += sliceRows;
+          yield;
+        }
         const index = shape.blockOf(slots[at]!);
         const word = index * ENTRY_WORDS;
         const arena = arenas[this.#words[word]!]!;

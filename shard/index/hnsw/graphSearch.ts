@@ -49,7 +49,7 @@ export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generat
   const nodes = yield* walk(graph, search);
   const slots = proposed(graph, search, nodes);
   if (slots === undefined) return { nodes };
-  return { hits: graph.table.nearest(graph.arenas, search.query, search.k, ascending(slots)) };
+  return { hits: yield* graph.table.nearest(graph.arenas, search.query, search.k, ascending(slots)) };
 }
 
 /** Returns the nodes found, nearest first: each as its number and its distance. */

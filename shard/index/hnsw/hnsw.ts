@@ -31,6 +31,8 @@ const UNFINISHED = 0xffff_ffff;
 const PROPOSED_MAX = 16_384;
 /** Largest number of rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
+/** Cost of a byte of a bitmap for a thread, which is copied twice: a batch has few large ones. */
+const BITMAP_COST = 64;
 /** Largest number of rows with the code of the query for a search on threads. */
 const OWN_MAX = 64;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
@@ -170,8 +172,10 @@ class HnswIndex implements Index {
     const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(vectors.slots / 32));
     eligible?.addTo(bitmap);
     const search = { query, vector, k, width, most, takesAll, own: Uint32Array.from(own.slots), eligible: bitmap };
+    const { strideBytes, scannedRowCost } = vectors.shape;
     const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
-    return this.#threaded.queue.add(search, cost * vectors.shape.strideBytes * vectors.shape.scannedRowCost);
+    const costBytes = cost * strideBytes * scannedRowCost + BITMAP_COST * bitmap.byteLength;
+    return this.#threaded.queue.add(search, costBytes);
   }
 
   /**

@@ -53,28 +53,39 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
     return { loans, work };
   }
 
-  results(searches: readonly GraphSearch[], answer: unknown): Hits[] {
+  results(searches: readonly GraphSearch[], answer: unknown): (Hits | Promise<Hits>)[] {
     return unpackResults(answer as Float64Array).map((result, at) => this.#hits(searches[at]!, result));
   }
 
   async here(search: GraphSearch): Promise<Hits> {
-    const { vectors, pause } = this.order;
+    const { vectors } = this.order;
     const { address, arena } = this.region;
-    const steps = searchGraph({ arena, address, shape: this.graph.shape, ...vectors.place }, search);
-    for (;;) {
-      const step = steps.next();
-      if (step.done) return this.#hits(search, step.value);
-      await pause();
-    }
+    const graph = { arena, address, shape: this.graph.shape, ...vectors.place };
+    return this.#hits(search, await this.#inTurns(searchGraph(graph, search)));
   }
 
   free(loans: readonly Region[]): void {
     for (const loan of loans) freeScratch(loan);
   }
 
-  #hits(search: GraphSearch, result: Searched): Hits {
-    if ('hits' in result) return result.hits;
-    const { arenas, table } = this.order.vectors.place;
-    return table.nearest(arenas, search.query, search.k, ascending(this.slotsOf(result.nodes, search)));
+  #hits(search: GraphSearch, result: Searched): Hits | Promise<Hits> {
+    return 'hits' in result ? result.hits : this.#measured(search, result.nodes);
+  }
+
+  /** Measures the rows of nodes. A node may represent thousands, so each search has turns of its own. */
+  async #measured(search: GraphSearch, nodes: Uint32Array): Promise<Hits> {
+    const { vectors, pause } = this.order;
+    await pause();
+    const slots = ascending(this.slotsOf(nodes, search));
+    const { arenas, table } = vectors.place;
+    return this.#inTurns(table.nearest(arenas, search.query, search.k, slots));
+  }
+
+  async #inTurns<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      await this.order.pause();
+    }
   }
 }

@@ -44,8 +44,11 @@ for (const dimension of [12, 48])
       eligible?: SlotSet,
     ): Promise<void> => {
       const queries = times(SEARCHES, rig.vector);
-      const found = await Promise.all(queries.map((query) => index.search!(query, k, eligible)!));
-      for (const [at, query] of queries.entries()) expect(found[at]).to.deep.equal(await search(query, k, eligible));
+      const found = await Promise.all(queries.map((query) => index.search!(query, k, eligible)));
+      // Few different rows leave some queries outside of the range of their codes.
+      expect(found.filter((hits) => hits !== undefined).length).to.be.above(SEARCHES / 4);
+      for (const [at, query] of queries.entries())
+        if (found[at] !== undefined) expect(found[at]).to.deep.equal(await search(query, k, eligible));
     };
 
     const indexed = async (memory: VectorMemory, vector = rig.vector) => {
@@ -77,12 +80,13 @@ for (const dimension of [12, 48])
         await expectAlike(alike, K, eligible);
       });
 
-    it('find all rows with equal vectors', async () => {
-      const alike = times(50, rig.vector);
-      const one = await indexed(open(2), () => rig.random.pick(alike));
-      await started();
-      await expectAlike(one.alike, 100);
-    });
+    for (const different of [30, 100])
+      it(`find rows with equal vectors, ${different} different ones`, async () => {
+        const alike = times(different, rig.vector);
+        const one = await indexed(open(2), () => rig.random.pick(alike));
+        await started();
+        await expectAlike(one.alike, 100);
+      });
 
     it('find rows with components beyond the narrow path', async () => {
       const far = (): Int32Array => rig.vector().map((component) => 8_000 * component);
