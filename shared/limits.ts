@@ -47,6 +47,8 @@ export const JSON_KEYS_MAX = 100_000;
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of its arrays and objects. */
 export const FILTER_VALUES_MAX = 4_096;
+/** Hits of a search with diversity: each is compared with 20 candidates per hit. */
+export const DIVERSE_MAX = 100;
 /** Conditions with `contains` or `words`. Each reads all strings at its path, or all postings of its words. */
 export const FILTER_CONTAINS_MAX = 16;
 /** UTF-8 bytes of the words of one condition. */

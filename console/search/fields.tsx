@@ -65,31 +65,7 @@ const Ranking = ({ form, set }: RankingProps) => (
   <details>
     <summary>Ranking: words, age, graph</summary>
     <div class="row">
-      <Field label="Words to find" hint="Hits are ranked half by these words in their texts, half by distance.">
-        <input value={form.text} onInput={(event) => set({ text: event.currentTarget.value })} />
-      </Field>
-      <Field
-        label="Records that match the words"
-        hint="Records that are far from the vector may be found by their words."
-      >
-        <select value={form.joined} onChange={(event) => set({ joined: event.currentTarget.value as Form['joined'] })}>
-          <option value="near">only near ones</option>
-          <option value="blend">at any distance, by both scores</option>
-          <option value="rrf">at any distance, by both ranks</option>
-        </select>
-      </Field>
-      {form.joined !== 'near' && (
-        <Field label="Weight of the words" hint="0: distance alone. 1: words alone.">
-          <input
-            type="number"
-            min={0}
-            max={1}
-            step={0.05}
-            value={form.textWeight}
-            onInput={(event) => set({ textWeight: event.currentTarget.value })}
-          />
-        </Field>
-      )}
+      <Words form={form} set={set} />
       <Field
         label="Half-life in seconds"
         hint="Records rank lower as they age: with each half-life, their distance counts twice. Empty: age does not count."
@@ -99,6 +75,19 @@ const Ranking = ({ form, set }: RankingProps) => (
           min={0}
           value={form.halfLifeSecs}
           onInput={(event) => set({ halfLifeSecs: event.currentTarget.value })}
+        />
+      </Field>
+      <Field
+        label="Diversity"
+        hint="0 to 1: hits are farther from one another. Empty: the nearest records. Without words."
+      >
+        <input
+          type="number"
+          min={0}
+          max={1}
+          step={0.05}
+          value={form.diversity}
+          onInput={(event) => set({ diversity: event.currentTarget.value })}
         />
       </Field>
       <label>
@@ -123,6 +112,36 @@ const Ranking = ({ form, set }: RankingProps) => (
       )}
     </div>
   </details>
+);
+
+const Words = ({ form, set }: RankingProps) => (
+  <>
+    <Field label="Words to find" hint="Hits are ranked half by these words in their texts, half by distance.">
+      <input value={form.text} onInput={(event) => set({ text: event.currentTarget.value })} />
+    </Field>
+    <Field
+      label="Records that match the words"
+      hint="Records that are far from the vector may be found by their words."
+    >
+      <select value={form.joined} onChange={(event) => set({ joined: event.currentTarget.value as Form['joined'] })}>
+        <option value="near">only near ones</option>
+        <option value="blend">at any distance, by both scores</option>
+        <option value="rrf">at any distance, by both ranks</option>
+      </select>
+    </Field>
+    {form.joined !== 'near' && (
+      <Field label="Weight of the words" hint="0: distance alone. 1: words alone.">
+        <input
+          type="number"
+          min={0}
+          max={1}
+          step={0.05}
+          value={form.textWeight}
+          onInput={(event) => set({ textWeight: event.currentTarget.value })}
+        />
+      </Field>
+    )}
+  </>
 );
 
 function Conditions({ form, onChange }: Props) {

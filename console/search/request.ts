@@ -41,6 +41,8 @@ export interface Form {
   readonly joinedBy: '$and' | '$or';
   /** Empty: no decay. */
   readonly halfLifeSecs: string;
+  /** From 0 to 1; empty or 0: the nearest. */
+  readonly diversity: string;
   readonly usesGraph: boolean;
   readonly graphWeight: string;
 }
@@ -64,6 +66,7 @@ export const EMPTY_FORM: Form = {
   conditions: [],
   joinedBy: '$and',
   halfLifeSecs: '',
+  diversity: '',
   usesGraph: false,
   graphWeight: '0.15',
 };
@@ -95,6 +98,7 @@ export function requestOf(
     ...what,
     ...(form.text.trim() !== '' && { query_text: form.text, ...hybridOf(form) }),
     ...(form.halfLifeSecs !== '' && { decay_half_life_secs: Number(form.halfLifeSecs) }),
+    ...(Number(form.diversity) > 0 && { diversity: Number(form.diversity) }),
     ...(form.usesGraph && { graph_rerank: { weight: Number(form.graphWeight) } }),
     ...(at !== null && { as_of_log_index: at }),
   };

@@ -6,6 +6,7 @@ import {
   BATCH_FILTER_BYTES_MAX,
   BATCH_TEXT_BYTES_MAX,
   BATCH_VALUES_MAX,
+  DIVERSE_MAX,
   HITS_MAX,
   JSON_KEY_MAX_BYTES,
 } from '../../shared/limits.js';
@@ -204,11 +205,20 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
   if (text !== undefined) call.text = text;
   if (request.graph_rerank) call.graph = clamped(request.graph_rerank);
   if (group !== undefined) call.group = group;
+  if (request.diversity) call.diversity = diversityOf(request.diversity, call, path);
   if (call.group !== undefined && (call.text !== undefined || call.graph !== undefined))
     throw invalid(`${path}.group_by: groups are by distance alone; leave out query_text and graph_rerank`);
   if (hitsOf(call) > HITS_MAX)
     throw invalid(`${path}.group_size: ${hitsOf(call)} hits in all groups, and at most ${HITS_MAX} are allowed`);
   return call;
+}
+
+function diversityOf(diversity: number, { k, text, group }: Draft, path: string): number {
+  if (text !== undefined || group !== undefined)
+    throw invalid(`${path}.diversity: it is by distance alone; leave out query_text and group_by`);
+  if (k > DIVERSE_MAX)
+    throw invalid(`${path}.k: with diversity at most ${DIVERSE_MAX} hits are allowed, and k is ${k}`);
+  return diversity;
 }
 
 /** The options of a search in one collection or in several. */

@@ -35,6 +35,7 @@ export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   as_of: ['at', 'timestamp', 'time', 'asoftime'],
   as_of_log_index: ['logindex', 'sequence', 'version'],
   decay_half_life_secs: ['decay', 'halflife', 'halflifesecs', 'decayhalflife'],
+  diversity: ['mmr', 'lambda', 'lambdamult', 'mmrlambda', 'diverse'],
   consistency: ['consistencylevel', 'readconsistency'],
   key: ['field', 'facet', 'path'],
   label: ['name', 'title'],

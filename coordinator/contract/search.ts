@@ -83,6 +83,12 @@ export interface SearchOptions {
   hybrid?: boolean | HybridOptions | null;
   /** Searches only records whose score is at most this. */
   score_threshold?: Score | null;
+  /**
+   * Chooses k of the nearest 20k records that are near to the query and far from one another. Each next hit has the least
+   * (1 − diversity) · score − diversity · least squared distance to an earlier hit. 0 or omitted: the nearest. k is then at most
+   * 100. Refused beside a `query_text` to rerank by and `group_by`.
+   */
+  diversity?: Share | null;
   /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
   with?: (HitField[] & tags.MaxItems<3>) | null;
   /**

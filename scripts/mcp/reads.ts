@@ -132,6 +132,12 @@ const search = defineTool({
       })
       .optional()
       .describe('Takes the best matches of query_text as candidates too, however far they are.'),
+    diversity: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe('How much hits shall differ from one another: 0 (the default) finds the nearest. Without query_text.'),
     with: hitFields,
     ...PAST_INPUT,
   }),

@@ -122,8 +122,8 @@ export class CollectionAsOf {
   async #search(sequence: number, wanted: AsOfSearch): Promise<AsOfAnswer> {
     const { query, deadlineMs, slice, asOf } = wanted;
     // Copy field by field, since the call may reference the bytes of its message.
-    const { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes } = wanted.call;
-    const named = { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes };
+    const { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes, diversity } = wanted.call;
+    const named = { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes, diversity };
     const options = { ...named, agedToMs: 'timeMs' in asOf ? asOf.timeMs : undefined };
     const { admission, pasts, clock } = this.services;
     const here = (): Promise<AsOfAnswer | undefined> => this.#searchHere(sequence, query, options, slice);

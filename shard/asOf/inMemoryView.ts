@@ -145,6 +145,7 @@ function searchedAmong(state: CollectionState, only: SlotSet): Searched {
       gather: (query, collector, weighting, pause, among) =>
         vectors.gather(query, collector, weighting, pause, { only: among?.only?.intersection(only) ?? only }),
       vectorBytes: (slot) => vectors.vectorBytes(slot),
+      vectorView: (slot) => vectors.vectorView(slot),
     },
     index: { serving: 'brute', search: (query, k) => vectors.search(query, k, sliceTurns(), { only }) },
     metadata: {

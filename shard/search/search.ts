@@ -2,7 +2,7 @@
  * Searches one collection, step by step. A step that a request does not name is skipped, and costs nothing.
  *
  * ```text
- * Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
+ * Filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ text or diversity ──▶ graph ──▶ best k
  *                 ├─────▶ groups of a metadata key ──▶ best of each.
  *                 └─────▶ best matches of a text alone.
  * ```
@@ -24,6 +24,7 @@ import type { CollectionState } from '../state/collectionState.js';
 import type { OpenTextQuery } from '../text/openTextQuery.js';
 import type { TextIndex } from '../text/textIndex.js';
 import { aged } from './decay.js';
+import { diverse } from './diverse.js';
 import { componentsOf, type Found, type FoundFields, floats, hitsAt } from './found.js';
 import { assertWithin, withExternalIds, withFields } from './foundFields.js';
 import { fuse } from './fuse.js';
@@ -35,7 +36,7 @@ import { searchTexts } from './searchTexts.js';
 /** Parts of a collection that a search reads. */
 export interface Searched extends Decaying {
   readonly vectors: Decaying['vectors'] &
-    Pick<VectorBlocks, 'beginScan' | 'endScan' | 'search' | 'rank' | 'gather' | 'shape' | 'vectorBytes'>;
+    Pick<VectorBlocks, 'beginScan' | 'endScan' | 'search' | 'rank' | 'gather' | 'shape' | 'vectorBytes' | 'vectorView'>;
   readonly index: Pick<CollectionIndex, 'search' | 'serving'>;
   readonly metadata: Pick<MetadataIndex, 'select' | 'values' | 'longValue'>;
   /** Records of these rows. */
@@ -48,11 +49,23 @@ const TRIES_MAX = 3;
 /** Records that the text may reorder, per result; at most K_MAX in all. */
 const POOL_PER_RESULT = 20;
 
+const poolOf = (k: number): number => Math.min(POOL_PER_RESULT * k, K_MAX);
+
 /** The options of a search. */
 export type SearchOptions = Omit<SearchCall, 'op' | 'query' | 'asOf' | 'tellSequence'>;
 
 /** Whether the search requests the nearest `k` and nothing else. */
-export const isPlain = ({ filter, decay, text, graph, like, scoreMost, group, fields }: SearchOptions): boolean =>
+export const isPlain = ({
+  filter,
+  decay,
+  text,
+  graph,
+  like,
+  scoreMost,
+  group,
+  fields,
+  diversity,
+}: SearchOptions): boolean =>
   filter === undefined &&
   decay === undefined &&
   text === undefined &&
@@ -60,7 +73,8 @@ export const isPlain = ({ filter, decay, text, graph, like, scoreMost, group, fi
   like === undefined &&
   scoreMost === undefined &&
   group === undefined &&
-  fields === undefined;
+  fields === undefined &&
+  diversity === undefined;
 
 /**
  * `query`: components; undefined for the vector of the record `like`. `slice` makes the slices of each part of the
@@ -130,7 +144,7 @@ async function searchRecords(
   // Await nothing before the first step: eligible rows and scanned rows are of one state.
   const eligible = filter === undefined ? undefined : (await searched.metadata.select(filter, slice()))();
   const steps = new SearchSteps(searched, target, call, eligible, slice);
-  const found = await steps.run(k, text);
+  const found = await (call.diversity === undefined ? steps.run(k, text) : steps.diverse(k, call.diversity));
   if (graph === undefined) return found;
   await steps.rest();
   return rerankByGraph(found, searched.graph, graph, slice());
@@ -246,8 +260,23 @@ class SearchSteps {
     }
   }
 
+  /** Returns near hits that are far from one another. */
+  async diverse(k: number, diversity: number): Promise<Found> {
+    const near = await this.#near(k);
+    await this.rest();
+    return inSlices(
+      diverse(near, k, diversity, (slot) => this.searched.vectors.vectorView(slot)),
+      this.slice(),
+    );
+  }
+
+  /** Returns the candidates for `k` hits. */
+  #near(k: number): Promise<Found> {
+    return this.eligible?.count === 0 ? Promise.resolve(hitsOfLength(0)) : this.#nearest(poolOf(k));
+  }
+
   async #fused(k: number, matches: OpenTextQuery, { hybrid, fusion }: TextQuery): Promise<Found> {
-    const pool = Math.min(POOL_PER_RESULT * k, K_MAX);
+    const pool = poolOf(k);
     const near = await this.#nearest(pool);
     await this.rest();
     if (!hybrid) {

@@ -83,6 +83,8 @@ export interface SearchCall {
   readonly decay?: Decay;
   readonly text?: TextQuery;
   readonly graph?: GraphRerank;
+  /** Above 0: how much the distances between hits count; see `shard/search/diverse.ts`. */
+  readonly diversity?: number & tags.Minimum<0> & tags.Maximum<1>;
   /** The past state to search; ages end at its time, or at that of its event. */
   readonly asOf?: AsOf;
   /** Returns the sequence of the searched state, since a follower may answer. */

@@ -167,6 +167,17 @@ const GROUPS: readonly WorstInput[] = [
 
 const ANSWERS: readonly WorstInput[] = [
   {
+    input: 'diversity among as many vectors of 32,768 components as there may be',
+    because: 'each candidate is compared with each hit',
+    statuses: [200, 413, 503],
+    prepare: searching(wide, () => ({ query: new Array(DIMENSION_MAX).fill(1.25), k: 100, diversity: 0.5 })),
+  },
+  {
+    input: '100 hits with diversity among 65,536 records',
+    because: 'each candidate is compared with each hit',
+    prepare: searching(many, { k: 100, diversity: 0.5 }),
+  },
+  {
     input: '5,000 hits with all fields and decay',
     because: 'it is the longest answer',
     prepare: searching(many, { k: K_MAX, with: ['metadata', 'text', 'vector'], decay_half_life_secs: 1 }),

@@ -112,9 +112,9 @@ export const searchesIn = (call: Call): number => {
   return call.op === 'search' ? 1 : 0;
 };
 
-/** Whether the search may take many turns: of a past state, of texts, over the graph, or in groups. */
-function hasManyTurns({ asOf, text, graph, group }: SearchCall): boolean {
-  return asOf !== undefined || text !== undefined || graph !== undefined || group !== undefined;
+/** Whether the search may take many turns: of a past state, of texts, over the graph, in groups, or diverse. */
+function hasManyTurns({ asOf, text, graph, group, diversity }: SearchCall): boolean {
+  return [asOf, text, graph, group, diversity].some((option) => option !== undefined);
 }
 
 /** Bytes for the places of missing records in the list of the call. */

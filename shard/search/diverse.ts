@@ -1,0 +1,74 @@
+/** Maximal marginal relevance (Carbonell and Goldstein, 1998) by distances: near to the query, far from one another. */
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { componentsOf, distanceOf, type Found, hitsAt } from './found.js';
+
+/** Components that are compared in one step: some 0.1 ms. */
+const COMPONENTS_PER_STEP = 1 << 16;
+
+/**
+ * Returns `k` hits of the pool, which is in the order of its distances. The first is the nearest. Each next one has the
+ * least
+ *
+ *   (1 − diversity) · distance to the query − diversity · least distance to a hit chosen before.
+ *
+ * Equal ones are chosen in the order of the pool. The distance to the query is the decayed one if the pool is aged.
+ * `vectorOf` returns the components of a row; its result is used at once.
+ */
+export function* diverse(
+  pool: Found,
+  k: number,
+  diversity: number,
+  vectorOf: (slot: number) => Uint8Array,
+): Steps<Found> {
+  const count = pool.slots.length;
+  const places = new Uint32Array(Math.min(k, count));
+  const apart = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+  const isChosen = new Uint8Array(count);
+  let chosen = 0;
+  let spent = 0;
+  for (let size = 0; size < places.length; size++) {
+    places[size] = chosen;
+    isChosen[chosen] = 1;
+    const vector = componentsOf(vectorOf(pool.slots[chosen]!)).slice();
+    let best = -1;
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < count && size + 1 < places.length; i++) {
+      if (isChosen[i] === 1) continue;
+      apart[i] = Math.min(apart[i]!, distanceBetween(vector, componentsOf(vectorOf(pool.slots[i]!))));
+      const value = (1 - diversity) * distanceOf(pool, i) - diversity * apart[i]!;
+      if (best < 0 || value < least) {
+        best = i;
+        least = value;
+      }
+      spent += vector.length;
+      if (spent < COMPONENTS_PER_STEP) continue;
+      spent = 0;
+      yield;
+    }
+    chosen = best;
+  }
+  return hitsAt(pool, places);
+}
+
+const HALF = 2 ** 16;
+/** The square of one step of a component. */
+const ONE = 2 ** 32;
+
+/**
+ * Returns the squared distance. Each difference is split into halves of 17 and 16 bits, so that the three sums are exact
+ * integers below 2^53 at any dimension. Only their sum is rounded, everywhere alike.
+ */
+function distanceBetween(one: Int32Array, other: Int32Array): number {
+  let high = 0;
+  let mixed = 0;
+  let low = 0;
+  for (let i = 0; i < one.length; i++) {
+    const difference = Math.abs(one[i]! - other[i]!);
+    const h = Math.floor(difference / HALF);
+    const l = difference - h * HALF;
+    high += h * h;
+    mixed += h * l;
+    low += l * l;
+  }
+  return high + (2 * mixed * HALF + low) / ONE;
+}
