@@ -50,7 +50,9 @@ export interface Columns {
 export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], dimension?: number): Row {
   const vectorName = columns.vector ?? firstOf(fields, usual.vector);
   if (vectorName === undefined)
-    throw new RowFault(`it has no field ${usual.vector.join(', ')}: name the field of the vector with --vector`);
+    throw new RowFault(
+      `it has no field ${usual.vector.join(', ')} (its fields are ${shownNames(fields)}): name the field of the vector with --vector`,
+    );
   const textName = columns.text ?? firstOf(fields, usual.text);
   const vectorNames = typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName);
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);

@@ -354,7 +354,7 @@ function answerUnread(error: ParseError, socket: Socket, [status, message]: Answ
     return;
   }
   const body = JSON.stringify({ error: message, code: 'validation_error' });
-  const head = [`HTTP/1.1 ${status}`, 'content-type: application/json', `content-length: ${body.length}`];
-  socket.end(`${[...head, 'connection: close'].join('\r\n')}\r\n\r\n${body}`);
+  const head = [`HTTP/1.1 ${status}`, 'content-type: application/json', 'cache-control: no-store'];
+  socket.end(`${[...head, `content-length: ${body.length}`, 'connection: close'].join('\r\n')}\r\n\r\n${body}`);
   lingerThenClose(socket);
 }

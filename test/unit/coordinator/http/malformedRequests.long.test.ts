@@ -247,6 +247,7 @@ overEngines('malformed requests', (engine) => {
       for (const [reason, bytes] of Object.entries(reasons)) {
         const client = await open(bytes);
         await soon(() => !client.isOpen, ANSWER_MS);
+        expect(headerIn(client.received, 'cache-control'), reason).to.equal('no-store');
         expect(JSON.parse(bodyIn(client.received)), client.received).to.deep.equal({
           error: reason,
           code: 'validation_error',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { unpack } from 'msgpackr';
 import { Loader } from '../../../../scripts/load/loader.js';
+import { readReached } from '../../../../scripts/load/progressFile.js';
 import { assertRejectsFile, Rejects } from '../../../../scripts/load/rejects.js';
 import type { Columns } from '../../../../scripts/load/row.js';
 import { type Fields, type Source, USUAL } from '../../../../scripts/load/source.js';
@@ -143,6 +144,18 @@ describe('a load in batches', () => {
         .catch((failure: Error) => failure.message);
     expect(await load(3)).to.equal(true);
     expect(await load(4)).to.match(/^rows ends after row 3, and the rows up to 4 were loaded: remove /);
+  });
+
+  it('continues after a progress file of version 0.2, which has fewer fields', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-progress-'));
+    try {
+      const path = join(folder, 'progress');
+      const before = { url: 'http://a', origin: 'p/c/1/0', source: 'rows', load: '', row: 2, inserted: 1, rejected: 1 };
+      await writeFile(path, `${JSON.stringify(before)}\n`);
+      expect(await readReached(path, 'rows')).to.deep.equal({ ...before, replaced: 0 });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('without a rejects file ends at the first row that does not fit', async () => {
