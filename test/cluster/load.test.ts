@@ -81,6 +81,15 @@ describe('npm run load', () => {
     );
   });
 
+  it('loads all rows into the collection of an alias, and says which', async () => {
+    await at.rw.post('/v1/namespaces', { name: 'real', dimension: 2, metric: 'squared_l2' });
+    await at.rw.put('/v1/aliases/other-name', { collection: 'real' });
+    const path = await file('jsonl', '{"vector":[1,0]}\n{"vector":[0,1]}');
+    const output = await succeeded(runLoad(at, path, 'other-name', ['--create']));
+    expect(output).to.include('other-name is an alias of real').and.to.include('real: 2 records are in it');
+    expect((await at.rw.get('/v1/records/count?collection=real')).body).to.deep.equal({ count: 2 });
+  });
+
   it('says once that lengths differ, and nothing where they are alike', async () => {
     const load = async (collection: string, ...rows: number[][]): Promise<string> => {
       const path = await file('jsonl', rows.map((vector) => JSON.stringify({ vector })).join('\n'));

@@ -129,6 +129,9 @@ describe('npm run mcp', () => {
     await answers('history', { collection, after: 1, limit: 1 }, '/v1/timeline?collection=birds&after=1&limit=1');
     const { collections } = (await api('/v1/namespaces')) as { collections: unknown[] };
     expect((await mcp.call('list_collections')).json).to.deep.equal({ collections, total: 1 });
+    await project.rw.put('/v1/aliases/fowl', { collection: 'birds' });
+    const { json: named } = await mcp.call('list_collections', { name_contains: 'fow' });
+    expect(named.collections[0].aliases).to.deep.equal(['fowl']);
     expect((await mcp.call('list_collections', { name_contains: 'fish' })).json).to.deep.equal({
       collections: [],
       total: 0,

@@ -160,6 +160,7 @@ for (const viewport of VIEWPORTS)
         ['collections', 'New collection'],
         ['collections', 'Change index …'],
         ['collections', 'Delete …'],
+        ['collections', 'New alias'],
         ['keys', 'New key'],
         ['keys', 'Revoke …'],
       ] as const;
@@ -173,6 +174,25 @@ for (const viewport of VIEWPORTS)
           button,
         ).to.deep.equal([]);
       }
+    });
+
+    it('aliases are created, moved and deleted beside the collections', async () => {
+      const aliases = async () => (await project.rw.get('/v1/aliases')).body.aliases;
+      await open('collections');
+      await page.getByRole('button', { name: 'New alias' }).click();
+      await page.getByLabel('Alias').fill('current');
+      await page.getByLabel('Collection').selectOption('places');
+      await page.getByRole('button', { name: 'Create alias' }).click();
+      const row = rowsOf(page, 'Aliases').filter({ hasText: 'current' });
+      await row.getByRole('button', { name: 'Move' }).click();
+      await page.getByLabel('Collection').selectOption('changed');
+      await page.getByRole('button', { name: 'Move alias' }).click();
+      await row.getByText('changed').waitFor();
+      expect(await aliases()).to.deep.equal([{ alias: 'current', collection: 'changed' }]);
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete alias' }).click();
+      await row.waitFor({ state: 'detached' });
+      expect(await aliases()).to.deep.equal([]);
     });
 
     it('a long value hides no other key of the metadata, and a text ends with a whole word', async () => {
