@@ -19,7 +19,8 @@ import type { Logger } from '../../shared/logger.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
-import type { BodyAgain, BodyJob, BodyOutcome, BodyTurn } from './bodyWorker.js';
+import { reuseMemory } from '../http/bodyMemory.js';
+import type { BodyJob, BodyOutcome, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import {
   type BodyForm,
@@ -164,10 +165,8 @@ export class BodyPool {
     if (job === undefined) return;
     clearTimeout(this.#idleTimer);
     const worker = this.#idle.pop() ?? this.#start();
-    const sizeBytes = job.bytes.length;
-    const { kind, form, scale, bytes } = job;
-    worker.postMessage({ kind, form, scale, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
-    this.#busy.set(worker, { project: job.project, sizeBytes, job });
+    this.#busy.set(worker, { project: job.project, sizeBytes: job.bytes.length, job });
+    send(worker, job);
   }
 
   /** Bytes of the project that workers prepare now. */
@@ -188,17 +187,18 @@ export class BodyPool {
     return worker;
   }
 
-  #settle(worker: Worker, { outcome, times }: BodyTurn): void {
+  #settle(worker: Worker, { outcome, bytes, times }: BodyTurn): void {
     const job = this.#busy.get(worker)?.job;
     if (job !== undefined && times.ms > WORKER_STALL_MS)
       reportStall({ thread: 'body', ...times, works: [{ op: job.kind, subject: job }] });
     if (job !== undefined && 'prepared' in outcome && job.scale === 'plain' && job.plain === undefined) {
       const scale = this.#scaleOf(job.project, job.kind, outcome.prepared);
       if (scale !== 'plain') {
-        void this.#again(worker, job, outcome.prepared, scale);
+        void this.#again(worker, { ...job, bytes }, outcome.prepared, scale);
         return;
       }
     }
+    reuseMemory(bufferOf(bytes));
     this.#finish(worker, job, outcome);
   }
 
@@ -216,17 +216,20 @@ export class BodyPool {
     else job.reject(new Error(`a body could not be prepared: ${outcome.defect}`));
   }
 
-  /** Lets the worker, which still has the body, prepare it in the scale that is being found. */
+  /** Lets the worker prepare the body in the scale that is being found. */
   async #again(worker: Worker, job: Job, plain: unknown, finding: Scale | Promise<Scale>): Promise<void> {
+    const running = this.#busy.get(worker);
     const scale = await finding;
     // The worker has died, and the job has failed.
-    if (this.#busy.get(worker)?.job !== job) return;
+    if (running === undefined || this.#busy.get(worker) !== running) return;
     if (scale === 'plain') {
+      reuseMemory(bufferOf(job.bytes));
       this.#finish(worker, job, { prepared: plain });
       return;
     }
-    job.plain = plain;
-    worker.postMessage({ scale } satisfies BodyAgain);
+    const again = { ...job, scale, plain };
+    this.#busy.set(worker, { ...running, job: again });
+    send(worker, again);
   }
 
   #endWhenIdle(): void {
@@ -253,3 +256,11 @@ export class BodyPool {
     if (this.#idle.length > 0) this.#endWhenIdle();
   }
 }
+
+/** Transfers the body to the worker. */
+function send(worker: Worker, { kind, form, scale, bytes }: Job): void {
+  worker.postMessage({ kind, form, scale, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
+}
+
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer<ArrayBuffer> =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, length);

@@ -15,11 +15,6 @@ export interface BodyJob {
   readonly bytes: Uint8Array;
 }
 
-/** Prepares the last body again, in this scale. */
-export interface BodyAgain {
-  readonly scale: Scale;
-}
-
 export type BodyOutcome =
   | { readonly prepared: unknown }
   | { readonly code: ErrorCode; readonly message: string }
@@ -29,20 +24,19 @@ export type BodyOutcome =
 /** The answer of the thread, with the wall and CPU time of the turn that made it (`Stall`). */
 export interface BodyTurn {
   readonly outcome: BodyOutcome;
+  /** The body of the job, transferred back. */
+  readonly bytes: Uint8Array;
   readonly times: { readonly ms: number; readonly cpuMs: number };
 }
 
 const bounds = workerData as BodyBounds;
 
-let last: BodyJob | undefined;
-
-parentPort?.on('message', (message: BodyJob | BodyAgain) => {
-  last = 'bytes' in message ? message : { ...last!, ...message };
-  const { kind, form, scale, bytes } = last;
+parentPort?.on('message', ({ kind, form, scale, bytes }: BodyJob) => {
   const [startedMs, startedCpuMs] = [systemClock.monotonicMs(), cpuTimeMs()];
   const post = (outcome: BodyOutcome, transferred: readonly unknown[] = []): void => {
     const times = { ms: systemClock.monotonicMs() - startedMs, cpuMs: cpuTimeMs() - startedCpuMs };
-    parentPort?.postMessage({ outcome, times } satisfies BodyTurn, transferred as Transferable[]);
+    const turn: BodyTurn = { outcome, bytes, times };
+    parentPort?.postMessage(turn, [bytes.buffer, ...transferred] as Transferable[]);
   };
   try {
     const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds, scale);

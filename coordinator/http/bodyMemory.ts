@@ -1,33 +1,64 @@
 /**
  * Reused memory for bodies. Garbage outside of the heap would start full collections. For a request with long vectors that costs
- * more than the rest of its way through this process.
+ * more than the rest of its way through this process. And the system clears each page of new memory when it is first written: for
+ * 32 MiB that takes 20 ms of a turn, and a copy into memory that was used before takes 4.
  *
  * Memory in use has one user, so that a worker may take it over.
  */
 
-/** Larger bodies are rare, and a worker takes most of them over. */
-const REUSED_BYTES = 64 * 1024;
+/** Larger bodies are rare, and of any size. */
+const SMALL_BYTES = 64 * 1024;
 const LEAST_BYTES = 512;
 /** Largest number of free buffers of each size: at most 8 MiB in all. */
 const KEPT = 64;
+/** Bound of the free buffers for larger bodies: one of the largest body. */
+const LARGE_KEPT_BYTES = 32 << 20;
+/** Time after its last use in which a free buffer for a larger body is kept. */
+const LARGE_KEPT_MS = 10_000;
 
 /** Free buffers by size, which is a power of two. */
 const kept = new Map<number, ArrayBuffer[]>();
+/** Free buffers for larger bodies; the last one was used last. */
+let large: ArrayBuffer[] = [];
+let forgetting: NodeJS.Timeout | undefined;
 
-/** Memory with arbitrary content. Up to REUSED_BYTES it may take twice its size. */
+/** Memory with arbitrary content. Up to SMALL_BYTES it may take twice its size. */
 export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
-  if (sizeBytes > REUSED_BYTES) return Buffer.allocUnsafeSlow(sizeBytes);
+  if (sizeBytes > SMALL_BYTES) return Buffer.from(largeBuffer(sizeBytes), 0, sizeBytes);
   let roomBytes = LEAST_BYTES;
   while (roomBytes < sizeBytes) roomBytes *= 2;
   const memory = kept.get(roomBytes)?.pop() ?? Buffer.allocUnsafeSlow(roomBytes).buffer;
   return Buffer.from(memory, 0, sizeBytes);
 }
 
+/** The smallest free buffer that suffices, or a new one. */
+function largeBuffer(sizeBytes: number): ArrayBuffer {
+  const fitting = large.filter(({ byteLength }) => byteLength >= sizeBytes);
+  if (fitting.length === 0) return Buffer.allocUnsafeSlow(sizeBytes).buffer;
+  const smallest = fitting.reduce((one, other) => (other.byteLength < one.byteLength ? other : one));
+  large.splice(large.indexOf(smallest), 1);
+  return smallest;
+}
+
 /** Returns unused memory from `bodyMemory`; does nothing if a worker has taken it over. */
 export function reuseMemory({ buffer }: Buffer<ArrayBuffer>): void {
   const { byteLength } = buffer;
-  if (byteLength < LEAST_BYTES || byteLength > REUSED_BYTES || !Number.isInteger(Math.log2(byteLength))) return;
+  if (byteLength > SMALL_BYTES) {
+    keepLarge(buffer);
+    return;
+  }
+  if (byteLength < LEAST_BYTES || !Number.isInteger(Math.log2(byteLength))) return;
   const same = kept.get(byteLength);
   if (same === undefined) kept.set(byteLength, [buffer]);
   else if (same.length < KEPT) same.push(buffer);
+}
+
+function keepLarge(buffer: ArrayBuffer): void {
+  large.push(buffer);
+  let sizeBytes = large.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  while (sizeBytes > LARGE_KEPT_BYTES) sizeBytes -= large.shift()!.byteLength;
+  clearTimeout(forgetting);
+  forgetting = setTimeout(() => {
+    large = [];
+  }, LARGE_KEPT_MS).unref();
 }

@@ -311,10 +311,15 @@ class Requests {
     const form = isPackedBody(head) ? 'msgpack' : 'json';
     const bytes = await body.read(share);
     noteWork(route.name, share);
-    const prepared = await bodies.prepare(kind, form, bytes, share.project);
-    // Other kinds of body were copied while they were prepared.
-    if (kind !== 'frames') reuseMemory(bytes);
-    return prepared;
+    let isInUse = false;
+    try {
+      const prepared = await bodies.prepare(kind, form, bytes, share.project);
+      // Other kinds of body were copied while they were prepared.
+      isInUse = kind === 'frames';
+      return prepared;
+    } finally {
+      if (!isInUse) reuseMemory(bytes);
+    }
   }
 
   /** The error for the caller. Any error except a VouchError is a defect: it is logged, and its text is not sent. */

@@ -15,12 +15,28 @@ describe('the memory of bodies', () => {
     expect(bodyMemory(9_000).buffer).not.to.equal(buffer);
   });
 
-  it('is not reused if a worker took it over, or if it is large', () => {
+  it('is not reused if a worker took it over', () => {
     for (const body of [bodyMemory(5_000), bodyMemory(100_000)]) {
-      const { buffer } = body;
-      if (buffer.byteLength < 100_000) structuredClone(buffer, { transfer: [buffer] });
+      const sizeBytes = body.length;
+      structuredClone(body.buffer, { transfer: [body.buffer] });
       reuseMemory(body);
-      expect(bodyMemory(buffer.byteLength || 5_000).buffer).not.to.equal(buffer);
+      expect(bodyMemory(sizeBytes).buffer.byteLength).to.be.at.least(sizeBytes);
     }
+  });
+
+  it('of a large body is the smallest free buffer that suffices', () => {
+    const buffers = [300_000, 200_000, 400_000].map((size) => bodyMemory(size));
+    for (const body of buffers) reuseMemory(body);
+    expect(bodyMemory(250_000).buffer).to.equal(buffers[0]!.buffer);
+    expect(bodyMemory(250_000).buffer).to.equal(buffers[2]!.buffer);
+    expect(bodyMemory(250_000).buffer.byteLength).to.equal(250_000);
+  });
+
+  it('of large bodies keeps at most 32 MiB free', () => {
+    const [first, second] = [bodyMemory(20 << 20), bodyMemory(20 << 20)];
+    reuseMemory(first);
+    reuseMemory(second);
+    expect(bodyMemory(20 << 20).buffer).to.equal(second.buffer);
+    expect(bodyMemory(20 << 20).buffer).to.not.equal(first.buffer);
   });
 });
