@@ -4,6 +4,7 @@ import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Scale } from '../../shared/fixedPoint.js';
 import { cpuTimeMs } from '../../shared/process/stalls.js';
+import { giveWay } from '../../shared/process/workerThread.js';
 import type { BodyBounds } from './bounds.js';
 import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.js';
 
@@ -30,6 +31,8 @@ export interface BodyTurn {
 }
 
 const bounds = workerData as BodyBounds;
+
+giveWay();
 
 parentPort?.on('message', ({ kind, form, scale, bytes }: BodyJob) => {
   const [startedMs, startedCpuMs] = [systemClock.monotonicMs(), cpuTimeMs()];

@@ -12,6 +12,10 @@ export const WORK = {
   record: 1_000,
   /** A byte of metadata that is parsed and visited. */
   byte: 25,
+  /** A byte of metadata in which a text is sought: a value has four bytes or more. */
+  soughtByte: 20,
+  /** A byte of metadata for a text that values may begin with: each value is compared with few of them. */
+  begunByte: 1,
   /** The search of a term among all terms of a path. */
   find: 2_000,
   /** A term that is compared with a text; each character costs as a term in a range. */

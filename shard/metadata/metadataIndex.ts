@@ -17,7 +17,7 @@ import { Effort, WORK } from './effort.js';
 import { forEachValue, type MetadataObject, metadataObject, visitInSteps } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
 import { pathKey } from './pathKey.js';
-import { isNegated, pathOf, recordWork } from './recordFilter.js';
+import { isNegated, pathOf, RecordWork } from './recordFilter.js';
 import { allBut, both, either, orNone, type Selected } from './selected.js';
 import { catchUp, Selection } from './selection.js';
 import { isScalar, SlotValues } from './slotValues.js';
@@ -238,7 +238,7 @@ export class MetadataIndex {
     filter: Filter | undefined,
     work: (written: WrittenSlots) => Promise<Result>,
   ): Promise<Result> {
-    const written = new WrittenSlots(recordWork(filter));
+    const written = new WrittenSlots(new RecordWork(filter));
     for (const slot of this.#partial) written.add(slot, this.#objects.has(slot) ? this.metadataOf(slot)?.length : 0);
     this.#written.add(written);
     try {
@@ -275,7 +275,7 @@ export class MetadataIndex {
     const metadata = this.#objects.has(slot) ? this.metadataOf(slot) : null;
     if (record.matches(metadata, record.readsText ? this.#textAt(slot) : null)) matching.add(slot);
     else matching.delete(slot);
-    return work + WORK.byte * (metadata?.length ?? 0);
+    return work.of(metadata?.length ?? 0);
   }
 
   *#collect(path: string, values: SlotValues, rows: SlotSet | undefined, effort: Effort): Steps<void> {

@@ -22,6 +22,7 @@ import { WORK } from './effort.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
 import { Needle } from './needle.js';
 import { pathKey } from './pathKey.js';
+import { Prefixes } from './prefixes.js';
 import { kindOf, type TermKind, ValueTerms } from './terms.js';
 import { WordTest } from './wordTest.js';
 
@@ -38,26 +39,48 @@ export const pathOf = (path: readonly string[]): string => pathKey(path.join(PAT
 /** Length of a long text, as which each text counts. */
 const TEXT_CHARS = 16_384;
 
-/** Returns the work of judging a record by the filter, or of reading it without one. Bytes of metadata cost extra. */
-export function recordWork(filter: Filter | undefined): number {
-  if (filter === undefined) return WORK.record;
-  const text = readsTexts(filter) ? WORK.wordChar * TEXT_CHARS : 0;
-  return WORK.record + WORK.evaluated * partsIn(filter) + text;
+/** The work of judging a record. */
+export class RecordWork {
+  #ofRecord: number = WORK.record;
+  #ofByte: number = WORK.byte;
+
+  /** `filter`: undefined for reading a record without one. */
+  constructor(filter: Filter | undefined) {
+    if (filter === undefined) return;
+    if (readsTexts(filter)) this.#ofRecord += WORK.wordChar * TEXT_CHARS;
+    this.#add(filter);
+  }
+
+  /** `sizeBytes`: of the metadata. */
+  of(sizeBytes: number): number {
+    return this.#ofRecord + this.#ofByte * sizeBytes;
+  }
+
+  #add(filter: Filter): void {
+    this.#ofRecord += WORK.evaluated;
+    switch (filter.op) {
+      case 'and':
+      case 'or':
+        for (const part of filter.of) this.#add(part);
+        return;
+      case 'not':
+        this.#add(filter.of);
+        return;
+      case 'test':
+        this.#ofByte += byteWork(filter.test);
+        return;
+      case 'text':
+        return;
+      default:
+        unreachable(filter);
+    }
+  }
 }
 
-function partsIn(filter: Filter): number {
-  switch (filter.op) {
-    case 'and':
-    case 'or':
-      return filter.of.reduce((parts, part) => parts + partsIn(part), 1);
-    case 'not':
-      return 1 + partsIn(filter.of);
-    case 'test':
-    case 'text':
-      return 1;
-    default:
-      return unreachable(filter);
-  }
+function byteWork({ kind }: Test): number {
+  if (kind === 'prefix') return WORK.begunByte;
+  if (kind === 'contains') return WORK.soughtByte;
+  return kind === 'words' ? WORK.wordChar : 0;
 }
 
 export class RecordFilter {
@@ -150,6 +173,7 @@ class PathTests {
   /** Instants of the dates among the strings, and the other strings. */
   readonly #dateRange = new Range<string>();
   readonly #undatedRange = new Range<string>();
+  readonly #prefixes = new Prefixes();
   readonly #texts: SoughtText[] = [];
 
   /** Returns a function that is true if the test holds, and makes `meet` look for it. */
@@ -168,8 +192,10 @@ class PathTests {
         return typeof test.value === 'number'
           ? this.#numberRange.holds(test.kind, test.value)
           : this.#stringIs(test.kind, test.value);
-      case 'prefix':
-        return this.#hasText((value) => value.startsWith(test.value));
+      case 'prefix': {
+        const prefix = this.#prefixes.add(test.value);
+        return () => prefix.record === this.#record;
+      }
       case 'contains': {
         const needle = new Needle(test.value);
         return this.#hasText((value) => needle.isIn(value));
@@ -215,6 +241,7 @@ class PathTests {
       if (instant === undefined) this.#undatedRange.meet(value);
       else this.#dateRange.meet(instant);
     }
+    this.#prefixes.meet(value, this.#record);
     let words: readonly string[] | undefined;
     const wordsOnce = (): readonly string[] => {
       words ??= tokensOf(value);

@@ -3,7 +3,7 @@ import type { Filter } from '../../shared/model/filter.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import type { Effort } from './effort.js';
-import { RecordFilter, recordWork } from './recordFilter.js';
+import { RecordFilter, RecordWork } from './recordFilter.js';
 import type { WrittenSlots } from './writtenSlots.js';
 
 /** Bound of the work in the last turn, which no write interrupts: a millisecond or two. */
@@ -14,11 +14,10 @@ export class Selection {
   matching = BitSet.ofSize(1);
   #record: RecordFilter | undefined;
 
-  /** Work of judging a record, besides its bytes. */
-  readonly work: number;
+  readonly work: RecordWork;
 
   constructor(readonly filter: Filter) {
-    this.work = recordWork(filter);
+    this.work = new RecordWork(filter);
   }
 
   /** Filter for single records, made for the first record that must be judged. */

@@ -1,12 +1,11 @@
-import { WORK } from './effort.js';
+import type { RecordWork } from './recordFilter.js';
 
 /** Slots whose metadata was written during a selection, and the work of judging them again. */
 export class WrittenSlots {
   readonly #works = new Map<number, number>();
   #work = 0;
 
-  /** `recordWork`: work of judging a record, besides its bytes. */
-  constructor(private readonly recordWork: number) {}
+  constructor(private readonly recordWork: RecordWork) {}
 
   /** Work of judging all of them. */
   get work(): number {
@@ -15,7 +14,7 @@ export class WrittenSlots {
 
   /** Adds a slot. `sizeBytes`: the size of the new metadata; undefined if the record has none. */
   add(slot: number, sizeBytes = 0): void {
-    const work = this.recordWork + WORK.byte * sizeBytes;
+    const work = this.recordWork.of(sizeBytes);
     this.#work += work - (this.#works.get(slot) ?? 0);
     this.#works.set(slot, work);
   }

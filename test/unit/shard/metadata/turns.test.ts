@@ -6,6 +6,7 @@ import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
 import { STEP_WORK, WORK } from '../../../../shard/metadata/effort.js';
 import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
+import { RecordWork } from '../../../../shard/metadata/recordFilter.js';
 import { facets } from '../../../../shard/records/facets.js';
 import type { Clock } from '../../../../shared/clock.js';
 import type { Json } from '../../../../shared/model/filter.js';
@@ -74,6 +75,16 @@ describe('a step over metadata', () => {
     expect(result().count).to.equal(9);
     expect(Math.max(...bytes)).to.be.at.most(METADATA_BYTES);
     expect(sum(bytes)).to.be.at.most(12 * METADATA_BYTES);
+  });
+
+  it('counts a text that is sought in a byte of metadata for each of the texts', () => {
+    const workOf = (condition: Json): number => {
+      const texts = Array.from({ length: 16 }, (_, i) => ({ a: { [String(condition)]: `text ${i}` } }));
+      return new RecordWork(filterOf({ $and: texts })).of(METADATA_BYTES);
+    };
+    const plain = workOf('eq');
+    expect(workOf('contains') - plain).to.equal(16 * WORK.soughtByte * METADATA_BYTES);
+    expect(workOf('prefix') - plain).to.equal(16 * WORK.begunByte * METADATA_BYTES);
   });
 
   it('leaves little to the last turn, however much is written meanwhile', async () => {
