@@ -19,7 +19,7 @@ import type { Logger } from '../../shared/logger.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
-import { reuseMemory } from '../http/bodyMemory.js';
+import { reuseMemory } from './bodyMemory.js';
 import type { BodyJob, BodyOutcome, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import {

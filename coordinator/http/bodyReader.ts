@@ -13,9 +13,9 @@
 
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
+import { bodyMemory, reuseMemory } from '../body/bodyMemory.js';
 import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
-import { bodyMemory, reuseMemory } from './bodyMemory.js';
 import type { EngineResponse } from './engine/engine.js';
 
 type Phase = 'waiting' | 'reading' | 'done';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bodyMemory, reuseMemory } from '../../../../coordinator/http/bodyMemory.js';
+import { bodyMemory, reuseMemory } from '../../../../coordinator/body/bodyMemory.js';
 
 describe('the memory of bodies', () => {
   it('is separate for bodies in use, and reused for bodies of about that size', () => {
@@ -24,7 +24,7 @@ describe('the memory of bodies', () => {
     }
   });
 
-  it('of a large body is the smallest free buffer that suffices', () => {
+  it('is the smallest free buffer that suffices for a large body', () => {
     const buffers = [300_000, 200_000, 400_000].map((size) => bodyMemory(size));
     for (const body of buffers) reuseMemory(body);
     expect(bodyMemory(250_000).buffer).to.equal(buffers[0]!.buffer);
@@ -32,7 +32,7 @@ describe('the memory of bodies', () => {
     expect(bodyMemory(250_000).buffer.byteLength).to.equal(250_000);
   });
 
-  it('of large bodies keeps at most 32 MiB free', () => {
+  it('keeps at most 32 MiB free for large bodies', () => {
     const [first, second] = [bodyMemory(20 << 20), bodyMemory(20 << 20)];
     reuseMemory(first);
     reuseMemory(second);
