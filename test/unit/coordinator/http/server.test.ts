@@ -226,8 +226,10 @@ overEngines('the HTTP server', (engine) => {
     const edge = await start({}, { clock });
     const client = await edge.client();
     const seen: unknown[] = [];
-    const { list } = edge.backend;
-    edge.backend.list = (project, ...rest) => (seen.push(...rest), list.call(edge.backend, project));
+    edge.backend.list = (project, ...rest) => {
+      seen.push(...rest);
+      return Object.getPrototypeOf(edge.backend).list.call(edge.backend, project);
+    };
     const requestId = 'a!~'.padEnd(128, 'z');
     const { headers } = await client.get('/v1/namespaces', { 'x-request-id': requestId });
     expect(headers.get('x-request-id')).to.equal(requestId);
