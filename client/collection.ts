@@ -245,7 +245,8 @@ export class Collection {
       const { events, next } = await this.timelinePage(page);
       yield* events;
       // With an actor a page may be short, or empty, and have a next one.
-      const after = options.actor === undefined && events.length === limit ? events.at(-1)!.logIndex : next;
+      const last = events.length === limit ? events.at(-1)!.logIndex : undefined;
+      const after = options.actor === undefined ? last : next;
       if (after === undefined) return;
       page = { ...page, after };
     }
