@@ -71,15 +71,20 @@ export function* writeHitFields(writer: JsonWriter, fields: RecordFields, i: num
 }
 
 /** The JSON of hit `i` after the brace, up to its fields if it has some. A number in a template string is valid JSON. */
-export function hitJson(
-  { scale, ids, scores, aged, textScores, hops, groups, fields }: DecodedHits,
-  i: number,
-): string {
-  const score = scores.length === 0 ? '' : `,"score":${scores[i]}`;
-  const similarity = scale === 'unit' && score !== '' ? `,"similarity":${1 - scores[i]! / 2}` : '';
+export function hitJson(hits: DecodedHits, i: number): string {
+  const { scale, ids, scores, aged, textScores, hops, groups, fields } = hits;
+  const end = fields === undefined ? '}' : '';
+  if (scores.length === 0) return `"id":${ids[i]},"text_score":${textScores![i]}${end}`;
+  const rest = scale === 'plain' && (aged ?? textScores ?? hops ?? groups) === undefined ? '' : restJson(hits, i);
+  return `"id":${ids[i]},"score":${scores[i]}${rest}${end}`;
+}
+
+/** The members of hit `i` between its score and its fields. */
+function restJson({ scale, scores, aged, textScores, hops, groups }: DecodedHits, i: number): string {
+  const similarity = scale === 'unit' ? `,"similarity":${1 - scores[i]! / 2}` : '';
   const ages = aged === undefined ? '' : `,"decay_factor":${aged.factors[i]},"age_secs":${aged.agesSecs[i]}`;
   const matched = textScores === undefined ? '' : `,"text_score":${textScores[i]}`;
   const distance = hops === undefined ? '' : `,"graph_distance":${hops[i]! < 0 ? null : hops[i]}`;
   const group = groups === undefined ? '' : `,"group":${groups.values[groups.of[i]!]}`;
-  return `"id":${ids[i]}${score}${similarity}${ages}${matched}${distance}${group}${fields === undefined ? '}' : ''}`;
+  return `${similarity}${ages}${matched}${distance}${group}`;
 }
