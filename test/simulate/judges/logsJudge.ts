@@ -1,7 +1,7 @@
 /**
  * Judges the logs of the collections, as their streams receive them. Each frame continues its log. What an owner sends
  * to its followers, and what a watermark says, is in the log. An owner that has handed a collection over appends
- * nothing.
+ * nothing. An owner learns that its frame is stored, also without an acknowledgement.
  */
 
 import { unpackFeed } from '../../../shard/follow/feedMessage.js';
@@ -15,6 +15,9 @@ import type { OwnersJudge } from './ownersJudge.js';
 const LOG = /^vouch\.log\.\d+\.(\d+)$/;
 const FEED = /^vouch\.feed\.(\d+)$/;
 const WATERMARK = new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`);
+
+/** Longer than a leader that is cut off answers from its own messages. */
+const LEARNED_MS = 15_000;
 
 interface Shown {
   readonly atMs: number;
@@ -40,8 +43,21 @@ export interface LogBefore {
   readonly sequenceFor: (ageMs: number) => number;
 }
 
+interface SeenFrame {
+  readonly bytes: Buffer;
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly storedMs: number;
+  /** The process that had appended it last; undefined: unknown. */
+  readonly by: string | undefined;
+  /** Chain heads, in hex, of other frames that this process appended in its place long after it was stored. */
+  readonly late: Set<string>;
+}
+
 interface SeenLog {
-  readonly frames: { readonly bytes: Uint8Array; readonly lastSequence: number; readonly storedMs: number }[];
+  readonly frames: SeenFrame[];
+  /** The last append of each process. */
+  readonly appended: Map<string, Buffer>;
   /** The last sequence of a frame → the chain head after it, in hex. */
   readonly heads: Map<number, string>;
   nextSequence: number;
@@ -113,12 +129,27 @@ export class LogsJudge {
   }
 
   #appends(id: number, body: Buffer, by: string, hasExpectation: boolean): void {
-    const { firstSequence } = readFrameHeader(body);
+    const { firstSequence, chainHeadAfter } = readFrameHeader(body);
     this.owners.begun(id, by);
+    this.#learns(this.#of(id), { firstSequence, head: toHex(chainHeadAfter) }, by);
+    this.#of(id).appended.set(by, body);
     if (!hasExpectation)
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, without an expected predecessor`);
     if (this.owners.hasHandedOver(id, by))
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, which it has handed over`);
+  }
+
+  /** A process may append one more frame in the place of its own, which it then finds out. */
+  #learns(log: SeenLog, { firstSequence, head }: { firstSequence: number; head: string }, by: string): void {
+    if (firstSequence >= log.nextSequence) return;
+    const own = log.frames.find((frame) => frame.by === by && frame.firstSequence === firstSequence);
+    if (own === undefined || this.findings.world.nowMs - own.storedMs < LEARNED_MS) return;
+    if (head === toHex(readFrameHeader(own.bytes).chainHeadAfter)) return;
+    own.late.add(head);
+    if (own.late.size > 1)
+      this.findings.add(
+        `${by} appends event ${firstSequence} again and again, although its log has one of ${by} there`,
+      );
   }
 
   #grows(id: number, body: Buffer): void {
@@ -129,7 +160,9 @@ export class LogsJudge {
       return;
     }
     log.nextSequence = lastSequence + 1;
-    log.frames.push({ bytes: body, lastSequence, storedMs: this.findings.world.nowMs });
+    const [by] = [...log.appended].find(([, bytes]) => bytes.equals(body)) ?? [];
+    const storedMs = this.findings.world.nowMs;
+    log.frames.push({ bytes: body, firstSequence, lastSequence, storedMs, by, late: new Set() });
     log.heads.set(lastSequence, toHex(chainHeadAfter));
   }
 
@@ -156,7 +189,7 @@ export class LogsJudge {
   #of(id: number): SeenLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      log = { frames: [], heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
+      log = { frames: [], appended: new Map(), heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
       this.#logs.set(id, log);
     }
     return log;
