@@ -181,7 +181,7 @@ const NAMING: readonly (readonly [method: string, path: string, body?: object])[
 /** Places that name the collection and are tested elsewhere, or cannot name an alias. */
 const APART = [
   ...['POST /v1/search/multi', 'POST /v1/namespaces', 'DELETE /v1/namespaces/{name}', 'PUT /v1/aliases/{alias}'],
-  ...['POST /v1/import', 'POST /v1/import/{name}/log', 'POST /v1/import/{name}/finish', 'GET /v1/proof/service-log'],
+  ...['POST /v1/import', 'POST /v1/import/{name}/log', 'POST /v1/import/{name}/finish', 'POST /v1/keys'],
 ];
 
 inBothModes('an alias', (service) => {
