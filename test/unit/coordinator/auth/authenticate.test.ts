@@ -141,7 +141,7 @@ describe('authentication', () => {
     const { key, record } = await newKey();
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       const caller = await authenticator.authenticate(`${scheme} ${key}`, LOCAL);
-      expect(caller).to.deep.equal({ keyId: record.id, project: 'p', scope: 'read_write' });
+      expect(caller).to.deep.equal({ keyId: record.id, project: 'p', scope: 'read_write', collections: null });
     }
     for (const wrong of ['', key, `Basic ${key}`, 'Bearer', 'Bearer ', `Bearer ${key.toUpperCase()}`, `Bearer ${key}0`])
       expect(await codeOf(wrong)).to.equal('unauthorized');

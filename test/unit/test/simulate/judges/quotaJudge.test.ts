@@ -25,7 +25,7 @@ const frameOf = ({ sequence, records, logBytes, type = 'insert' }: After): Frame
   ({
     header: { lastSequence: sequence, liveRecords: records },
     bytes: new Uint8Array(FRAME_BYTES),
-    events: [{ type }],
+    events: [{ type, actor: null }],
     end: { logBytes },
   }) as unknown as Frame;
 
