@@ -54,7 +54,7 @@ export class SearchQueue<Search> implements SearchSource {
   }
 
   get isOpen(): boolean {
-    return this.threads.isOpen;
+    return this.threads.takesIndexSearches;
   }
 
   add(search: Search, costBytes: number): Promise<Hits> {

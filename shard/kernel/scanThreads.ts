@@ -41,6 +41,8 @@ const RESTART_MS = 1_000;
 const BATCHES_MAX = 2;
 /** Fewest searches of that second batch: fewer wait until the thread is free. */
 const AHEAD_MIN = 8;
+/** Fewest threads that searches of indexes are handed to. */
+const INDEX_THREADS_MIN = 2;
 /** Vectors are outside the heap. */
 const WORKER_HEAP_MB = 64;
 
@@ -120,11 +122,14 @@ export class ScanThreads {
     return this.options.count > 0 && !this.#closed;
   }
 
+  /** Whether searches of indexes may be handed over. On two cores, a hand-over costs more than the one thread brings. */
+  get takesIndexSearches(): boolean {
+    return this.isOpen && this.options.count >= INDEX_THREADS_MIN;
+  }
+
   /** Number of threads that have started. */
   get ready(): number {
-    let ready = 0;
-    for (const { isReady } of this.#threads) if (isReady) ready++;
-    return ready;
+    return [...this.#threads].filter(({ isReady }) => isReady).length;
   }
 
   /** Least cost of work for which a hand-over is cheap, as bytes of vectors that are measured in that time. */

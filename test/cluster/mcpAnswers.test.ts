@@ -78,7 +78,7 @@ describe('answers of npm run mcp', () => {
 
   it('have schemas, like the arguments, that use only words which OpenAI, Gemini and Anthropic accept', async () => {
     const { tools } = await mcp.client.listTools();
-    expect(tools).to.have.length(14);
+    expect(tools).to.have.length(15);
     for (const { name, description, inputSchema, outputSchema } of tools) {
       expect(name).to.match(NAME);
       expect(description!.length, name).to.be.at.most(DESCRIPTION_CHARS_MAX);

@@ -62,7 +62,7 @@ for (const dimension of [12, 48])
       return { collection, opened, alike: { index: opened.index, search: opened.search.bind(opened) } };
     };
 
-    for (const count of [1, 2])
+    for (const count of [2, 3])
       it(`find what the event loop finds, before and after changes: ${count} threads`, async () => {
         const { collection, opened, alike } = await indexed(open(count));
         const { arenas } = collection.vectors.place;
