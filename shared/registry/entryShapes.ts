@@ -12,7 +12,7 @@ import type { UnixMs, Whole, WholeBetween } from '../model/whole.js';
 import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
 import type { StoredAlias } from './aliasEntry.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
-import type { StoredKey } from './keys.js';
+import { keyRecord, type StoredKey } from './keys.js';
 import { areFailures, isOpenings } from './openings.js';
 import type { Heartbeat, Ownership } from './owners.js';
 import type { StoredCheckpoint, StoredIdentity } from './serviceLog.js';
@@ -87,7 +87,7 @@ const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => bo
       : isCatalogEntry(value) && key === catalogKey(value.project, value.name),
   [BUCKETS.owners]: (key, value) => isOwnerEntry(value) && key === String(value.collection.id),
   [BUCKETS.shards]: (_, value) => isHeartbeat(value),
-  [BUCKETS.keys]: (_, value) => isStoredKey(value),
+  [BUCKETS.keys]: (key, value) => isStoredKey(value) && keyRecord({ key, value, revision: 0 }) !== undefined,
   [BUCKETS.quota]: (_, value) => isReserved(value),
   [BUCKETS.leases]: (_, value) => isLease(value),
   [BUCKETS.watermarks]: (_, value) => isReached(value),

@@ -7,6 +7,7 @@ interface Exported {
   readonly dimension: number;
   readonly metric: string;
   readonly created_at_ms: number;
+  readonly created_by?: object;
   readonly sequence: number;
   readonly chain_head: string;
   readonly state_hash: string;
@@ -25,9 +26,9 @@ export async function importAgain(stage: Stage): Promise<void> {
     known = { facts, frames: answerOf<Buffer>(await ask.ask({ method: 'GET', path })) };
     exported.set(stage, known);
   }
-  const { origin, dimension, metric, created_at_ms, sequence, chain_head, state_hash } = known.facts;
+  const { origin, dimension, metric, created_at_ms, created_by, sequence, chain_head, state_hash } = known.facts;
   const name = `i${number}`;
-  const announced = { name, origin, dimension, metric, created_at_ms, sequence, chain_head, state_hash };
+  const announced = { name, origin, dimension, metric, created_at_ms, created_by, sequence, chain_head, state_hash };
   const begun = await ask.ask({ method: 'POST', path: '/v1/import', body: announced });
   if (answerOf<{ status: string }>(begun).status === 'finished') return;
   answerOf(await ask.ask({ method: 'POST', path: `/v1/import/${name}/log`, body: known.frames }));
