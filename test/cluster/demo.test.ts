@@ -44,7 +44,7 @@ describe('npm run demo', () => {
       /^✔ time +\d+\.?\d* ms over HTTP, .*9,996 vectors/,
       /^ +state_hash +[0-9a-f]{24} … [0-9a-f]{8}$/,
       /^✔ verified +this write added record 4928/,
-      /^✘ refused +one bit of the proof changed: the proof does not lead to/,
+      /^✘ refused +one bit of the proof changed: state_hash does not follow/,
       /^✘ refused +one grey value changed by 1\/65536: it is not about this record/,
       /^! shard s[12] +ended by SIGKILL/,
       // Complete if the shard is back in time; else the answer names what is missing.

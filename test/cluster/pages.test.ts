@@ -16,7 +16,17 @@ const END = '__end_of_block__';
 const WELCOME = /Ctrl-C/;
 /** Pages with commands, in reading order: each may use the results of those before it. The README needs none. */
 const READING_ORDER = [
-  ...['tour', 'search', 'api', 'indexes', 'proofs', 'encryption', 'operations/backup', 'operations/security'],
+  ...[
+    'tour',
+    'search',
+    'api',
+    'indexes',
+    'proofs',
+    'accountability',
+    'encryption',
+    'operations/backup',
+    'operations/security',
+  ],
   ...['operations/supply-chain', 'loading'],
 ].map((name) => `docs/${name}.md`);
 
@@ -37,9 +47,15 @@ const masked = (text: string): string =>
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
     .replace(/"decay_factor":[\d.]+/g, '"decay_factor":<factor>')
     .replace(/\b[0-9a-f]{16}\b/g, '<id>')
+    .replace(/\b[0-9a-f]{12}-[0-9a-z]+\b/g, '<request>')
     .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
     .replace(/"build_progress":[\d.]+/g, '"build_progress":<share>')
     .replace(/^1\d{12}$/gm, '<milliseconds>')
+    // Events hold request ids, whose length grows.
+    .replace(/"(event_log_bytes|total_bytes|log)":\d+/g, '"$1":<bytes>')
+    .replace(/("log":<bytes>,"total":)\d+/g, '$1<bytes>')
+    .replace(/\b[\d,]+ bytes\b/g, '<bytes>')
+    .replace(/\bbyte [\d,]+ of\b/g, 'byte <place> of')
     .replace(/\(\d+\.\d s(?:, [\d,]+ a second)?\)/g, '(<speed>)')
     .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
     // On a terminal it is a progress bar, which vanishes at the end.

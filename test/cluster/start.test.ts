@@ -145,10 +145,10 @@ describe('npm start', () => {
         const key = made.lines.find((line) => line.startsWith('vk_'))!;
         await eventually('the key works', async () => (await call(key, 'GET', '/v1/namespaces')).status === 200);
         const [titles, ...rows] = (await keys(mode, 'list')).lines;
-        expect(titles).to.match(/^id +project +scope +created +expires +label$/);
+        expect(titles).to.match(/^id +project +scope +collections +created +expires +label$/);
         expect(rows).to.have.length(2);
         const row = rows.find((line) => line.includes('for a test'))!;
-        expect(row).to.match(/^[0-9a-f]{16} +p +read_write +\d{4}-\d\d-\d\d \d\d:\d\dZ +never +for a test$/);
+        expect(row).to.match(/^[0-9a-f]{16} +p +read_write +all +\d{4}-\d\d-\d\d \d\d:\d\dZ +never +for a test$/);
         expect(rows.join()).to.not.include('vk_');
 
         const id = row.slice(0, 16);

@@ -205,7 +205,7 @@ describe('a client made from the OpenAPI document', () => {
         const { rw } = await service.newProject();
         const output = await execute([...generator.start, service.url, rw.key!] as unknown as Command);
         expect(JSON.parse(output)).to.deep.equal({
-          ...{ count: 2, id: 1, score: 0.25, kernel_version: 1, code: 'collection_not_found' },
+          ...{ count: 2, id: 1, score: 0.25, kernel_version: 2, code: 'collection_not_found' },
           events: [
             ['insert', 0],
             ['insert', 0],

@@ -28,12 +28,12 @@ describe('times in messages to a shard', () => {
 
   it('include no deadline that is not a number', () => {
     for (const deadlineMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
-      expect(areReads([['r', deadlineMs, CALL]]), String(deadlineMs)).to.equal(false);
-    expect(areReads([['r', 4e12, CALL]])).to.equal(true);
+      expect(areReads([['r', deadlineMs, CALL, null]]), String(deadlineMs)).to.equal(false);
+    expect(areReads([['r', 4e12, CALL, null]])).to.equal(true);
   });
 
   it('include no hold of writes for longer than 7 days', () => {
-    const hold = (holdMs: number): unknown => [['r', 1, { op: 'hold', token: 't', holdMs }]];
+    const hold = (holdMs: number): unknown => [['r', 1, { op: 'hold', token: 't', holdMs }, null]];
     expect(areControls(hold(DURATION_MAX_MS))).to.equal(true);
     for (const holdMs of [DURATION_MAX_MS + 1, 2 ** 31, 2 ** 53 - 1, 0])
       expect(areControls(hold(holdMs)), String(holdMs)).to.equal(false);

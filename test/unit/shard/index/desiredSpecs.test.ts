@@ -71,6 +71,7 @@ describe('the desired index of a collection', () => {
       metric: 'squared_l2',
       index: 'auto',
       created_at_ms: config.createdAtMs,
+      created_by: { key_id: 'system' },
     });
     await bucket.put('p.c', { ...before, of_a_later_version: [1] });
     await specs.write(config, HNSW);
