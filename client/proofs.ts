@@ -23,12 +23,12 @@ import type { JsonObject, Vector } from './values.js';
 export interface SentRecord {
   readonly values: Vector;
   readonly tag?: number | undefined;
-  /** The object that was sent, or its bytes. */
+  /** The object that was sent, its JSON text, or the bytes of that text. */
   readonly metadata?: JsonObject | string | readonly number[] | null | undefined;
   readonly text?: string | null | undefined;
   readonly externalId?: string | undefined;
   readonly requestId?: string | undefined;
-  /** Time of its insert, Unix milliseconds. Needed with the receipt of a change that does not replace the record. */
+  /** Time of its insert, Unix milliseconds. Needed if the receipt is of a change that keeps the record, and so its insert time. */
   readonly insertedMs?: number | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface VerifiedCheckpoint extends LogAt {
 
 /**
  * Verifies that a receipt is consistent in itself. With a `record`, verifies also that the record has exactly these values after the
- * write; with `deleted`, that the write deletes it. Throws ProofError.
+ * write. With `record: 'deleted'`, verifies that the write deletes it. Throws ProofError.
  */
 export function verifyReceipt(
   receipt: Receipt,
@@ -122,7 +122,10 @@ export function verifyInclusion(
   });
 }
 
-/** Verifies that a log begins with an earlier one; with `from` and `to`, also that both are the signed ones. Throws ProofError. */
+/**
+ * Verifies that a log begins with an earlier one. `from`, `to`: the signed checkpoint that the earlier or later log must equal.
+ * Throws ProofError.
+ */
 export function verifyConsistency(
   consistency: ConsistencyResponse,
   { from, to }: { readonly from?: CheckpointResponse; readonly to?: CheckpointResponse } = {},
@@ -134,7 +137,7 @@ export function verifyConsistency(
     if (earlier !== undefined) assertSame(found.from, earlier, 'the earlier checkpoint');
     if (later !== undefined) assertSame(found.to, later, 'the later checkpoint');
     const [before, after] = [earlier, later].map((signed) => signed && placeOf(signed));
-    // A collection and its import have the same log at first.
+    // An imported collection begins with the log of its source, so equal logs do not show that it is the same collection.
     if (before !== undefined && after !== undefined && before !== after)
       throw new Error(`the earlier checkpoint is of ${before}, the later one of ${after}`);
     return found;
@@ -143,7 +146,7 @@ export function verifyConsistency(
 
 /** Names the only key that may have signed; without one, any key may. */
 export interface Signer {
-  /** 64 hex. */
+  /** 64 hex digits. */
   readonly publicKey?: string | undefined;
 }
 
@@ -152,7 +155,7 @@ export function signerOf(signer: Signer): string | undefined {
   if (!('publicKey' in signer)) return undefined;
   const { publicKey } = signer;
   if (publicKey === undefined || !/^[0-9a-f]{64}$/i.test(publicKey))
-    throw new TypeError(`publicKey: expected 64 hex, got ${publicKey}; leave it out to take any signer`);
+    throw new TypeError(`publicKey: expected 64 hex digits, got ${publicKey}; leave it out to take any signer`);
   return publicKey.toLowerCase();
 }
 
@@ -167,18 +170,18 @@ export interface VerifiedLogged {
   readonly checkpoint: VerifiedCheckpoint;
   readonly log: {
     readonly origin: string;
-    /** Entries. */
+    /** Number of entries. */
     readonly size: number;
     /** The number of the entry, from 0. */
     readonly index: number;
-    /** Names in the policy, and unix seconds. */
+    /** The witnesses that cosigned: the name in the policy, and the time of the cosignature in Unix seconds. */
     readonly witnesses: readonly { readonly name: string; readonly timeSecs: number }[];
   };
 }
 
 /**
- * Verifies that a checkpoint, asked for with `logged`, is in a service log that the policy accepts. `policy`: the text of one
- * (c2sp.org/tlog-policy). Throws ProofError.
+ * Verifies that a checkpoint, as answered to a request with `logged`, is in a service log that the policy accepts. `policy` is
+ * its text (c2sp.org/tlog-policy). Throws ProofError.
  */
 export function verifyLogged(checkpoint: CheckpointResponse, policy: string, signer: Signer = {}): VerifiedLogged {
   const publicKey = signerOf(signer);

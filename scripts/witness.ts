@@ -10,14 +10,14 @@ import { serveWitness } from './witness/server.js';
 
 await runCommand({ name: 'witness', usage: WITNESS_USAGE }, async (args) => {
   const { folder, name, logs, host, port } = parseWitnessRequest(args);
-  const refused = (reason: string, note: string): void => {
+  const onRefused = (reason: string, note: string): void => {
     say('failed', 'REFUSED', reason);
     process.stderr.write(`${note}\n`);
   };
-  const { witness, publicKey, close } = await openWitness(callersPath(folder), name, logs, systemClock, refused);
+  const { witness, verifierKey, close } = await openWitness(callersPath(folder), name, logs, systemClock, onRefused);
   const server = await serveWitness(witness, host, port);
   say('done', 'witness', `${server.url} for ${logs.map((log) => log.name).join(', ')}`);
-  process.stdout.write(`witness ${name} ${publicKey} ${server.url}\n`);
+  process.stdout.write(`witness ${name} ${verifierKey} ${server.url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve, () => process.exit(1)));
   await server.stop();
   await close();

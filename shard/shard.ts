@@ -342,7 +342,7 @@ async function openSnapshots(
 
 function openAsOfThread({ config, logger, clock }: Opening, metrics: Metrics, store: SnapshotStore): AsOfThread {
   return new AsOfThread({
-    boundBytes: config.limits.asOfCacheBytes,
+    cacheBytesMax: config.limits.asOfCacheBytes,
     clock,
     logger,
     measured: (what) => countMeasured(metrics, what),

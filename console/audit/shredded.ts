@@ -5,8 +5,8 @@ import type { GetRecordsResponse } from '../../coordinator/contract/records.js';
 import { pathOf, type Service } from '../service.js';
 
 /**
- * A record that exists has its key, so only the keys of the others are requested, one after another. After a refusal of the
- * service, as over the rate limit, the rest stays unknown.
+ * A record that exists has its key, so only the keys of the others are requested, one after another. If the service refuses a
+ * request, for example above the rate limit, the other keys stay unknown.
  */
 export async function shreddedKeys(
   service: Service,

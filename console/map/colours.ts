@@ -1,7 +1,7 @@
 /** Colours of points by a metadata field. */
 import type { ListedRecord } from '../../coordinator/contract/records.js';
 
-/** Colours that differ in dark and light, and for most people with impaired colour vision (after Okabe and Ito). */
+/** Colours that differ visibly in both themes, and for most people with impaired colour vision (after Okabe and Ito). */
 const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#8c6bb1'];
 const OTHERS = '#8a8f98';
 
@@ -34,7 +34,7 @@ function valueAt({ metadata }: ListedRecord, key: string): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Keys of the metadata at the top, the most frequent first. */
+/** Top-level keys of the metadata, the most frequent first. */
 export function keysOf(records: readonly ListedRecord[]): string[] {
   const counts = new Map<string, number>();
   for (const { metadata } of records)

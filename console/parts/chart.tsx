@@ -1,4 +1,4 @@
-/** A line over the last minutes. */
+/** A line chart of the last five minutes. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -15,7 +15,7 @@ interface Props {
 }
 
 const HEIGHT = 160;
-/** The length of the time axis, which begins at the first value. */
+/** Length of the time axis, which ends at the latest value. */
 export const CHART_SECS = 300;
 const TICK_SECS = [60, 300];
 /** Steps of the value axis: whole numbers, as the values are counts and rates. */

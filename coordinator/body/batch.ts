@@ -7,7 +7,7 @@ import { BESIDE_EVENT_BYTES, insertSizeBytes } from '../../shared/log/eventLayou
 import type { BatchInsertRequest, BatchUpsertRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
-import { assertedUtf8Bytes, assertFitsCommit, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
+import { assertFitsCommit, assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
 import { type PackedBytes, packBytes } from './packedBytes.js';
 import { rowsOf, type TakenVectors, vectorSizeBytes } from './vectors.js';
@@ -49,7 +49,7 @@ export function prepareBatch(
 
   let sizeBytes = count * (BESIDE_EVENT_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
   texts?.forEach((text, i) => {
-    if (text !== null) sizeBytes += assertedUtf8Bytes(text, bounds.textBytes, `$.texts[${i}]`);
+    if (text !== null) sizeBytes += checkedUtf8Size(text, bounds.textBytes, `$.texts[${i}]`);
   });
   sizeBytes += assertedExternalIdBytes(externalIds ?? []);
   assertFitsCommit(sizeBytes, bounds);
@@ -81,7 +81,7 @@ export function prepareBatch(
 export function assertedExternalIdBytes(externalIds: readonly string[]): number {
   let sizeBytes = 0;
   for (const [i, externalId] of externalIds.entries())
-    sizeBytes += assertedUtf8Bytes(externalId, EXTERNAL_ID_MAX_BYTES, `$.external_ids[${i}]`);
+    sizeBytes += checkedUtf8Size(externalId, EXTERNAL_ID_MAX_BYTES, `$.external_ids[${i}]`);
   assertDifferent(externalIds, 'external_ids');
   return sizeBytes;
 }

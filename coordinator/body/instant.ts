@@ -21,10 +21,10 @@ export function instantMs(text: string, path: string): number {
   if (!zone || !time || instant[10] !== 'T' || !DATE.test(date))
     throw invalid(`${path}: expected an instant with its zone, such as 2026-01-31T12:00:00Z or 2026-01-31T14:00+02:00`);
   if (!isDay(date)) throw invalid(`${path}: there is no ${date}`);
-  const [, minutes, seconds = '00'] = time;
+  const [, hoursAndMinutes, seconds = '00'] = time;
   const [, hoursAhead, minutesAhead = '00'] = zone;
   const offset = hoursAhead === undefined ? 'Z' : `${hoursAhead}:${minutesAhead}`;
-  return Date.parse(`${date}T${minutes}:${seconds.replace(BEYOND_MS, '$1')}${offset}`);
+  return Date.parse(`${date}T${hoursAndMinutes}:${seconds.replace(BEYOND_MS, '$1')}${offset}`);
 }
 
 /** Whether the day exists: `Date` reads the 30th of February as the 1st or 2nd of March. */

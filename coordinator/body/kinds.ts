@@ -36,7 +36,7 @@ import { assertMultiSearch, assertSearch, assertSearchBatch, assertTextSearch } 
 import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/service.js';
 import type { JsonObject } from '../contract/values.js';
 import { batchBuffers, prepareBatch } from './batch.js';
-import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
+import { assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept, assertNoTwins } from './keptJson.js';
@@ -57,7 +57,7 @@ import { rowOf, type TakenVectors } from './vectors.js';
 
 interface Kind<T> {
   readonly schema: SchemaName;
-  /** Largest depth of nesting: levels in the caller's JSON, and around it. Absent: JSON_DEPTH_MAX. */
+  /** Largest depth of nesting: the levels that a caller may use, and those of the body around them. Absent: JSON_DEPTH_MAX. */
   readonly depthMax?: number;
   /** Present if no message may repeat a value of the body. */
   readonly isSecret?: true;
@@ -80,16 +80,17 @@ interface RawKind<T> {
 
 /** Larger bodies are prepared in a worker: reading the vectors of this many bytes takes half a millisecond. */
 const INLINE_BYTES = 256 * 1024;
-/** A batch with a longer rest, its JSON without vectors, is prepared in a worker: it would take a millisecond. */
+/** A batch is prepared in a worker if its JSON without the vectors is longer: it would take a millisecond. */
 const BATCH_JSON_BYTES = 64 * 1024;
+/** A body of at most this many bytes is short. */
+const SHORT_BYTES = 4 * 1024;
 /**
  * A body with more arrays, objects and strings is prepared in a worker: each takes a microsecond. A short body is not counted,
  * and never goes to a worker, since its bytes may be in memory that other bodies share.
  */
 const INLINE_PIECES = 2_000;
-/** Larger bodies whose vectors are divided by their length are prepared in a worker: that takes four times as long. */
+/** Larger bodies whose vectors are normalised to length 1 are prepared in a worker: that takes four times as long. */
 const UNIT_INLINE_BYTES = 64 * 1024;
-const SHORT_BYTES = 4 * 1024;
 
 /** Properties of a body with a filter among its fields. */
 const OF_FILTER = { depthMax: JSON_DEPTH_MAX + 1, kept: 'metadata_filter' } as const;
@@ -97,7 +98,7 @@ const OF_FILTER = { depthMax: JSON_DEPTH_MAX + 1, kept: 'metadata_filter' } as c
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
 /** A body that its handler gets unchanged. */
-const plain = <T>(schema: SchemaName, assert: (value: unknown) => T, more: Partial<Kind<T>> = {}): Kind<T> => ({
+const unchanged = <T>(schema: SchemaName, assert: (value: unknown) => T, more: Partial<Kind<T>> = {}): Kind<T> => ({
   schema,
   prepare: (value) => assert(value),
   ...more,
@@ -185,14 +186,14 @@ export const BODY_KINDS = {
     prepare: (value) => prepareCount(assertCountRecords(value)),
   }),
   facets: kind({ schema: 'FacetsRequest', ...OF_FILTER, prepare: (value) => prepareFacets(assertFacets(value)) }),
-  createCollection: plain('CreateCollectionRequest', assertCreateCollection),
-  putAlias: plain('PutAliasRequest', assertPutAlias),
-  configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
-  rebuild: plain('RebuildRequest', assertRebuild, { whenEmpty: {} }),
+  createCollection: unchanged('CreateCollectionRequest', assertCreateCollection),
+  putAlias: unchanged('PutAliasRequest', assertPutAlias),
+  configureIndex: unchanged('ConfigureIndexRequest', assertConfigureIndex),
+  rebuild: unchanged('RebuildRequest', assertRebuild, { whenEmpty: {} }),
   createKey: kind({ schema: 'CreateKeyRequest', prepare: prepareCreateKey }),
   createNode: kind({ schema: 'CreateNodeRequest', prepare: (value) => prepareNode(assertCreateNode(value)) }),
-  createEdge: plain('CreateEdgeRequest', assertCreateEdge),
-  beginImport: plain('BeginImportRequest', assertBeginImport),
+  createEdge: unchanged('CreateEdgeRequest', assertCreateEdge),
+  beginImport: unchanged('BeginImportRequest', assertBeginImport),
   frames: { schema: 'bytes', prepare: checkedFrames } satisfies RawKind<Buffer>,
 };
 
@@ -213,8 +214,8 @@ export type BodyForm = 'json' | 'msgpack';
 export const mayBePacked = (name: BodyKind): boolean => 'vectors' in BODY_KINDS[name];
 
 /**
- * Prepares the body in the coordinator's thread if that takes at most two milliseconds; undefined: a worker must prepare it.
- * Throws like `prepareBody`.
+ * Prepares the body in the coordinator's thread if that takes at most two milliseconds; undefined: a worker must prepare it. Raw
+ * bytes are always prepared here. Throws like `prepareBody`.
  */
 export function prepareInline<K extends BodyKind>(
   name: K,
@@ -226,13 +227,13 @@ export function prepareInline<K extends BodyKind>(
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
   if (bytes.length > (scale === 'plain' ? INLINE_BYTES : UNIT_INLINE_BYTES)) return undefined;
-  const kind = definition as Kind<Prepared<K>>;
+  const jsonKind = definition as Kind<Prepared<K>>;
   if (form === 'msgpack')
-    return preparePacked(kind, bytes, bounds, scale, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
-  const isCheap = (json: Buffer): boolean => isCheapJson(name, kind, json);
-  const prepared = prepareTaken(kind, bytes, bounds, scale, isCheap);
+    return preparePacked(jsonKind, bytes, bounds, scale, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
+  const isCheap = (json: Buffer): boolean => isCheapJson(name, jsonKind, json);
+  const prepared = prepareTakingVectors(jsonKind, bytes, bounds, scale, isCheap);
   if (prepared !== undefined) return prepared;
-  return isCheap(bytes) ? prepareJson(kind, bytes, bounds, { scale, rows: null }) : undefined;
+  return isCheap(bytes) ? prepareJson(jsonKind, bytes, bounds, { scale, rows: null }) : undefined;
 }
 
 function isCheapJson<T>(name: BodyKind, definition: Kind<T>, json: Buffer): boolean {
@@ -253,19 +254,21 @@ export function prepareBody<K extends BodyKind>(
 ): Prepared<K> {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
-  const kind = definition as Kind<Prepared<K>>;
-  if (form === 'msgpack') return preparePacked(kind, bytes, bounds, scale)!;
-  return prepareTaken(kind, bytes, bounds, scale) ?? prepareJson(kind, bytes, bounds, { scale, rows: null });
+  const jsonKind = definition as Kind<Prepared<K>>;
+  if (form === 'msgpack') return preparePacked(jsonKind, bytes, bounds, scale)!;
+  return (
+    prepareTakingVectors(jsonKind, bytes, bounds, scale) ?? prepareJson(jsonKind, bytes, bounds, { scale, rows: null })
+  );
 }
 
-/** The names of the collections whose scale the vectors of the body need; undefined for a body without vectors. */
+/** The collections that decide the scale of the body's vectors; null is the default one. Undefined for a body without vectors. */
 export function collectionsIn(name: BodyKind, prepared: unknown): readonly (string | null)[] | undefined {
   if (!mayBePacked(name)) return undefined;
   const { collection, collections } = prepared as Partial<PreparedSearch & PreparedMultiSearch>;
   return collections ?? [collection ?? null];
 }
 
-/** The body for a handler, where one of its collections needs it in `unit`. Several collections may need both. */
+/** Joins the bodies prepared for the two scales. A search in several collections keeps both; another body is taken in `unit`. */
 export const joinedScales = <K extends BodyKind>(name: K, plain: Prepared<K>, unit: Prepared<K>): Prepared<K> =>
   name === 'multiSearch' ? { ...plain, unit: (unit as PreparedMultiSearch).call } : unit;
 
@@ -286,14 +289,14 @@ function preparePacked<T>(
   return parts && prepareJson(definition, parts.json, bounds, { scale, rows: parts.vectors });
 }
 
-/** Longest rest of a body that may be parsed twice. */
+/** Largest JSON without vectors that may be parsed twice. */
 const TWICE_BYTES = 1024 * 1024;
 
 /**
- * Prepares a body with plain vectors. Undefined if they are not plain, if the rest is costly, or if a short rest is refused.
- * Then the whole body is parsed as JSON, so that its error shows the sent values.
+ * Prepares a body whose vectors `takeVectors` can read. Undefined if it cannot, if the JSON without them is costly, or if that is
+ * short and refused. Then the whole body is parsed as JSON, so that its error shows the sent values.
  */
-function prepareTaken<T>(
+function prepareTakingVectors<T>(
   definition: Kind<T>,
   bytes: Buffer,
   bounds: BodyBounds,
@@ -330,7 +333,7 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
   const metadataBytes = metadata ? insertedMetadata(metadata, bounds) : null;
-  if (text) assertedUtf8Bytes(text, bounds.textBytes, '$.text');
+  if (text) checkedUtf8Size(text, bounds.textBytes, '$.text');
   const { dimension, bytes: vector } = rowOf(values, taken, '$.values');
   return {
     collection: collection ?? null,
@@ -382,7 +385,8 @@ function decodedPayload(base64: string, bytesMax: number): Uint8Array {
   // Before decoding. Up to two characters of padding count as bytes here.
   if (Math.floor((base64.length / 4) * 3) > bytesMax + 2) throw invalid(tooLarge);
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.toString('base64') !== base64) throw invalid('$.payload is not base64');
+  if (bytes.toString('base64') !== base64)
+    throw invalid('$.payload is not base64 of the standard alphabet with padding');
   if (bytes.length > bytesMax) throw invalid(tooLarge);
   return Uint8Array.from(bytes);
 }

@@ -4,11 +4,11 @@ import type { RecordName } from '../../shared/model/recordName.js';
 import type { CreateNodeRequest, NodesQuery } from '../contract/graph.js';
 import type { ExternalIdQuery, RecordReference } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
-import { assertedUtf8Bytes } from './bounds.js';
+import { checkedUtf8Size } from './bounds.js';
 
 /** Throws `validation_error` if the id has too many bytes, or halves of surrogate pairs. `path` names it in the message. */
 export function externalIdOf(externalId: string, path: string): string {
-  assertedUtf8Bytes(externalId, EXTERNAL_ID_MAX_BYTES, path);
+  checkedUtf8Size(externalId, EXTERNAL_ID_MAX_BYTES, path);
   return externalId;
 }
 

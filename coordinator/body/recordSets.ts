@@ -18,7 +18,7 @@ import type {
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertedExternalIdBytes } from './batch.js';
-import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
+import { assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
 
 const PAGE_RECORDS = 100;
@@ -37,7 +37,7 @@ export function prepareList(request: ListRecordsRequest | ListRecordsQuery, plac
 /** Throws `validation_error`. */
 export function prepareFacets(request: FacetsRequest | FacetsQuery, place: Place = '$.') {
   const { key, limit } = request;
-  assertedUtf8Bytes(key, JSON_KEY_MAX_BYTES, `${place}key`);
+  checkedUtf8Size(key, JSON_KEY_MAX_BYTES, `${place}key`);
   return { ...prepareCount(request, place), key, limit: limit ?? FACETS };
 }
 

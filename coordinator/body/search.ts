@@ -32,7 +32,7 @@ import type {
   SearchRequest,
   TextSearchRequest,
 } from '../contract/search.js';
-import { assertedUtf8Bytes, type BodyBounds, fieldBytesMax } from './bounds.js';
+import { type BodyBounds, checkedUtf8Size, fieldBytesMax } from './bounds.js';
 import { instantMs } from './instant.js';
 import { externalIdOf, oneRecord } from './recordNames.js';
 import { dimensionOf, rowOf, type TakenVectors } from './vectors.js';
@@ -103,7 +103,7 @@ export interface PreparedTextSearch {
 /** Throws `validation_error`. */
 export function prepareTextSearch(request: TextSearchRequest, bounds: BodyBounds): PreparedTextSearch {
   const { collection = null, query_text, k, metadata_filter, with: fields } = request;
-  assertedUtf8Bytes(query_text, bounds.textBytes, '$.query_text');
+  checkedUtf8Size(query_text, bounds.textBytes, '$.query_text');
   const call: Draft = { op: 'search', k, text: { query: query_text, hybrid: false, alone: true } };
   if (metadata_filter) call.filter = filterOf(metadata_filter);
   if (fields?.length) {
@@ -259,7 +259,7 @@ const GROUP_SIZE = 3;
 
 function groupOf({ group_by, group_size }: SearchOptions, path: string): Grouping | undefined {
   if (group_by != null) {
-    assertedUtf8Bytes(group_by, JSON_KEY_MAX_BYTES, `${path}.group_by`);
+    checkedUtf8Size(group_by, JSON_KEY_MAX_BYTES, `${path}.group_by`);
     return { key: group_by, size: group_size ?? GROUP_SIZE };
   }
   if (group_size != null) throw invalid(`${path}.group_size: needs a group_by`);
@@ -276,7 +276,7 @@ function textOf(
   const isReranked = rerank !== false && Boolean(query_text);
   if (hybrid && !isReranked) throw invalid(`${path}.hybrid: needs a query_text, and rerank not to be false`);
   if (!isReranked) return undefined;
-  assertedUtf8Bytes(query_text!, bounds.textBytes, `${path}.query_text`);
+  checkedUtf8Size(query_text!, bounds.textBytes, `${path}.query_text`);
   const text = { query: query_text!, hybrid: Boolean(hybrid) };
   return typeof hybrid === 'object' && hybrid !== null ? { ...text, fusion: fusionOf(hybrid) } : text;
 }

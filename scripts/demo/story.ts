@@ -55,8 +55,8 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-export function expect(holds: boolean, broken: string): asserts holds {
-  if (!holds) throw new Error(broken);
+export function expect(holds: boolean, complaint: string): asserts holds {
+  if (!holds) throw new Error(complaint);
 }
 
 const LOOK_MS = 10;

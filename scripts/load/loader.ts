@@ -146,7 +146,7 @@ export class Loader {
   }
 
   #isFull({ rows, rejected, sizeBytes }: Batch): boolean {
-    const most = this.options.client.limited > 0 ? LIMITED_BATCH_ROWS : BATCH_ROWS;
+    const most = this.options.client.rateLimitWaits > 0 ? LIMITED_BATCH_ROWS : BATCH_ROWS;
     return rows.length + rejected >= most || sizeBytes >= BATCH_BYTES;
   }
 

@@ -1,6 +1,6 @@
 /** Sizes of arguments and answers. */
 
-/** Limit of numbers, fields and items in the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
+/** Limit of numbers, fields and items in the arguments of one call: 15 vectors of the greatest dimension, or 100 of 5,000 components. */
 export const ELEMENTS_MAX = 500_000;
 
 /** UTF-8 bytes of the JSON of a value. */
@@ -20,11 +20,12 @@ export function elementsIn(value: unknown): number {
   return count;
 }
 
-/** The longest part of `text` from `from` on that takes at most so many bytes in JSON; no surrogate pair is cut. */
+/** The longest part of `text` from `from` on that takes at most `bytes` bytes in JSON; no surrogate pair is cut. */
 export function pieceOf(text: string, from: number, bytes: number): string {
   let [least, most] = [0, Math.min(bytes, text.length - from)];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
+    // Without the two quotes.
     if (sizeOf(text.slice(from, from + middle)) - 2 <= bytes) least = middle;
     else most = middle - 1;
   }

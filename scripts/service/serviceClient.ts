@@ -18,12 +18,12 @@ interface Patience {
 
 /** Patience of unattended commands: hours of work must survive a restart of the service. */
 const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
-/** Longest time of one answer with its transfer. */
+/** Longest time from a request to the last byte of its answer. */
 const ANSWER_MS = 300_000;
 /** Largest answer: several times a piece of an export. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
-/** A refusal by the service. `code`: of the service's error; undefined without one. */
+/** A refusal by the service. `code`: the code in the service's answer, if it has one. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 
@@ -42,7 +42,7 @@ export class Packed {
 }
 
 export class ServiceClient {
-  #limited = 0;
+  #rateLimitWaits = 0;
 
   constructor(
     private readonly target: ServiceTarget,
@@ -51,8 +51,8 @@ export class ServiceClient {
   ) {}
 
   /** Number of waits for a rate limit. */
-  get limited(): number {
-    return this.#limited;
+  get rateLimitWaits(): number {
+    return this.#rateLimitWaits;
   }
 
   /** Sends an object as JSON, or bytes unchanged; returns the JSON of the answer. Throws like `send`. */
@@ -61,7 +61,8 @@ export class ServiceClient {
   }
 
   /**
-   * Throws Refused, AnswerTooLong, and an Error of one line if the service is out of reach, or limits the rate, for too long.
+   * Throws Refused, also after too long a rate limit or 503; AnswerTooLong; and an Error of one line if the service stays out of
+   * reach.
    */
   async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
     const { url, key } = this.target;
@@ -74,11 +75,11 @@ export class ServiceClient {
       const outcome = await attempt(url + path, request, this.answerBytesMax);
       if ('bytes' in outcome) return outcome.bytes;
       const { isLimited, error, waitMs } = outcome;
-      if (isLimited) this.#limited += 1;
+      if (isLimited) this.#rateLimitWaits += 1;
       const waitedMs = systemClock.monotonicMs() - startMs;
       if (isLimited ? waitedMs + waitMs > limitedMs : waitedMs >= outageMs) throw atUrl(url, isLimited, error);
       if (!isLimited && !isReported) {
-        say('plain', 'waiting', `${url}: ${error.message}; tried again for ${outageMs / 60_000} minutes`);
+        say('plain', 'waiting', `${url}: ${error.message}; it will be tried again for ${outageMs / 60_000} minutes`);
         isReported = true;
       }
       await delay(Math.min(waitMs, (isLimited ? limitedMs : outageMs) - waitedMs));
@@ -119,7 +120,7 @@ async function attempt(
   const bytes = Buffer.from(answer.bytes.buffer);
   if (answer.ok) return { bytes };
   const { error: reason, code } = errorIn(bytes);
-  const error = new Refused(answer.status, reason ?? `it answers ${answer.status}`, code);
+  const error = new Refused(answer.status, reason ?? `the service answers ${answer.status}`, code);
   if (answer.status !== 429 && answer.status !== 503) throw error;
   const waitMs = retryAfterMs(answer.headers.get('retry-after'));
   return { isLimited: answer.status === 429, waitMs, error };

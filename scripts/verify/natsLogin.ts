@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, credsAuthenticator, nkeyAuthenticator } from 'nats';
 import { commandText } from '../terminal/commandLine.js';
 
-/** The seed of the user who may look, in the folder of the servers that this machine runs. */
+/** Path of the seed of the read-only user, in the data folder of servers that this machine runs. */
 const OWN_SEED = 'nats/users/operator/seed.nk';
 const REFUSAL = /authori[sz]ation|authentication/i;
 
-/** Adds the file of a login to the error of servers that require one. Returns any other error unchanged. */
+/** Adds to the error of a refused login which variable names the file of a login. Returns any other error unchanged. */
 export function withLoginAdvice(error: Error, env: NodeJS.ProcessEnv): Error {
   if (env.VOUCH_NATS_NKEY || env.VOUCH_NATS_CREDS || !REFUSAL.test(error.message)) return error;
   const file = `${env.VOUCH_DATA_DIR || 'data'}/${OWN_SEED}`;
-  const where = `VOUCH_NATS_NKEY names the file of one, which is ${file} for the servers of ${commandText('start')}`;
-  return new Error(`${error.message}; the servers ask for a login: ${where}`);
+  const advice = `set VOUCH_NATS_NKEY to its file; for servers of ${commandText('start')} that is ${file}`;
+  return new Error(`${error.message}; the servers require a login: ${advice}`);
 }
 
 /** Throws an Error of one line where a file cannot be read. */

@@ -7,7 +7,7 @@ import { ifThere, makeDirectory, replaceFile } from '../../shared/files/durable.
 import { lockFolder } from '../../shared/files/folderLock.js';
 import { openSigner } from '../../shared/signing/signer.js';
 import { COSIGNATURE, formatVerifierKey, type VerifierKey, verifierKey } from '../../verifier/index.js';
-import { type Refused, Witness } from './witness.js';
+import { type RefusalListener, Witness } from './witness.js';
 
 /** The stored form: origin → the newest checkpoint with this witness' cosignature, a signed note. */
 interface Seen {
@@ -20,7 +20,7 @@ const isSeen = typia.createIs<Seen>();
 interface OpenedWitness {
   readonly witness: Witness;
   /** Its verifier key. */
-  readonly publicKey: string;
+  readonly verifierKey: string;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function openWitness(
   name: string,
   logs: readonly VerifierKey[],
   clock: Clock,
-  refused: Refused,
+  onRefused: RefusalListener,
 ): Promise<OpenedWitness> {
   await makeDirectory(folder);
   const lock = await lockFolder(folder, 'name another with --folder');
@@ -41,8 +41,8 @@ export async function openWitness(
     const seen = await readSeen(file);
     const save = (checkpoints: ReadonlyMap<string, string>): Promise<void> =>
       replaceFile(file, `${JSON.stringify({ version: 1, checkpoints: Object.fromEntries(checkpoints) }, null, 1)}\n`);
-    const witness = new Witness({ key, signer, logs, seen, save, clock, refused });
-    return { witness, publicKey: formatVerifierKey(key), close: () => lock.release() };
+    const witness = new Witness({ key, signer, logs, seen, save, clock, onRefused });
+    return { witness, verifierKey: formatVerifierKey(key), close: () => lock.release() };
   } catch (error) {
     await lock.release();
     throw error;

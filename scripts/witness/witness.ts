@@ -25,7 +25,7 @@ import {
 } from '../../verifier/index.js';
 
 /** Called with each checkpoint that the log has signed and that contradicts a seen one: `note` is evidence. */
-export type Refused = (reason: string, note: string) => void;
+export type RefusalListener = (reason: string, note: string) => void;
 
 export interface WitnessParts {
   /** Key of type COSIGNATURE. */
@@ -36,7 +36,7 @@ export interface WitnessParts {
   readonly seen: ReadonlyMap<string, string>;
   readonly save: (seen: ReadonlyMap<string, string>) => Promise<void>;
   readonly clock: Clock;
-  readonly refused: Refused;
+  readonly onRefused: RefusalListener;
 }
 
 export interface WitnessReply {
@@ -100,11 +100,11 @@ export class Witness {
     const seen = kept === undefined ? NOTHING_SEEN : parseTreeHead(parseNote(kept).text);
     const isFork = head.size === seen.size && toBase64(head.root) !== toBase64(seen.root);
     const entries = `${head.origin}: ${head.size} entries are offered`;
-    if (head.size < seen.size) this.parts.refused(`${entries}, and ${seen.size} were seen`, text);
-    if (isFork) this.parts.refused(`${entries}, and other ones were seen`, text);
+    if (head.size < seen.size) this.parts.onRefused(`${entries}, and ${seen.size} were seen`, text);
+    if (isFork) this.parts.onRefused(`${entries}, and other ones were seen`, text);
     if (old !== seen.size) return { status: 409, body: `${seen.size}\n`, contentType: 'text/x.tlog.size' };
     if (isFork || !isConsistent(seen, head, proof)) {
-      if (!isFork) this.parts.refused(`${entries} that do not go on from the ${seen.size} that were seen`, text);
+      if (!isFork) this.parts.onRefused(`${entries} that do not go on from the ${seen.size} that were seen`, text);
       return refusal(422, `the checkpoint does not go on from the one of ${seen.size} entries`);
     }
     const signature = this.#cosigned(note.text);

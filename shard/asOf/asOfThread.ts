@@ -25,8 +25,8 @@ import { type AsOfAnswers, type AsOfReply, type FromWorker, type ToWorker, unwra
 
 const IDLE_MS = 10_000;
 
-interface AsOfThreadOptions extends Pick<AsOfWorkerData, 'boundBytes'> {
-  readonly memoryBytes?: number;
+interface AsOfThreadOptions extends Pick<AsOfWorkerData, 'cacheBytesMax'> {
+  readonly vectorBytesMax?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly measured: (what: Measured) => void;
@@ -129,8 +129,8 @@ export class AsOfThread {
   }
 
   #start(): Running {
-    const { boundBytes, memoryBytes, logger } = this.options;
-    const workerData: AsOfWorkerData = { boundBytes, memoryBytes, calls: this.calls };
+    const { cacheBytesMax, vectorBytesMax, logger } = this.options;
+    const workerData: AsOfWorkerData = { cacheBytesMax, vectorBytesMax, calls: this.calls };
     const worker = new Worker(this.program, { workerData });
     const running: Running = { worker, openings: new Map(), requests: new Map(), readings: new Map() };
     worker.on('message', (message: FromWorker) => this.#take(running, message));

@@ -10,17 +10,17 @@ import type { ToWorker } from './messages.js';
 
 export interface AsOfWorkerData {
   /** Largest number of bytes of the states that are kept. */
-  readonly boundBytes: number;
+  readonly cacheBytesMax: number;
   /** Largest number of bytes of the vectors of all states together; undefined for no bound. */
-  readonly memoryBytes: number | undefined;
+  readonly vectorBytesMax: number | undefined;
   /** Count of the shard's calls. */
   readonly calls: CallCount;
 }
 
 const port = parentPort!;
-const { boundBytes, memoryBytes, calls } = workerData as AsOfWorkerData;
-const memory = new VectorMemory(memoryBytes === undefined ? {} : { boundBytes: memoryBytes });
-const server = new AsOfServer({ boundBytes, memory, clock: systemClock, calls }, (message, transfer) =>
+const { cacheBytesMax, vectorBytesMax, calls } = workerData as AsOfWorkerData;
+const memory = new VectorMemory(vectorBytesMax === undefined ? {} : { boundBytes: vectorBytesMax });
+const server = new AsOfServer({ boundBytes: cacheBytesMax, memory, clock: systemClock, calls }, (message, transfer) =>
   port.postMessage(message, transfer),
 );
 giveWay();

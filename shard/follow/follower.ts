@@ -39,10 +39,11 @@ export type FollowerState = 'idle' | 'opening' | 'following' | 'diverged';
 const WARM_WAIT_MS = 300;
 /** An owner that does not answer within this time is asked again in the next round. */
 const ASK_MS = 1_500;
-/** A committed frame arrives within this time or is lost. Then the log is read within the other time. */
+/** Longest wait for a published frame; a later one counts as lost. */
 const FEED_MS = 30;
+/** Longest wait for the read of the log that follows. */
 const LOG_READ_MS = 470;
-/** Frames beyond this are dropped, since the log has them. */
+/** Largest number of bytes of waiting frames. Beyond it all of them are dropped, and the log is read instead. */
 const BUFFERED_MAX_BYTES = 32 << 20;
 
 /** Services that the followers of a shard share. */
@@ -81,7 +82,7 @@ export class Follower implements FollowedCopy {
   /** Whether the log has, or may have, a frame that did not arrive. */
   #mustRead = false;
   /** Callbacks for the next read of the log. */
-  #readers: ((isRead: boolean) => void)[] = [];
+  #logReadCallbacks: ((isRead: boolean) => void)[] = [];
 
   constructor(
     private readonly handle: CollectionHandle,
@@ -132,7 +133,7 @@ export class Follower implements FollowedCopy {
   }
 
   /** Upper bound of the age of its state, in milliseconds. */
-  get staleMs(): number {
+  get ageMs(): number {
     return this.services.clock.monotonicMs() - this.#freshness.asOfMs;
   }
 
@@ -145,11 +146,14 @@ export class Follower implements FollowedCopy {
     });
   }
 
-  /** Resolves to whether everything is applied that was in the log at the call. Waits only for a moment. */
+  /**
+   * Opens the copy, or reads the log if the copy follows already. Resolves to true if everything that was in the log at
+   * the call is applied within WARM_WAIT_MS, otherwise to false.
+   */
   async warm(): Promise<boolean> {
     this.open();
     if (this.#state !== 'following') return false;
-    const read = new Promise<boolean>((resolve) => this.#readers.push(resolve));
+    const read = new Promise<boolean>((resolve) => this.#logReadCallbacks.push(resolve));
     this.#readLog();
     return Promise.race([read, delay(WARM_WAIT_MS, false, { ref: false })]);
   }
@@ -190,7 +194,7 @@ export class Follower implements FollowedCopy {
     await this.#opening;
     await this.#disconnect();
     await this.#advancing;
-    for (const reader of this.#readers.splice(0)) reader(false);
+    for (const reader of this.#logReadCallbacks.splice(0)) reader(false);
   }
 
   async #openNow(): Promise<void> {
@@ -251,7 +255,7 @@ export class Follower implements FollowedCopy {
       return found;
     } catch (error) {
       metrics.count('vouch_follower_searches_total', { consistency: 'eventual', outcome: 'forwarded' });
-      // A failure of a stopped or diverged copy does not concern the owner.
+      // The copy stopped or diverged during the search, so its error says nothing. The owner is asked.
       if (this.collection === undefined) throw moved();
       throw error;
     }
@@ -303,7 +307,7 @@ export class Follower implements FollowedCopy {
     const { metrics } = this.services;
     if (this.#mustRead) {
       this.#mustRead = false;
-      const readers = this.#readers.splice(0);
+      const readers = this.#logReadCallbacks.splice(0);
       let isRead = false;
       try {
         await collection.catchUp();

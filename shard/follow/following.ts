@@ -45,7 +45,7 @@ export class Following {
       states[follower.state]++;
       if (follower.collection === undefined) continue;
       lag = Math.max(lag, follower.lag);
-      staleMs = Math.max(staleMs, Math.min(follower.staleMs, DAY_MS));
+      staleMs = Math.max(staleMs, Math.min(follower.ageMs, DAY_MS));
     }
     return {
       vouch_collections_followed: states,

@@ -53,7 +53,7 @@ export class Graph {
   #root: Uint8Array | undefined = EMPTY_HASH;
   #changedBy = { sequence: 0, isOfRecord: false };
 
-  /** Newest write that changed the graph, with sequence 0 before the first; and whether it was a write of a record. */
+  /** The newest write that changed the graph; sequence 0 before the first. `isOfRecord`: the write deleted a record. */
   get changedBy(): { readonly sequence: number; readonly isOfRecord: boolean } {
     return this.#changedBy;
   }
@@ -109,18 +109,27 @@ export class Graph {
     return this.#root;
   }
 
-  /** Returns the root after any write of a record, or after the newest write of the graph. */
+  /**
+   * Returns the root as of the write `sequence`, which wrote a record or is the newest write of the graph. Other roots
+   * are not kept.
+   */
   rootAt(sequence: number): Uint8Array {
     return sequence >= this.#changedBy.sequence ? this.root() : this.history.at(sequence);
   }
 
-  /** Returns the edge for a snapshot, even if it was deleted with a node; null if it was deleted itself. */
+  /**
+   * Returns the edge as a snapshot stores it. An edge whose node is deleted is stored; one that an event deleted is
+   * null.
+   */
   snapshotEdge(id: number): GraphEdge | null {
     const kind = this.#edgeKinds.get(id - 1)!;
     return kind === GONE ? null : { id, from: this.#from.get(id - 1)!, to: this.#to.get(id - 1)!, kind };
   }
 
-  /** Adds the next node of a snapshot. All nodes come before the first edge. */
+  /**
+   * Adds the next node, of an event or a snapshot; null for a deleted one. In a snapshot all nodes come before the first
+   * edge.
+   */
   restoreNode(node: GraphNode | AddNode | null): void {
     const id = this.nextNodeId;
     this.#nodeKinds.set(id - 1, node?.kind ?? GONE);
@@ -130,6 +139,7 @@ export class Graph {
     this.#linkRecord(node.recordId, id);
   }
 
+  /** Adds the next edge, of an event or a snapshot; null for one that an event deleted. */
   restoreEdge(edge: GraphEdge | AddEdge | null): void {
     const id = this.nextEdgeId;
     this.#edgeKinds.set(id - 1, edge?.kind ?? GONE);
@@ -155,7 +165,7 @@ export class Graph {
       case 'deleteNode':
         if (!this.hasNode(event.nodeId))
           throw new Damaged(`an event deletes node ${event.nodeId}, which does not exist`);
-        this.#changing(event.sequence, false);
+        this.#beginChange(event.sequence, false);
         this.#forgetNode(event.nodeId);
         this.#nodeTree.clear(event.nodeId);
         return;
@@ -165,7 +175,7 @@ export class Graph {
       case 'deleteEdge':
         if (!this.#hasEdge(event.edgeId))
           throw new Damaged(`an event deletes edge ${event.edgeId}, which does not exist`);
-        this.#changing(event.sequence, false);
+        this.#beginChange(event.sequence, false);
         this.#edgeKinds.set(event.edgeId - 1, GONE);
         this.#edgeTree.clear(event.edgeId);
         return;
@@ -175,20 +185,18 @@ export class Graph {
   }
 
   /**
-   * Deletes the nodes of a record that the write `sequence` deletes permanently, all in this call, at about 40 ns each.
-   * Their hashes follow in calls of `hashSome`, or with the next root.
+   * Deletes all nodes of a record, which the write `sequence` deletes permanently. Costs about 40 ns a node. Their
+   * leaves are cleared later, by `hashSome` or by the next root.
    */
   recordDeleted(recordId: number, sequence: number): void {
     const ids = this.nodesOfRecord(recordId);
-    if (ids.length > 0) this.#changing(sequence, true);
+    if (ids.length > 0) this.#beginChange(sequence, true);
     for (const id of ids) this.#forgetNode(id);
     this.#nodeTree.clearLater(ids);
     this.#nodesOf.delete(recordId);
   }
 
-  /**
-   * Hashes some nodes that a record's deletion left to hash, for under a millisecond. Returns true if more are left.
-   */
+  /** Clears some leaves that `recordDeleted` left, in under a millisecond. Returns true if more are left. */
   hashSome(): boolean {
     return this.#nodeTree.clearSome();
   }
@@ -201,8 +209,8 @@ export class Graph {
   #addNode(event: AddNode): void {
     const { sequence, nodeId } = event;
     if (nodeId !== this.nextNodeId)
-      throw new Damaged(`event ${sequence} adds node ${nodeId} where ${this.nextNodeId} is next`);
-    this.#changing(sequence, false);
+      throw new Damaged(`event ${sequence} adds node ${nodeId}, but the next node is ${this.nextNodeId}`);
+    this.#beginChange(sequence, false);
     this.restoreNode(event);
     this.#nodeTree.append(nodeLeaf(event));
   }
@@ -220,10 +228,10 @@ export class Graph {
   #addEdge(event: AddEdge): void {
     const { sequence, edgeId, from, to } = event;
     if (edgeId !== this.nextEdgeId)
-      throw new Damaged(`event ${sequence} adds edge ${edgeId} where ${this.nextEdgeId} is next`);
+      throw new Damaged(`event ${sequence} adds edge ${edgeId}, but the next edge is ${this.nextEdgeId}`);
     for (const end of [from, to])
       if (!this.hasNode(end)) throw new Damaged(`event ${sequence} adds an edge at node ${end}, which does not exist`);
-    this.#changing(sequence, false);
+    this.#beginChange(sequence, false);
     this.restoreEdge(event);
     this.#edgeTree.append(edgeLeaf(event));
   }
@@ -242,10 +250,10 @@ export class Graph {
   }
 
   /**
-   * Prepares a change. Keeps the current root if the receipt of a record's write may need it. So consecutive writes of
-   * the graph do not cost a root each.
+   * Begins a change of the graph. Keeps the current root if a record was written since the last change, or by it, since
+   * the receipt of that write needs the root. Consecutive writes of the graph keep no roots.
    */
-  #changing(sequence: number, isOfRecord: boolean): void {
+  #beginChange(sequence: number, isOfRecord: boolean): void {
     const { sequence: before, isOfRecord: wasOfRecord } = this.#changedBy;
     if (before > 0 && (wasOfRecord || sequence > before + 1)) this.history.add(before, this.root());
     this.#changedBy = { sequence, isOfRecord };
@@ -254,9 +262,9 @@ export class Graph {
 }
 
 /**
- * Adds an id to a list, and returns the list, or a shorter copy without dead ids if half are dead. The list is checked
- * when its length has doubled, which costs one step an id on average. It never shrinks in place, since a walk may use
- * it.
+ * Adds an id and returns the list. If at least half of the ids are dead, returns a copy without them. The list never
+ * shrinks in place, since a walk may use it. It is checked when its length has doubled, which costs one step an id on
+ * average.
  */
 function appendId(list: number[] | undefined, id: number, exists: (id: number) => boolean): number[] {
   if (list === undefined) return [id];

@@ -2,13 +2,13 @@
 import { compileFile, instantiate, type SharedMemory } from '../../shared/webAssembly.js';
 
 /**
- * Functions of the kernel; `assembly/` documents them. Addresses and sizes are u32 bytes. Arguments are numbers below
- * 2^32. Results arrive as i32; `>>> 0` makes them unsigned. A scan is the address of its scratch.
+ * Functions of the kernel; `assembly/` documents them. Addresses and sizes count bytes, as u32. Arguments are numbers
+ * below 2^32. Results arrive as i32; `>>> 0` makes them unsigned. A scan is the address of its scratch. `plane`: 0 for
+ * none. `isWide`: 0 or 1.
  */
 export interface Kernel {
   scanBytes(capacity: number, strideBytes: number): number;
   beginScan(scan: number, capacity: number, strideBytes: number): number;
-  /** `plane`: 0 for no plane; `isWide`: 0 or 1; likewise in the three functions below. */
   scanRows(
     scan: number,
     vectors: number,
@@ -91,7 +91,8 @@ export interface Kernel {
     signs: number,
   ): number;
   worstDistance(scan: number): number;
-  assignRows(lists: number, from: number, rows: number, assigned: number, wide: number): number;
+  assignRows(lists: number, from: number, rows: number, assigned: number, isWide: number): number;
+  /** Lowers the distances of rows to their nearest seed, where a new seed is nearer. */
   lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
   rowAtSum(nearest: number, rows: number, target: number): number;
   addToSums(from: number, rows: number, strideBytes: number, assigned: number, sums: number, counts: number): void;
@@ -108,13 +109,15 @@ export const ENTRY_BYTES = 24;
 /** Bytes of a row found by `scanList`: the least squared distance f64, slot u32, unused u32. */
 export const FOUND_BYTES = 16;
 
-/**
- * Bytes of a row found by `estimateRows` (number u32, estimate f32), and the extra bytes that it needs behind all rows.
- */
+/** Bytes of a row found by `estimateRows`: number u32, estimate f32. */
 export const ESTIMATE_BYTES = 8;
-export const ESTIMATING_BYTES = 64;
+/** Spare bytes that `estimateRows` needs after the last row. */
+export const ESTIMATE_SPARE_BYTES = 64;
 
-/** Bytes of the work area of `keepLeast`. It begins with the limit, f32. */
+/**
+ * Bytes of the work area of `keepLeast`. The kernel writes at its beginning the limit that another row must be below
+ * (f32).
+ */
 export const KEEPING_BYTES = 1024;
 
 /** Capacity of the row list of a scan. */

@@ -1,12 +1,12 @@
 import type { BitSet } from './bitSet.js';
 import { allocateScratch, freeScratch, type ScratchArena, type ScratchRegion } from './vectorMemory.js';
 
-/** Rounds up to a multiple of 8, so that any number may follow. */
+/** Rounds up to a multiple of 8, so that a number of any type is aligned behind it. */
 export const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
 
 /**
- * The memory that a scan writes: the kernel's scratch, then room for one call of the kernel, such as a bitmap. The
- * kernel reaches one arena only. So the scratch, with all rows found, moves to the arena of the next block.
+ * The memory that a scan writes: the kernel's scratch, then room for the data of one call of the kernel, such as a
+ * bitmap. The kernel reaches one arena only. So the scratch, with all rows found, moves to the arena of the next block.
  */
 export abstract class MovingScratch {
   readonly #scanBytes: number;
@@ -24,7 +24,7 @@ export abstract class MovingScratch {
     return this.region.address;
   }
 
-  /** Address of the room, whose content does not move. */
+  /** Address of the room. A move does not copy its content. */
   protected get roomAddress(): number {
     return this.region.address + this.#scanBytes;
   }

@@ -22,11 +22,11 @@ const SEVERAL = -2;
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
 
 /** Strings of one kind: the values themselves, or the terms of long strings. */
-class Texts {
-  /** Range of ordinals of the texts that were collected in order; `end` is exclusive. */
+class Strings {
+  /** Range of ordinals of the strings that were collected in order; `end` is exclusive. */
   first = 0;
   end = 0;
-  /** Ordinals of all other texts. */
+  /** Ordinals of all other strings. */
   readonly others = new TextTable();
 }
 
@@ -40,22 +40,22 @@ export class SlotValues {
   /** Ordinal of each slot's value, or the place of several. */
   #ordinals = new Int32Array(0);
   readonly #several = new ValueLists();
-  /** Slot that values are being added for, and the number of slots before it. */
+  /** Slot that values are being added to, and the number of its turn, from 1. */
   #slotInHand = NONE;
-  #slotsBefore = 0;
-  /** Per ordinal: `#slotsBefore` when it was added to a slot with several values. */
+  #turn = 0;
+  /** Per ordinal: `#turn` when it was added to a slot with several values. */
   readonly #addedAt = new PagedInts();
   #count = 0;
   readonly #numbers = new NumberTable();
   /** Count of numbers that were added before all other values. Their ordinals are those in the table. */
   #leading = 0;
-  /** Ordinal among all values of each number of the table that is not leading. */
-  readonly #ofNumbers = new PagedInts();
-  /** Ordinal in the table of each number that is not leading, plus 1, by ordinal. */
-  readonly #inNumbers = new PagedInts();
-  readonly #strings = new Texts();
-  readonly #longStrings = new Texts();
-  readonly #ofWord = new Map<boolean | null, number>();
+  /** Place in the number table → ordinal, for numbers that are not leading. */
+  readonly #ordinalByPlace = new PagedInts();
+  /** Ordinal → place in the number table plus 1, for numbers that are not leading; 0 for other values. */
+  readonly #placeByOrdinal = new PagedInts();
+  readonly #strings = new Strings();
+  readonly #longStrings = new Strings();
+  readonly #ordinalOfConstant = new Map<boolean | null, number>();
   readonly #long = BitSet.ofSize(1);
   /** Values other than numbers, by ordinal. A long string is replaced by its term. */
   readonly #others = new PagedList<string | boolean | null>();
@@ -65,16 +65,19 @@ export class SlotValues {
     return this.#count;
   }
 
-  /** Returns the ordinal of a value. */
+  /** Returns the ordinal of a value. A new value gets the next one. */
   ordinalOf(value: Scalar): number {
     if (typeof value === 'number') return this.#ordinalOfNumber(value);
-    if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
+    if (typeof value !== 'string') return this.#ordinalOfConstant.get(value) ?? this.#addConstant(value);
     return isAbridged(value)
-      ? this.#ordinalOfText(this.#longStrings, longTerm(value))
-      : this.#ordinalOfText(this.#strings, value);
+      ? this.#ordinalOfString(this.#longStrings, longTerm(value))
+      : this.#ordinalOfString(this.#strings, value);
   }
 
-  /** Adds the next of a path's strings, in their order, before all other strings. Returns its ordinal. */
+  /**
+   * Adds a string and returns its ordinal. The caller adds the strings of the path in ascending order, before any other
+   * string.
+   */
   addString(value: string): number {
     return this.#addNext(this.#strings, value);
   }
@@ -84,12 +87,15 @@ export class SlotValues {
     return this.#addNext(this.#longStrings, term);
   }
 
-  /** Adds a value to a slot. A slot may get a value twice, unless another slot has got one in between. */
+  /**
+   * Adds a value to a slot. A repeated value has no effect while no other slot got one; the caller must not repeat it
+   * later.
+   */
   add(slot: number, ordinal: number): void {
     if (slot >= this.#ordinals.length) this.#grow(slot);
     if (slot !== this.#slotInHand) {
       this.#slotInHand = slot;
-      this.#slotsBefore += 1;
+      this.#turn += 1;
     }
     const entry = this.#ordinals[slot]!;
     if (entry === ordinal) return;
@@ -101,7 +107,7 @@ export class SlotValues {
       this.#ordinals[slot] = SEVERAL - list;
       this.#addTo(list, entry);
       this.#addTo(list, ordinal);
-    } else if (this.#addedAt.get(ordinal) !== this.#slotsBefore) this.#addTo(SEVERAL - entry, ordinal);
+    } else if (this.#addedAt.get(ordinal) !== this.#turn) this.#addTo(SEVERAL - entry, ordinal);
   }
 
   clear(slot: number): void {
@@ -158,51 +164,51 @@ export class SlotValues {
 
   #known(ordinal: number): Scalar {
     if (ordinal < this.#leading) return this.#numbers.numberAt(ordinal);
-    const inNumbers = this.#inNumbers.get(ordinal);
-    return inNumbers > 0 ? this.#numbers.numberAt(inNumbers - 1) : this.#others.get(ordinal)!;
+    const place = this.#placeByOrdinal.get(ordinal);
+    return place > 0 ? this.#numbers.numberAt(place - 1) : this.#others.get(ordinal)!;
   }
 
   #ordinalOfNumber(value: number): number {
     const { size } = this.#numbers;
-    const inNumbers = this.#numbers.add(value);
-    if (inNumbers < this.#leading) return inNumbers;
-    if (inNumbers < size) return this.#ofNumbers.get(inNumbers);
-    if (inNumbers === this.#count) this.#leading += 1;
+    const place = this.#numbers.add(value);
+    if (place < this.#leading) return place;
+    if (place < size) return this.#ordinalByPlace.get(place);
+    if (place === this.#count) this.#leading += 1;
     else {
-      this.#ofNumbers.set(inNumbers, this.#count);
-      this.#inNumbers.set(this.#count, inNumbers + 1);
+      this.#ordinalByPlace.set(place, this.#count);
+      this.#placeByOrdinal.set(this.#count, place + 1);
     }
     return this.#count++;
   }
 
-  #ordinalOfText(texts: Texts, text: string): number {
-    const { first, end, others } = texts;
+  #ordinalOfString(strings: Strings, text: string): number {
+    const { first, end, others } = strings;
     const at = first + partition(end - first, (i) => (this.#others.get(first + i) as string) < text);
     if (at < end && this.#others.get(at) === text) return at;
     const ordinal = others.add(mapKey(text), this.#count);
-    return ordinal === this.#count ? this.#addOther(text, texts) : ordinal;
+    return ordinal === this.#count ? this.#addOther(text, strings) : ordinal;
   }
 
-  #addNext(texts: Texts, text: string): number {
-    if (texts.end === 0) texts.first = this.#count;
-    texts.end = this.#count + 1;
-    return this.#addOther(text, texts);
+  #addNext(strings: Strings, text: string): number {
+    if (strings.end === 0) strings.first = this.#count;
+    strings.end = this.#count + 1;
+    return this.#addOther(text, strings);
   }
 
-  #addWord(value: boolean | null): number {
-    this.#ofWord.set(value, this.#count);
+  #addConstant(value: boolean | null): number {
+    this.#ordinalOfConstant.set(value, this.#count);
     return this.#addOther(value);
   }
 
-  #addOther(value: string | boolean | null, texts?: Texts): number {
-    if (texts === this.#longStrings) this.#long.add(this.#count);
+  #addOther(value: string | boolean | null, strings?: Strings): number {
+    if (strings === this.#longStrings) this.#long.add(this.#count);
     this.#others.set(this.#count, value);
     return this.#count++;
   }
 
   #addTo(list: number, ordinal: number): void {
     this.#several.add(list, ordinal);
-    this.#addedAt.set(ordinal, this.#slotsBefore);
+    this.#addedAt.set(ordinal, this.#turn);
   }
 
   #grow(slot: number): void {

@@ -316,7 +316,7 @@ export class CollectionState extends RecordTable {
 
   #assertNext({ sequence, recordId }: Insert | InsertEncrypted): void {
     if (recordId !== this.nextRecordId)
-      throw new Damaged(`event ${sequence} inserts record ${recordId} where ${this.nextRecordId} is next`);
+      throw new Damaged(`event ${sequence} inserts record ${recordId}, but the next record is ${this.nextRecordId}`);
   }
 
   #assertLinkable({ sequence, recordId }: AddNode): void {

@@ -1,7 +1,7 @@
 /** The forward index: the terms of each text, for its score and its removal. 8 bytes per distinct term and text. */
 import { PagedList } from '../kernel/pagedList.js';
+import { BlockStore, offsetOf } from './blockStore.js';
 import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
-import { offsetOf, WordStore } from './wordStore.js';
 
 /** Stored length of a text with at least this many tokens. A search reads many lengths, and few of these. */
 export const LONG = 255;
@@ -38,7 +38,7 @@ export class Occurrences {
  *   Then m, m × (term, count) by term, m × count: only if there are such terms.
  */
 export class Documents {
-  readonly #store = new WordStore();
+  readonly #store = new BlockStore();
   // Both are keyed by slot.
   #addresses = new Uint32Array(0);
   #lengths = new Uint8Array(0);

@@ -1,7 +1,7 @@
 /** The inverted index: a word of 4 bytes per term and text (`termWord.ts`). */
 import { PagedInts } from '../kernel/pagedInts.js';
+import { BlockStore, capacityOf, offsetOf } from './blockStore.js';
 import { numberOf, wordOf } from './termWord.js';
-import { capacityOf, offsetOf, WordStore } from './wordStore.js';
 
 /** A list that fills less than this share of its memory moves to a smaller block. */
 const SPARSE = 1 / 4;
@@ -11,7 +11,7 @@ const SPARSE = 1 / 4;
  * last, so that no posting is dead.
  */
 export class Postings {
-  readonly #store = new WordStore();
+  readonly #store = new BlockStore();
   // Both are keyed by term.
   readonly #addresses = new PagedInts();
   readonly #lengths = new PagedInts();

@@ -1,11 +1,11 @@
 /**
- * Token → term number: open addressing over UTF-16 units in flat memory. About 20 bytes a token besides its characters.
+ * Numbers the tokens of a collection's texts. A hash table in flat memory, about 20 bytes a token besides its characters.
  */
 import { HashPlaces } from '../../shared/hashing/hashPlaces.js';
 import { hashedKey } from '../../shared/hashing/mapKey.js';
 import { textHash } from '../../shared/hashing/textHash.js';
 import { PagedInts } from '../kernel/pagedInts.js';
-import { offsetOf, WordStore } from './wordStore.js';
+import { BlockStore, offsetOf } from './blockStore.js';
 
 /** A longer token is identified by its hash. */
 const PLAIN_CHARS_MAX = 128;
@@ -21,11 +21,12 @@ const UNIT_MASK = 0xffff;
  * pauses for 0.1 s at a time.
  */
 export class Vocabulary extends HashPlaces {
-  /** A block per token: its number of UTF-16 units, then two units per word. */
-  readonly #store = new WordStore();
-  // Both are keyed by term.
+  /** A block per token: its number of UTF-16 units, then two units in each 32-bit word. */
+  readonly #store = new BlockStore();
+  // The next two are keyed by term.
   readonly #addresses = new PagedInts();
   readonly #hashes = new PagedInts();
+  /** Terms of deleted tokens, to be reused. */
   readonly #unused = new PagedInts();
   #unusedCount = 0;
 

@@ -48,7 +48,7 @@ export const ERRORS = {
     remedy: 'send a key that exists and has not expired',
     messages: {
       absent: 'send your API key as "Authorization: Bearer <key>"',
-      malformed: 'this is not an API key; expected "Bearer vk_" and 64 hex',
+      malformed: 'this is not an API key; expected "Bearer vk_" and 64 hex digits',
       unknown: 'the API key is unknown, expired or revoked',
     },
   },

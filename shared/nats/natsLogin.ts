@@ -1,4 +1,4 @@
-/** The login of a process at the NATS servers, and its check of the servers. */
+/** The login of a process at the NATS servers, and the certificates by which it checks them. */
 import { readFile } from 'node:fs/promises';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, type TlsOptions } from 'nats';
 import { messageOf } from '../errors/errors.js';
@@ -26,11 +26,12 @@ export interface LoginOptions {
 }
 
 /**
- * Returns the options of nats.js. It reads the TLS files at every connection, so renewed certificates need no restart. Throws an
- * Error of one line that names the setting of a file that cannot be used.
+ * Returns the options of nats.js. nats.js reads the TLS files at every connection, so renewed certificates need no restart. Throws
+ * an Error of one line that names the setting of a file that cannot be used.
  */
 export async function loginOptions({ creds, nkey, ca, cert, key }: NatsLogin): Promise<LoginOptions> {
   const [credsBytes, seed] = [await bytesOf('VOUCH_NATS_CREDS', creds), await bytesOf('VOUCH_NATS_NKEY', nkey)];
+  // Only to refuse files that cannot be read.
   await Promise.all([bytesOf('VOUCH_NATS_CA', ca), bytesOf('VOUCH_NATS_CERT', cert), bytesOf('VOUCH_NATS_KEY', key)]);
   const tls = { ...(ca && { caFile: ca }), ...(cert && { certFile: cert, keyFile: key }) };
   return {

@@ -2,7 +2,7 @@
  * An Ed25519 signing key of a node or of the service log, in a file that only its owner may read. The first process that needs
  * the key makes it.
  *
- *   Vouch signing key <the public key, 64 hex>
+ *   Vouch signing key <the public key, 64 hex digits>
  *   -----BEGIN PRIVATE KEY-----               PKCS#8, PEM
  *
  * Any 32 bytes are a key. So damage would go unnoticed without the first line, which readers of PEM ignore (RFC 7468, section 2).

@@ -1,6 +1,6 @@
 /**
- * The streams of the seals, each on exactly one server. JetStream places a stream by tags. So each of several NATS servers with the
- * vault needs its own name among its tags (`server_tags` in its configuration).
+ * The streams of the seals, each on exactly one server. JetStream places a stream by tags. If several NATS servers have the vault,
+ * each needs a tag that is its own name (`server_tags` in its configuration).
  */
 import type { Placement, StreamInfo } from 'nats';
 import { unavailable } from '../errors/errors.js';
@@ -16,26 +16,27 @@ import { Seals } from './seals.js';
 const DENIALS = { deny_delete: false, deny_purge: true };
 
 /**
- * Opens the streams. `replicas`: the number of servers with the vault. Undefined if several servers have no tags: then keys are not
- * sealed. Throws `unavailable` if the streams cannot be made yet.
+ * Opens the streams. `replicas`: the number of servers with the vault. Returns undefined if there are several servers and one has
+ * no tag with its name. Keys are then not sealed. Throws `unavailable` if the streams cannot be made yet.
  */
 export async function openSeals(connection: ClusterConnection, replicas: number): Promise<Seals | undefined> {
-  const there = await namesOfStreams(connection);
+  const existing = await namesOfStreams(connection);
+  // A vault that had more servers before has more streams.
   let wanted = replicas;
-  while (there.has(sealStream(wanted + 1))) wanted++;
+  while (existing.has(sealStream(wanted + 1))) wanted++;
   const numbers = Array.from({ length: wanted }, (_, index) => index + 1);
   const servers = await Promise.all(numbers.map((number) => holderOf(connection, number)));
   for (const [index, number] of numbers.entries()) {
-    if (there.has(sealStream(number))) continue;
+    if (existing.has(sealStream(number))) continue;
     const server = await freeServer(connection, servers);
     const isMade = await makeStream(connection, number, server);
-    // Only several servers must each have their own.
+    // A single server needs no tag.
     if (!isMade && wanted === 1) await makeStream(connection, number, undefined);
     else if (!isMade) {
       connection.logger.error(
         { server },
-        'vault keys cannot be erased at once: every NATS server needs its own name in server_tags; set that, restart it, ' +
-          'and then this process',
+        'vault keys cannot be erased immediately: each NATS server needs its own name in server_tags. Set it, restart that ' +
+          'server, then restart this process',
       );
       return undefined;
     }
@@ -54,7 +55,7 @@ function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<stri
   });
 }
 
-/** The server of the stream; undefined while it is away. A stream of an earlier run gets missing denials. */
+/** The server of the stream; undefined while it is away. Adds the denials that a stream of an earlier run lacks. */
 async function holderOf(connection: ClusterConnection, number: number): Promise<string | undefined> {
   let info: Partial<StreamInfo>;
   try {

@@ -30,25 +30,26 @@ export interface VaultStore {
   /** Creates an entry. Resolves with its revision when it is durable; undefined if an entry exists. */
   create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
   /**
-   * Replaces the entry with this revision; undefined, without effect, if another revision is stored. When it resolves, the new
-   * entry is durable, and the old key cannot be recovered from the bytes of the store. If a part of the store is away, `settle` reports it. After a
-   * crash the store has the old or the new entry. Remaining bytes of the old one are erased at the next opening.
+   * Replaces the stored entry if its revision is still that of `stored`; otherwise changes nothing and resolves to undefined. When
+   * it resolves to a revision, the new entry is durable, and the old key cannot be recovered from the bytes of the store. If a part
+   * of the store is away, `settle` reports it. After a crash the store has the old or the new entry. Remaining bytes of the old one
+   * are erased at the next opening.
    */
   replace(stored: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined>;
-  /** Replaces an entry that does not verify with one without a key; undefined if no entry exists. */
+  /** Replaces a damaged entry by `entry`, which has no key. Resolves to undefined if no entry exists. */
   replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
   /**
    * Resolves when the newest entry is on every server, and **no replaced key can be recovered** from the bytes of any. Throws
    * VouchError `unavailable`, naming the servers, while some are away.
    */
   settle(project: string, keyId: string): Promise<void>;
-  /** Records that remains of a shredded key open nothing, since every master key over it is destroyed. `settle` then resolves. */
+  /** Notes that what is left of a shredded key is useless, since every master key over it is destroyed. `settle` then resolves. */
   writeOff(project: string, keyId: string): Promise<void>;
   /** All entries. Damaged ones are reported to `onDamage` and stay unchanged. */
   list(onDamage: (project: string, keyId: string) => void): AsyncIterable<StoredVaultEntry>;
   /**
    * Verifies every entry in the background, in a standalone node. In a cluster it does nothing, since each process would read the
-   * whole vault. `rest` is awaited after some entries.
+   * whole vault. Calls `rest` with the number of entries since the last call, and waits for it.
    */
   inspect(onDamage: (project: string, keyId: string) => void, rest: (entries: number) => Promise<void>): Promise<void>;
   close(): Promise<void>;

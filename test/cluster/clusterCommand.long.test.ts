@@ -107,7 +107,7 @@ describe('npm run cluster', () => {
     await cluster.waitForLine(SHOWN);
     const { processes } = JSON.parse(readFileSync(join(folder, 'other', 'runtime.json'), 'utf8'));
     process.kill(processes['shard s1'], 'SIGKILL');
-    await cluster.waitForLine(/event +shard s1 ended by SIGKILL; is left so/);
+    await cluster.waitForLine(/event +shard s1 ended by SIGKILL; is not started again/);
     await cluster.waitForLine(/event +s1 has lost its heartbeat/);
     await cluster.waitForLine(/cluster +up: nats 1\/1, coordinators 1\/1 .*, shards 1\/2/);
     expect(await stopped(cluster)).to.deep.equal({ code: 0, signal: null });

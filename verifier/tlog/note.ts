@@ -14,7 +14,7 @@ export type SignatureType = typeof ED25519 | typeof COSIGNATURE;
 
 export interface VerifierKey {
   readonly name: string;
-  /** 8 lowercase hex. */
+  /** 8 lowercase hex digits. */
   readonly id: string;
   readonly type: SignatureType;
   readonly publicKey: Uint8Array;
@@ -22,7 +22,7 @@ export interface VerifierKey {
 
 export interface NoteSignature {
   readonly name: string;
-  /** 8 lowercase hex. */
+  /** 8 lowercase hex digits. */
   readonly keyId: string;
   /** The bytes after the key id. */
   readonly bytes: Uint8Array;
@@ -78,14 +78,14 @@ export function parseVerifierKey(text: string): VerifierKey {
   if (weakness !== undefined) throw refuse(weakness);
   if (!isKeyName(name)) throw refuse('its name has a blank');
   const key = verifierKey(name, type, publicKey);
-  if (key.id !== id) throw refuse(`its key id is ${key.id}`);
+  if (key.id !== id) throw refuse(`its key id should be ${key.id}`);
   return key;
 }
 
 /** Reads a note without verifying it. Throws an Error that says what is wrong with it. */
 export function parseNote(note: string): Note {
   if (note.length > NOTE_CHARS_MAX) throw new Error('the note is too long');
-  if (FORBIDDEN.test(note)) throw new Error('the note holds a control character');
+  if (FORBIDDEN.test(note)) throw new Error('the note holds a control character or half of a surrogate pair');
   const end = note.lastIndexOf('\n\n');
   if (end < 0 || !note.endsWith('\n')) throw new Error('the note has no signatures after an empty line');
   const lines = note.slice(end + 2, -1).split('\n');

@@ -40,7 +40,7 @@ import {
 } from './callTraits.js';
 import { type FollowerRoute, FollowerRoutes } from './followerRoutes.js';
 import { type CallRoute, type MessageQueue, MessageQueues, type Way } from './messageQueues.js';
-import { type SearchInHand, SearchLoad } from './searchLoad.js';
+import { type CallInHand, SearchLoad } from './searchLoad.js';
 
 const CALLS_PER_MESSAGE = 64;
 /** Longest time for which a call is sent again. A move takes a small part of it; a failover may take longer. */
@@ -64,7 +64,7 @@ interface PendingCall extends Sent<Call> {
   /** When it was last sent to an owner. */
   sentMs: number;
   /** Present while a shard works on it, if it is a strong search. */
-  inHand: SearchInHand | undefined;
+  inHand: CallInHand | undefined;
 }
 
 /** A message to an owner that is not answered yet. */
@@ -164,7 +164,7 @@ export class CallQueue {
   }
 
   #loadEnds(calls: readonly PendingCall[], isAnswered: boolean): void {
-    const ended: SearchInHand[] = [];
+    const ended: CallInHand[] = [];
     for (const call of calls) {
       if (call.inHand === undefined) continue;
       ended.push(call.inHand);

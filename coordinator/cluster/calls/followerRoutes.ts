@@ -1,8 +1,7 @@
 /**
  * Decides which searches go to followers. An eventual search goes to any follower. A strong search goes to the owner if that is
- * idle. Otherwise it goes to the owner or follower with the earliest expected answer: its searches in hand, times the duration of
- * a search there. A strong search of the past goes to the owner, which has past states in memory: a follower would have to build
- * them first.
+ * idle. Otherwise it goes to the shard that should answer first: the expected time of its unanswered searches, plus that of this
+ * call. A strong search of the past goes to the owner, which has past states in memory: a follower would have to build them first.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { Call } from '../../../shared/protocol/calls.js';
@@ -31,7 +30,7 @@ export interface FollowerRoute {
 
 export class FollowerRoutes {
   /** Subject → end of its pause. */
-  readonly #pausedMs = new Map<string, number>();
+  readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(
     private readonly members: Pick<Members, 'serverOf' | 'liveFollowers'>,
@@ -52,8 +51,8 @@ export class FollowerRoutes {
 
   /** Sends the followers of the route no searches for a while. */
   pause({ subject }: FollowerRoute): void {
-    if (this.#pausedMs.size >= PAUSED_MAX) this.#pausedMs.clear();
-    this.#pausedMs.set(subject, this.clock.nowMs() + PAUSE_MS);
+    if (this.#pausedUntilMs.size >= PAUSED_MAX) this.#pausedUntilMs.clear();
+    this.#pausedUntilMs.set(subject, this.clock.nowMs() + PAUSE_MS);
   }
 
   #eventual(collectionId: number): FollowerRoute | undefined {
@@ -82,10 +81,10 @@ export class FollowerRoutes {
   }
 
   #isPaused(subject: string): boolean {
-    const untilMs = this.#pausedMs.get(subject);
+    const untilMs = this.#pausedUntilMs.get(subject);
     if (untilMs === undefined) return false;
     if (this.clock.nowMs() < untilMs) return true;
-    this.#pausedMs.delete(subject);
+    this.#pausedUntilMs.delete(subject);
     return false;
   }
 }

@@ -13,8 +13,8 @@ const DEFAULT_MS = 1;
 /** Largest number of pairs of collection and shard whose times are kept. */
 const MEASURED_MAX = 10_000;
 
-/** One call, from when it is queued until it is answered or has failed. */
-export interface SearchInHand {
+/** An unanswered call, with the number of its searches. */
+export interface CallInHand {
   readonly collectionId: number;
   readonly shard: string;
   /** Number of searches in the call. */
@@ -37,7 +37,7 @@ export class SearchLoad {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Time that the shard needs for its searches in hand; 0 without any. */
+  /** Time that the shard needs for its unanswered searches; 0 without any. */
   pendingMs(shard: string): number {
     return this.#shards.get(shard)?.pendingMs ?? 0;
   }
@@ -49,7 +49,7 @@ export class SearchLoad {
     return measured.ms;
   }
 
-  begin(collectionId: number, shard: string, searches: number): SearchInHand {
+  begin(collectionId: number, shard: string, searches: number): CallInHand {
     let load = this.#shards.get(shard);
     if (load === undefined) {
       load = { calls: 0, pendingMs: 0, answered: 0 };
@@ -62,8 +62,11 @@ export class SearchLoad {
     return { collectionId, shard, searches, estimateMs, startedMs, answeredBefore: load.answered };
   }
 
-  /** Counts the searches of one message as ended, and measures: time in flight, divided by all searches that the shard answered in it. */
-  end(ended: readonly SearchInHand[], isAnswered: boolean): void {
+  /**
+   * Counts the searches of one message as ended. Measures the duration of a search: the time of the message in flight, divided by
+   * the number of searches that the shard answered meanwhile.
+   */
+  end(ended: readonly CallInHand[], isAnswered: boolean): void {
     for (const { shard, searches, estimateMs } of ended) {
       const load = this.#shards.get(shard) as ShardLoad;
       if (isAnswered) load.answered += searches;
@@ -76,7 +79,7 @@ export class SearchLoad {
     const { collectionId, shard, startedMs, answeredBefore } = first;
     const nowMs = this.clock.monotonicMs();
     const answered = (this.#shards.get(shard) as ShardLoad).answered - answeredBefore;
-    // A batch may hold no search.
+    // A call may hold no search.
     if (answered === 0) return;
     const ms = (nowMs - startedMs) / answered;
     const before = this.searchMs(collectionId, shard) ?? ms;

@@ -4,13 +4,13 @@ import { jsonIn } from '../json.js';
 import { type Fields, RowFault, rowFrom, type Source } from '../source.js';
 import { type ByteSource, streamOf } from './bytes.js';
 import { guessedSource } from './guess.js';
-import { withoutMarkAhead } from './marks.js';
+import { piecesWithoutMark } from './marks.js';
 
 export function jsonSource(name: string, source: ByteSource): Source {
   return guessedSource(name, source, async function* (guess, signal) {
     let number = 0;
     const splitter = new Splitter(name);
-    for await (const piece of withoutMarkAhead(streamOf(source, signal) as Readable, name)) {
+    for await (const piece of piecesWithoutMark(streamOf(source, signal) as Readable, name)) {
       for (const value of splitter.valuesOf(piece)) yield rowFrom(++number, () => fieldsIn(value, 'the row'));
       guess.readBytes += piece.length;
     }

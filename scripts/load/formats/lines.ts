@@ -6,7 +6,7 @@ import { textOf } from '../utf8.js';
 import { type ByteSource, streamOf } from './bytes.js';
 import { guessedSource } from './guess.js';
 import { fieldsIn } from './jsonValues.js';
-import { withoutMark, withoutMarkAhead } from './marks.js';
+import { piecesWithoutMark, withoutMark } from './marks.js';
 
 export function jsonlSource(name: string, source: ByteSource): Source {
   return guessedSource(name, source, async function* (guess, signal) {
@@ -108,7 +108,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
       },
     });
     async function* counted(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-      for await (const piece of withoutMarkAhead(pieces, name)) {
+      for await (const piece of piecesWithoutMark(pieces, name)) {
         guess.readBytes += piece.length;
         yield piece;
       }

@@ -2,7 +2,10 @@
 
 const MARK_BYTES = 3;
 
-/** The bytes without a byte order mark. Throws a one-line Error if the mark is that of UTF-16. */
+/**
+ * The bytes without a byte order mark. Throws a one-line Error if the file begins with the mark of UTF-16, which that of UTF-32 can
+ * begin with.
+ */
 export function withoutMark(bytes: Buffer, name: string): Buffer {
   const begin = bytes.toString('hex', 0, MARK_BYTES);
   if (begin.startsWith('fffe') || begin.startsWith('feff'))
@@ -10,8 +13,8 @@ export function withoutMark(bytes: Buffer, name: string): Buffer {
   return begin === 'efbbbf' ? bytes.subarray(MARK_BYTES) : bytes;
 }
 
-/** The pieces of a file without its byte order mark, as `withoutMark` does. */
-export async function* withoutMarkAhead(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+/** Yields the pieces of a file without its byte order mark. Throws like `withoutMark`. */
+export async function* piecesWithoutMark(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let begin: Buffer | undefined = Buffer.alloc(0);
   for await (const piece of pieces) {
     if (begin === undefined) {

@@ -12,7 +12,7 @@ import { OpeningsShown } from './openingsShown.js';
 import { type ProcessObserver, type ProcessPlan, SupervisedProcess } from './supervisedProcess.js';
 import { Watchdog } from './watchdog.js';
 
-/** Reports an event of a process to a person. `isComplaint`: the process has logged it. */
+/** Reports an event of a process to a person. `isComplaint`: it is a warning or error from the log of the process. */
 export type Report = (mark: Mark, name: string, text: string, isComplaint?: boolean) => void;
 
 interface FleetOptions {
@@ -32,7 +32,7 @@ export class Fleet {
   readonly #bell = new AlarmBell();
   readonly #shown = new OpeningsShown();
   /** The opening of log files. */
-  readonly #openings = new Mutex();
+  readonly #logOpenings = new Mutex();
   readonly #stages: SupervisedProcess[][] = [];
   readonly #logs = new Map<string, LogFile>();
   #stopping: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export class Fleet {
 
   /** Starts one more stage, and resolves when each of its processes serves. Throws an Error of one line. */
   async startStage(plans: readonly ProcessPlan[]): Promise<void> {
-    await this.#openings.run(() => this.#openLogs(plans));
+    await this.#logOpenings.run(() => this.#openLogs(plans));
     if (this.#stopping) throw new Error('stopped');
     const stage = plans.map((plan) => new SupervisedProcess(plan, this.#observer));
     this.#stages.push(stage);
@@ -78,8 +78,8 @@ export class Fleet {
   }
 
   async #stopAll(): Promise<void> {
-    // The last write to the folder: afterwards its owner may remove it.
-    await this.#openings.idle();
+    // No file is created in the folder after this, so its owner may remove it.
+    await this.#logOpenings.idle();
     this.#shown.clear();
     for (const stage of [...this.#stages].reverse()) await Promise.all(stage.map((process) => process.stop()));
     this.#watchdog.stop();
@@ -93,7 +93,7 @@ export class Fleet {
       if (!showsAlarms || this.#stopping) return;
       const alarm = alarmOf(line);
       if (alarm !== undefined && this.#bell.rings(name, alarm)) report('warning', name, alarm, true);
-      // Another `report` draws on the terminal itself.
+      // A `report` other than `say` draws on the terminal itself, which this would disturb.
       if (report === say) this.#shown.see(name, line);
     },
     changed: () => {
@@ -103,7 +103,7 @@ export class Fleet {
     },
     ended: ({ name }, how, restartInMs) => {
       this.#shown.forget(name);
-      const next = restartInMs === undefined ? 'is left so' : `starts again in ${seconds(restartInMs)}`;
+      const next = restartInMs === undefined ? 'is not started again' : `starts again in ${seconds(restartInMs)}`;
       if (!this.#stopping) this.options.report('warning', name, `${how}; ${next}`);
     },
     recovered: ({ name }) => this.options.report('done', name, 'serves again'),

@@ -30,7 +30,7 @@ export interface Welcome {
   readonly dataDir: string;
   /** The key made at this start, if any. */
   readonly newKey: string | undefined;
-  /** The public key of its checkpoints: 64 hex. */
+  /** The public key of its checkpoints: 64 hex digits. */
   readonly signingKey: string;
 }
 

@@ -5,7 +5,7 @@
 import type { Arena } from '../../kernel/arena.js';
 import type { Block } from '../../kernel/block.js';
 import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
-import { ESTIMATE_BYTES, ESTIMATING_BYTES, KEEPING_BYTES } from '../../kernel/kernel.js';
+import { ESTIMATE_BYTES, ESTIMATE_SPARE_BYTES, KEEPING_BYTES } from '../../kernel/kernel.js';
 import { MovingScratch } from '../../kernel/movingScratch.js';
 import { RowChoice } from '../../kernel/rowChoice.js';
 import { signQueryBytes, wholeGroups, writeSignQuery } from '../../kernel/signCodes.js';
@@ -103,7 +103,7 @@ class CodeScratch extends MovingScratch {
 
   constructor(arena: Arena, query: Float32Array, { rowsMax, dimension }: BlockShape) {
     const bitmapBytes = bitmapBytesOf(rowsMax);
-    const foundBytes = ESTIMATE_BYTES * wholeGroups(rowsMax) + ESTIMATING_BYTES;
+    const foundBytes = ESTIMATE_BYTES * wholeGroups(rowsMax) + ESTIMATE_SPARE_BYTES;
     super(arena, signQueryBytes(dimension), bitmapBytes + foundBytes);
     this.#bitmapBytes = bitmapBytes;
     this.#found = new Uint32Array(arena.buffer, this.#foundAddress, foundBytes / WORD_BYTES);

@@ -4,7 +4,7 @@
  */
 import type { Arena } from '../../kernel/arena.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
-import { BATCH_ROWS, ESTIMATING_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
+import { BATCH_ROWS, ESTIMATE_SPARE_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
 import { ScanScratch } from '../../kernel/scanScratch.js';
 import { signQueryBytes, writeSignQuery } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
@@ -21,7 +21,7 @@ const THINNED_MIN = 4096;
 const ROWS_BY_SIGNS = 4 * BATCH_ROWS;
 const BITMAP_BYTES = ROWS_BY_SIGNS / 8;
 /** The kernel writes estimates behind the rows found so far. */
-const ROOM_BYTES = ROWS_BY_SIGNS * FOUND_BYTES + ESTIMATING_BYTES;
+const ROOM_BYTES = ROWS_BY_SIGNS * FOUND_BYTES + ESTIMATE_SPARE_BYTES;
 
 /**
  * A row is dropped if its estimate by signs is too far by this many standard errors. One estimate in twenty is farther

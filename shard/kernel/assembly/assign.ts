@@ -18,21 +18,25 @@ class Lists {
   shift: u32;
   limit: u32;
   dimension: u32;
-  /**
-   * Number of centroids. Then addresses: of the centroids, of the numbers 0, 1, 2, … as f64, and of the centroids'
-   * codes.
-   */
+  /** Number of centroids. */
   count: u32;
+  /** Address of the centroids. */
   centroids: u32;
+  /** Address of the numbers 0, 1, 2, … as f64: their ids. */
   numbers: u32;
+  /** Address of their codes. */
   codes: u32;
-  /** Room for one code, and for one total per centroid, in whole groups. */
+  /** Room for the code of the row. */
   query: u32;
+  /** Room for one total per centroid, in whole groups. */
   totals: u32;
 }
 
-/** Largest |d'|^2 of a centroid that may be within the exact distance `worst`, with room for the rounding of f64. */
-@inline function limitOf(lists: Lists, worst: u64): u32 {
+/**
+ * Largest total of a centroid that may be within the exact distance `worst`, with room for the rounding of f64. A total
+ * is |d'|^2 (d' in `cut.ts`).
+ */
+@inline function totalLimitOf(lists: Lists, worst: u64): u32 {
   const radius = sqrt(f64(worst)) / f64(u64(1) << lists.shift) + sqrt(f64(lists.dimension));
   const limit = radius * radius * 1.0000001 + 1.0;
   return limit < 4294967295.0 ? u32(limit) : u32.MAX_VALUE;
@@ -79,7 +83,7 @@ function nearestList(lists: Lists, row: usize, wide: bool): u32 {
   const first = leastTotal(lists);
   measure(scan, first, wide);
   const count = lists.count;
-  let limits = i32x4.splat(limitOf(lists, worstTotal(scan)));
+  let limits = i32x4.splat(totalLimitOf(lists, worstTotal(scan)));
   for (let group: u32 = 0; group < count; group += CODE_GROUP) {
     let mask = totalsWithin(usize(lists.totals) + (usize(group) << 2), limits);
     while (mask != 0) {
@@ -87,16 +91,15 @@ function nearestList(lists: Lists, row: usize, wide: bool): u32 {
       mask &= mask - 1;
       if (list == first || list >= count) continue;
       measure(scan, list, wide);
-      limits = i32x4.splat(limitOf(lists, worstTotal(scan)));
+      limits = i32x4.splat(totalLimitOf(lists, worstTotal(scan)));
     }
   }
   return load<u32>(entriesOf(scan) + ENTRY_BYTES - 4);
 }
 
 /**
- * Writes the list of each of `rows` rows to `assigned` (u32) and returns how many entries changed. It may hold
- * an earlier assignment or anything else. `wide`: components may be any. Otherwise they satisfy the bound of
- * `narrow.ts`.
+ * Writes the list of each of `rows` rows to `assigned` (u32) and returns how many entries changed. `assigned` may hold
+ * anything before. If `wide`, components have no bound, otherwise that of `narrow.ts`.
  */
 export function assignRows(lists: Lists, from: usize, rows: u32, assigned: usize, wide: bool): u32 {
   const scan = changetype<Scan>(usize(lists.scan));

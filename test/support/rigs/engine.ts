@@ -160,9 +160,9 @@ export class Engine {
     const metrics = new Metrics('shard', shard);
     const memory = new VectorMemory(options.threads && { threads: options.threads });
     const { indexes = exactOnly() } = options;
-    const { asOfCacheBytes: boundBytes = 1 << 28 } = options;
+    const { asOfCacheBytes: cacheBytesMax = 1 << 28 } = options;
     const pasts = new AsOfThread({
-      boundBytes,
+      cacheBytesMax,
       clock: systemClock,
       logger: silentLogger,
       measured: (what) => countMeasured(metrics, what),

@@ -129,7 +129,7 @@ export class WitnessServer {
     this.#key = verifierKey(name, COSIGNATURE, signer.publicKey);
     const clock = { nowMs: () => TIME_MS, monotonicMs: () => 0 };
     this.#witness = new kind({
-      ...{ key: this.#key, signer, logs: [log], seen: new Map(), save: async () => {}, clock, refused: () => {} },
+      ...{ key: this.#key, signer, logs: [log], seen: new Map(), save: async () => {}, clock, onRefused: () => {} },
     });
     const answer = this.#witness.addCheckpoint.bind(this.#witness);
     this.#witness.addCheckpoint = async (body) => {

@@ -74,12 +74,12 @@ describe('a witness', () => {
       const { status, body } = await first.witness.addCheckpoint(request(old, tree, size));
       expect(status, body).to.equal(200);
       const cosigned = parseNote(noteOf(tree, size) + body);
-      expect(cosignatureBy(cosigned, parseVerifierKey(first.publicKey))?.timeSecs).to.be.above(1_700_000_000);
+      expect(cosignatureBy(cosigned, parseVerifierKey(first.verifierKey))?.timeSecs).to.be.above(1_700_000_000);
     }
     await first.close();
     opened.length = 0;
     const again = await open();
-    expect(again.publicKey).to.equal(first.publicKey);
+    expect(again.verifierKey).to.equal(first.verifierKey);
     const { status, body, contentType } = await again.witness.addCheckpoint(request(0, tree, 5));
     expect([status, body, contentType]).to.deep.equal([409, '20\n', 'text/x.tlog.size']);
     const kept = again.witness.checkpoint(createHash('sha256').update(ORIGIN).digest('hex'));

@@ -55,12 +55,15 @@ describe('the as-of thread', () => {
   /** Deletes a record, so that memory loses the states before it. */
   const lose = (id: number): Promise<unknown> => collection.write({ op: 'delete', id });
   /** Another collection over this log, with an as-of thread of its own. */
-  function hostWith(options: { memoryBytes?: number; program?: URL }): { hosted: CollectionHandle; pasts: AsOfThread } {
+  function hostWith(options: { vectorBytesMax?: number; program?: URL }): {
+    hosted: CollectionHandle;
+    pasts: AsOfThread;
+  } {
     const { metrics } = engine.context;
     const pasts = new AsOfThread(
       {
-        boundBytes: 1 << 28,
-        ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
+        cacheBytesMax: 1 << 28,
+        ...(options.vectorBytesMax === undefined ? {} : { vectorBytesMax: options.vectorBytesMax }),
         clock: systemClock,
         logger: silentLogger,
         measured: (what) => countMeasured(metrics, what),
@@ -153,7 +156,7 @@ describe('the as-of thread', () => {
 
   it('refuses states that exceed its memory', async () => {
     await lose(1);
-    const { hosted, pasts } = hostWith({ memoryBytes: 1 });
+    const { hosted, pasts } = hostWith({ vectorBytesMax: 1 });
     await expectCode(found(RECORDS, {}, hosted), 'capacity_exceeded');
     expect(await found(RECORDS + 1, {}, hosted)).to.deep.equal(upTo(RECORDS).slice(1));
     await hosted.close({ keep: true });

@@ -1,3 +1,4 @@
+/** Tests the pauses of a plan. `collection.test.ts` and `deleteMany.test.ts` test the events of plans, in a collection. */
 import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';
 import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';

@@ -102,7 +102,7 @@ describe('notes', () => {
     const small = verifierKey('small', ED25519, fromHex(`01${'00'.repeat(31)}`));
     for (const [wrong, why] of [
       ['example.com/foo', 'not <name>'],
-      [FOO.replace('530d903a', '530d903b'), 'its key id is 530d903a'],
+      [FOO.replace('530d903a', '530d903b'), 'its key id should be 530d903a'],
       [FOO.replace('AekyeR', 'BukyeR'), 'signatures are of type 6'],
       [FOO.slice(0, -4), '30 bytes|not base64|29 bytes'],
       [formatVerifierKey(small), 'small order'],

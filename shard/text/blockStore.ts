@@ -21,7 +21,7 @@ export function capacityOf(words: number): number {
   return Math.ceil(words / step) * step;
 }
 
-export class WordStore {
+export class BlockStore {
   readonly #pages: Uint32Array[] = [];
   /** Numbers of freed pages. */
   readonly #unused: number[] = [];
