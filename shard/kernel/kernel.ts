@@ -92,8 +92,14 @@ export interface Kernel {
   ): number;
   worstDistance(scan: number): number;
   assignRows(lists: number, from: number, rows: number, assigned: number, isWide: number): number;
-  /** Lowers the distances of rows to their nearest seed, where a new seed is nearer. */
-  lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
+  lowerDistancesToSeed(
+    codes: number,
+    rows: number,
+    codeBytes: number,
+    seed: number,
+    nearest: number,
+    totals: number,
+  ): number;
   rowAtSum(nearest: number, rows: number, target: number): number;
   addToSums(from: number, rows: number, strideBytes: number, assigned: number, sums: number, counts: number): void;
   walkGraph(graph: number, walk: number, most: number): number;

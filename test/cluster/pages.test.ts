@@ -54,12 +54,12 @@ const masked = (text: string): string =>
     // Events hold request ids, whose length grows.
     .replace(/"(event_log_bytes|total_bytes|log)":\d+/g, '"$1":<bytes>')
     .replace(/("log":<bytes>,"total":)\d+/g, '$1<bytes>')
-    .replace(/\b[\d,]+ bytes\b/g, '<bytes>')
     .replace(/\bbyte [\d,]+ of\b/g, 'byte <place> of')
     .replace(/\(\d+\.\d s(?:, [\d,]+ a second)?\)/g, '(<speed>)')
     .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
     // On a terminal it is a progress bar, which vanishes at the end.
     .replace(/^ {2}\w+ +[\d,]+ of [\d,]+ (events|bytes|rows)\n/gm, '')
+    .replace(/\b[\d,]+ bytes\b/g, '<bytes>')
     .replace(/"proof":"[\w-]+"/g, '"proof":"<proof>"')
     .replace(/"(timestamp|timestamp_unix|as_of_timestamp|build_started_at|since)":\d+/g, '"$1":<time>')
     // Health counts by heartbeat, up to a second late.

@@ -84,7 +84,7 @@ export class KMeans {
     let row = numbers.below(count);
     for (let list = 0; list < lists; list++) {
       this.#moveToRow(list, row);
-      const sum = kernel.lowerToSeed(rowCodes, count, codeBytes, rowCodes + row * codeBytes, nearest, totals);
+      const sum = kernel.lowerDistancesToSeed(rowCodes, count, codeBytes, rowCodes + row * codeBytes, nearest, totals);
       // The sum is 0 if every row has the code of a seed.
       row = sum > 0 ? kernel.rowAtSum(nearest, count, numbers.next() * sum) : numbers.below(count);
       progress.advance(Math.floor(((list + 1) * count) / lists) - Math.floor((list * count) / lists));

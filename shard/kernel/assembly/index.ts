@@ -10,7 +10,7 @@ export { encodeSigns, enterSigns, estimateRows, keepLeast, rotate } from './sign
 export { cutRows } from './cut';
 export { scanList, scanListBySigns, worstDistance } from './listScan';
 export { assignRows } from './assign';
-export { addToSums, lowerToSeed, moveToMeans, rowAtSum } from './train';
+export { addToSums, lowerDistancesToSeed, moveToMeans, rowAtSum } from './train';
 export { findBadNode } from './graphCheck';
 export { linkNodes } from './graphLink';
 export { continueWalk, walkGraph } from './graphWalk';

@@ -5,7 +5,14 @@ import { CODE_GROUP, codeTotals } from './cut';
  * Takes account of a new seed, the code at `seed`. Lowers the squared distance of each of `rows` codes to its nearest
  * seed (u32, in whole groups) if the new one is nearer. Returns the sum of the distances, exact below 2^53.
  */
-export function lowerToSeed(codes: usize, rows: u32, codeBytes: u32, seed: usize, nearest: usize, totals: usize): f64 {
+export function lowerDistancesToSeed(
+  codes: usize,
+  rows: u32,
+  codeBytes: u32,
+  seed: usize,
+  nearest: usize,
+  totals: usize,
+): f64 {
   let sum: f64 = 0;
   for (let first: u32 = 0; first < rows; first += CODE_GROUP) {
     codeTotals(codes + usize(first) * codeBytes, codeBytes, codeBytes, seed, 0, totals);
