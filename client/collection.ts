@@ -47,7 +47,15 @@ import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
 import { type InsertManyOptions, type InsertManyResult, insertMany, type NewRecord } from './insertMany.js';
-import type { FacetOptions, GetOptions, IdempotentOptions, ListOptions, Matching, TimelineOptions } from './options.js';
+import type {
+  ChangeOptions,
+  FacetOptions,
+  GetOptions,
+  IdempotentOptions,
+  ListOptions,
+  Matching,
+  TimelineOptions,
+} from './options.js';
 import { externalOf, isExternal, type RecordName } from './recordName.js';
 import type { JsonObject } from './values.js';
 import { type WaitOptions, waitForIndex } from './waitForIndex.js';
@@ -153,28 +161,31 @@ export class Collection {
   }
 
   /** Replaces the metadata of a record. */
-  updateMetadata(record: RecordName, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
+  updateMetadata(record: RecordName, metadata: JsonObject, options: ChangeOptions = {}): Promise<MetadataResponse> {
     return this.#metadata(record, metadata, options);
   }
 
   /** Merges a patch into the metadata of a record (RFC 7396): its members replace those of the metadata, and null removes one. */
-  patchMetadata(record: RecordName, patch: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
+  patchMetadata(record: RecordName, patch: JsonObject, options: ChangeOptions = {}): Promise<MetadataResponse> {
     return this.#metadata(record, patch, options, { 'content-type': 'application/merge-patch+json' });
   }
 
   /** Merges a patch into the metadata of many records, all or none, by ids, by external ids or by a filter. */
   async patchMany(request: Here<PatchRecordsRequest>, options: CallOptions = {}): Promise<PatchRecordsResponse> {
     assertRequest(request, 'patchMany', '{ ids, merge }, { externalIds, merge } or { metadataFilter, merge }');
-    return this.#post('/v1/records/metadata', 'PatchRecordsRequest', request, options);
+    assertPlain(request, 'the request');
+    const call = { method: 'POST', path: '/v1/records/metadata', of: 'PatchRecordsRequest' } as const;
+    const body = { ...request, collection: this.name };
+    return this.#http.json({ ...call, body, repeat: repeatOf(request) }, options);
   }
 
   /** Hides a record and keeps its id and history. */
-  softDelete(record: RecordName, options: CallOptions = {}): Promise<DeleteResponse> {
+  softDelete(record: RecordName, options: ChangeOptions = {}): Promise<DeleteResponse> {
     return this.#remove('/v1/soft-delete', record, options);
   }
 
   /** Deletes a record permanently; its id is not used again. */
-  delete(record: RecordName, options: CallOptions = {}): Promise<DeleteResponse> {
+  delete(record: RecordName, options: ChangeOptions = {}): Promise<DeleteResponse> {
     return this.#remove('/v1/delete', record, options);
   }
 
@@ -306,14 +317,16 @@ export class Collection {
   #metadata(
     record: RecordName,
     own: JsonObject,
-    options: CallOptions,
+    options: ChangeOptions,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<MetadataResponse> {
     assertExactJson(own, 'metadata');
-    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}) };
+    const [guard, call] = split(options);
+    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}), ...guard };
     const path = `/v1/records/${isExternal(record) ? 'by-external-id' : idSegment(record)}/metadata`;
-    const call = { method: 'PATCH', path, of: 'ExternalIdQuery', query, own, headers, repeat: 'safe' } as const;
-    return this.#http.json(call, options);
+    const repeat = repeatOf(guard);
+    const of = 'ExternalMetadataQuery';
+    return this.#http.json({ method: 'PATCH', path, of, query, own, headers, repeat }, call);
   }
 
   /** Sends a request with parameters, or with a body if there is a filter, which may be too long for a URL. */
@@ -360,13 +373,19 @@ export class Collection {
    * A record that a retry does not find by its id was removed by the first attempt. A deletion by an external id is not tried
    * again: a newer record may have that id by then.
    */
-  async #remove(path: string, record: RecordName, options: CallOptions): Promise<DeleteResponse> {
-    const body = { ...(isExternal(record) ? externalOf(record) : { id: record }), collection: this.name };
+  async #remove(path: string, record: RecordName, options: ChangeOptions): Promise<DeleteResponse> {
+    const [guard, call] = split(options);
+    const name = isExternal(record) ? externalOf(record) : { id: record };
+    const body = { ...name, ...guard, collection: this.name };
     const repeat = isExternal(record) ? 'once' : 'removal';
-    const call = { method: 'POST', path, of: 'RecordReference', body, repeat } as const;
-    return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
+    const removal = { method: 'POST', path, of: 'RecordReference', body, repeat } as const;
+    return (await this.#http.json<DeleteResponse | undefined>(removal, call)) ?? { success: true };
   }
 }
+
+/** A change on a condition is not tried again: the first attempt may have made it, and then the condition fails. */
+const repeatOf = (change: object): 'once' | 'safe' =>
+  'ifLogIndex' in change || 'if_log_index' in change ? 'once' : 'safe';
 
 /** Splits the parameters of a request from the options of its call. */
 function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {

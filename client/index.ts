@@ -16,6 +16,7 @@ export { Graph } from './graph.js';
 export type { CallOptions, HttpOptions } from './http.js';
 export type { InsertManyOptions, InsertManyProgress, InsertManyResult, NewRecord } from './insertMany.js';
 export type {
+  ChangeOptions,
   FacetOptions,
   GetOptions,
   IdempotentOptions,

@@ -28,7 +28,13 @@ export interface Matching extends CallOptions {
 
 export interface GetOptions extends CallOptions {
   /** Further fields of the record. The vector is always there. */
-  readonly with?: readonly 'text'[] | undefined;
+  readonly with?: readonly ('text' | 'log_index')[] | undefined;
+}
+
+/** A change of one record. */
+export interface ChangeOptions extends CallOptions {
+  /** Fails with `ConflictError` if the record has changed since this event of the log. Such a change is not tried again. */
+  readonly ifLogIndex?: number | undefined;
 }
 
 export interface ListOptions extends Matching {
@@ -37,7 +43,7 @@ export interface ListOptions extends Matching {
   /** The records that one request asks for: 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
   /** Further fields of each record. */
-  readonly with?: readonly ('vector' | 'text')[] | undefined;
+  readonly with?: readonly ('vector' | 'text' | 'log_index')[] | undefined;
 }
 
 export interface FacetOptions extends Matching {

@@ -10,6 +10,7 @@ import type { JsonObject } from '../contract/values.js';
 import { assertFitsCommit, assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
 import { type PackedBytes, packBytes } from './packedBytes.js';
+import { type Guard, guardOf } from './recordNames.js';
 import { rowsOf, type TakenVectors, vectorSizeBytes } from './vectors.js';
 
 export interface PreparedBatch {
@@ -27,6 +28,7 @@ export interface PreparedBatch {
   readonly tags: readonly number[] | undefined;
   /** Present for upserts. */
   readonly externalIds: readonly string[] | undefined;
+  readonly guard: Guard;
 }
 
 /** Throws `validation_error`, and `payload_too_large` if it does not fit one commit. */
@@ -74,6 +76,7 @@ export function prepareBatch(
     requestIds: requestIds === undefined ? null : packBytes(requestIds.map((id) => id && requestIdBytes(id))),
     tags: tags?.map((tag) => tag ?? 0),
     externalIds,
+    guard: 'external_ids' in request ? guardOf(request) : {},
   };
 }
 

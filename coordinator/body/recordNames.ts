@@ -22,9 +22,19 @@ export function oneRecord(
   return of;
 }
 
+/** The condition of a write. */
+export interface Guard {
+  /** The event since which its records must not have changed. */
+  readonly since?: number;
+}
+
+export const guardOf = ({ if_log_index }: { readonly if_log_index?: number | null }): Guard =>
+  if_log_index == null ? {} : { since: if_log_index };
+
 /** Throws `validation_error`. */
 export const prepareReference = ({ collection, ...name }: RecordReference) => ({
   collection: collection ?? null,
+  guard: guardOf(name),
   of: oneRecord(name, '$.'),
 });
 

@@ -20,6 +20,7 @@ import type { JsonObject } from '../contract/values.js';
 import { assertedExternalIdBytes } from './batch.js';
 import { assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
 import { jsonObjectOf } from './json.js';
+import { type Guard, guardOf } from './recordNames.js';
 
 const PAGE_RECORDS = 100;
 const FACETS = 10;
@@ -67,16 +68,17 @@ export function prepareDeletion({ collection, request_id, ...named }: DeleteReco
   readonly collection: string | null;
   readonly requestId: Uint8Array | null;
   readonly of: DeleteManyCall['of'];
+  readonly guard: Guard;
 } {
   const requestId = request_id ? requestIdBytes(request_id) : null;
-  return { collection: collection ?? null, requestId, of: deletedRecords(named) };
+  return { collection: collection ?? null, of: deletedRecords(named), guard: guardOf(named), requestId };
 }
 
 /** Throws `validation_error`. */
 export function preparePatches({ collection, merge, ...named }: PatchRecordsRequest, bounds: BodyBounds) {
   const patch = Buffer.from(JSON.stringify(merge), 'utf8');
   assertMetadataSize(patch.length, bounds, '$.merge');
-  return { collection: collection ?? null, of: namedRecords(named), patch };
+  return { collection: collection ?? null, of: namedRecords(named), guard: guardOf(named), patch };
 }
 
 function deletedRecords(named: NamedRecords): DeleteManyCall['of'] {

@@ -75,6 +75,11 @@ export interface BatchUpsertRequest extends BatchInsertRequest {
    * record, a new one is inserted.
    */
   external_ids: ExternalId[];
+  /**
+   * Refused with 409 `conflict` if a live record with one of the external ids has changed since this event of the log. With 0 no
+   * live record may have one of them; with more each must still have one.
+   */
+  if_log_index?: Whole | null;
 }
 
 export interface BatchUpsertResponse {
@@ -95,6 +100,8 @@ export interface DeleteRecordsRequest {
   external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
   /** A `metadata_filter` like a search's, but not empty: drop the collection to delete all of its records. */
   metadata_filter?: JsonObject | null;
+  /** Refused with 409 `conflict` if a record that it names has changed since this event of the log. */
+  if_log_index?: Whole | null;
 }
 
 export interface DeleteRecordsResponse {
@@ -116,6 +123,8 @@ export interface PatchRecordsRequest {
   metadata_filter?: JsonObject | null;
   /** A merge patch (RFC 7396): its members replace those of the metadata, members that are null are removed. */
   merge: JsonObject;
+  /** Refused with 409 `conflict` if a record that it names has changed since this event of the log. */
+  if_log_index?: Whole | null;
 }
 
 export interface PatchRecordsResponse {
@@ -136,13 +145,15 @@ export interface RecordResponse {
   metadata: JsonObject | null;
   /** Present if it was asked for; null if the record has none. */
   text?: string | null;
+  /** The last event of the log that wrote the record, for `if_log_index`. Present if it was asked for. */
+  log_index?: Whole;
 }
 
 export interface RecordQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
-  /** Additional fields, separated by commas: `text`. The vector is always there. */
-  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
+  /** Additional fields, separated by commas: `text`, `log_index`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
 }
 
 export interface ExternalIdQuery {
@@ -152,9 +163,20 @@ export interface ExternalIdQuery {
   external_id: ExternalId;
 }
 
+/** The change of a record's metadata. */
+export interface MetadataQuery extends CollectionQuery {
+  /** Refused with 409 `conflict` if the record has changed since this event of the log. */
+  if_log_index?: Whole;
+}
+
+export interface ExternalMetadataQuery extends ExternalIdQuery {
+  /** Refused with 409 `conflict` if the record has changed since this event of the log. */
+  if_log_index?: Whole;
+}
+
 export interface ExternalRecordQuery extends ExternalIdQuery {
-  /** Additional fields, separated by commas: `text`. The vector is always there. */
-  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
+  /** Additional fields, separated by commas: `text`, `log_index`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
 }
 
 /** Live records, in the order of their ids. */
@@ -167,8 +189,8 @@ export interface ListRecordsQuery {
   after?: Whole;
   /** A filter like a search's `metadata_filter`, as JSON text. */
   metadata_filter?: string;
-  /** Additional fields of each record, separated by commas: `vector`, `text`. */
-  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
+  /** Additional fields of each record, separated by commas: `vector`, `text`, `log_index`. */
+  with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
 }
 
 /** `ListRecordsQuery` as a body, for filters that a URL cannot hold. */
@@ -182,7 +204,7 @@ export interface ListRecordsRequest {
   /** A filter like a search's `metadata_filter`. */
   metadata_filter?: JsonObject | null;
   /** Additional fields of each record. */
-  with?: ('vector' | 'text')[] | null;
+  with?: ('vector' | 'text' | 'log_index')[] | null;
 }
 
 export interface ListedRecord {
@@ -195,6 +217,8 @@ export interface ListedRecord {
   text?: string | null;
   /** Present if it was asked for. */
   vector?: number[];
+  /** The last event of the log that wrote the record, for `if_log_index`. Present if it was asked for. */
+  log_index?: Whole;
 }
 
 export interface ListRecordsResponse {
@@ -210,7 +234,7 @@ export interface GetRecordsRequest {
   ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
   external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
   /** Additional fields of each record. */
-  with?: ('vector' | 'text')[] | null;
+  with?: ('vector' | 'text' | 'log_index')[] | null;
 }
 
 export interface GetRecordsResponse {
@@ -275,6 +299,8 @@ export interface FacetsResponse {
 export interface RecordReference {
   id?: Whole | null;
   external_id?: ExternalId | null;
+  /** Refused with 409 `conflict` if the record has changed since this event of the log. */
+  if_log_index?: Whole | null;
   collection?: string | null;
 }
 
@@ -306,7 +332,8 @@ export const assertListRecords = typia.createAssert<ListRecordsRequest>(refuseBo
 export const assertCountRecords = typia.createAssert<CountRecordsRequest>(refuseBody);
 export const assertFacets = typia.createAssert<FacetsRequest>(refuseBody);
 export const assertRecordQuery = typia.createAssert<RecordQuery>(refuseQuery);
-export const assertExternalIdQuery = typia.createAssert<ExternalIdQuery>(refuseQuery);
+export const assertMetadataQuery = typia.createAssert<MetadataQuery>(refuseQuery);
+export const assertExternalMetadataQuery = typia.createAssert<ExternalMetadataQuery>(refuseQuery);
 export const assertExternalRecordQuery = typia.createAssert<ExternalRecordQuery>(refuseQuery);
 export const assertListRecordsQuery = typia.createAssert<ListRecordsQuery>(refuseQuery);
 export const assertCountRecordsQuery = typia.createAssert<CountRecordsQuery>(refuseQuery);

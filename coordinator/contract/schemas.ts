@@ -44,7 +44,7 @@ interface Named {
   EventLogProofResponse: proofs.EventLogProofResponse;
   ExportLogQuery: backup.ExportLogQuery;
   ExportResponse: backup.ExportResponse;
-  ExternalIdQuery: records.ExternalIdQuery;
+  ExternalMetadataQuery: records.ExternalMetadataQuery;
   ExternalRecordQuery: records.ExternalRecordQuery;
   FacetsQuery: records.FacetsQuery;
   FacetsRequest: records.FacetsRequest;
@@ -78,6 +78,7 @@ interface Named {
   ListRecordsQuery: records.ListRecordsQuery;
   ListRecordsRequest: records.ListRecordsRequest;
   ListRecordsResponse: records.ListRecordsResponse;
+  MetadataQuery: records.MetadataQuery;
   MetadataResponse: records.MetadataResponse;
   MultiSearchRequest: search.MultiSearchRequest;
   MultiSearchResponse: search.MultiSearchResponse;

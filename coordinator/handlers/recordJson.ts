@@ -13,7 +13,7 @@ const COMPONENTS_PER_STEP = 1_024;
  */
 export function* writeFields(
   writer: JsonWriter,
-  { externalIds, metadata, texts, vectors }: RecordFields,
+  { externalIds, metadata, texts, vectors, changedBy }: RecordFields,
   i: number,
   scale: Scale,
 ): Steps<void> {
@@ -21,6 +21,7 @@ export function* writeFields(
   if (externalIds?.[i] != null) members += `,"external_id":${JSON.stringify(externalIds[i])}`;
   if (metadata !== undefined) members += `,"metadata":${JSON.stringify(shownMetadata(metadata[i]!))}`;
   if (texts !== undefined) members += `,"text":${textJson(texts[i]!)}`;
+  if (changedBy !== undefined) members += `,"log_index":${float64At(changedBy, i)}`;
   writer.write(members);
   if (vectors === undefined) return;
   writer.write(',"vector":');
@@ -39,6 +40,9 @@ export function* writeVector(writer: JsonWriter, vector: Uint8Array, scale: Scal
   }
   writer.write(']');
 }
+
+const float64At = ({ buffer, byteOffset, length }: Uint8Array, i: number): number =>
+  new DataView(buffer, byteOffset, length).getFloat64(8 * i, true);
 
 const textJson = (utf8: Uint8Array | null): string => (utf8 === null ? 'null' : JSON.stringify(utf8Text(utf8)));
 

@@ -8,17 +8,19 @@ import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import { unpackBytes } from '../body/packedBytes.js';
-import { prepareExternal } from '../body/recordNames.js';
+import { guardOf, prepareExternal } from '../body/recordNames.js';
 import type { Collection } from '../cluster/catalog/collection.js';
 import {
-  assertExternalIdQuery,
+  assertExternalMetadataQuery,
   assertExternalRecordQuery,
+  assertMetadataQuery,
   assertRecordQuery,
   type BatchInsertResponse,
   type BatchUpsertResponse,
   type DeleteRecordsResponse,
   type DeleteResponse,
   type InsertResponse,
+  type MetadataQuery,
   type MetadataResponse,
   type PatchRecordsResponse,
   type RecordQuery,
@@ -28,7 +30,7 @@ import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.j
 import { JsonWriter } from '../http/jsonWriter.js';
 import { isMergePatch } from '../http/mediaTypes.js';
 import { json, type Reply } from '../http/reply.js';
-import { inCollection, queryType, type Route, readRoute, writeRoute } from '../http/route.js';
+import { queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
 import { utf8Text, writeVector } from './recordJson.js';
@@ -79,9 +81,9 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'DeleteRecordsResponse',
     errors: COLLECTION_ERRORS,
     handle: async (request) => {
-      const { collection, of } = request.body;
+      const { collection, of, guard } = request.body;
       const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
-      const call = { op: 'deleteMany', of, ...(requestId === null ? {} : { requestId }) } as const;
+      const call = { op: 'deleteMany', of, ...guard, ...(requestId === null ? {} : { requestId }) } as const;
       const { deleted, missing, sequence, deduplicated } = await request.callNamed(collection, call);
       if (deduplicated) return json<DeleteRecordsResponse>({ deleted, log_index: sequence!, deduplicated });
       return json<DeleteRecordsResponse>({ deleted, ...ofMany(of, sequence, missing) });
@@ -93,8 +95,9 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'PatchRecordsResponse',
     errors: COLLECTION_ERRORS,
     handle: async (request) => {
-      const { collection, of, patch } = request.body;
-      const { updated, missing, sequence } = await request.callNamed(collection, { op: 'patchMany', of, patch });
+      const { collection, of, guard, patch } = request.body;
+      const call = { op: 'patchMany', of, patch, ...guard } as const;
+      const { updated, missing, sequence } = await request.callNamed(collection, call);
       return json<PatchRecordsResponse>({ updated, ...ofMany(of, sequence, missing) });
     },
   }),
@@ -129,7 +132,7 @@ export const RECORD_ROUTES: readonly Route[] = [
   writeRoute('PATCH /v1/records/{id}/metadata', {
     summary: "Replace a record's metadata, or merge a patch into it",
     body: 'metadata',
-    query: inCollection,
+    query: queryType('MetadataQuery', assertMetadataQuery),
     answers: 'MetadataResponse',
     errors: ['record_not_found'],
     handle: (request) => updateMetadata(request, { ...request.query, of: request.id }),
@@ -137,7 +140,7 @@ export const RECORD_ROUTES: readonly Route[] = [
   writeRoute('PATCH /v1/records/by-external-id/metadata', {
     summary: "Replace a record's metadata, or merge a patch into it, by the external id",
     body: 'metadata',
-    query: queryType('ExternalIdQuery', (given) => prepareExternal(assertExternalIdQuery(given))),
+    query: queryType('ExternalMetadataQuery', (given) => prepareExternal(assertExternalMetadataQuery(given))),
     answers: 'MetadataResponse',
     errors: ['record_not_found'],
     handle: (request) => updateMetadata(request, request.query),
@@ -168,18 +171,20 @@ async function getRecord(
   { collection: name, of, with: fields }: Named & RecordQuery,
 ): Promise<Reply> {
   const collection = await request.find(name);
-  const isWithText = fields?.split(',').includes('text') === true;
+  const named = fields?.split(',') ?? [];
+  const isWithText = named.includes('text');
   const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
-  const { id, externalId, vector, tag, metadata, text } = await request.call(collection, call);
-  const named = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
+  const { id, externalId, vector, tag, metadata, text, changedBy } = await request.call(collection, call);
+  const external = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
   const rest: Omit<RecordResponse, 'id' | 'external_id' | 'vector'> = {
     tag,
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
+    ...(named.includes('log_index') ? { log_index: changedBy } : {}),
   };
   const writer = new JsonWriter();
   const slice = request.slice();
-  writer.write(`{"id":${id},${named}"vector":`);
+  writer.write(`{"id":${id},${external}"vector":`);
   await inSlices(writeVector(writer, vector, scaleOf(collection)), slice);
   writer.write(`,${JSON.stringify(rest).slice(1)}`);
   return inSlices(writer.reply(), slice);
@@ -187,12 +192,13 @@ async function getRecord(
 
 async function updateMetadata(
   request: HandlerRequest<Prepared<'metadata'>>,
-  { collection, of }: Named,
+  { collection, of, ...query }: Named & MetadataQuery,
 ): Promise<Reply> {
+  const guard = guardOf(query);
   const { bytes } = request.body;
   const { id, sequence } = await (isMergePatch(request)
-    ? request.callNamed(collection, { op: 'patchMetadata', id: of, patch: bytes })
-    : request.callNamed(collection, { op: 'updateMetadata', id: of, metadata: bytes }));
+    ? request.callNamed(collection, { op: 'patchMetadata', id: of, patch: bytes, ...guard })
+    : request.callNamed(collection, { op: 'updateMetadata', id: of, metadata: bytes, ...guard }));
   return json<MetadataResponse>({ ok: true, id, ...request.logIndex(sequence) });
 }
 
@@ -200,7 +206,7 @@ async function updateMetadata(
 async function writeBatch(
   request: HandlerRequest<PreparedBatch>,
 ): Promise<{ readonly ids: number[]; readonly created: number }> {
-  const { count, vectors, texts, unevenAt, tags, externalIds, ...packed } = request.body;
+  const { count, vectors, texts, unevenAt, tags, externalIds, guard, ...packed } = request.body;
   const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
   const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
   const collection = await request.find(packed.collection);
@@ -212,6 +218,7 @@ async function writeBatch(
     ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
     ...(tags === undefined ? {} : { tags }),
     ...(externalIds === undefined ? {} : { externalIds }),
+    ...guard,
   });
   return { ids: [...float64sOf(ids)], created };
 }
@@ -220,8 +227,8 @@ async function deleteRecord(
   op: 'softDelete' | 'delete',
   request: HandlerRequest<Prepared<'recordReference'>>,
 ): Promise<Reply> {
-  const { collection, of } = request.body;
-  const { sequence } = await request.callNamed(collection, { op, id: of });
+  const { collection, of, guard } = request.body;
+  const { sequence } = await request.callNamed(collection, { op, id: of, ...guard });
   return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
 

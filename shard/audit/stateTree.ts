@@ -5,7 +5,8 @@
  * A past state is named by its number of leaves and the sequence of its last write.
  */
 import { DOMAIN, EMPTY_HASH } from '../../shared/hashing/hash.js';
-import { LeafJournal } from './leafJournal.js';
+import { Column } from '../kernel/column.js';
+import { type LeafChange, LeafJournal } from './leafJournal.js';
 import { nodeHasher, rootHasher } from './merkleNode.js';
 import { MerkleTree, type PastTree } from './merkleTree.js';
 import { PastLeaves } from './pastLeaves.js';
@@ -40,6 +41,8 @@ export interface TreeWrite {
 
 export class StateTree extends MerkleTree {
   readonly changes = new LeafJournal();
+  /** Sequence of the last change of each leaf, 1 to 4 bytes a leaf; none for 4,096 leaves of which none has changed. */
+  readonly #changedBy = new Column(0);
   /** State root, valid while the tree has this number of leaves and changes. */
   #root: { readonly hash: Uint8Array; readonly leaves: number; readonly changes: number } | undefined;
 
@@ -58,8 +61,19 @@ export class StateTree extends MerkleTree {
    * kept, call `beforeChange` before the record changes.
    */
   change(index: number, leaf: Uint8Array, sequence: number): void {
-    this.changes.add({ sequence, index, leaves: this.size, oldLeaf: this.leaf(index) });
+    this.restoreChange({ sequence, index, leaves: this.size, oldLeaf: this.leaf(index) });
     this.set(index, leaf);
+  }
+
+  /** Adds a change to the journal, whose leaf is set separately. */
+  restoreChange(change: LeafChange): void {
+    this.changes.add(change);
+    this.#changedBy.set(change.index, change.sequence);
+  }
+
+  /** Returns the sequence of the last change of a leaf; 0 if it is as it was appended. */
+  changedBy(index: number): number {
+    return this.#changedBy.get(index);
   }
 
   /** Reads the leaf of a record that is about to change. */

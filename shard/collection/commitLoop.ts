@@ -322,7 +322,7 @@ export class CommitLoop {
   }
 
   /** Plans deletions. The state does not change until the commit, so exactly the records that match now are deleted. */
-  async #planDeletions(plan: CommitBuilder, { of, requestId = null }: DeleteManyCall): Promise<WriteAnswer> {
+  async #planDeletions(plan: CommitBuilder, { of, requestId = null, since }: DeleteManyCall): Promise<WriteAnswer> {
     const { state, journal, context } = this.parts;
     const before = plan.deletedBefore(requestId);
     if (before !== undefined) return { kind: 'deletedBefore', sequence: before };
@@ -334,17 +334,18 @@ export class CommitLoop {
     const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
       if (matching > max) throw refusal('payload_too_large', 'deletion', { matching, max });
     });
-    return planDeletions(plan, recordIds, requestId, slice);
+    return planDeletions(plan, recordIds, { requestId, ...(since === undefined ? {} : { since }) }, slice);
   }
 
   /** Plans patches. As with deletions, exactly the records that match now are patched. */
-  async #planPatches(plan: CommitBuilder, { of, patch }: PatchManyCall): Promise<WriteAnswer> {
+  async #planPatches(plan: CommitBuilder, { of, patch, since }: PatchManyCall): Promise<WriteAnswer> {
     const { state, journal, context } = this.parts;
     const slice = new Slice(context.clock);
     const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
       if (matching > PATCHED_MAX) throw refusal('payload_too_large', 'patch', { matching, max: PATCHED_MAX });
     });
-    return planPatches(plan, recordIds, patchIn(patch), journal.eventBytesMax - ACTOR_BYTES_MAX, slice);
+    const bytesMax = journal.eventBytesMax - ACTOR_BYTES_MAX;
+    return planPatches(plan, recordIds, { patch: patchIn(patch), since, bytesMax }, slice);
   }
 
   async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {

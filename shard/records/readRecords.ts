@@ -37,9 +37,10 @@ export function readRecord(state: CollectionState, call: Extract<ReadCall, { op:
   const id = recordNamed(state, call.id);
   const record = state.record(id);
   if (record === undefined) throw missing(id);
-  if (call.text === undefined) return record;
+  const read = { ...record, changedBy: state.changedBy(id) };
+  if (call.text === undefined) return read;
   const slot = state.liveSlotOf(id);
-  return { ...record, text: slot === undefined ? null : state.textAt(slot) };
+  return { ...read, text: slot === undefined ? null : state.textAt(slot) };
 }
 
 /** Returns the id of the named record. Throws `record_not_found` for an external id that no live record has. */

@@ -11,6 +11,7 @@ export class RecordColumns {
   readonly #metadata: (Uint8Array | null)[] | undefined;
   readonly #texts: (Uint8Array | null)[] | undefined;
   readonly #vectors: Uint8Array[] | undefined;
+  readonly #changedBy: number[] | undefined;
   readonly #externalIds: (string | null)[] | undefined;
   #bytes = 0;
 
@@ -21,6 +22,7 @@ export class RecordColumns {
     this.#metadata = fields.includes('metadata') ? [] : undefined;
     this.#texts = fields.includes('text') ? [] : undefined;
     this.#vectors = fields.includes('vector') ? [] : undefined;
+    this.#changedBy = fields.includes('log_index') ? [] : undefined;
     this.#externalIds = state.externalIds.isUsed ? [] : undefined;
   }
 
@@ -47,6 +49,7 @@ export class RecordColumns {
         this.#vectors,
         slot === undefined ? new Uint8Array(4 * state.dimension) : state.vectors.vectorBytes(slot),
       );
+    this.#changedBy?.push(state.changedBy(recordId));
     const externalId = this.#externalIds && state.externalIdOf(recordId);
     this.#externalIds?.push(externalId ?? null);
     this.#bytes += externalId?.length ?? 0;
@@ -61,6 +64,7 @@ export class RecordColumns {
       ...(this.#metadata === undefined ? {} : { metadata: this.#metadata }),
       ...(this.#texts === undefined ? {} : { texts: this.#texts }),
       ...(this.#vectors === undefined ? {} : { vectors: this.#vectors }),
+      ...(this.#changedBy === undefined ? {} : { changedBy: bytesOf(this.#changedBy) }),
       ...(this.#externalIds === undefined ? {} : { externalIds: this.#externalIds }),
     };
   }

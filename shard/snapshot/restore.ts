@@ -84,7 +84,7 @@ class Restore {
     await this.#records();
     await this.#encrypted();
     const trees = this.#track(this.#trees());
-    await this.#rows(rows.LEAF_CHANGES, (change) => this.state.tree.changes.add(change));
+    await this.#rows(rows.LEAF_CHANGES, (change) => this.state.tree.restoreChange(change));
     await this.#rows(rows.REQUESTS, ([key, applied]) => this.state.requests.add(key, applied));
     await this.#rows(rows.FRAMES, (frame) => this.history.restoreFrame(frame));
     await this.#graph();

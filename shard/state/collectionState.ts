@@ -76,6 +76,11 @@ export class CollectionState extends RecordTable {
     this.vectors.publish(slot);
   }
 
+  /** Returns the sequence of the last event that wrote a live record. */
+  changedBy(recordId: number): number {
+    return this.tree.changedBy(recordId - 1) || this.versions.bornBy(recordId);
+  }
+
   /** Applies an event. Throws Damaged if it cannot follow the earlier ones: then the log was tampered with. */
   apply(event: Event): void {
     this.versions.happened(event.sequence, event.timeMs);

@@ -8,6 +8,7 @@ import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
 import { BESIDE_EVENT_BYTES, contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { type Actor, isSameActor } from '../../shared/model/actor.js';
+import type { RecordName } from '../../shared/model/recordName.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
@@ -56,7 +57,7 @@ export class CommitBuilder {
   readonly #requests: PlannedRequests;
   readonly #records: PlannedRecords;
   readonly #graph: GraphPlan;
-  readonly #changes = new PlannedChanges(this.events);
+  readonly changes: PlannedChanges;
   readonly #timeMs: number;
   #sequence: number;
   #roomBytes: number;
@@ -75,6 +76,7 @@ export class CommitBuilder {
     this.#timeMs = start.timeMs;
     this.#roomBytes = start.room.bytes;
     this.#records = new PlannedRecords(state);
+    this.changes = new PlannedChanges(this.events, state, start.sequence);
     this.#graph = new GraphPlan(state.graph, (recordId) => this.#records.isFreed(recordId));
   }
 
@@ -103,19 +105,21 @@ export class CommitBuilder {
         return this.#shred(call.keyId);
       case 'softDelete': {
         const recordId = this.#records.liveNamed(call.id);
+        this.changes.assertUnchanged(recordId, call.since);
         this.#records.delete(recordId, true);
         return this.#push({ type: 'softDelete', ...this.#dated(), recordId });
       }
       case 'delete': {
         const recordId = this.#records.named(call.id);
         if (!this.exists(recordId)) throw missing(recordId);
+        this.changes.assertUnchanged(recordId, call.since);
         this.#records.delete(recordId, false);
         return this.#push({ type: 'delete', ...this.#dated(), recordId });
       }
       case 'updateMetadata':
-        return this.#changeOne(this.#change(this.#records.liveNamed(call.id), call.metadata));
+        return this.#changeOne(this.#change(this.#unchanged(call), call.metadata));
       case 'patchMetadata':
-        return this.#changeOne(this.patched(this.#records.liveNamed(call.id), patchIn(call.patch)));
+        return this.#changeOne(this.patched(this.#unchanged(call), patchIn(call.patch)));
       case 'addNode':
         return this.#changeGraph({
           ...call,
@@ -180,6 +184,12 @@ export class CommitBuilder {
     for (const externalId of externalIds) yield this.#records.liveUnder(utf8ExternalId(externalId));
   }
 
+  #unchanged({ id, since }: { readonly id: RecordName; readonly since?: number }): number {
+    const recordId = this.#records.liveNamed(id);
+    this.changes.assertUnchanged(recordId, since);
+    return recordId;
+  }
+
   isLive(recordId: number): boolean {
     return this.#records.isLive(recordId);
   }
@@ -214,14 +224,14 @@ export class CommitBuilder {
     if (this.#records.keyOf(recordId) !== undefined)
       throw new VouchError('validation_error', `record ${recordId} is encrypted, and has no metadata`);
     assertContent({ metadata }, this.limits, what);
-    const planned = this.#changes.metadata(recordId);
+    const planned = this.changes.metadata(recordId);
     const replaced = planned === undefined ? this.state.metadataBytesOf(recordId) : (planned?.length ?? 0);
     return { recordId, metadata, added: updatedBytes(metadata.length), replaced };
   }
 
   /** Returns the metadata of a live record after the earlier writes. */
   #metadataOf(recordId: number): Uint8Array | null {
-    const planned = this.#changes.metadata(recordId);
+    const planned = this.changes.metadata(recordId);
     if (planned !== undefined) return planned;
     const slot = this.state.liveSlotOf(recordId);
     return slot === undefined ? null : this.state.metadataAt(slot);
@@ -270,7 +280,10 @@ export class CommitBuilder {
       records.push(record);
       if (replayed.has(i)) continue;
       brings += bytesOf(record);
-      if (record.externalId === null || this.#records.liveUnder(record.externalId) === undefined) fresh++;
+      const { externalId } = record;
+      const holder = externalId === null ? undefined : this.#records.liveUnder(externalId);
+      if (externalId !== null) this.changes.assertHolder(holder, externalId, call.since);
+      if (holder === undefined) fresh++;
     }
     this.#assertRoom(fresh, brings);
     const ids = new Float64Array(call.count);

@@ -2,7 +2,9 @@
  * The last event of each record in a commit in progress. Few writes ask for it, so it is looked up in the events on demand: the
  * others pay nothing.
  */
+import { refusal, VouchError } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
+import type { CollectionState } from './collectionState.js';
 
 /** An event that writes a record. */
 type WritingEvent = Exclude<Extract<Event, { recordId: number | null }>, { type: 'addNode' }>;
@@ -11,7 +13,41 @@ export class PlannedChanges {
   readonly #last = new Map<number, WritingEvent>();
   #noted = 0;
 
-  constructor(private readonly events: readonly Event[]) {}
+  constructor(
+    private readonly events: readonly Event[],
+    private readonly state: CollectionState,
+    private readonly firstSequence: number,
+  ) {}
+
+  /**
+   * Throws `conflict` if an undeleted record has changed since event `since`, and `validation_error` if the log has no such event
+   * yet. Without `since` nothing is checked.
+   */
+  assertUnchanged(recordId: number, since: number | undefined): void {
+    if (since === undefined) return;
+    this.assertLogged(since);
+    const changed = this.last(recordId)?.sequence ?? this.state.changedBy(recordId);
+    if (changed > since) throw refusal('conflict', 'changed', { record: recordId, changed, since });
+  }
+
+  /**
+   * Checks the record under an external id before an upsert; undefined: no live record has the id. Since event 0 there must be none;
+   * since a later one there was one, which must still be there.
+   */
+  assertHolder(recordId: number | undefined, externalId: Uint8Array, since: number | undefined): void {
+    if (recordId !== undefined) this.assertUnchanged(recordId, since);
+    else if (since !== undefined && since > 0) {
+      this.assertLogged(since);
+      throw refusal('conflict', 'gone', { external: JSON.stringify(Buffer.from(externalId).toString()), since });
+    }
+  }
+
+  /** Throws `validation_error` if the log has no event `since` yet. */
+  assertLogged(since: number): void {
+    const sequence = this.firstSequence + this.events.length - 1;
+    if (since > sequence)
+      throw new VouchError('validation_error', `if_log_index is ${since}, and the collection has ${sequence} events`);
+  }
 
   /** Returns the metadata that the commit gives the record; undefined if it gives none. */
   metadata(recordId: number): Uint8Array | null | undefined {

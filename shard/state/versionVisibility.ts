@@ -124,6 +124,11 @@ export class VersionVisibility {
     return this.#tombstones.at(n)[1]!;
   }
 
+  /** Returns the sequence of the event that inserted the record. */
+  bornBy(recordId: number): number {
+    return this.#bornAt(recordId);
+  }
+
   /** Whether that event inserted the record. */
   isBornBy(recordId: number, sequence: number): boolean {
     return this.#bornAt(recordId) === sequence;

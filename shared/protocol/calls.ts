@@ -168,6 +168,8 @@ export interface Results extends GraphResults, ProofResults, RecordsResults, Wri
     readonly externalId: Uint8Array | null;
     /** UTF-8; present where it was asked for. */
     readonly text?: Uint8Array | null;
+    /** Sequence of the last event that wrote it. */
+    readonly changedBy: number;
   };
   search: SearchResult;
   /** In the order of the searches; `sequence`: the committed events of the state that all of them saw. */

@@ -6,7 +6,7 @@ import type { RecordName } from '../model/recordName.js';
 import type { Whole, WholeBetween } from '../model/whole.js';
 
 /** A part of a record that is sent on request. */
-export type Field = 'metadata' | 'text' | 'vector';
+export type Field = 'metadata' | 'text' | 'vector' | 'log_index';
 
 type RecordCount = number & WholeBetween<1, typeof RECORDS_MAX>;
 
@@ -17,6 +17,8 @@ export interface RecordFields {
   readonly texts?: readonly (Uint8Array | null)[];
   /** The little-endian Q16.16 components of each; zeros for an encrypted record. */
   readonly vectors?: readonly Uint8Array[];
+  /** Little-endian float64: the last event that wrote each. */
+  readonly changedBy?: Uint8Array;
   /** Always sent, unless no record of the collection has one. */
   readonly externalIds?: readonly (string | null)[];
 }

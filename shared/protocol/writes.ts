@@ -7,6 +7,12 @@ import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
 import type { Whole } from '../model/whole.js';
 
+/** A write on a condition. */
+interface Guarded {
+  /** Throws `conflict` if a record that it writes has changed since this event of the log. */
+  readonly since?: Whole;
+}
+
 export interface InsertCall {
   readonly op: 'insert';
   readonly vector: Uint8Array;
@@ -17,7 +23,7 @@ export interface InsertCall {
 }
 
 /** `metadata`, `texts` and `requestIds`: null if the request lacks them, else one entry a vector. */
-export interface InsertBatchCall {
+export interface InsertBatchCall extends Guarded {
   readonly op: 'insertBatch';
   readonly count: Whole;
   /** `count` vectors, one after another. */
@@ -32,7 +38,7 @@ export interface InsertBatchCall {
 }
 
 /** Deletes records for good, all in one commit. */
-export interface DeleteManyCall {
+export interface DeleteManyCall extends Guarded {
   readonly op: 'deleteMany';
   readonly of:
     | { readonly ids: readonly Whole[] & tags.MaxItems<typeof BATCH_MAX> }
@@ -44,7 +50,7 @@ export interface DeleteManyCall {
 }
 
 /** Applies a merge patch (RFC 7396) to the metadata of records, all in one commit. */
-export interface PatchManyCall {
+export interface PatchManyCall extends Guarded {
   readonly op: 'patchMany';
   readonly of: DeleteManyCall['of'];
   /** JSON of an object. */
@@ -71,12 +77,12 @@ export type WriteCall =
   | InsertEncryptedCall
   /** Records that the data key is gone from the vault: its records are lost and not counted. Idempotent. */
   | { readonly op: 'shredKey'; readonly keyId: KeyId }
-  | { readonly op: 'softDelete'; readonly id: RecordName }
-  | { readonly op: 'delete'; readonly id: RecordName }
+  | ({ readonly op: 'softDelete'; readonly id: RecordName } & Guarded)
+  | ({ readonly op: 'delete'; readonly id: RecordName } & Guarded)
   | DeleteManyCall
-  | { readonly op: 'updateMetadata'; readonly id: RecordName; readonly metadata: Uint8Array }
+  | ({ readonly op: 'updateMetadata'; readonly id: RecordName; readonly metadata: Uint8Array } & Guarded)
   /** Applies a merge patch, which is JSON of an object, to the metadata at its turn. */
-  | { readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array }
+  | ({ readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array } & Guarded)
   | PatchManyCall
   | GraphWrite;
 

@@ -20,6 +20,7 @@ const READING_ORDER = [
     'tour',
     'search',
     'api',
+    'changes',
     'indexes',
     'proofs',
     'accountability',

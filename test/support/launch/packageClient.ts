@@ -2,7 +2,7 @@
  * HTTP through the package `@vouch/client`, for the requests it can make. Requests that it would change or refuse, such
  * as malformed ones, go around it. Both are counted, so that a suite can assert that it used the package.
  */
-import { type Collection, type RecordName, Vouch, VouchError } from '../../../client/index.js';
+import { type ChangeOptions, type Collection, type RecordName, Vouch, VouchError } from '../../../client/index.js';
 import { fromWire, toWire } from '../../../client/spelling.js';
 import { type Answer, Client } from './client.js';
 
@@ -46,6 +46,11 @@ interface Way {
 const ofProject = (call: Way['call']): Way => ({ isOfProject: true, call });
 const nameIn = (body: object): RecordName =>
   'id' in body && Object.keys(body).length === 1 ? (body.id as number) : (body as never);
+/** Splits the name of a record from the condition of its change. */
+const changeOf = ({ ifLogIndex, ...name }: { readonly ifLogIndex?: number }): [RecordName, ChangeOptions] => [
+  nameIn(name),
+  ifLogIndex === undefined ? {} : { ifLogIndex },
+];
 
 const WAYS = {
   'POST /v1/namespaces': ofProject(({ vouch, body }) => vouch.createCollection(body)),
@@ -94,14 +99,20 @@ const WAYS = {
     },
   },
   'PATCH /v1/records/by-external-id/metadata': {
-    query: { external_id: words },
-    call: ({ collection, body, query }) => collection.updateMetadata(query, body),
+    query: { external_id: words, if_log_index: whole },
+    call: ({ collection, body, query }) => {
+      const [record, options] = changeOf(query);
+      return collection.updateMetadata(record, body, options);
+    },
   },
-  'PATCH /v1/records/{id}/metadata': { call: ({ collection, body, id }) => collection.updateMetadata(id, body) },
+  'PATCH /v1/records/{id}/metadata': {
+    query: { if_log_index: whole },
+    call: ({ collection, body, id, query }) => collection.updateMetadata(id, body, query),
+  },
   'POST /v1/vectors/batch-insert': { call: ({ collection, body }) => collection.batchInsert(body) },
   'POST /v1/vectors/batch-upsert': { call: ({ collection, body }) => collection.batchUpsert(body) },
-  'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(nameIn(body)) },
-  'POST /v1/delete': { call: ({ collection, body }) => collection.delete(nameIn(body)) },
+  'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(...changeOf(body)) },
+  'POST /v1/delete': { call: ({ collection, body }) => collection.delete(...changeOf(body)) },
   'POST /v1/search': { call: ({ collection, body }) => collection.search(body) },
   'POST /v1/search/text': { call: ({ collection, body }) => collection.searchText(body) },
   'POST /v1/search/batch': { call: ({ collection, body }) => collection.searchBatch(body) },

@@ -45,7 +45,7 @@ function callsUpTo(sequence: number): ReadCall[] {
   calls.push({
     op: 'getRecords',
     of: { externalIds: documents },
-    fields: ['vector', 'text', 'metadata'],
+    fields: ['vector', 'text', 'metadata', 'log_index'],
     maxBytes: 1 << 20,
   });
   const filter = { op: 'test', path: ['n'], test: { kind: 'lte', value: 2 } } as const;

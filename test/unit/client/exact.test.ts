@@ -168,6 +168,21 @@ const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, m
   ['an upsert of nothing', () => docs.batchUpsert(odd(undefined)), /^batchUpsert takes .*; got undefined$/],
   ['the deletion of everything', () => docs.deleteMany(odd(undefined)), /^deleteMany takes .*; got undefined$/],
   ['a record without an id', () => docs.get(odd(undefined)), /^id: expected a whole number, got undefined/],
+  [
+    'a change since event undefined',
+    () => docs.updateMetadata(1, {}, { ifLogIndex: odd(undefined) }),
+    /^ifLogIndex is undefined/,
+  ],
+  [
+    'a merge since event NaN',
+    () => docs.patchMany({ ids: [1], merge: {}, ifLogIndex: Number.NaN }),
+    /ifLogIndex is NaN/,
+  ],
+  [
+    'a deletion since event undefined',
+    () => docs.delete(1, { ifLogIndex: odd(undefined) }),
+    /^ifLogIndex is undefined/,
+  ],
   ['the deletion of record NaN', () => docs.delete(Number.NaN), /^id is NaN/],
   [
     'the deletion of no collection',

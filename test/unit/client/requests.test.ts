@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { unpack } from 'msgpackr';
 import {
+  ConflictError,
   ConnectionError,
   DeadlineError,
   ERROR_CLASSES,
@@ -163,6 +164,36 @@ describe('requests of the client', () => {
       expect(seen).to.have.length(2);
       expect(seen[0]!.body.request_id).to.match('requestId' in of ? /^(cd){16}$/ : /^[0-9a-f]{32}$/);
     }
+  });
+
+  it('are not sent again if they change records on a condition, except under a request id or key', async () => {
+    const change = { ifLogIndex: 4 };
+    const record = { externalId: 'a b' };
+    for (const ask of [
+      () => docs().updateMetadata(1, {}, change),
+      () => docs().patchMetadata(record, {}, change),
+      () => docs().patchMany({ ids: [1], merge: {}, ...change }),
+      () => docs().softDelete(record, change),
+    ]) {
+      [seen, scripts] = [[], [broken, json(200, {})]];
+      expect(await rejection(ask())).to.be.instanceOf(ConnectionError);
+      expect(seen).to.have.length(1);
+      const [{ path, body }] = seen as [Seen];
+      expect(body.if_log_index ?? new URL(path!, 'http://vouch').searchParams.get('if_log_index')).to.be.oneOf([
+        4,
+        '4',
+      ]);
+    }
+    for (const ask of [
+      () => docs().batchUpsert({ batch: [[1]], externalIds: ['a'], ...change }),
+      () => docs().deleteMany({ ids: [1], ...change }),
+    ]) {
+      [seen, scripts] = [[], [broken, json(200, { ids: [1], deleted: 1 })]];
+      await ask();
+      expect(seen.map(({ body }) => body.if_log_index)).to.deep.equal([4, 4]);
+    }
+    scripts = [json(409, { error: 'record 1 was changed by event 5, after 4: read it again', code: 'conflict' })];
+    expect(await rejection(docs().updateMetadata(1, {}, change))).to.be.instanceOf(ConflictError);
   });
 
   it('name the person that they are for, by the call or by the client', async () => {
