@@ -15,7 +15,7 @@ export const recordId = z.int().min(1);
 
 export const externalId = z.string().min(1).describe('An id that was chosen outside of the service, 1 to 256 bytes.');
 
-export const OWN_FIELDS = ['text', 'vector'] as const;
+export const OWN_FIELDS = ['text', 'vector', 'log_index'] as const;
 
 export const vector = z
   .array(z.number())
@@ -44,6 +44,14 @@ export const requestId = z
   .optional()
   .describe(requestIdText);
 
+export const ifLogIndex = z
+  .int()
+  .min(0)
+  .optional()
+  .describe(
+    'Refuses the call with conflict if one of its records has changed since this event: the log_index of a read.',
+  );
+
 /** Fields of answers. */
 export const ids = z.array(z.int());
 
@@ -58,15 +66,16 @@ export const record = z.object({
   metadata: metadata.optional().describe(marked),
   text: z.string().optional().describe(marked),
   vector: z.array(z.number()).optional(),
+  log_index: z.int().optional().describe('The last event that wrote the record. A change takes it as if_log_index.'),
 });
 
 export const queryWords = z.string().describe('The words to find.');
 
-export const textHit = record.omit({ tag: true }).extend({
+export const textHit = record.omit({ tag: true, log_index: true }).extend({
   text_score: z.number().describe('How well the text matches the words, by BM25: greater is better.'),
 });
 
-export const hit = record.omit({ tag: true }).extend({
+export const hit = record.omit({ tag: true, log_index: true }).extend({
   score: z.number().describe('The squared distance.'),
   similarity: z.number().optional().describe('The cosine, 1 - score / 2, in a collection that normalises.'),
   text_score: z.number().optional().describe('How well the text matches query_text, with hybrid.'),

@@ -5,6 +5,7 @@ import {
   collection,
   externalId,
   ids,
+  ifLogIndex,
   metadata,
   metadataFilter,
   receipt,
@@ -76,12 +77,17 @@ const upsertRecords = defineTool({
     `Writes up to ${INSERTED_MAX} records under external ids, all or none: a record that has such an id is replaced as a whole and ` +
     'keeps its id, the others are inserted. Answers the ids, and how many were created and replaced.',
   effect: 'destroys',
-  input: z.strictObject({ collection, records: z.array(upserted).min(1).max(INSERTED_MAX) }),
+  input: z.strictObject({
+    collection,
+    records: z.array(upserted).min(1).max(INSERTED_MAX),
+    if_log_index: ifLogIndex,
+  }),
   output: { ids, created: z.int(), replaced: z.int() },
   renames: OF_RECORDS,
-  run: (client, { collection, records }) =>
+  run: (client, { collection, records, if_log_index }) =>
     client.ask<object>('POST', '/v1/vectors/batch-upsert', {
       collection,
+      if_log_index,
       external_ids: records.map(({ external_id }) => external_id),
       batch: records.map(({ vector }) => vector),
       metadata: records.map(({ metadata = null }) => metadata),
@@ -102,6 +108,7 @@ const updateMetadata = defineTool({
     external_ids: z.array(externalId).min(1).max(CHANGED_MAX).optional(),
     metadata_filter: metadataFilter,
     merge: metadata,
+    if_log_index: ifLogIndex,
   }),
   output: {
     updated: z.int(),
@@ -118,19 +125,24 @@ const deleteRecord = defineTool({
     'Deletes a record for good: no later search finds it, and its id is not used again. history lists the deletion, whose proof ' +
     'verify checks. Searches of the past still find the record.',
   effect: 'destroys',
-  input: z.strictObject({ collection, id: recordId.optional(), external_id: externalId.optional() }),
+  input: z.strictObject({
+    collection,
+    id: recordId.optional(),
+    external_id: externalId.optional(),
+    if_log_index: ifLogIndex,
+  }),
   output: {
     deleted: z.int(),
     log_index: z.int().optional().describe('The event of the deletion.'),
     missing: z.array(z.string()).optional().describe('The external id, where no live record has it.'),
   },
-  async run(client, { collection, id, external_id }) {
+  async run(client, { collection, id, external_id, if_log_index }) {
     if ((id === undefined) === (external_id === undefined)) throw new Misused('give one of id and external_id');
     if (id !== undefined) {
-      const { log_index } = await client.ask<DeleteResponse>('POST', '/v1/delete', { collection, id });
+      const { log_index } = await client.ask<DeleteResponse>('POST', '/v1/delete', { collection, id, if_log_index });
       return { deleted: 1, log_index };
     }
-    return client.ask<object>('POST', '/v1/records/delete', { collection, external_ids: [external_id] });
+    return client.ask<object>('POST', '/v1/records/delete', { collection, external_ids: [external_id], if_log_index });
   },
 });
 

@@ -105,6 +105,33 @@ describe('answers of npm run mcp', () => {
     expect(fused.results[0]).to.include({ id: 2, text_score: words.results[0].text_score });
   });
 
+  it('carry the log_index of a record, since which a change may demand that it is unchanged', async () => {
+    const collection = 'conditions';
+    const upsert = { collection, records: [{ external_id: 'owl', vector: [1, 1] }] };
+    await collectionOf(collection, 2, { batch: [[0, 0]] });
+    expect(await ask('upsert_records', { ...upsert, if_log_index: 0 })).to.include({ created: 1 });
+    const got = await ask('get_records', { collection, ids: [1, 2], with: ['log_index'] });
+    expect(got.records).to.deep.equal([
+      { id: 1, tag: 0, log_index: 1 },
+      { id: 2, external_id: 'owl', tag: 0, log_index: 2 },
+    ]);
+    const merge = { collection, ids: [2], merge: { n: 1 }, if_log_index: 2 };
+    expect(await ask('update_metadata', merge)).to.deep.equal({ updated: 1, log_index: 3, missing: [] });
+    const listed = await ask('list_records', { collection, with: ['log_index'] });
+    expect(listed.records.map((one: { log_index: number }) => one.log_index)).to.deep.equal([1, 3]);
+    for (const [name, given] of [
+      ['update_metadata', merge],
+      ['upsert_records', { ...upsert, if_log_index: 2 }],
+      ['delete_record', { collection, id: 2, if_log_index: 2 }],
+      ['delete_record', { collection, external_id: 'owl', if_log_index: 2 }],
+    ] as const)
+      expect((await mcp.call(name, given)).json, name).to.include({
+        error: 'record 2 was changed by event 3, after 2: read it again',
+        code: 'conflict',
+      });
+    expect(await ask('delete_record', { collection, id: 2, if_log_index: 3 })).to.include({ deleted: 1 });
+  });
+
   it('fit the output schema of each tool; null arguments equal absent ones', async () => {
     const collection = 'each';
     await collectionOf(collection, 2, { batch: [[0, 0]], metadata: [{ kind: null, n: 1 }], texts: ['a'] });
