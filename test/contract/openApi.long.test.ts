@@ -18,6 +18,7 @@ const ROUNDS_MAX = 4_000 / CASES;
 const NAMES = ['a', 'b', 'default', 'importing', 'absent'];
 const IDS = [0, 1, 2, 3, 4, 99];
 const VECTORS = [[1, 2], [0.5, -3], [32_767.99998, -32_768], [1]];
+const EXTERNAL_ID = 'ď/1';
 const KEY_ID = 'ab'.repeat(16);
 const VICTIM_KEY_ID = 'cd'.repeat(16);
 
@@ -30,6 +31,7 @@ const POOLS: Pools = {
     'collections[]': ['a', 'b', 'absent'],
   },
   ...{ id: IDS, record_id: IDS, from: IDS, to: IDS, root: IDS, start: IDS, sequence: IDS, size: IDS, after: IDS },
+  ...{ external_id: [EXTERNAL_ID, 'absent'], if_log_index: IDS },
   ...{ values: VECTORS, query: VECTORS, 'batch[]': VECTORS, k: [1, 3, 5_000], as_of_log_index: IDS },
   ...{ payload: ['aGk=', ''], key_id: [KEY_ID, VICTIM_KEY_ID], query_text: ['red', 'blue bird'], offset: [0, 1] },
   ...{ like: [null, 1], group_by: [null, 'colour'], group_size: [null, 1], graph_rerank: [null], hybrid: [null] },
@@ -63,6 +65,7 @@ async function prepare(client: Client): Promise<void> {
     const metadata = [{ colour: 'red', size: 1 }, null, { size: 2.5 }];
     await client.post('/v1/vectors/batch-insert', { collection: name, batch, metadata, texts: ['red', null, 'blue'] });
     await client.post('/v1/records/encrypted', { collection: name, payload: 'aGk=', key_id: KEY_ID });
+    await client.post('/v1/vectors/batch-upsert', { collection: name, external_ids: [EXTERNAL_ID], batch: [[1, 1]] });
     for (const kind of [0, 1, 2]) await client.post('/v1/graph/node', { collection: name, kind, record_id: kind + 1 });
     await client.post('/v1/graph/edge', { collection: name, from: 1, to: 2, kind: 0 });
   }
@@ -76,6 +79,7 @@ async function makeVictim(client: Client): Promise<void> {
   await create(client, 'victim');
   await client.post('/v1/vectors/batch-insert', { collection: 'victim', batch: VECTORS.slice(0, 2) });
   await client.post('/v1/records/encrypted', { collection: 'victim', payload: 'aGk=', key_id: VICTIM_KEY_ID });
+  await client.post('/v1/vectors/batch-upsert', { collection: 'victim', external_ids: [EXTERNAL_ID], batch: [[1, 1]] });
   await client.post('/v1/graph/node', { collection: 'victim', kind: 0, record_id: 1 });
 }
 
