@@ -27,7 +27,7 @@ import type {
   StatedReplace,
   WriteAnswer,
 } from './plannedCalls.js';
-import { PlannedChanges } from './plannedChanges.js';
+import { growthOf, type MetadataChange, PlannedChanges } from './plannedChanges.js';
 import { PlannedRecords } from './plannedRecords.js';
 import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room } from './refusals.js';
@@ -43,14 +43,6 @@ export interface PlanStart {
 const isLook = (record: number): boolean => record % 32 === 0;
 
 type NewRecord = Omit<StatedInsert, 'type'>;
-
-/** New metadata of a record, with the bytes that its event adds, and those that it replaces. */
-export interface MetadataChange {
-  readonly recordId: number;
-  readonly metadata: Uint8Array;
-  readonly added: number;
-  readonly replaced: number;
-}
 
 export class CommitBuilder {
   readonly events: Event[] = [];
@@ -202,21 +194,21 @@ export class CommitBuilder {
     return this.#change(recordId, Buffer.from(JSON.stringify(mergePatch(object, patch))), `record ${recordId}: `);
   }
 
-  /** Plans changes of different live records, all or none. Returns the last sequence; null without a change. */
-  changeMetadata(changes: readonly MetadataChange[]): number | null {
-    this.#assertRoom(
-      0,
-      changes.reduce((sum, { added, replaced }) => sum + Math.max(added - replaced, 0), 0),
-    );
-    for (const { recordId, metadata, replaced } of changes) {
-      this.#roomBytes += replaced;
-      this.#push({ ...this.#dated(), type: 'updateMetadata', recordId, metadata });
-    }
-    return changes.length === 0 ? null : this.#sequence - 1;
+  /** Throws if the changes would pass a quota. `growth`: the sum of their `growthOf`. */
+  assertRoomToGrow(growth: number): void {
+    this.#assertRoom(0, growth);
+  }
+
+  /** Plans a change of a live record, for which there is room. Returns its sequence. */
+  changeMetadata({ recordId, metadata, replaced }: MetadataChange): number {
+    this.#roomBytes += replaced;
+    this.#push({ ...this.#dated(), type: 'updateMetadata', recordId, metadata });
+    return this.#sequence - 1;
   }
 
   #changeOne(change: MetadataChange): WriteAnswer {
-    return { kind: 'changed', id: change.recordId, sequence: this.changeMetadata([change])! };
+    this.assertRoomToGrow(growthOf(change));
+    return { kind: 'changed', id: change.recordId, sequence: this.changeMetadata(change) };
   }
 
   /** Throws `validation_error` if the record is encrypted, or the metadata too large. `what` begins the message. */

@@ -3,8 +3,9 @@ import { refusal } from '../../shared/errors/errors.js';
 import { BESIDE_EVENT_BYTES, updateMetadataSizeBytes } from '../../shared/log/eventLayout.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { MetadataObject } from '../metadata/metadataObject.js';
-import type { CommitBuilder, MetadataChange } from './commitBuilder.js';
+import type { CommitBuilder } from './commitBuilder.js';
 import type { WriteAnswer } from './plannedCalls.js';
+import { growthOf, type MetadataChange } from './plannedChanges.js';
 
 export interface Patches {
   readonly patch: MetadataObject;
@@ -29,18 +30,25 @@ export async function planPatches(
   const absent: number[] = [];
   let place = 0;
   let bytes = 0;
+  let growth = 0;
   for (const recordId of recordIds) {
     if (recordId === undefined || !plan.isLive(recordId)) absent.push(place);
     else if (!changes.has(recordId)) {
       plan.changes.assertUnchanged(recordId, since);
       const change = plan.patched(recordId, patch);
       changes.set(recordId, change);
+      growth += growthOf(change);
       bytes += BESIDE_EVENT_BYTES + updateMetadataSizeBytes(change.metadata.length);
       if (bytes > bytesMax) throw refusal('payload_too_large', 'patches', { max: bytesMax });
     }
     place++;
     if (slice.due) await slice.next();
   }
-  const sequence = plan.changeMetadata([...changes.values()]);
+  plan.assertRoomToGrow(growth);
+  let sequence: number | null = null;
+  for (const change of changes.values()) {
+    sequence = plan.changeMetadata(change);
+    if (slice.step()) await slice.next();
+  }
   return { kind: 'patched', updated: changes.size, missing: absent, sequence };
 }

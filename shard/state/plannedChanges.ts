@@ -9,6 +9,17 @@ import type { CollectionState } from './collectionState.js';
 /** An event that writes a record. */
 type WritingEvent = Exclude<Extract<Event, { recordId: number | null }>, { type: 'addNode' }>;
 
+/** New metadata of a record, with the bytes that its event adds, and those that it replaces. */
+export interface MetadataChange {
+  readonly recordId: number;
+  readonly metadata: Uint8Array;
+  readonly added: number;
+  readonly replaced: number;
+}
+
+/** Bytes by which a change lets the metadata grow. */
+export const growthOf = ({ added, replaced }: MetadataChange): number => Math.max(added - replaced, 0);
+
 export class PlannedChanges {
   readonly #last = new Map<number, WritingEvent>();
   #noted = 0;
