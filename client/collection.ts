@@ -132,7 +132,7 @@ export class Collection {
     return this.#post('/v1/records/get', 'GetRecordsRequest', request, options);
   }
 
-  /** The live records in the order of their ids; each page is requested when the one before it was read. */
+  /** The live records in the order of their ids, or of `orderBy`; each page is requested when the one before it was read. */
   async *list(options: ListOptions = {}): AsyncGenerator<ListedRecord, void, undefined> {
     for (let page = options; ; ) {
       const { records, next } = await this.listPage(page);

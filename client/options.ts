@@ -38,8 +38,12 @@ export interface ChangeOptions extends CallOptions {
 }
 
 export interface ListOptions extends Matching {
-  /** Only records with greater ids. */
-  readonly after?: number | undefined;
+  /** Only records after it: the `next` of a page; without `orderBy` also any id. */
+  readonly after?: number | string | undefined;
+  /** A metadata key, dotted as in a filter: orders the records by its values. Omitted: by their ids. */
+  readonly orderBy?: string | undefined;
+  /** With `orderBy`. Default `asc`. */
+  readonly order?: 'asc' | 'desc' | undefined;
   /** The records that one request asks for: 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
   /** Further fields of each record. */

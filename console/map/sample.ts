@@ -52,7 +52,7 @@ async function firstRecords(
   signal: AbortSignal,
 ): Promise<ListedRecord[]> {
   const found: ListedRecord[] = [];
-  let after: number | null = 0;
+  let after: ListRecordsResponse['next'] = 0;
   for (let request = 0; request < REQUESTS_MAX && after !== null && found.length < most; request++) {
     const limit = Math.min(perAnswer(collection), most - found.length);
     const path = pathOf('/v1/records', { collection: collection.name, limit, after, with: 'vector,text' });

@@ -1,4 +1,4 @@
-/** The records of a collection by id, page by page: filtered here, and opened in a dialog. */
+/** The records of a collection by id or by a value, page by page: filtered here, and opened in a dialog. */
 import { useState } from 'preact/hooks';
 import type { ListRecordsResponse, RecordResponse } from '../../coordinator/contract/records.js';
 import { useLoaded } from '../loading.js';
@@ -17,24 +17,36 @@ interface Props {
   readonly record: number | undefined;
 }
 
+/** Where a page begins. */
+type Place = NonNullable<ListRecordsResponse['next']>;
+
+interface Sort {
+  readonly key: string;
+  readonly order: 'asc' | 'desc';
+}
+
 const PAGE_RECORDS = 50;
 const SHOWN_CHARS = 120;
 
 export function Records({ service, collection, record }: Props) {
   const [typed, setTyped] = useState('');
   const [filter, setFilter] = useState('');
+  const [sort, setSort] = useState<Sort>({ key: '', order: 'asc' });
+  const [sorted, setSorted] = useState(sort);
   // The `after` of each page up to the shown one.
-  const [pages, setPages] = useState<readonly number[]>([0]);
+  const [pages, setPages] = useState<readonly Place[]>([0]);
   const after = pages.at(-1);
   const list = useLoaded(
     async (signal) => {
-      const asked = withFilter({ collection, limit: PAGE_RECORDS, after, with: ['text'] }, filter);
+      const by = sorted.key === '' ? {} : { order_by: sorted.key, order: sorted.order };
+      const asked = withFilter({ collection, limit: PAGE_RECORDS, after, with: ['text'], ...by }, filter);
       return service.call<ListRecordsResponse>('POST', '/v1/records/list', asked, signal);
     },
-    [collection, after, filter],
+    [collection, after, filter, sorted],
   );
   const apply = (): void => {
     setFilter(typed.trim());
+    setSorted({ ...sort, key: sort.key.trim() });
     setPages([0]);
   };
   const close = (isChanged: boolean): void => {
@@ -48,7 +60,8 @@ export function Records({ service, collection, record }: Props) {
         <Field label="Filter by metadata" hint='A filter in JSON, such as {"year": {"gte": 2000}}. Empty: all records.'>
           <input value={typed} size={40} onInput={(event) => setTyped(event.currentTarget.value)} />
         </Field>
-        <button type="submit">Apply filter</button>
+        <SortFields sort={sort} onChange={setSort} />
+        <button type="submit">Apply filter and order</button>
       </form>
       <Shown of={list}>
         {({ records, next }) => (
@@ -84,6 +97,24 @@ export function Records({ service, collection, record }: Props) {
   );
 }
 
+function SortFields({ sort, onChange }: { readonly sort: Sort; readonly onChange: (sort: Sort) => void }) {
+  return (
+    <>
+      <Field label="Sort by" hint="A metadata key, such as year or author.name. Empty: by id.">
+        <input value={sort.key} onInput={(event) => onChange({ ...sort, key: event.currentTarget.value })} />
+      </Field>
+      <select
+        aria-label="Order"
+        value={sort.order}
+        onChange={(event) => onChange({ ...sort, order: event.currentTarget.value as Sort['order'] })}
+      >
+        <option value="asc">ascending</option>
+        <option value="desc">descending</option>
+      </select>
+    </>
+  );
+}
+
 /** Opens a record by its id or external id. */
 function OpenRecord({ service, collection }: Pick<Props, 'service' | 'collection'>) {
   const [typed, setTyped] = useState('');
@@ -111,9 +142,9 @@ function OpenRecord({ service, collection }: Pick<Props, 'service' | 'collection
 }
 
 interface PagerProps {
-  readonly pages: readonly number[];
-  readonly next: number | null;
-  readonly onChange: (pages: readonly number[]) => void;
+  readonly pages: readonly Place[];
+  readonly next: Place | null;
+  readonly onChange: (pages: readonly Place[]) => void;
 }
 
 const Pager = ({ pages, next, onChange }: PagerProps) => (

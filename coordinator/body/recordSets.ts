@@ -1,6 +1,8 @@
 /** Prepares requests about many records, which are named by ids or match a filter. */
 import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
 import type { Filter } from '../../shared/model/filter.js';
+import type { RecordOrder } from '../../shared/model/recordOrder.js';
+import { placeAt } from '../../shared/protocol/orderCursor.js';
 import type { Field } from '../../shared/protocol/records.js';
 import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import { filterOf } from '../contract/filter.js';
@@ -30,9 +32,28 @@ type Place = '$.' | 'query parameter ';
 
 /** Throws `validation_error`. */
 export function prepareList(request: ListRecordsRequest | ListRecordsQuery, place: Place = '$.') {
-  const { limit, after, with: named } = request;
+  const { limit, with: named } = request;
   const fields = (typeof named === 'string' ? named.split(',') : (named ?? [])) as readonly Field[];
-  return { ...prepareCount(request, place), limit: limit ?? PAGE_RECORDS, after: after ?? 0, fields };
+  return { ...prepareCount(request, place), limit: limit ?? PAGE_RECORDS, ...orderOf(request, place), fields };
+}
+
+/** Where the page begins, and its order if the request has one. Throws `validation_error`. */
+function orderOf(
+  { after, order_by, order }: ListRecordsRequest | ListRecordsQuery,
+  place: Place,
+): { readonly after: number; readonly order?: RecordOrder & { readonly after?: string } } {
+  if (order_by == null) {
+    if (order != null) throw invalid(`${place}order needs order_by, the metadata key to order by`);
+    if (typeof after === 'string')
+      throw invalid(`${place}after is of a page with order_by: send its order_by and order`);
+    return { after: after ?? 0 };
+  }
+  checkedUtf8Size(order_by, JSON_KEY_MAX_BYTES, `${place}order_by`);
+  const by = { path: order_by, isDescending: order === 'desc' };
+  if (after == null || after === 0) return { after: 0, order: by };
+  if (typeof after === 'number' || placeAt(after, by) === undefined)
+    throw invalid(`${place}after is not the next of a page with this order_by and order: send that, or nothing`);
+  return { after: 0, order: { ...by, after } };
 }
 
 /** Throws `validation_error`. */

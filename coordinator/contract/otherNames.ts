@@ -11,6 +11,8 @@ export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   k: ['topk', 'limit', 'nresults', 'n', 'size', 'count', 'top', 'numresults', 'maxresults'],
   limit: ['k', 'topk', 'nresults', 'n', 'size', 'count', 'top', 'pagesize', 'perpage', 'max'],
   after: ['cursor', 'next', 'startafter', 'pagetoken', 'paginationtoken', 'offset', 'page'],
+  order_by: ['sort', 'sortby', 'sortkey', 'sorting', 'orderby', 'orderfield'],
+  order: ['sortorder', 'direction', 'orderdirection', 'descending', 'desc', 'asc', 'reverse'],
   offset: ['after', 'skip', 'start', 'from'],
   collection: ['namespace', 'collectionname', 'index', 'indexname', 'class', 'classname', 'table', 'ns', 'name'],
   collections: ['namespaces', 'collectionnames', 'indexes', 'names'],

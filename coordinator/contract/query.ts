@@ -1,11 +1,11 @@
 /**
- * Reads query parameters. All are text, even `null`, `true` and the empty text; `+` is a space. Only a parameter with a schema
- * of whole numbers is read as a number, from digits.
+ * Reads query parameters. All are text, even `null`, `true` and the empty text; `+` is a space. Only a parameter whose
+ * schema takes whole numbers is read as a number, from digits.
  */
 import type { VouchError } from '../../shared/errors/errors.js';
 import { hint, namesOf, resolved } from './knownFields.js';
 import { invalid, shortened } from './refusal.js';
-import { type SchemaName, schemas } from './schemas.js';
+import { type Schema, type SchemaName, schemas } from './schemas.js';
 
 type Parameters = Record<string, string | number>;
 
@@ -17,7 +17,7 @@ const DIGITS = /^[0-9]{1,16}$/;
  */
 export function queryReader(name: SchemaName | null, body: SchemaName | 'bytes' | null = null) {
   const known = Object.entries((name === null ? undefined : schemas[name]!.properties) ?? {});
-  const isWhole = new Map(known.map(([key, schema]) => [key, resolved(schema).type === 'integer']));
+  const isWhole = new Map(known.map(([key, schema]) => [key, takesWhole(schema)]));
   const inBody = body === null || body === 'bytes' ? [] : namesOf(body);
   return (query: string): Parameters => {
     const parameters: Parameters = {};
@@ -30,6 +30,12 @@ export function queryReader(name: SchemaName | null, body: SchemaName | 'bytes' 
     }
     return parameters;
   };
+}
+
+/** Whether digits are read as a number. If the parameter may also be a text, that text has other characters. */
+function takesWhole(schema: Schema): boolean {
+  const { type, oneOf = [] } = resolved(schema);
+  return type === 'integer' || oneOf.some(takesWhole);
 }
 
 function unknownParameter(name: string, known: readonly string[], inBody: readonly string[]): VouchError {

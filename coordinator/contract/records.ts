@@ -6,6 +6,7 @@ import type {
   Base64Url,
   Byte,
   Component,
+  Cursor,
   ExternalId,
   Hash,
   Hex32,
@@ -179,14 +180,18 @@ export interface ExternalRecordQuery extends ExternalIdQuery {
   with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
 }
 
-/** Live records, in the order of their ids. */
+/** Live records, in the order of their ids, or of a metadata value. */
 export interface ListRecordsQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
   /** Default 100. */
   limit?: PageSize;
-  /** Only records with greater ids: the `next` of the previous page. */
-  after?: Whole;
+  /** Only records after it: the `next` of the previous page; without `order_by` also any id. */
+  after?: Whole | Cursor;
+  /** A metadata key, dotted as in a filter: orders the records by its values. Omitted: by their ids. */
+  order_by?: string;
+  /** With `order_by`. Default `asc`. */
+  order?: 'asc' | 'desc';
   /** A filter like a search's `metadata_filter`, as JSON text. */
   metadata_filter?: string;
   /** Additional fields of each record, separated by commas: `vector`, `text`, `log_index`. */
@@ -199,8 +204,12 @@ export interface ListRecordsRequest {
   collection?: string | null;
   /** Default 100. */
   limit?: PageSize | null;
-  /** Only records with greater ids: the `next` of the previous page. */
-  after?: Whole | null;
+  /** Only records after it: the `next` of the previous page; without `order_by` also any id. */
+  after?: Whole | Cursor | null;
+  /** A metadata key, dotted as in a filter: orders the records by its values. Omitted: by their ids. */
+  order_by?: string | null;
+  /** With `order_by`. Default `asc`. */
+  order?: 'asc' | 'desc' | null;
   /** A filter like a search's `metadata_filter`. */
   metadata_filter?: JsonObject | null;
   /** Additional fields of each record. */
@@ -222,10 +231,13 @@ export interface ListedRecord {
 }
 
 export interface ListRecordsResponse {
-  /** At most `limit`, and as many as fit 8 MiB; at least one, unless no record is left. */
+  /**
+   * At most `limit`, and as many as fit 8 MiB; at least one, unless no record is left. With `order_by` there are fewer if
+   * records were changed meanwhile.
+   */
   records: ListedRecord[];
-  /** The `after` of the next page; null at the end. */
-  next: Whole | null;
+  /** The `after` of the next page; null at the end. With `order_by` a text, whose form may change. */
+  next: Whole | Cursor | null;
 }
 
 export interface GetRecordsRequest {

@@ -52,6 +52,9 @@ export type Utf8Bytes<Least extends number, Most extends number> = tags.TagBase<
 /** The id that a caller gives a record: 1 to 256 bytes of UTF-8. */
 export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 
+/** The place of a record in an order: see `shared/protocol/orderCursor.ts`. Never digits alone. */
+export type Cursor = string & tags.Pattern<'^A[A-Za-z0-9_-]{34,375}$'>;
+
 /** Largest number of records or values in one answer. */
 export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;
 

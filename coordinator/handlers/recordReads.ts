@@ -28,7 +28,7 @@ const IN_QUERY = 'query parameter ';
 
 export const RECORD_READ_ROUTES: readonly Route[] = [
   readRoute('GET /v1/records', {
-    summary: 'List the records of a collection in the order of their ids',
+    summary: 'List the records of a collection in the order of their ids, or of a metadata value',
     query: queryType('ListRecordsQuery', (given) => prepareList(assertListRecordsQuery(given), IN_QUERY)),
     answers: 'ListRecordsResponse',
     handle: (request) => listRecords(request, request.query),
@@ -83,7 +83,7 @@ async function listRecords(
   const call = { op: 'listRecords', ...page, fields: fieldsOf(fields), maxBytes, ...matching } as const;
   const found = await request.find(collection);
   const listed = await request.call(found, call);
-  return recordsReply([listed], scaleOf(found), `"next":${listed.next}`, request);
+  return recordsReply([listed], scaleOf(found), `"next":${JSON.stringify(listed.next)}`, request);
 }
 
 const countRecords = async (

@@ -84,7 +84,7 @@ async function fill({ client, collection, index, progress }: Filling, path: stri
 
 async function* pagesOf(client: ServiceClient, collection: string): AsyncGenerator<readonly ListedRecord[]> {
   const path = `/v1/records?collection=${encodeURIComponent(collection)}&with=vector,text&limit=${RECORDS_MAX}`;
-  for (let after: number | null = 0; after !== null; ) {
+  for (let after: ListRecordsResponse['next'] = 0; after !== null; ) {
     const { records, next }: ListRecordsResponse = await client.ask('GET', `${path}&after=${after}`);
     yield records;
     after = next;

@@ -16,7 +16,7 @@ import {
   textHit,
   vector,
 } from './fields.js';
-import { shortened } from './fitted.js';
+import { fitted, type Listing, shortened } from './fitted.js';
 import { pieceOf } from './size.js';
 import { defineTool, Misused, type Registration } from './tool.js';
 
@@ -248,29 +248,59 @@ async function recordOf(client: ServiceClient, named: object, field: (typeof FIE
   return found;
 }
 
+const LISTED_RECORDS: Listing = {
+  name: 'records',
+  shortens: ['metadata', 'text'],
+  nextAfter: 'id',
+  rest: `\`next\` continues. ${IN_PIECES}`,
+};
+
 const listRecords = defineTool({
   name: 'list_records',
   title: 'List records',
   description:
-    'Lists live records in the order of their ids, with tag and metadata and what `with` names. `next` is the `after` of the next ' +
-    'page; it is absent at the end.',
+    'Lists live records in the order of their ids, or of a metadata value, with tag and metadata and what `with` names. `next` is the ' +
+    '`after` of the next page, with order_by `next_cursor` its `cursor`; it is absent at the end.',
   effect: 'reads',
   input: z.strictObject({
     collection,
     metadata_filter: metadataFilter,
-    after: recordId.optional().describe('Only records with a greater id.'),
+    after: recordId.optional().describe('Without order_by: only records with a greater id.'),
+    cursor: z
+      .string()
+      .optional()
+      .describe('With order_by: only records after it, the `next_cursor` of the page before.'),
+    order_by: z
+      .string()
+      .optional()
+      .describe(
+        'Orders by the values of this metadata key; author.name looks inside objects. Records without one come last.',
+      ),
+    order: z.enum(['asc', 'desc']).optional().describe('With order_by. Default asc.'),
     limit: limit(20),
     with: z.array(z.enum(OWN_FIELDS)).default(['text']).describe('What each record carries besides tag and metadata.'),
   }),
-  output: { records: z.array(record), next: z.int().optional() },
-  listing: {
-    name: 'records',
-    shortens: ['metadata', 'text'],
-    nextAfter: 'id',
-    rest: `\`next\` continues. ${IN_PIECES}`,
+  output: { records: z.array(record), next: z.int().optional(), next_cursor: z.string().optional() },
+  listing: LISTED_RECORDS,
+  /** With `order_by`, only the service can name the place of a record, so a page is as long as fits. */
+  async run(client, { after, cursor, ...given }) {
+    if (cursor !== undefined && (given.order_by === undefined || after !== undefined))
+      throw new Misused('give cursor only with order_by, and without after');
+    for (let { limit: asked } = given; ; ) {
+      const body = { ...given, after: cursor ?? after, limit: asked };
+      const { records, next } = await client.ask<ListRecordsResponse>('POST', '/v1/records/list', body);
+      if (given.order_by === undefined) return { records, next };
+      const page = { records, next_cursor: next };
+      const kept = fitting(page);
+      if (asked === 1 || kept === records.length) return page;
+      asked = Math.max(kept, 1);
+    }
   },
-  run: (client, given) => client.ask<ListRecordsResponse>('POST', '/v1/records/list', given),
 });
+
+/** The number of records of a page that fit into an answer. */
+const fitting = (page: { readonly records: readonly unknown[]; readonly next_cursor: unknown }): number =>
+  (fitted({ ...page }, LISTED_RECORDS)?.records as readonly unknown[] | undefined)?.length ?? 0;
 
 const countRecords = defineTool({
   name: 'count_records',

@@ -144,6 +144,11 @@ export class SlotValues {
     return this.#long.has(ordinal) ? undefined : this.#known(ordinal);
   }
 
+  /** Returns the value; for a long string its term. */
+  termOf(ordinal: number): Scalar {
+    return this.#known(ordinal);
+  }
+
   /** Whether `value` is the long string with this ordinal. */
   isLong(ordinal: number, value: Json): value is string {
     return isAbridged(value) && longTerm(value) === this.#known(ordinal);

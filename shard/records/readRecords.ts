@@ -1,4 +1,4 @@
-/** Reads records: one, pages in the order of ids, many by id, and counts. */
+/** Reads records: one, pages in the order of ids or of a metadata value, many by id, and counts. */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { Filter } from '../../shared/model/filter.js';
 import type { RecordName } from '../../shared/model/recordName.js';
@@ -9,6 +9,7 @@ import { RecordFilter } from '../metadata/recordFilter.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { missing, missingNamed } from '../state/refusals.js';
 import { facets } from './facets.js';
+import { orderedPage } from './orderedPage.js';
 import { RecordColumns } from './recordColumns.js';
 
 export async function readRecords(
@@ -18,7 +19,9 @@ export async function readRecords(
 ): Promise<Results[RecordsCall['op']]> {
   switch (call.op) {
     case 'listRecords':
-      return listRecords(state, call, slice);
+      return call.order === undefined
+        ? listRecords(state, call, slice)
+        : orderedPage(state, { ...call, order: call.order }, slice);
     case 'getRecords':
       return getRecords(state, call, slice);
     case 'countRecords':

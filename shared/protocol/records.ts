@@ -3,6 +3,7 @@ import type { tags } from 'typia';
 import type { RECORDS_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { RecordName } from '../model/recordName.js';
+import type { RecordOrder } from '../model/recordOrder.js';
 import type { Whole, WholeBetween } from '../model/whole.js';
 
 /** A part of a record that is sent on request. */
@@ -32,12 +33,13 @@ export interface ListedRecords {
 
 /** `maxBytes` of a read: records are returned until they take so many bytes, at least one. */
 export type RecordsCall =
-  /** Returns the live records with ids above `after`, in the order of their ids. */
+  /** Returns the live records with ids above `after`, in the order of their ids; with `order` in that, after its cursor. */
   | {
       readonly op: 'listRecords';
       readonly after: Whole;
       readonly limit: RecordCount;
       readonly filter?: Filter;
+      readonly order?: RecordOrder & { readonly after?: string };
       readonly fields: readonly Field[];
       readonly maxBytes: Whole;
     }
@@ -67,8 +69,8 @@ export type RecordsCall =
   | { readonly op: 'vectorOf'; readonly id: RecordName };
 
 export interface RecordsResults {
-  /** `next`: the last id returned, if there are more; else null. */
-  listRecords: ListedRecords & { readonly next: number | null };
+  /** `next`: the last id returned, if there are more; else null. With `order` the cursor of the last place. */
+  listRecords: ListedRecords & { readonly next: number | string | null };
   /** `read`: number of ids that were looked up; `missing`: the places of ids among them without a live record. */
   getRecords: ListedRecords & { readonly read: number; readonly missing: readonly number[] };
   countRecords: { readonly count: number };

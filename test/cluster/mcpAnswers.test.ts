@@ -203,6 +203,14 @@ describe('answers of npm run mcp', () => {
     const hundred = Array.from({ length: 100 }, (_, i) => i);
     const metadata = hundred.map((i) => ({ key: `${i} `.repeat(500) }));
     await collectionOf('wide', 512, { batch: hundred.map((i) => Array(512).fill(i + 0.123)), metadata });
+    const ordered: number[] = [];
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const asked = { collection: 'wide', limit: 100, with: ['vector'], order_by: 'key', cursor };
+      const page = await ask('list_records', asked);
+      ordered.push(...page.records.map(({ id }: { id: number }) => id));
+      cursor = page.next_cursor;
+    }
+    expect([...ordered].sort((a, b) => a - b)).to.deep.equal(hundred.map((i) => i + 1));
     const seen: number[] = [];
     let after: number | undefined;
     do {

@@ -214,6 +214,16 @@ for (const viewport of VIEWPORTS)
       );
     });
 
+    it('records can be sorted by a metadata value, page after page', async () => {
+      await open('records/places');
+      await page.getByLabel('Sort by').fill('n');
+      await page.getByLabel('Order', { exact: true }).selectOption('desc');
+      await page.getByRole('button', { name: 'Apply filter' }).click();
+      await rowsOf(page, 'Records').first().getByText('60', { exact: true }).first().waitFor();
+      await page.getByRole('button', { name: 'Next page' }).click();
+      await rowsOf(page, 'Records').first().getByText('10', { exact: true }).first().waitFor();
+    });
+
     it('hits are named by their external ids, and no hits and no records remain below an error', async () => {
       const batch = { batch: [[1], [2]], external_ids: ['page one', 'page two'] };
       await project.rw.post('/v1/namespaces', { name: 'named', dimension: 1, metric: 'squared_l2' });

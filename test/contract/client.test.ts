@@ -24,6 +24,10 @@ inBothModes('the client', (service) => {
     const listed: number[] = [];
     for await (const { id, tag } of c.list({ limit: 10, metadataFilter: { even: true } })) listed.push(id - tag);
     expect(listed).to.deep.equal(new Array(13).fill(1));
+    const ordered: number[] = [];
+    for await (const { tag } of c.list({ limit: 10, orderBy: 'even', order: 'desc' })) ordered.push(tag);
+    const numbers = Array.from({ length: 25 }, (_, n) => n);
+    expect(ordered).to.deep.equal([...numbers.filter((n) => n % 2 === 0), ...numbers.filter((n) => n % 2 === 1)]);
     expect([await c.count(), await c.count({ metadataFilter: { even: false } })]).to.deep.equal([25, 12]);
     const { values } = await c.facets('even', { metadataFilter: { even: true } });
     expect(values).to.deep.equal([{ value: true, count: 13 }]);

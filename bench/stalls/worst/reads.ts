@@ -135,6 +135,23 @@ export const READS: Rows = {
       because: 'those before it are skipped',
       prepare: async (stage) => stage.get('/v1/records', { collection: await many(stage), after: 65_000, limit: 1 }),
     },
+    {
+      input: 'a page of 65,536 records in the descending order of their numbers',
+      because: 'every record enters the page before a better one replaces it',
+      prepare: async (stage) =>
+        stage.get('/v1/records', { collection: await many(stage), limit: RECORDS_MAX, order_by: 'n', order: 'desc' }),
+    },
+    {
+      input: 'an order by 49,152 numbers of nine records, which share a bucket',
+      because: 'the first of many values of a record is its place',
+      prepare: async (stage) => stage.get('/v1/records', { collection: await colliding(stage), order_by: 'n' }),
+    },
+    {
+      input: 'an order by a key that is not indexed, over 64 KB of metadata a record',
+      because: 'the metadata of every record is read',
+      prepare: async (stage) =>
+        stage.get('/v1/records', { collection: await heavy(stage), limit: RECORDS_MAX, order_by: 'none' }),
+    },
     ...filters('/v1/records', { limit: RECORDS_MAX }),
   ],
   'POST /v1/records/get': [
@@ -185,7 +202,18 @@ export const READS: Rows = {
       },
     },
   ],
-  'POST /v1/records/list': bodyFilters('/v1/records/list', { limit: RECORDS_MAX }),
+  'POST /v1/records/list': [
+    ...bodyFilters('/v1/records/list', { limit: RECORDS_MAX }),
+    {
+      input: '4,096 values and an order by 65,536 different texts',
+      because: 'every matching record enters the page before a better one replaces it',
+      prepare: async (stage: Stage) => {
+        const metadata_filter = { n: { nin: numbers(FILTER_VALUES_MAX).map((i) => -i) } };
+        const page = { limit: RECORDS_MAX, order_by: 's', order: 'desc' };
+        return stage.post('/v1/records/list', { collection: await many(stage), metadata_filter, ...page });
+      },
+    },
+  ],
   'POST /v1/records/count': bodyFilters('/v1/records/count'),
   'POST /v1/facets': bodyFilters('/v1/facets', { key: 's', limit: 1_000 }),
   'GET /v1/records/count': [

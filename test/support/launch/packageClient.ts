@@ -25,6 +25,7 @@ type Reader = (text: string) => unknown;
 
 const whole: Reader = (text) => (/^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : undefined);
 const words: Reader = (text) => text;
+const place: Reader = (text) => whole(text) ?? (text.startsWith('A') ? text : undefined);
 const list: Reader = (text) => text.split(',');
 const object: Reader = (text) => {
   try {
@@ -62,7 +63,7 @@ const WAYS = {
   'POST /v1/search/multi': ofProject(({ vouch, body }) => vouch.searchMulti(body)),
   'POST /v1/records': { call: ({ collection, body }) => collection.insert(body) },
   'GET /v1/records': {
-    query: { limit: whole, after: whole, metadata_filter: object, with: list },
+    query: { limit: whole, after: place, metadata_filter: object, with: list, order_by: words, order: words },
     call: ({ collection, query }) => collection.listPage(query),
   },
   'POST /v1/records/list': { call: ({ collection, body }) => collection.listPage(body) },

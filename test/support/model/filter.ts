@@ -119,7 +119,7 @@ const FIRST_MS = Date.parse('0000-01-01T00:00Z');
 const END_MS = Date.parse('9999-12-31T00:00Z') + 86_400_000;
 
 /** Unix milliseconds of a date or time of ISO 8601; undefined for other values. */
-function instantOf(value: Json): number | undefined {
+export function instantOf(value: Json): number | undefined {
   const form = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d(?:\.\d{1,3})?))?(?:Z|([+-]\d\d):?(\d\d)?)?)?$/i;
   const parts = typeof value === 'string' ? form.exec(value) : null;
   if (parts === null) return undefined;

@@ -1,6 +1,6 @@
 /** Counts and groups the values of records at a metadata key with simple loops. */
 import type { Json } from '../../../shared/model/filter.js';
-import { valuesAt } from './filter.js';
+import { instantOf, valuesAt } from './filter.js';
 
 export type Scalar = string | number | boolean | null;
 
@@ -28,6 +28,33 @@ const rank = (value: Scalar): number =>
 
 export const compareScalars = (a: Scalar, b: Scalar): number =>
   rank(a) - rank(b) || (a === b ? 0 : (a as string) < (b as string) ? -1 : 1);
+
+const ORDER = ['boolean', 'number', 'date', 'string'];
+
+/** The kind of a value in the order of records, and what is compared. */
+function orderKey(value: Exclude<Scalar, null>): [number, number | string] {
+  const instant = instantOf(value);
+  const kind = instant === undefined ? typeof value : 'date';
+  return [ORDER.indexOf(kind), instant ?? (typeof value === 'boolean' ? Number(value) : value)];
+}
+
+/** Compares records by their first values at the key, in the order `sign`: 1 or −1. Missing ones are last. */
+export const byValueAt =
+  (key: string, sign: number) =>
+  (a: { readonly id: number; readonly metadata: Json | undefined }, b: typeof a): number => {
+    const compare = (one: Scalar, other: Scalar): number => {
+      const [[kindA, keyA], [kindB, keyB]] = [orderKey(one as string), orderKey(other as string)];
+      return sign * (kindA - kindB || (keyA < keyB ? -1 : keyA > keyB ? 1 : 0));
+    };
+    const firstOf = ({ metadata }: typeof a): Scalar | undefined =>
+      scalarsAt(metadata, key)
+        .filter((value) => value !== null)
+        .sort(compare)[0];
+    const [one, other] = [firstOf(a), firstOf(b)];
+    if (one === undefined || other === undefined)
+      return Number(one === undefined) - Number(other === undefined) || a.id - b.id;
+    return compare(one, other) || a.id - b.id;
+  };
 
 export interface Ranked {
   readonly id: number;
