@@ -1,7 +1,7 @@
 /**
  * Reused memory for bodies. Garbage outside of the heap would start full collections. For a request with long vectors that costs
- * more than the rest of its way through this process. And the system clears each page of new memory when it is first written: for
- * 32 MiB that takes 20 ms of a turn, and a copy into memory that was used before takes 4.
+ * more than the rest of its way through this process. The system clears each page of new memory when it is first written. For
+ * 32 MiB that takes 20 ms of a turn; a copy into used memory takes 4.
  *
  * Memory in use has one user, so that a worker may take it over.
  */

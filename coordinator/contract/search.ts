@@ -23,8 +23,8 @@ export interface HybridOptions {
   /** The weight of the text, from 0 to 1; that of the distance is 1 − `text_weight`. Default 0.5. */
   text_weight?: Share | null;
   /**
-   * `blend`, the default: the sum of both scores, each scaled to 0..1 over the candidates. `rrf`: the sum of 1 / (60 + rank by
-   * distance) and 1 / (60 + rank by text) among the candidates. Both sums are weighted.
+   * `blend`, the default, adds both scores, each scaled to 0..1 over the candidates. The other one, `rrf`, adds 1 / (60 + rank by distance) and
+   * 1 / (60 + rank by text). The ranks are among the candidates. Both sums are weighted.
    */
   fusion?: 'blend' | 'rrf' | null;
 }
@@ -63,8 +63,8 @@ export interface SearchOptions {
   /**
    * Searches only records whose metadata matches every key; k hits are found if as many records match. The value of a key is
    * compared for equality, or is an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `prefix`,
-   * `contains`, `words`, `exists`. Dotted keys reach into objects, and any element of an array may match. `$and`, `$or` and
-   * `$not` combine filters; `$text` tests the text of the record. `{}` matches every record whose metadata is an object.
+   * `contains`, `words`, `exists`. Dotted keys reach into objects, and any element of an array may match. Filters are combined by
+   * `$and`, `$or` and `$not`. The key `$text` tests the text of the record. An empty filter matches every record whose metadata is an object.
    * `words` takes `{"all": "…"}`, `{"any": "…"}` or `{"phrase": "…"}`.
    *
    * An object without an operator is compared for equality. It is refused if one of its keys looks like an operator;

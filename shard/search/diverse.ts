@@ -11,8 +11,8 @@ const COMPONENTS_PER_STEP = 1 << 16;
  *
  *   (1 − diversity) · distance to the query − diversity · least distance to a hit chosen before.
  *
- * Equal ones are chosen in the order of the pool. The distance to the query is the decayed one if the pool is aged.
- * `vectorOf` returns the components of a row; its result is used at once.
+ * Equal ones are chosen in the order of the pool. In an aged pool, the distance to the query is the decayed one.
+ * `vectorOf` returns the components of a row. They are used at once.
  */
 export function* diverse(
   pool: Found,

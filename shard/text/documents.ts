@@ -110,8 +110,8 @@ export class Documents {
   }
 
   /**
-   * Calls `visitor` for each term of the slot's text, with the text's position in the term's postings; optionally only
-   * for those from place `from` to place `to`.
+   * Calls `visitor` for each term of the slot's text, with the text's position in the term's postings. Visits the places
+   * from `from` to `to`, by default all.
    */
   visit(
     slot: number,

@@ -4,7 +4,7 @@ type SystemError = NodeJS.ErrnoException & { readonly dest?: string };
 
 const isOfSystem = (error: unknown): error is SystemError => error instanceof Error && 'syscall' in error;
 
-/** Adds the name of the file to an error of the system: that of a write or a sync has none, that of a rename a temporary one. */
+/** Adds the name of the file to an error of the system. One of a write or a sync has none, one of a rename a temporary one. */
 export function withName<Failure>(error: Failure, path: string): Failure {
   return isOfSystem(error) ? Object.assign(error, { path, dest: undefined }) : error;
 }

@@ -9,8 +9,8 @@ const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Returns the target with the patch applied: an object changes the members that it names and removes those that it sets to null;
- * any other value replaces the target. Keeps the order of the members; new ones follow. It is as deep as the deeper of the two.
+ * Returns the target with the patch applied. An object changes the members that it names, and removes those that it sets to null.
+ * Any other value replaces the target. Keeps the order of the members; new ones follow. It is as deep as the deeper of the two.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isMembers(patch)) return patch;

@@ -48,8 +48,8 @@ export class Aliases {
   }
 
   /**
-   * Creates the alias, or moves it to the collection. Throws `collection_not_found`; `validation_error` if the collection's name is
-   * an alias; `conflict` if the alias is the name of a collection, or the collection is being imported; `capacity_exceeded`.
+   * Creates the alias, or moves it to the collection. Throws `collection_not_found` and `capacity_exceeded`. Throws `validation_error`
+   * if the collection's name is an alias. Throws `conflict` if the alias is the name of a collection, or the collection is imported.
    */
   put(project: string, name: string, collection: string): Promise<Alias> {
     // In turn: otherwise all creations would find room for one more.
