@@ -180,12 +180,13 @@ for (const viewport of VIEWPORTS)
       const aliases = async () => (await project.rw.get('/v1/aliases')).body.aliases;
       await open('collections');
       await page.getByRole('button', { name: 'New alias' }).click();
-      await page.getByLabel('Alias').fill('current');
-      await page.getByLabel('Collection').selectOption('places');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('textbox').fill('current');
+      await dialog.getByRole('combobox').selectOption('places');
       await page.getByRole('button', { name: 'Create alias' }).click();
       const row = rowsOf(page, 'Aliases').filter({ hasText: 'current' });
       await row.getByRole('button', { name: 'Move' }).click();
-      await page.getByLabel('Collection').selectOption('changed');
+      await dialog.getByRole('combobox').selectOption('changed');
       await page.getByRole('button', { name: 'Move alias' }).click();
       await row.getByText('changed').waitFor();
       expect(await aliases()).to.deep.equal([{ alias: 'current', collection: 'changed' }]);
