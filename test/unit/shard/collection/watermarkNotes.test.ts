@@ -10,8 +10,8 @@ import { eventually } from '../../../support/expectations.js';
 
 describe('the watermark notes of a shard', () => {
   const bucket = new MemoryBucket({ logger: silentLogger });
-  const notesWhile = (mayAnswer: () => boolean): WatermarkNotes =>
-    new WatermarkNotes(bucket, mayAnswer, new Metrics('shard'), silentLogger, 0);
+  const notesWhile = (mayAnswer: () => boolean, everyMs = 0): WatermarkNotes =>
+    new WatermarkNotes(bucket, mayAnswer, new Metrics('shard'), silentLogger, everyMs);
   after(() => bucket.close());
 
   it('are written one at a time, and retried after a failure', async () => {
@@ -57,7 +57,8 @@ describe('the watermark notes of a shard', () => {
   it('are at most 200 in a round, and the others follow in the next', async () => {
     let noted = 0;
     const afterRounds: number[] = [];
-    const notes = notesWhile(() => true);
+    // Longer than a turn, so that a round never begins in the turn of the one before.
+    const notes = notesWhile(() => true, 50);
     const note = async (): Promise<void> => {
       // A round without waiting ends before the event loop turns.
       if (noted++ % 200 === 0) setImmediate(() => afterRounds.push(noted));
