@@ -1,5 +1,6 @@
 /** Single records by their external ids, over HTTP: reads, changes, deletions, searches, and nodes of the graph. */
 import { expect } from 'chai';
+import { answered, refused } from '../support/launch/answers.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
@@ -27,15 +28,6 @@ const ODD_IDS = [
   ],
   ...['é', 'e\u0301', '日本語', '\u{1f984}', 'null', '{"id":1}', 'x'.repeat(256), 'é'.repeat(128)],
 ];
-
-const answered = ({ status, body, text }: Answer): Answer['body'] => {
-  expect(status, text).to.equal(200);
-  return body;
-};
-const refused = ({ status, body, text }: Answer, wanted: number, code: string): string => {
-  expect([status, body?.code], text).to.deep.equal([wanted, code]);
-  return body.error;
-};
 
 inBothModesAndThroughClient('a record by its external id', ROUTES, (service) => {
   let project: Project;

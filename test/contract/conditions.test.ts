@@ -1,5 +1,6 @@
 /** Writes on the condition that their records have not changed, over HTTP. */
 import { expect } from 'chai';
+import { answered, refused } from '../support/launch/answers.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 
@@ -12,15 +13,6 @@ const ROUTES = [
   'POST /v1/delete',
   'POST /v1/vectors/batch-upsert',
 ] as const;
-
-const answered = ({ status, body, text }: Answer): Answer['body'] => {
-  expect(status, text).to.equal(200);
-  return body;
-};
-const refused = ({ status, body, text }: Answer, wanted: number, code: string): string => {
-  expect([status, body?.code], text).to.deep.equal([wanted, code]);
-  return body.error;
-};
 
 inBothModesAndThroughClient('a write with if_log_index', ROUTES, (service) => {
   let rw: Client;

@@ -1,6 +1,7 @@
 /** Upserts under external ids, and deletions of many records, over HTTP. */
 import { expect } from 'chai';
 import { verifyReceipt } from '../../verifier/receipt.js';
+import { answered } from '../support/launch/answers.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
 
@@ -8,11 +9,6 @@ import { inBothModes, inBothModesAndThroughClient } from '../support/launch/mode
 const ROUTES = ['POST /v1/vectors/batch-upsert', 'POST /v1/records/get'] as const;
 
 const KEY = '3'.repeat(32);
-
-const answered = ({ status, body, text }: Answer): Answer['body'] => {
-  expect(status, text).to.equal(200);
-  return body;
-};
 
 inBothModesAndThroughClient('external ids', ROUTES, (service) => {
   let rw: Client;

@@ -1,5 +1,6 @@
 /** Merge patches of metadata, of one record and of many, over HTTP. */
 import { expect } from 'chai';
+import { answered, refused } from '../support/launch/answers.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 
@@ -8,15 +9,6 @@ const ROUTES = ['POST /v1/records/metadata'] as const;
 /** Not through the package, which would parse the text. */
 const AS_WRITTEN = { 'content-type': 'application/json' };
 const PATCH = { 'content-type': 'application/merge-patch+json' };
-
-const answered = ({ status, body, text }: Answer): Answer['body'] => {
-  expect(status, text).to.equal(200);
-  return body;
-};
-const refused = ({ status, body, text }: Answer, wanted: number, code: string): string => {
-  expect([status, body?.code], text).to.deep.equal([wanted, code]);
-  return body.error;
-};
 
 inBothModesAndThroughClient('metadata in parts', ROUTES, (service) => {
   let rw: Client;
