@@ -104,7 +104,7 @@ function SortFields({ sort, onChange }: { readonly sort: Sort; readonly onChange
         <input value={sort.key} onInput={(event) => onChange({ ...sort, key: event.currentTarget.value })} />
       </Field>
       <select
-        aria-label="Order"
+        aria-label="Ascending or descending"
         value={sort.order}
         onChange={(event) => onChange({ ...sort, order: event.currentTarget.value as Sort['order'] })}
       >

@@ -218,7 +218,7 @@ for (const viewport of VIEWPORTS)
     it('records can be sorted by a metadata value, page after page', async () => {
       await open('records/places');
       await page.getByLabel('Sort by').fill('n');
-      await page.getByLabel('Order', { exact: true }).selectOption('desc');
+      await page.getByLabel('Ascending or descending', { exact: true }).selectOption('desc');
       await page.getByRole('button', { name: 'Apply filter' }).click();
       await rowsOf(page, 'Records').first().getByText('60', { exact: true }).first().waitFor();
       await page.getByRole('button', { name: 'Next page' }).click();

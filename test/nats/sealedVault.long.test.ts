@@ -290,6 +290,7 @@ describe('vault over three NATS servers', () => {
   it('reports a flip in any byte of a seal, and restores a seal that one server has lost', async () => {
     const vault = await open();
     const { stored, seal } = await persistently(() => sealedEntry(vault));
+    await untilOn(seal, nats.names);
     const whole = encodeSeal([otherHalf(seal), seal])[1]!;
     for (const [at, byte] of whole.entries()) {
       const bent = Object.assign(Buffer.from(whole), { [at]: byte ^ 1 });
@@ -330,7 +331,8 @@ describe('vault over three NATS servers', () => {
 
   it('reports a key whose seal is on no server, and can destroy it', async () => {
     const vault = await open();
-    const { stored } = await persistently(() => sealedEntry(vault));
+    const { stored, seal } = await persistently(() => sealedEntry(vault));
+    await untilOn(seal, nats.names);
     for (const place of [1, 2, 3]) await plantSeal(place, stored.keyId, undefined);
     expect((await expectCode(vault.get('p', stored.keyId), 'internal_error')).message).to.contain(stored.keyId);
     expect(await vault.replaceDamaged('p', stored.keyId, shredded(1))).to.be.greaterThan(stored.revision);
