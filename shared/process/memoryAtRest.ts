@@ -10,22 +10,22 @@ const SLACK_BYTES = 8 << 20;
 /** Largest size of the objects: the pause grows with them, here to some 60 ms. */
 const OBJECT_BYTES_MAX = 48 << 20;
 
-/** Releases memory now, after the start, and then after each burst once the process is at rest. */
-export async function releaseMemoryAtRest(): Promise<void> {
+/** Releases memory now, after the start, and then after each burst once the process is at rest. It looks every `lookMs`. */
+export async function releaseMemoryAtRest(lookMs = LOOK_MS): Promise<void> {
   await releaseMemory();
   let cpu = process.cpuUsage();
   let heldBytes = getHeapStatistics().total_heap_size;
   const look = async (): Promise<void> => {
     const { user, system } = process.cpuUsage(cpu);
     cpu = process.cpuUsage();
-    if (user + system > REST_SHARE * 1000 * LOOK_MS) return;
+    if (user + system > REST_SHARE * 1000 * lookMs) return;
     const { total_heap_size: held, used_heap_size: used } = getHeapStatistics();
     // Another collection would release no more than the last one.
     if (used > OBJECT_BYTES_MAX || held - used < SLACK_BYTES || held - heldBytes < SLACK_BYTES / 2) return;
     await releaseMemory();
     heldBytes = getHeapStatistics().total_heap_size;
   };
-  setInterval(() => void look(), LOOK_MS).unref();
+  setInterval(() => void look(), lookMs).unref();
 }
 
 /**

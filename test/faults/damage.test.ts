@@ -1,7 +1,7 @@
 /**
  * A small data folder with one byte changed, or one file cut off there. Data that do not verify are never served. They
  * quarantine only their collection or are set aside, are reported, and stay for inspection. This file starts whole
- * services with HTTP over a hundred such folders; `damageBytes.test.ts` and `damageStart.test.ts` cover every byte.
+ * services with HTTP over a hundred such folders; `damageBytes.test.ts` and `damageStart.long.test.ts` cover every byte.
  */
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

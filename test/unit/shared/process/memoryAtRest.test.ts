@@ -28,7 +28,7 @@ describe('released memory', () => {
   });
 
   it('goes back to the system after a burst, once the process is idle', async () => {
-    await releaseMemoryAtRest();
+    await releaseMemoryAtRest(LOOK_MS);
     const before = burst();
     const untilMs = systemClock.monotonicMs() + REST_WITHIN_MS;
     while (youngBytes() >= before / 2 && systemClock.monotonicMs() < untilMs) await delay(LOOK_MS);
