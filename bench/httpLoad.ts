@@ -63,11 +63,10 @@ export async function runLoad(load: Load): Promise<LoadResult> {
  * of each answer in ms, in order. Throws if one has another status than `expected`.
  */
 export async function runUntil(
-  { host, port }: Pick<Load, 'host' | 'port'>,
+  { host, port, expected = OK }: Pick<Load, 'host' | 'port'> & { readonly expected?: number },
   request: Buffer,
   pauseMs: number,
   isOver: () => boolean,
-  expected = OK,
 ): Promise<Float64Array> {
   const waitsMs: number[] = [];
   const connection = await Connection.open(host, port, expected);

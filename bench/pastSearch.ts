@@ -31,14 +31,15 @@ async function compare(engine: Engine, collection: Collection, set: VectorSet, r
   const asOf = { logIndex: set.count };
   for (let id = 1; id <= set.count; id += TOMBSTONED_SINCE)
     await backend.call(collection, { op: 'softDelete', id }, envelope());
-  const inMemory = await inTurns(engine, collection, set, rounds, { asOf });
+  const bench = { engine, collection, set };
+  const inMemory = await inTurns(bench, rounds, { asOf });
   const decay = { halfLifeSecs: HALF_LIFE_SECS, nowMs: systemClock.nowMs() };
-  const decayed = await inTurns(engine, collection, set, rounds, { asOf, decay });
+  const decayed = await inTurns(bench, rounds, { asOf, decay });
   // Deletes a record of the searched state, whose vector is then no longer in memory.
   await backend.call(collection, { op: 'delete', id: 2 }, envelope());
   const lost = { logIndex: set.count - 1 };
-  const rebuilt = await withDelays(() => timed(engine, collection, set, 0, { asOf: lost }));
-  const kept = await inTurns(engine, collection, set, rounds, { asOf: lost });
+  const rebuilt = await withDelays(() => timed(bench, 0, { asOf: lost }));
+  const kept = await inTurns(bench, rounds, { asOf: lost });
   const row = rowAbout('search', setText(set));
   return [
     row('plain exact search, in turn with searches of a past state in memory: p50', inMemory.plainMs, 'ms'),
@@ -54,34 +55,29 @@ async function compare(engine: Engine, collection: Collection, set: VectorSet, r
   ];
 }
 
-async function timed(
-  { backend }: Engine,
-  collection: Collection,
-  { queries, dimension }: VectorSet,
-  row: number,
-  options: Options,
-): Promise<number> {
-  const query = fixedBytes(queries, dimension, row, row + 1);
+interface Bench {
+  readonly engine: Engine;
+  readonly collection: Collection;
+  readonly set: VectorSet;
+}
+
+async function timed({ engine, collection, set }: Bench, row: number, options: Options): Promise<number> {
+  const query = fixedBytes(set.queries, set.dimension, row, row + 1);
   const startedMs = systemClock.monotonicMs();
-  await backend.call(collection, { op: 'search', query, k: K, ...options }, envelope());
+  await engine.backend.call(collection, { op: 'search', query, k: K, ...options }, envelope());
   return systemClock.monotonicMs() - startedMs;
 }
 
 /** Searches of the past and of the present take turns, so that the machine's load affects both alike. */
-async function inTurns(
-  engine: Engine,
-  collection: Collection,
-  set: VectorSet,
-  rounds: number,
-  past: Options,
-): Promise<{ plainMs: number; moreMs: number }> {
+async function inTurns(bench: Bench, rounds: number, past: Options): Promise<{ plainMs: number; moreMs: number }> {
   const { asOf: _, ...present } = past;
-  for (let i = 0; i < WARM_UP; i++) await timed(engine, collection, set, i % set.queryCount, i % 2 ? present : past);
+  const { queryCount } = bench.set;
+  for (let i = 0; i < WARM_UP; i++) await timed(bench, i % queryCount, i % 2 ? present : past);
   const plainMs = new Float64Array(rounds);
   const moreMs = new Float64Array(rounds);
   for (let i = 0; i < rounds; i++) {
-    plainMs[i] = await timed(engine, collection, set, i % set.queryCount, present);
-    moreMs[i] = await timed(engine, collection, set, i % set.queryCount, past);
+    plainMs[i] = await timed(bench, i % queryCount, present);
+    moreMs[i] = await timed(bench, i % queryCount, past);
   }
   return { plainMs: median(plainMs), moreMs: median(moreMs) };
 }

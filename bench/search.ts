@@ -61,7 +61,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
       const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
       await ingestRecords(engine, collection, set, clock);
       for (const asked of ASKED) {
-        rows.push(...(await inTurns(engine, collection, set, asked, searchRounds)));
+        rows.push(...(await inTurns({ backend: engine.backend, collection }, set, asked, searchRounds)));
         progress.advance(1);
       }
     }, clock);
@@ -79,8 +79,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
 
 /** A plain search and one with the option take turns, so that the machine's load affects both alike. */
 async function inTurns(
-  { backend }: Engine,
-  collection: Collection,
+  { backend, collection }: { readonly backend: Engine['backend']; readonly collection: Collection },
   set: VectorSet,
   { name, options }: Asked,
   rounds: number,

@@ -45,7 +45,7 @@ import type {
 import { assertExactJson, assertPlain, assertRequest, idSegment, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
-import type { CallOptions, Http } from './http.js';
+import type { CallOptions, Http, Target } from './http.js';
 import { type InsertManyOptions, type InsertManyResult, insertMany, type NewRecord } from './insertMany.js';
 import type {
   ChangeOptions,
@@ -93,19 +93,19 @@ export class Collection {
       ...('requestId' in record && requestId !== null ? {} : { requestId: newRequestId() }),
       ...(metadata instanceof Uint8Array ? { metadata: Array.from(metadata) } : {}),
     };
-    return this.#post('/v1/records', 'InsertRequest', body, options, [record.values]);
+    return this.#post({ path: '/v1/records', of: 'InsertRequest' }, body, options, [record.values]);
   }
 
   /** Inserts up to 16,384 records, all or none. */
   async batchInsert(request: Here<BatchInsertRequest>, options: IdempotentOptions = {}): Promise<BatchInsertResponse> {
     assertRequest(request, 'batchInsert', '{ batch, texts, metadata }');
-    return this.#keyed('/v1/vectors/batch-insert', 'BatchInsertRequest', request, options, request.batch);
+    return this.#keyed({ path: '/v1/vectors/batch-insert', of: 'BatchInsertRequest' }, request, options, request.batch);
   }
 
   /** Inserts or replaces up to 16,384 records by external ids, all or none. */
   async batchUpsert(request: Here<BatchUpsertRequest>, options: IdempotentOptions = {}): Promise<BatchUpsertResponse> {
     assertRequest(request, 'batchUpsert', '{ externalIds, batch }');
-    return this.#keyed('/v1/vectors/batch-upsert', 'BatchUpsertRequest', request, options, request.batch);
+    return this.#keyed({ path: '/v1/vectors/batch-upsert', of: 'BatchUpsertRequest' }, request, options, request.batch);
   }
 
   /**
@@ -129,7 +129,7 @@ export class Collection {
 
   /** Reads up to 1,000 records by ids or by external ids. */
   getMany(request: Here<GetRecordsRequest>, options: CallOptions = {}): Promise<GetRecordsResponse> {
-    return this.#post('/v1/records/get', 'GetRecordsRequest', request, options);
+    return this.#post({ path: '/v1/records/get', of: 'GetRecordsRequest' }, request, options);
   }
 
   /** The live records in the order of their ids, or of `orderBy`; each page is requested when the one before it was read. */
@@ -144,20 +144,20 @@ export class Collection {
 
   listPage(options: ListOptions = {}): Promise<ListRecordsResponse> {
     const [asked, call] = split(options);
-    return this.#matching('/v1/records', '/v1/records/list', 'ListRecords', asked, call);
+    return this.#matching({ get: '/v1/records', post: '/v1/records/list' }, 'ListRecords', asked, call);
   }
 
   /** The number of live records, or of those that match. */
   async count(options: Matching = {}): Promise<number> {
     const [asked, call] = split(options);
     const path = '/v1/records/count';
-    return (await this.#matching<CountRecordsResponse>(path, path, 'CountRecords', asked, call)).count;
+    return (await this.#matching<CountRecordsResponse>({ get: path, post: path }, 'CountRecords', asked, call)).count;
   }
 
   /** The values of a metadata key with the number of records that have each, the most frequent first. */
   facets(key: string, options: FacetOptions = {}): Promise<FacetsResponse> {
     const [asked, call] = split(options);
-    return this.#matching('/v1/facets', '/v1/facets', 'Facets', { ...asked, key }, call);
+    return this.#matching({ get: '/v1/facets', post: '/v1/facets' }, 'Facets', { ...asked, key }, call);
   }
 
   /** Replaces the metadata of a record. */
@@ -198,7 +198,7 @@ export class Collection {
     assertPlain(request, 'the request');
     const { requestId } = request;
     const body = 'requestId' in request && requestId !== null ? request : { ...request, requestId: newRequestId() };
-    return this.#post('/v1/records/delete', 'DeleteRecordsRequest', body, options);
+    return this.#post({ path: '/v1/records/delete', of: 'DeleteRecordsRequest' }, body, options);
   }
 
   /** Searches up to 256 times in one state of the collection. */
@@ -206,18 +206,18 @@ export class Collection {
     assertRequest(request, 'searchBatch', '{ searches: [{ query, k }] }');
     if (!Array.isArray(request.searches)) throw new TypeError('searches: expected a list of searches');
     const vectors = request.searches.flatMap(({ query }) => (query == null ? [] : [query]));
-    return this.#post('/v1/search/batch', 'SearchBatchRequest', request, options, vectors);
+    return this.#post({ path: '/v1/search/batch', of: 'SearchBatchRequest' }, request, options, vectors);
   }
 
   async search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
     assertRequest(request, 'search', '{ query, k }');
-    return this.#post('/v1/search', 'SearchRequest', request, options, [request.query]);
+    return this.#post({ path: '/v1/search', of: 'SearchRequest' }, request, options, [request.query]);
   }
 
   /** Finds the records whose texts match the words best, whatever their vectors are. */
   async searchText(request: Here<TextSearchRequest>, options: CallOptions = {}): Promise<TextSearchResponse> {
     assertRequest(request, 'searchText', '{ queryText, k }');
-    return this.#post('/v1/search/text', 'TextSearchRequest', request, options);
+    return this.#post({ path: '/v1/search/text', of: 'TextSearchRequest' }, request, options);
   }
 
   /** Encrypts and inserts a payload. */
@@ -225,7 +225,7 @@ export class Collection {
     request: Here<InsertEncryptedRequest>,
     options: IdempotentOptions = {},
   ): Promise<InsertEncryptedResponse> {
-    return this.#keyed('/v1/records/encrypted', 'InsertEncryptedRequest', request, options);
+    return this.#keyed({ path: '/v1/records/encrypted', of: 'InsertEncryptedRequest' }, request, options);
   }
 
   getEncrypted(id: number, options: CallOptions = {}): Promise<EncryptedRecordResponse> {
@@ -331,24 +331,17 @@ export class Collection {
 
   /** Sends a request with parameters, or with a body if there is a filter, which may be too long for a URL. */
   #matching<T>(
-    path: string,
-    filteredPath: string,
+    { get, post }: { readonly get: string; readonly post: string },
     of: 'ListRecords' | 'CountRecords' | 'Facets',
     asked: object,
     call: CallOptions,
   ): Promise<T> {
     return 'metadataFilter' in asked || 'metadata_filter' in asked
-      ? this.#post(filteredPath, `${of}Request`, asked, call)
-      : this.#get(path, `${of}Query`, asked, call);
+      ? this.#post({ path: post, of: `${of}Request` }, asked, call)
+      : this.#get(get, `${of}Query`, asked, call);
   }
 
-  #post<T>(
-    path: string,
-    of: RequestName,
-    request: object,
-    options: CallOptions,
-    vectors: readonly unknown[] = [],
-  ): Promise<T> {
+  #post<T>({ path, of }: Target, request: object, options: CallOptions, vectors: readonly unknown[] = []): Promise<T> {
     assertPlain(request, 'the request');
     const body = { ...request, collection: this.name };
     return this.#http.json({ method: 'POST', path, of, body, vectors, repeat: 'safe' }, options);
@@ -356,8 +349,7 @@ export class Collection {
 
   /** Sends an insert whose body has no request id of its own. */
   #keyed<T>(
-    path: string,
-    of: RequestName,
+    { path, of }: Target,
     request: object,
     options: IdempotentOptions,
     vectors: readonly unknown[] = [],

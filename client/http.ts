@@ -54,6 +54,12 @@ export interface HttpOptions {
  */
 export type Repeat = 'safe' | 'once' | 'removal';
 
+/** Where a body is sent, and the name of its request. */
+export interface Target {
+  readonly path: string;
+  readonly of: RequestName;
+}
+
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;

@@ -25,8 +25,8 @@ import type {
   OwnKeyResponse,
   UsageResponse,
 } from './contract/service.js';
-import { assertName, assertRequest, nameSegment, type RequestName } from './exact.js';
-import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
+import { assertName, assertRequest, nameSegment } from './exact.js';
+import { type Call, type CallOptions, Http, type HttpOptions, type Target } from './http.js';
 import { type CheckpointStore, PinnedCheckpoints } from './pinnedCheckpoints.js';
 
 export class Vouch {
@@ -54,7 +54,7 @@ export class Vouch {
 
   /** Creates a collection, unless the same one exists. */
   createCollection(request: CreateCollectionRequest, options: CallOptions = {}): Promise<CreateCollectionResponse> {
-    return this.#post('/v1/namespaces', 'CreateCollectionRequest', request, options);
+    return this.#post({ path: '/v1/namespaces', of: 'CreateCollectionRequest' }, request, options);
   }
 
   /** Drops a collection with all its content. A retry that does not find it succeeds. */
@@ -91,7 +91,7 @@ export class Vouch {
 
   /** Builds the indexes of all collections again. */
   rebuildIndexes(request: RebuildRequest = {}, options: CallOptions = {}): Promise<RebuildResponse> {
-    return this.#post('/v1/index/rebuild', 'RebuildRequest', request, options, 'once');
+    return this.#post({ path: '/v1/index/rebuild', of: 'RebuildRequest' }, request, options, 'once');
   }
 
   indexConfig(options: CallOptions = {}): Promise<IndexConfigResponse> {
@@ -121,7 +121,7 @@ export class Vouch {
 
   /** Makes an API key. As the request has no request id, it is not retried after a broken connection. */
   createKey(request: CreateKeyRequest, options: CallOptions = {}): Promise<CreateKeyResponse> {
-    return this.#post('/v1/keys', 'CreateKeyRequest', request, options, 'once');
+    return this.#post({ path: '/v1/keys', of: 'CreateKeyRequest' }, request, options, 'once');
   }
 
   async revokeKey(id: string, options: CallOptions = {}): Promise<void> {
@@ -135,7 +135,7 @@ export class Vouch {
 
   /** Begins an import, or returns the progress of one that has begun. */
   beginImport(request: BeginImportRequest, options: CallOptions = {}): Promise<ImportResponse> {
-    return this.#post('/v1/import', 'BeginImportRequest', request, options);
+    return this.#post({ path: '/v1/import', of: 'BeginImportRequest' }, request, options);
   }
 
   /** Sends pieces of an exported log, as `exportLog` yields them, in their order. */
@@ -180,13 +180,7 @@ export class Vouch {
     return this.#http.json({ method: 'GET', path, repeat: 'safe', ...also }, options);
   }
 
-  #post<T>(
-    path: string,
-    of: RequestName,
-    body: object,
-    options: CallOptions,
-    repeat: Call['repeat'] = 'safe',
-  ): Promise<T> {
+  #post<T>({ path, of }: Target, body: object, options: CallOptions, repeat: Call['repeat'] = 'safe'): Promise<T> {
     return this.#http.json({ method: 'POST', path, of, body, repeat }, options);
   }
 }

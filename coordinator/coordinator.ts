@@ -80,9 +80,12 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   /** Undefined if no project is limited. */
   function sharedLimiter(): SharedLimiter | undefined {
     if (config.rateLimits === 'off') return undefined;
-    const leadership = new Leadership(leases, 'limits', holder, LEASE_MS, clock);
+    const leadership = new Leadership(leases, { name: 'limits', holder: holder, ttlMs: LEASE_MS }, clock);
     const local = new LocalLimiter(config.rateLimits, clock);
-    return new SharedLimiter(local, leadership, platform.transport, clock, logger.child({ part: 'limits' }));
+    return new SharedLimiter(local, leadership, platform.transport, {
+      clock,
+      logger: logger.child({ part: 'limits' }),
+    });
   }
 }
 

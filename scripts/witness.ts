@@ -14,7 +14,11 @@ await runCommand({ name: 'witness', usage: WITNESS_USAGE }, async (args) => {
     say('failed', 'REFUSED', reason);
     process.stderr.write(`${note}\n`);
   };
-  const { witness, verifierKey, close } = await openWitness(callersPath(folder), name, logs, systemClock, onRefused);
+  const { witness, verifierKey, close } = await openWitness(callersPath(folder), name, {
+    logs,
+    clock: systemClock,
+    onRefused,
+  });
   const server = await serveWitness(witness, host, port);
   say('done', 'witness', `${server.url} for ${logs.map((log) => log.name).join(', ')}`);
   process.stdout.write(`witness ${name} ${verifierKey} ${server.url}\n`);

@@ -44,7 +44,7 @@ export function verifyInclusion(json: unknown): Inclusion {
   const [chainHead, ...path] = hashesIn(base64urlOf(object, 'proof'));
   if (chainHead === undefined || equal(chainHead, ABSENT)) throw new Error('the proof has no chain head');
   if (path.length !== pathLength(sequence, size)) throw new Error('the proof has a path of the wrong length');
-  if (!equal(logRoot(size, hashFromPath(chainHead, sequence, size, path, LOG_NODE)), root))
+  if (!equal(logRoot(size, hashFromPath(chainHead, { index: sequence, size }, path, LOG_NODE)), root))
     throw new Error('the proof does not lead to the root');
   return { sequence, log: { sequence: size - 1n, size, root }, chainHead };
 }

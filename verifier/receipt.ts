@@ -157,11 +157,11 @@ function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, pa
 export function oldRootOf(proof: Proof): Uint8Array {
   const { kind, leaves, path } = proof;
   if (kind === 'insert') return stateRoot(leaves - 1n, hashBeforeLast(leaves, path));
-  return stateRoot(leaves, hashFromPath(proof.oldLeaf, proof.recordId - 1n, leaves, path));
+  return stateRoot(leaves, hashFromPath(proof.oldLeaf, { index: proof.recordId - 1n, size: leaves }, path));
 }
 
 const newRootOf = ({ newLeaf, recordId, leaves, path }: Proof): Uint8Array =>
-  stateRoot(leaves, hashFromPath(newLeaf, recordId - 1n, leaves, path));
+  stateRoot(leaves, hashFromPath(newLeaf, { index: recordId - 1n, size: leaves }, path));
 
 const stateHashOf = (proof: Proof, newRoot: Uint8Array): Uint8Array =>
   stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHeadAfter(proof) });

@@ -42,8 +42,7 @@ export function pathLength(index: bigint, size: bigint): number {
 /** The hash of a tree of `size` leaves from one leaf and its path, of the right length, bottom first. */
 export function hashFromPath(
   leaf: Uint8Array,
-  index: bigint,
-  size: bigint,
+  { index, size }: { readonly index: bigint; readonly size: bigint },
   path: readonly Uint8Array[],
   domain = STATE_NODE,
 ): Uint8Array {
@@ -52,8 +51,8 @@ export function hashFromPath(
   const below = path.slice(0, -1);
   const top = path.at(-1) as Uint8Array;
   return index < k
-    ? node(hashFromPath(leaf, index, k, below, domain), top, domain)
-    : node(top, hashFromPath(leaf, index - k, size - k, below, domain), domain);
+    ? node(hashFromPath(leaf, { index, size: k }, below, domain), top, domain)
+    : node(top, hashFromPath(leaf, { index: index - k, size: size - k }, below, domain), domain);
 }
 
 /** The hash of a tree of `size` leaves before its last leaf was added, from that leaf's path. */

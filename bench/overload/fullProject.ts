@@ -85,7 +85,8 @@ async function search(client: Client, searches: number): Promise<Float64Array> {
 async function besideBatches<T>(client: Client, body: string, answer: number, work: () => Promise<T>): Promise<T> {
   let isOver = false;
   const request = client.requestText(INSERT, body);
-  const lane = (): Promise<unknown> => runUntil(client.address, request, PAUSE_MS, () => isOver, answer);
+  const lane = (): Promise<unknown> =>
+    runUntil({ ...client.address, expected: answer }, request, PAUSE_MS, () => isOver);
   const lanes = Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, lane));
   try {
     return await work();

@@ -42,7 +42,7 @@ export async function compareWithPinned(
   const { name } = checkpoint.origin;
   if (name !== collection) throw new Error(`The service answered with the checkpoint of another collection: ${name}.`);
   const last = pinnedFor(checkpoint);
-  const alarm = last && (await rewritten(service, collection, last, checkpoint, signal));
+  const alarm = last && (await rewritten({ service, signal }, collection, last, checkpoint));
   if (alarm === undefined) pin(checkpoint);
   return { checkpoint, last, alarm, isKeyNew: last !== undefined && last.publicKey !== checkpoint.publicKey };
 }
@@ -69,11 +69,10 @@ function pinnedFor(checkpoint: Checkpoint): Pinned | undefined {
 }
 
 async function rewritten(
-  service: Service,
+  { service, signal }: { readonly service: Service; readonly signal: AbortSignal },
   collection: string,
   last: Pinned,
   now: Checkpoint,
-  signal: AbortSignal,
 ): Promise<string | undefined> {
   if (last.id !== String(now.origin.id) || last.configHash !== now.origin.configHash)
     return 'This is another collection of the same name. The collection that this browser saw was deleted, or replaced.';

@@ -23,34 +23,34 @@ interface Sampled {
   readonly record_count: number;
 }
 
+interface Reading {
+  readonly service: Service;
+  readonly collection: Sampled;
+  readonly signal: AbortSignal;
+}
+
 /**
  * At most a thousand records. The ids in `besides` come first. `lastId` gives an id that no record exceeds, and is called for
  * large collections only.
  */
 export async function sampled(
-  service: Service,
-  collection: Sampled,
+  reading: Reading,
   lastId: () => Promise<number>,
   besides: readonly number[],
-  signal: AbortSignal,
 ): Promise<MappedRecords> {
+  const { collection, signal } = reading;
   const { dimension, record_count: count } = collection;
   const most = Math.max(1, Math.min(RECORDS_MAX, Math.floor(COMPONENTS_MAX / dimension)));
   const records =
     count <= most
-      ? await firstRecords(service, collection, most, signal)
-      : await recordsOf(service, collection, idsAllOver(await lastId(), count, most, besides), most, signal);
+      ? await firstRecords(reading, most)
+      : await recordsOf(reading, idsAllOver(await lastId(), count, most, besides), most);
   return { records, plane: await projected(pointsOf(records, dimension), signal) };
 }
 
 const perAnswer = ({ dimension }: Sampled): number => Math.max(1, Math.floor(ANSWER_COMPONENTS_MAX / dimension));
 
-async function firstRecords(
-  service: Service,
-  collection: Sampled,
-  most: number,
-  signal: AbortSignal,
-): Promise<ListedRecord[]> {
+async function firstRecords({ service, collection, signal }: Reading, most: number): Promise<ListedRecord[]> {
   const found: ListedRecord[] = [];
   let after: ListRecordsResponse['next'] = 0;
   for (let request = 0; request < REQUESTS_MAX && after !== null && found.length < most; request++) {
@@ -78,11 +78,9 @@ function shuffledByStride(ids: readonly number[]): number[] {
 }
 
 async function recordsOf(
-  service: Service,
-  collection: Sampled,
+  { service, collection, signal }: Reading,
   ids: readonly number[],
   most: number,
-  signal: AbortSignal,
 ): Promise<ListedRecord[]> {
   const found: ListedRecord[] = [];
   const size = Math.min(IDS_MAX, perAnswer(collection));

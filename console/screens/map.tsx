@@ -26,7 +26,7 @@ export function RecordMap({ service, collection, lit }: Props) {
         const path = pathOf('/v1/proof/event-log', { collection: collection.name });
         return (await service.call<EventLogProofResponse>('GET', path, undefined, signal)).event_count;
       };
-      return sampled(service, collection, lastId, lit, signal);
+      return sampled({ service, collection, signal }, lastId, lit);
     },
     [service, collection.id, lit],
   );

@@ -133,7 +133,7 @@ export class BodyPool {
     this.assertCapacity(kind, bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
       const job: Job = { project, kind, form, scale, bytes, resolve: resolve as (prepared: unknown) => void, reject };
-      this.#queue.push(project, job, bytes.length, this.#runningBytes(project));
+      this.#queue.push(project, job, { units: bytes.length, atWork: this.#runningBytes(project) });
       this.#assign();
     });
   }

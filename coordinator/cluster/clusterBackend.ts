@@ -101,9 +101,9 @@ export class ClusterBackend {
     const { limits, followers } = config;
     this.mode = platform.mode;
     this.maxCommitBytes = transport.maxPayloadBytes - FRAME_OVERHEAD_BYTES;
-    const members = new Members(buckets.shards, buckets.owners, transport, clock, config.placement.leaseMs);
+    const members = new Members(buckets, transport, clock, config.placement.leaseMs);
     const catalog = new Catalog(buckets, clock, limits, () => members.greatestId);
-    const leadership = new Leadership(buckets.leases, 'placement', holder, LEASE_MS, clock);
+    const leadership = new Leadership(buckets.leases, { name: 'placement', holder: holder, ttlMs: LEASE_MS }, clock);
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);
     const reservations = new Reservations(buckets.quota, limits);
@@ -111,7 +111,7 @@ export class ClusterBackend {
     this.#deletions = new Deletions(context, buckets, reservations, times);
     this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config));
     this.#queue = new CallQueue(transport, members, clock, metrics);
-    this.#health = new ClusterHealth(platform, catalog, members, followers, clock);
+    this.#health = new ClusterHealth(platform, { catalog, members, followers }, clock);
     this.#stats = new CollectionStats(members, buckets.watermarks, clock);
     this.#view = new ClusterView(platform, context, { moves, stats: this.#stats, leases: buckets.leases });
     this.keyEntries = new KeyEntries(members);

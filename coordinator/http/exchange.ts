@@ -23,8 +23,7 @@ const bufferOf = (body: Reply['body']): Buffer =>
 export function writeHead(
   res: EngineResponse,
   reply: Reply,
-  requestId: string,
-  cors: readonly Header[],
+  { requestId, cors }: Pick<ExchangeOptions, 'requestId' | 'cors'>,
   rateLimit?: RateLimitState,
 ): void {
   res.writeStatus(statusLine(reply.status));
@@ -118,7 +117,7 @@ export class Exchange {
     const isWaiting = this.res.writeContinue !== undefined;
     const close = closing === 'we close' || isWaiting;
     this.res.cork(() => {
-      writeHead(this.res, reply, this.requestId, this.options.cors, this.rateLimit);
+      writeHead(this.res, reply, this.options, this.rateLimit);
       if (closing === undefined && !isWaiting) this.res.writeHeader('keep-alive', KEEP_ALIVE);
       if (closing === 'client closes' && !isWaiting) this.res.writeHeader('connection', 'close');
       const { status, contentType, body } = reply;

@@ -175,7 +175,7 @@ class Requests {
       reply = errorReply(overloaded(reason));
       this.#refusals.set(reason, reply);
     }
-    writeHead(res, reply, requestId, this.#cors.headers(head));
+    writeHead(res, reply, { requestId, cors: this.#cors.headers(head) });
     if (isLast) res.writeHeader('connection', 'close');
     else res.writeHeader('keep-alive', KEEP_ALIVE);
     res.end(reply.body);

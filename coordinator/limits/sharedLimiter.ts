@@ -41,8 +41,7 @@ export class SharedLimiter implements Limiter {
     private readonly local: LocalLimiter,
     private readonly leadership: Leadership,
     private readonly transport: Transport,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
+    private readonly tools: { readonly clock: Clock; readonly logger: Logger },
   ) {}
 
   /** Resolves when this process has the counts of the others. */
@@ -67,7 +66,7 @@ export class SharedLimiter implements Limiter {
   take(project: string, category: Category): Decision | Promise<Decision> {
     if (!this.local.limits(project)) return this.local.take(project, category);
     const countsHere = this.#counting !== undefined && this.leadership.leads;
-    return countsHere || this.clock.monotonicMs() < this.#avoidUntilMs
+    return countsHere || this.tools.clock.monotonicMs() < this.#avoidUntilMs
       ? this.#count(project, category)
       : this.#askHolder(project, category);
   }
@@ -90,14 +89,14 @@ export class SharedLimiter implements Limiter {
     try {
       return (await this.#ask(LIMITS_SUBJECT, [project, category])) as Decision;
     } catch (error) {
-      this.logger.debug({ error: messageOf(error) }, 'no coordinator counts for all at the moment');
-      if (!(error instanceof NotServed)) this.#avoidUntilMs = this.clock.monotonicMs() + AVOID_MS;
+      this.tools.logger.debug({ error: messageOf(error) }, 'no coordinator counts for all at the moment');
+      if (!(error instanceof NotServed)) this.#avoidUntilMs = this.tools.clock.monotonicMs() + AVOID_MS;
       return this.#count(project, category);
     }
   }
 
   async #ask(subject: string, question: unknown): Promise<unknown> {
-    const envelope = { requestId: 'limits', deadlineMs: this.clock.nowMs() + ASK_MS };
+    const envelope = { requestId: 'limits', deadlineMs: this.tools.clock.nowMs() + ASK_MS };
     return unpack(await this.transport.request(subject, pack(question), envelope));
   }
 
@@ -123,7 +122,7 @@ export class SharedLimiter implements Limiter {
       // This is the first coordinator.
       if (error instanceof NotServed) return;
       const failure = { error: messageOf(error) };
-      this.logger.warn(failure, 'no coordinator reports the admitted requests; the counts restart');
+      this.tools.logger.warn(failure, 'no coordinator reports the admitted requests; the counts restart');
     }
   }
 
@@ -142,7 +141,7 @@ export class SharedLimiter implements Limiter {
         await counting.stop();
       }
     } catch (error) {
-      this.logger.warn({ error: messageOf(error) }, 'the lease on counting requests could not be renewed');
+      this.tools.logger.warn({ error: messageOf(error) }, 'the lease on counting requests could not be renewed');
     }
   }
 }

@@ -61,7 +61,11 @@ export interface CensusEntry {
 export function checkpointEntry({ text, signature, publicKey }: ProofResults['checkpoint']): Uint8Array {
   const [, id, configHash, size, root, chainHead, stateHash, timeMs] = TEXT.exec(text) ?? [];
   if (timeMs === undefined) throw new Malformed('the text of a checkpoint has another form', 0);
-  const bytes = head(CHECKPOINT, Number(id), Number(timeMs), configHash!, CHECKPOINT_BYTES);
+  const bytes = head(
+    CHECKPOINT,
+    { collectionId: Number(id), timeMs: Number(timeMs), configHash: configHash! },
+    CHECKPOINT_BYTES,
+  );
   writeU64(new DataView(bytes.buffer, bytes.byteOffset), AT.size, Number(size));
   bytes.set(Buffer.from(`${root}${chainHead}${stateHash}`, 'hex'), AT.hashes);
   bytes.set(publicKey, AT.publicKey);
@@ -70,7 +74,7 @@ export function checkpointEntry({ text, signature, publicKey }: ProofResults['ch
 }
 
 export const deletionEntry = (collectionId: number, configHash: string, timeMs: number): Uint8Array =>
-  head(DELETION, collectionId, timeMs, configHash, HEAD_BYTES);
+  head(DELETION, { collectionId, timeMs, configHash }, HEAD_BYTES);
 
 export function censusEntry({ present, missing, timeMs }: CensusEntry): Uint8Array {
   const ids = missing.slice(0, MISSING_MAX);
@@ -100,7 +104,13 @@ export function readCensus(entry: Uint8Array): CensusEntry | undefined {
 const isOfVersion1 = (entry: Uint8Array): boolean => Buffer.compare(entry.subarray(0, MAGIC.length), MAGIC) === 0;
 const notOfVersion1 = (): Malformed => new Malformed('this is not an entry of version 1', 0);
 
-function head(type: number, collectionId: number, timeMs: number, configHash: string, sizeBytes: number): Uint8Array {
+interface Head {
+  readonly collectionId: number;
+  readonly timeMs: number;
+  readonly configHash: string;
+}
+
+function head(type: number, { collectionId, timeMs, configHash }: Head, sizeBytes: number): Uint8Array {
   const bytes = new Uint8Array(sizeBytes);
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);

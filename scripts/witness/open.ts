@@ -2,12 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import typia from 'typia';
-import type { Clock } from '../../shared/clock.js';
 import { ifThere, makeDirectory, replaceFile } from '../../shared/files/durable.js';
 import { lockFolder } from '../../shared/files/folderLock.js';
 import { openSigner } from '../../shared/signing/signer.js';
-import { COSIGNATURE, formatVerifierKey, type VerifierKey, verifierKey } from '../../verifier/index.js';
-import { type RefusalListener, Witness } from './witness.js';
+import { COSIGNATURE, formatVerifierKey, verifierKey } from '../../verifier/index.js';
+import { Witness, type WitnessParts } from './witness.js';
 
 /** The stored form: origin → the newest checkpoint with this witness' cosignature, a signed note. */
 interface Seen {
@@ -28,9 +27,7 @@ interface OpenedWitness {
 export async function openWitness(
   folder: string,
   name: string,
-  logs: readonly VerifierKey[],
-  clock: Clock,
-  onRefused: RefusalListener,
+  { logs, clock, onRefused }: Pick<WitnessParts, 'logs' | 'clock' | 'onRefused'>,
 ): Promise<OpenedWitness> {
   await makeDirectory(folder);
   const lock = await lockFolder(folder, 'name another with --folder');

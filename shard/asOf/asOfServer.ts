@@ -88,7 +88,7 @@ export class AsOfServer {
       // Throws if the deadline has passed during the wait.
       await slice.next();
       const stateHash = toHex(past.hash());
-      const found = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));
+      const found = await searchState({ state, timeMs }, query, options, () => new Slice(clock, deadlineMs));
       return { found, timeMs, stateHash };
     };
     return this.#states.use(opened, sequence, deadlineMs, (past) =>

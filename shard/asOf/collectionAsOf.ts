@@ -155,7 +155,7 @@ export class CollectionAsOf {
 
   async #searchEmpty(query: Int32Array | undefined, options: AsOfOptions, slice: () => Slice): Promise<AsOfAnswer> {
     const { state } = emptyState(this.#opening, this.services.memory, NO_REQUESTS);
-    const found = await searchState(state, null, query, options, slice);
+    const found = await searchState({ state, timeMs: null }, query, options, slice);
     return { found, timeMs: null, stateHash: toHex(emptyHashes(this.#opening.config, state).stateHash) };
   }
 
@@ -173,7 +173,7 @@ export class CollectionAsOf {
     if (!journal.isAt(sequence)) return undefined;
     const { timeMs } = journal;
     const stateHash = toHex(journal.stateHash());
-    const found = await searchState(state, timeMs, query, options, slice);
+    const found = await searchState({ state, timeMs }, query, options, slice);
     return (query !== undefined && isPlain(options)) || journal.isAt(sequence)
       ? { found, timeMs, stateHash }
       : undefined;

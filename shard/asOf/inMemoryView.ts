@@ -52,7 +52,7 @@ export class InMemoryView {
       // and so may metadata that groups and fields are read from. A deleted record has no external id.
       if (!versions.holds(sequence, named) || !this.#mayKnow(options.like, sequence)) return undefined;
       const timeMs = versions.timeAt(sequence);
-      const found = await searchAsOf(searchedAmong(this.state, rows), timeMs, query, options, slice);
+      const found = await searchAsOf({ searched: searchedAmong(this.state, rows), timeMs }, query, options, slice);
       const answer = { found, timeMs, stateHash };
       const isReadLate = options.group !== undefined || options.fields !== undefined;
       if (!named.graph && !isReadLate && !this.state.externalIds.isUsed) return answer;

@@ -7,21 +7,19 @@ import type { AsOfOptions } from './messages.js';
 
 /** Searches a state exactly. `timeMs`: time of its last event; null before the first. */
 export function searchState(
-  state: CollectionState,
-  timeMs: number | null,
+  { state, timeMs }: { readonly state: CollectionState; readonly timeMs: number | null },
   query: Int32Array | undefined,
   options: AsOfOptions,
   slice: () => Slice,
 ): Promise<FoundFields> {
   const { vectors, metadata, texts, graph, insertions } = state;
   const searched = { vectors, metadata, texts, graph, insertions, index: exact(vectors), records: state };
-  return searchAsOf(searched, timeMs, query, options, slice);
+  return searchAsOf({ searched, timeMs }, query, options, slice);
 }
 
 /** Searches with ages relative to the instant in the options, by default to the state's last event. */
 export function searchAsOf(
-  searched: Searched,
-  timeMs: number | null,
+  { searched, timeMs }: { readonly searched: Searched; readonly timeMs: number | null },
   query: Int32Array | undefined,
   { agedToMs, ...call }: AsOfOptions,
   slice: () => Slice,

@@ -47,8 +47,7 @@ export function joinNodes(left: Uint8Array, right: Uint8Array, hashNode: HashNod
  */
 export function foldPath(
   leaf: Uint8Array,
-  index: number,
-  leaves: number,
+  { index, leaves }: { readonly index: number; readonly leaves: number },
   path: Uint8Array,
   hashNode: HashNode,
 ): Uint8Array {

@@ -56,7 +56,7 @@ export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
 }
 
 const mthWith = (leaf: Uint8Array, recordId: number, { leaves, path }: TreeWrite): Uint8Array =>
-  foldPath(leaf, recordId - 1, leaves, path, hashStateNode);
+  foldPath(leaf, { index: recordId - 1, leaves }, path, hashStateNode);
 
 function oldRoot(recordId: number, write: TreeWrite): Uint8Array {
   return write.kind === 'insert'

@@ -137,7 +137,7 @@ export class CallAdmission {
     const atWork = this.#running.of(id);
     if (!this.#queue.admits(id, atWork)) throw this.refusal('read_queue');
     return new Promise((begin, refuse) => {
-      this.#queue.push(id, { reader, begin, refuse }, 1, atWork, project);
+      this.#queue.push(id, { reader, begin, refuse }, { units: 1, atWork }, project);
       // Perhaps only their own collection or project keeps the other reads waiting.
       if (this.#hasCapacity(id, project)) this.#beginNext();
     });

@@ -236,7 +236,12 @@ export class CollectionHandle {
       if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
       const log = await noticingDamage(() => context.logs.open(config.id));
       try {
-        await assertReaches(log, config.id, noted.sequence, `event ${noted.sequence} was committed`, context.clock);
+        await assertReaches(
+          log,
+          config.id,
+          { sequence: noted.sequence, known: `event ${noted.sequence} was committed` },
+          context.clock,
+        );
         await assertBegins(log);
       } finally {
         await log.close();

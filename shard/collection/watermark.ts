@@ -47,7 +47,7 @@ export class CollectionWatermark implements Noting {
     const { journal, log, config, clock } = this;
     const { sequence, chainHead } = noted;
     if (journal.sequence < sequence) {
-      await assertReaches(log, config.id, sequence, `event ${sequence} was committed`, clock);
+      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was committed` }, clock);
       // The owner may have committed since.
       await journal.catchUp();
       if (journal.sequence < sequence) throw unavailable('the log could not be read to its end; retry shortly');

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
-import { FairQueue } from '../../shared/scheduling/fairQueue.js';
+import { FairQueue, ONE_UNIT } from '../../shared/scheduling/fairQueue.js';
 import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
@@ -37,7 +37,7 @@ export class Absorber {
     if (this.#waiting.has(absorb)) return;
     const tail = { of, absorb };
     this.#waiting.set(absorb, tail);
-    this.#queue.push(of.id, tail, 1, 0, of.project);
+    this.#queue.push(of.id, tail, ONE_UNIT, of.project);
     if (this.#running) return;
     this.#running = true;
     void this.#run();

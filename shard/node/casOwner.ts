@@ -14,8 +14,7 @@ import { RETRY_MS } from '../../shared/scheduling/retry.js';
  */
 export async function casOwner(
   owners: Bucket,
-  next: Ownership,
-  revision: number,
+  { next, revision }: { readonly next: Ownership; readonly revision: number },
   stopping: AbortSignal,
   logger: Logger,
 ): Promise<Entry | undefined> {

@@ -88,7 +88,7 @@ export class OwnershipTransfer {
     const own = { shard: to, epoch: epoch + 1, followers: followersThen };
     const next = { ...before, ...own, takenFrom: undefined, mayGetAppends };
     const { logger } = this.services.context;
-    const entry = await casOwner(this.owners, next, replica.revision, this.stopping, logger);
+    const entry = await casOwner(this.owners, { next, revision: replica.revision }, this.stopping, logger);
     const ownership = entry && ownershipOf(entry);
     void replica.entryIs(ownership, entry?.revision ?? 0);
     await replica.endTransfer();

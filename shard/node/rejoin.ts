@@ -59,7 +59,7 @@ export class Rejoin {
       const followers = [...before.followers.filter((name) => name !== to), shard];
       const takenFrom = before.takenFrom?.filter((name) => name !== to);
       const next = { ...resumed(before), shard: to, epoch: before.epoch + 1, followers, takenFrom };
-      const change = { key, entry: await casOwner(this.owners, next, revision, this.stopping, context.logger) };
+      const change = { key, entry: await casOwner(this.owners, { next, revision }, this.stopping, context.logger) };
       if (this.defers(change)) return;
       collections++;
       changed(change);

@@ -27,7 +27,12 @@ export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionC
 export async function isOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<boolean> {
   if (await endsWith(facts, () => log.readAt(facts.position))) return true;
   const { collectionId, sequence } = facts;
-  await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
+  await assertReaches(
+    log,
+    collectionId,
+    { sequence, known: `event ${sequence} was in it when a snapshot was made` },
+    clock,
+  );
   // A stale replica may have answered.
   return endsWith(facts, () => readStored(log, facts.position, clock));
 }

@@ -242,7 +242,7 @@ export class Journal {
     if (sequence === 0) return;
     const last = await orGone(log.readAt(this.history.position));
     if ((last && sequenceAfter(last)) !== sequence + 1)
-      await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, this.times.clock);
+      await assertReaches(log, config.id, { sequence, known: `event ${sequence} was applied` }, this.times.clock);
   }
 
   /**

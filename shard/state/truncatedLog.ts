@@ -22,8 +22,7 @@ export const WHAT_TO_DO = 'put the log back from a copy, or delete the collectio
 export async function assertReaches(
   log: Pick<EventLog, 'head' | 'staleMs'>,
   collectionId: number,
-  sequence: number,
-  known: string,
+  { sequence, known }: { readonly sequence: number; readonly known: string },
   clock: Clock,
 ): Promise<void> {
   const goneMs = clock.monotonicMs() + log.staleMs;

@@ -31,7 +31,12 @@ export class JetStreamLogs implements EventLogs {
     if (!this.connection.connected) throw this.connection.down();
     const stream = logStream(logPart(collectionId, this.streams));
     const turn = this.#turns[collectionId % BARRIERS_AT_ONCE]!;
-    return new JetStreamLog(this.connection, collectionId, stream, logSubject(collectionId, this.streams), turn);
+    return new JetStreamLog(
+      this.connection,
+      collectionId,
+      { stream, subject: logSubject(collectionId, this.streams) },
+      turn,
+    );
   }
 
   async remove(collectionId: number): Promise<void> {
@@ -56,5 +61,10 @@ export async function openServiceLog(connection: ClusterConnection, replicas: nu
     deny_purge: true,
   };
   await prepareLastingStream(connection, wanted, ['allow_direct'], 'it would not keep every entry');
-  return new JetStreamLog(connection, SERVICE_LOG_ID, SERVICE_LOG_STREAM, SERVICE_LOG_SUBJECT, new Mutex());
+  return new JetStreamLog(
+    connection,
+    SERVICE_LOG_ID,
+    { stream: SERVICE_LOG_STREAM, subject: SERVICE_LOG_SUBJECT },
+    new Mutex(),
+  );
 }

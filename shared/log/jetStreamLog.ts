@@ -52,8 +52,7 @@ export class JetStreamLog implements EventLog {
   constructor(
     private readonly connection: ClusterConnection,
     private readonly collectionId: number,
-    private readonly stream: string,
-    private readonly subject: string,
+    private readonly at: { readonly stream: string; readonly subject: string },
     private readonly barrierTurn: Mutex,
   ) {}
 
@@ -119,7 +118,7 @@ export class JetStreamLog implements EventLog {
   async readAt(position: Position): Promise<Uint8Array> {
     const found = await this.#messageAt(position);
     if (found === undefined) throw new FrameUnknown(this.collectionId, position);
-    if (found.subject !== this.subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
+    if (found.subject !== this.at.subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
     return found.bytes;
   }
 
@@ -175,11 +174,13 @@ export class JetStreamLog implements EventLog {
   /** Asks the leader: a stale replica would end a replay too early. */
   async #lastMessage(): Promise<StoredFrame | undefined> {
     this.#assertUsable();
-    const { subject } = this;
-    const last = await readFromLeader(this.connection, this.stream, { last: subject }).catch(async (error: unknown) => {
-      await this.#assertStream();
-      throw error;
-    });
+    const { subject } = this.at;
+    const last = await readFromLeader(this.connection, this.at.stream, { last: subject }).catch(
+      async (error: unknown) => {
+        await this.#assertStream();
+        throw error;
+      },
+    );
     return last && { position: last.position, bytes: last.bytes };
   }
 
@@ -188,8 +189,8 @@ export class JetStreamLog implements EventLog {
     const query = { sequence: position };
     // Any replica may have the message; only the leader knows that it does not exist.
     return (
-      (await readAnywhere(this.connection, this.stream, query)) ??
-      (await readFromLeader(this.connection, this.stream, query))
+      (await readAnywhere(this.connection, this.at.stream, query)) ??
+      (await readFromLeader(this.connection, this.at.stream, query))
     );
   }
 
@@ -210,7 +211,8 @@ export class JetStreamLog implements EventLog {
   }
 
   async #store(message: Uint8Array, options: Partial<JetStreamPublishOptions>): Promise<Position> {
-    const { connection, subject } = this;
+    const { connection } = this;
+    const { subject } = this.at;
     const { seq } = await connection.call(() => connection.js.publish(subject, message, options));
     this.added++;
     return seq;
@@ -219,7 +221,10 @@ export class JetStreamLog implements EventLog {
   /** The first frame after the message at `before`, and the last barrier between them; `before` without a barrier. */
   async #behind(before: Position): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
     for (let message = before; ; ) {
-      const next = await readFromLeader(this.connection, this.stream, { sequence: message + 1, next: this.subject });
+      const next = await readFromLeader(this.connection, this.at.stream, {
+        sequence: message + 1,
+        next: this.at.subject,
+      });
       if (next === undefined || readBarrier(next.bytes) === undefined) return { message, frame: next };
       message = next.position;
     }
@@ -232,7 +237,7 @@ export class JetStreamLog implements EventLog {
     const goneMs = clock.monotonicMs() + this.staleMs;
     for (;;) {
       const found = await this.#messageAt(after);
-      if (found !== undefined) return (found.subject === this.subject ? sequenceAfter(found.bytes) : undefined) ?? 0;
+      if (found !== undefined) return (found.subject === this.at.subject ? sequenceAfter(found.bytes) : undefined) ?? 0;
       if (clock.monotonicMs() >= goneMs) return 0;
       await delay(RETRY_MS.shortLog);
     }
@@ -240,7 +245,8 @@ export class JetStreamLog implements EventLog {
 
   /** The messages after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */
   async *#replay(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
-    const { connection, stream, subject } = this;
+    const { connection } = this;
+    const { stream, subject } = this.at;
     let position = after;
     for (let reads = 0; reads < SINGLE_READS && position < last; reads++) {
       const frame = await readAnywhere(connection, stream, { sequence: position + 1, next: subject });
@@ -260,7 +266,8 @@ export class JetStreamLog implements EventLog {
 
   /** Throws `unavailable` if JetStream lacks the stream: it was removed, or the server is still starting. */
   async #assertStream(): Promise<void> {
-    const { connection, collectionId, stream } = this;
+    const { connection, collectionId } = this;
+    const { stream } = this.at;
     try {
       await connection.call(() => connection.jsm.streams.info(stream));
     } catch (error) {

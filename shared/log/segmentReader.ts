@@ -25,8 +25,7 @@ export async function* readFrames(
   files: SegmentFiles,
   collectionId: number,
   segment: Segment,
-  offset: number,
-  chunkBytes = CHUNK_BYTES,
+  { offset, chunkBytes = CHUNK_BYTES }: { readonly offset: number; readonly chunkBytes?: number },
 ): AsyncGenerator<StoredFrame> {
   const { base, sizeBytes } = segment;
   const damaged = (what: string): LogDamaged => damagedAt(collectionId, base, at, what);

@@ -90,7 +90,7 @@ export class SegmentedLog {
       for (const segment of segmentsOf(extent)) {
         if (from >= segment.base + segment.sizeBytes) continue;
         const offset = Math.max(from - segment.base, SEGMENT_HEADER_BYTES);
-        for await (const frame of readFrames(files, collectionId, segment, offset))
+        for await (const frame of readFrames(files, collectionId, segment, { offset }))
           if (frame.position !== after) yield frame;
       }
     } catch (error) {
@@ -152,7 +152,8 @@ export class SegmentedLog {
     const offset = position - (segment?.base ?? 0);
     try {
       if (segment !== undefined)
-        for await (const frame of readFrames(files, collectionId, segment, offset, SINGLE_FRAME_BYTES)) return frame;
+        for await (const frame of readFrames(files, collectionId, segment, { offset, chunkBytes: SINGLE_FRAME_BYTES }))
+          return frame;
     } catch (error) {
       throw this.#toCallerError(error);
     }

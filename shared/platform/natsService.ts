@@ -62,7 +62,7 @@ export async function registerService(platform: ClusterPlatform, described: Serv
   const subscriptions = VERBS.flatMap((verb) =>
     ['', `.${name}`, `.${name}.${id}`].map((address) =>
       subscribe(`$SRV.${verb}${address}`, (msg) =>
-        msg.respond(JSON.stringify(answerTo(verb, described, id, started, shown))),
+        msg.respond(JSON.stringify(answerTo(verb, described, { id, started }, shown))),
       ),
     ),
   );
@@ -80,8 +80,7 @@ export async function registerService(platform: ClusterPlatform, described: Serv
 function answerTo(
   verb: Verb,
   { name, version, description, metadata }: ServiceDescription,
-  id: string,
-  started: string,
+  { id, started }: { readonly id: string; readonly started: string },
   shown: readonly Shown[],
 ): object {
   const identity = { name, id, version, metadata };

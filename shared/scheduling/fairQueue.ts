@@ -28,6 +28,16 @@ interface Line<T> {
   readonly sinceMs: number;
 }
 
+interface Load {
+  /** The cost of the item. */
+  readonly units: number;
+  /** Units of the key that have left the queue and are not done. */
+  readonly atWork: number;
+}
+
+/** An item of a queue that counts items, and none of whose key is at work. */
+export const ONE_UNIT: Load = { units: 1, atWork: 0 };
+
 export class FairQueue<K extends string | number, T> {
   /** The lines that are not empty. */
   readonly #lines = new Map<K, Line<T>>();
@@ -59,8 +69,8 @@ export class FairQueue<K extends string | number, T> {
     return this.#boundOf(key).admits(line.units + atWork, this.clock.monotonicMs() - line.sinceMs);
   }
 
-  /** Adds an item that `admits` allows. `units`: its cost. `group`: one value for all items of the key. */
-  push(key: K, item: T, units: number, atWork: number, group: string | K = key): void {
+  /** Adds an item that `admits` allows. `group`: one value for all items of the key. */
+  push(key: K, item: T, { units, atWork }: Load, group: string | K = key): void {
     assertWhole(units);
     assertWhole(atWork);
     const arrivedMs = this.clock.monotonicMs();

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { Counts } from './counts.js';
-import { FairQueue } from './fairQueue.js';
+import { FairQueue, ONE_UNIT } from './fairQueue.js';
 
 /** The collection that work is for. */
 export interface WorkOf {
@@ -86,7 +86,7 @@ export class FairSemaphore {
       };
       signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiting.add(project, 1);
-      this.#queue.push(id, enter, 1, 0, project);
+      this.#queue.push(id, enter, ONE_UNIT, project);
       this.begin();
     });
   }

@@ -65,8 +65,7 @@ export class JetStreamVault implements VaultStore {
     /** Undefined if several servers have no tags. */
     private readonly seals: Seals | undefined,
     private readonly isReplicated: boolean,
-    private readonly entropy: Entropy,
-    private readonly onPartly: NonNullable<JetStreamVaultOptions['onPartly']>,
+    private readonly options: Required<Pick<JetStreamVaultOptions, 'entropy' | 'onPartly'>>,
   ) {
     this.#messages = new VaultMessages(connection, isReplicated);
   }
@@ -77,7 +76,7 @@ export class JetStreamVault implements VaultStore {
     // The replicas of an existing stream, which may differ from the configured number.
     const replicas = await prepareVaultStream(connection, options.replicas);
     const seals = await openSeals(connection, replicas);
-    const vault = new JetStreamVault(connection, seals, replicas > 1, entropy, onPartly);
+    const vault = new JetStreamVault(connection, seals, replicas > 1, { entropy, onPartly });
     const names = await vault.#messages.names();
     // With several servers, replaced entries are sealed and stay.
     const replaced = replicas > 1 ? [] : names.filter(({ messages }) => messages > 1);
@@ -244,13 +243,13 @@ export class JetStreamVault implements VaultStore {
     if (this.seals === undefined || entry.wrapped === null)
       return { bytes: encodeVaultEntry(stored), freshSeal: undefined };
     const kept = before && (await this.#sealKept(before, stored, entry.wrapped));
-    const seal = kept ?? freshSeal(this.entropy);
-    const wrapped = sealWrapped(seal, entry.wrapped, stored, this.entropy);
+    const seal = kept ?? freshSeal(this.options.entropy);
+    const wrapped = sealWrapped(seal, entry.wrapped, stored, this.options.entropy);
     const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, seal.length);
     if (kept !== undefined) return { bytes, freshSeal: undefined };
     const put = await this.seals.put(stored, seal);
     if (put === 'erased') return undefined;
-    if (put === 'partly') await this.onPartly(project, keyId);
+    if (put === 'partly') await this.options.onPartly(project, keyId);
     return { bytes, freshSeal: sealIdsIn(wrapped, seal.length) };
   }
 
@@ -269,7 +268,7 @@ export class JetStreamVault implements VaultStore {
       await this.seals?.complete(name, ids);
     } catch (error) {
       unlessUnavailable(error);
-      await this.onPartly(name.project, name.keyId);
+      await this.options.onPartly(name.project, name.keyId);
     }
   }
 

@@ -140,11 +140,14 @@ export class StreamLog implements FrameSource {
   private constructor(
     private readonly at: JetStream,
     private readonly from: Subject,
-    /** 0 for an empty log. */
-    private readonly lastMessage: number,
-    readonly sizeBytes: number,
+    /** Message 0: the log is empty. */
+    private readonly end: { readonly message: number; readonly sizeBytes: number },
     private readonly silenceMs: number,
   ) {}
+
+  get sizeBytes(): number {
+    return this.end.sizeBytes;
+  }
 
   static async open(at: JetStream, from: Subject, silenceMs: number): Promise<StreamLog> {
     const message = (query: { last_by_subj: string } | { seq: number }): Promise<StoredMsg | undefined> =>
@@ -156,11 +159,11 @@ export class StreamLog implements FrameSource {
     const before = last && frameBefore(last.data);
     const lastFrame = before === undefined ? last : before === 0n ? undefined : await message({ seq: Number(before) });
     const sizeBytes = lastFrame === undefined ? 0 : claimedBytes(lastFrame.data);
-    return new StreamLog(at, from, last?.seq ?? 0, sizeBytes, silenceMs);
+    return new StreamLog(at, from, { message: last?.seq ?? 0, sizeBytes }, silenceMs);
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
-    if (this.lastMessage === 0) return;
+    if (this.end.message === 0) return;
     const options = consumerOpts().orderedConsumer().deliverAll().bindStream(this.from.stream);
     const messages = await this.at.js.subscribe(this.from.subject, options);
     const deadline = { timer: undefined as NodeJS.Timeout | undefined };
@@ -177,7 +180,7 @@ export class StreamLog implements FrameSource {
           yield { position: seq, bytes: data };
           nextSequence = sequenceAfter(data) ?? nextSequence;
         }
-        if (seq >= this.lastMessage) return;
+        if (seq >= this.end.message) return;
         listen();
       }
       throw await this.#whyUnfinished();
@@ -203,12 +206,12 @@ export class StreamLog implements FrameSource {
   /** The reason why messages stopped: a missing message is a fault of the log, a lost server is not. */
   async #whyUnfinished(): Promise<Error> {
     try {
-      await this.at.jsm.streams.getMessage(this.from.stream, { seq: this.lastMessage });
+      await this.at.jsm.streams.getMessage(this.from.stream, { seq: this.end.message });
       return new Error('the NATS server fell silent before the whole log had arrived: try again');
     } catch (error) {
       const { message } = error as Error;
       if (/no message found/i.test(message))
-        return new SourceRefused(this.placeOf(this.lastMessage, 0), 'the message is not there any more');
+        return new SourceRefused(this.placeOf(this.end.message, 0), 'the message is not there any more');
       return new Error(`the NATS server went away before the whole log had arrived: ${message}`);
     }
   }

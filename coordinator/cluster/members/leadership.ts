@@ -10,17 +10,26 @@ export const LEASE_MS = 2_000;
 /** Interval of renewals, several per lease: one lost renewal must not end it. */
 export const RENEW_EVERY_MS = 500;
 
+interface Lease {
+  readonly name: string;
+  /** The process that takes it. */
+  readonly holder: string;
+  readonly ttlMs: number;
+}
+
 export class Leadership {
   #revision: number | undefined;
   #renewedMs = 0;
 
   constructor(
     private readonly bucket: Bucket,
-    private readonly name: string,
-    readonly holder: string,
-    private readonly ttlMs: number,
+    private readonly lease: Lease,
     private readonly clock: Clock,
   ) {}
+
+  get holder(): string {
+    return this.lease.holder;
+  }
 
   /** Takes or renews the lease; to be called several times per `ttlMs`. True if this process leads. */
   async hold(): Promise<boolean> {
@@ -29,11 +38,11 @@ export class Leadership {
     const value = { holder: this.holder };
     let entry: Entry | undefined;
     let revision =
-      this.#revision === undefined ? undefined : await this.bucket.update(this.name, value, this.#revision);
+      this.#revision === undefined ? undefined : await this.bucket.update(this.lease.name, value, this.#revision);
     if (revision === undefined) {
       // A single read where another process has the lease, the usual case.
-      entry = await this.bucket.get(this.name);
-      if (entry === undefined) revision = await this.bucket.create(this.name, value);
+      entry = await this.bucket.get(this.lease.name);
+      if (entry === undefined) revision = await this.bucket.create(this.lease.name, value);
     }
     this.#revision = revision ?? this.#ownRevision(entry);
     if (revision !== undefined) this.#renewedMs = askedMs;
@@ -48,12 +57,12 @@ export class Leadership {
 
   /** Whether the lease is certainly still this process's. */
   get leads(): boolean {
-    return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.ttlMs;
+    return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.lease.ttlMs;
   }
 
   async release(): Promise<void> {
     if (!this.leads) return;
     this.#revision = undefined;
-    await this.bucket.delete(this.name);
+    await this.bucket.delete(this.lease.name);
   }
 }

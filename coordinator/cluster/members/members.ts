@@ -57,8 +57,7 @@ export class Members {
   #greatestId = 0;
 
   constructor(
-    private readonly shards: Bucket,
-    private readonly owners: Bucket,
+    private readonly buckets: { readonly shards: Bucket; readonly owners: Bucket },
     private readonly transport: Transport,
     private readonly clock: Clock,
     /** A heartbeat expires at this age. */
@@ -69,9 +68,9 @@ export class Members {
   async start(): Promise<void> {
     this.stop();
     this.#startedMs = this.clock.monotonicMs();
-    this.#shardsWatch = await this.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry));
+    this.#shardsWatch = await this.buckets.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry));
     this.#watches.push(this.#shardsWatch);
-    this.#ownersWatch = await this.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry));
+    this.#ownersWatch = await this.buckets.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry));
     this.#watches.push(this.#ownersWatch);
   }
 
@@ -223,7 +222,7 @@ export class Members {
    * undefined, unknown, if it had no owner.
    */
   async disown(collectionId: number): Promise<readonly string[] | undefined> {
-    const entry = await this.owners.clear(String(collectionId));
+    const entry = await this.buckets.owners.clear(String(collectionId));
     this.#setOwned(collectionId, undefined);
     return entry && holdersOf(ownershipOf(entry));
   }
@@ -253,8 +252,8 @@ export class Members {
   async #write(ownership: Ownership, before: number | undefined, isListed?: () => Promise<boolean>): Promise<boolean> {
     const key = String(ownership.collection.id);
     const revision = await (before === undefined
-      ? this.owners.create(key, storedOwnership(ownership), isListed)
-      : this.owners.update(key, storedOwnership(ownership), before));
+      ? this.buckets.owners.create(key, storedOwnership(ownership), isListed)
+      : this.buckets.owners.update(key, storedOwnership(ownership), before));
     if (revision !== undefined) this.#setOwned(ownership.collection.id, { ...ownership, revision });
     return revision !== undefined;
   }

@@ -31,6 +31,12 @@ export interface Health {
   readonly damages: readonly Damage[];
 }
 
+interface Cluster {
+  readonly catalog: Catalog;
+  readonly members: Members;
+  readonly followers: Config['followers'];
+}
+
 export class ClusterHealth {
   readonly #storeProblem: () => Promise<string | undefined>;
   /** Streams, buckets and folders that were removed while the service ran, by the last check. */
@@ -39,34 +45,32 @@ export class ClusterHealth {
 
   constructor(
     private readonly platform: Pick<Platform, 'bucket' | 'missing'>,
-    private readonly catalog: Catalog,
-    private readonly members: Members,
-    private readonly followers: Config['followers'],
+    private readonly cluster: Cluster,
     private readonly clock: Clock,
   ) {
     this.#storeProblem = storeProbe(() => platform.bucket(BUCKETS.counters));
   }
 
   async health(): Promise<Health> {
-    const shards = this.members.liveShards();
+    const shards = this.cluster.members.liveShards();
     const unserved = this.unserved();
     let records = 0;
     const damages: Damage[] = [];
     for (const shard of shards) {
-      const heartbeat = this.members.heartbeat(shard);
+      const heartbeat = this.cluster.members.heartbeat(shard);
       records += heartbeat?.records ?? 0;
       damages.push(...(heartbeat?.damages ?? []));
     }
     return {
       shards: shards.length,
-      collections: this.catalog.size,
+      collections: this.cluster.catalog.size,
       records,
       problem: shards.length === 0 ? 'no shard answers' : await this.#storeProblem(),
       impairment:
         this.#otherVersions(shards) ??
         (unserved === 0
           ? (this.#storeLoss() ?? this.#fullness(shards))
-          : `${unserved} of ${this.catalog.size} collections have no live owner`),
+          : `${unserved} of ${this.cluster.catalog.size} collections have no live owner`),
       damages,
     };
   }
@@ -75,35 +79,38 @@ export class ClusterHealth {
   unserved(): number {
     const nowMs = this.clock.nowMs();
     let unserved = 0;
-    for (const collection of this.catalog.all())
-      if (this.members.liveOwner(collection.id) === undefined && !this.#isBeingPlaced(collection, nowMs)) unserved++;
+    for (const collection of this.cluster.catalog.all())
+      if (this.cluster.members.liveOwner(collection.id) === undefined && !this.#isBeingPlaced(collection, nowMs))
+        unserved++;
     return unserved;
   }
 
   followerGauges(): Readings {
     const gauges = { vouch_followers_wanted: 0, vouch_followers_present: 0 };
-    for (const collection of this.catalog.all()) {
-      gauges.vouch_followers_wanted += followersWanted(this.followers, collection);
-      const followers = this.members.owned().get(collection.id)?.followers ?? [];
-      gauges.vouch_followers_present += followers.filter((shard) => this.members.heartbeat(shard) !== undefined).length;
+    for (const collection of this.cluster.catalog.all()) {
+      gauges.vouch_followers_wanted += followersWanted(this.cluster.followers, collection);
+      const followers = this.cluster.members.owned().get(collection.id)?.followers ?? [];
+      gauges.vouch_followers_present += followers.filter(
+        (shard) => this.cluster.members.heartbeat(shard) !== undefined,
+      ).length;
     }
     return gauges;
   }
 
   #isBeingPlaced(collection: Collection, nowMs: number): boolean {
     const isNew = nowMs - collection.createdAtMs < PLACED_WITHIN_MS || isImporting(collection);
-    return isNew && !this.members.owned().has(collection.id);
+    return isNew && !this.cluster.members.owned().has(collection.id);
   }
 
   /** Names shards of another protocol version, to which all calls fail. */
   #otherVersions(shards: readonly string[]): string | undefined {
-    return otherVersions(shards.map((shard) => [shardOf(shard), this.members.heartbeat(shard) ?? {}]));
+    return otherVersions(shards.map((shard) => [shardOf(shard), this.cluster.members.heartbeat(shard) ?? {}]));
   }
 
   /** Resources that are nearly full, as reported by the shards. */
   #fullness(shards: readonly string[]): string | undefined {
     const full = (what: 'memory' | 'store'): string[] =>
-      shards.filter((shard) => this.members.heartbeat(shard)?.full?.includes(what));
+      shards.filter((shard) => this.cluster.members.heartbeat(shard)?.full?.includes(what));
     const [shortOfMemory, shortOfStore] = [full('memory'), full('store')];
     if (shortOfStore.length > 0)
       return 'the store is nearly full: writes of the largest projects, or of all, are refused';

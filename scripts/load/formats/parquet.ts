@@ -24,7 +24,7 @@ export function parquetSource(name: string, path: string): Source {
         const fields = fieldsOf(metadata.schema, name);
         let before = 0;
         for (const group of metadata.row_groups) {
-          yield* rowsOf(file, group, fields, before, name);
+          yield* rowsOf(file, group, fields, { before, name });
           before += Number(group.num_rows);
         }
         if (before !== total) throw new Error(`${name} has ${before} rows where its end says ${total}: it is damaged`);
@@ -50,8 +50,7 @@ async function* rowsOf(
   file: FileHandle,
   group: RowGroup,
   fields: readonly Field[],
-  before: number,
-  name: string,
+  { before, name }: { readonly before: number; readonly name: string },
 ): AsyncGenerator<RawRow | Unreadable> {
   const leaves = fields.flatMap((field) => field.leaves);
   if (group.columns.length !== leaves.length)

@@ -16,7 +16,7 @@
  * first, but at every fourth place maintenance does.
  */
 import type { Clock } from '../../../shared/clock.js';
-import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
+import { FairQueue, ONE_UNIT } from '../../../shared/scheduling/fairQueue.js';
 
 /** Facts of a build that decide its turns. */
 export interface TurnJob {
@@ -74,7 +74,7 @@ class Waiting<Job extends TurnJob> {
 
   push(entry: Entry<Job>): void {
     const { collectionId, project } = entry.job;
-    this.#queueOf(entry).push(collectionId, entry, 1, 0, project);
+    this.#queueOf(entry).push(collectionId, entry, ONE_UNIT, project);
   }
 
   remove(entry: Entry<Job>): boolean {

@@ -67,7 +67,8 @@ export class SimulatedWitness {
       if (FORK.test(reason) && !this.hasLost())
         this.findings.add(`the service log has signed two histories: ${reason}`);
     };
-    const { witness, close } = await openWitness(FOLDER, NAME, [parseVerifierKey(this.logKey)], systemClock, refused);
+    const logs = [parseVerifierKey(this.logKey)];
+    const { witness, close } = await openWitness(FOLDER, NAME, { logs, clock: systemClock, onRefused: refused });
     fetchServersIn(this.world).set(ADDRESS, { party, answer: (request) => this.#answer(witness, request) });
     return close;
   }

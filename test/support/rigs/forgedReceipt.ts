@@ -17,7 +17,7 @@ export function forgedReceipt(
   const text = bytes.toString('base64url');
   const proof = readProof(text);
   const { recordId, leaves, newLeaf, path } = proof;
-  const newRoot = stateRoot(leaves, hashFromPath(newLeaf, recordId - 1n, leaves, path));
+  const newRoot = stateRoot(leaves, hashFromPath(newLeaf, { index: recordId - 1n, size: leaves }, path));
   return {
     ...receipt,
     proof: text,

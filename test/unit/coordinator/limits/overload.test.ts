@@ -14,7 +14,7 @@ import { assertWhole } from '../../../../shared/model/whole.js';
 import { areReads } from '../../../../shared/protocol/callShapes.js';
 import type { ReadCall } from '../../../../shared/protocol/calls.js';
 import { type Outcome, packCalls, unpackOutcomes } from '../../../../shared/protocol/wire.js';
-import { FairQueue } from '../../../../shared/scheduling/fairQueue.js';
+import { FairQueue, ONE_UNIT } from '../../../../shared/scheduling/fairQueue.js';
 import { WaitBound } from '../../../../shared/scheduling/waitBound.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { soon } from '../../../support/rigs/engine.js';
@@ -65,7 +65,7 @@ describe('a fair queue', () => {
 
   it('takes keys in turn, and the items of a key in order', () => {
     const queue = new FairQueue<string, string>(QUEUE_MS, new TestClock());
-    for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.push(item[0]!, item, 1, 0);
+    for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.push(item[0]!, item, ONE_UNIT);
     const taken = Array.from({ length: 7 }, () => queue.take(always, never));
     expect(taken).to.deep.equal(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', undefined]);
     expect(queue.length).to.equal(0);
@@ -73,7 +73,7 @@ describe('a fair queue', () => {
 
   it('skips keys that may not begin', () => {
     const queue = new FairQueue<string, string>(QUEUE_MS, new TestClock());
-    for (const item of ['a1', 'b1', 'a2']) queue.push(item[0]!, item, 1, 0);
+    for (const item of ['a1', 'b1', 'a2']) queue.push(item[0]!, item, ONE_UNIT);
     expect(queue.take((key) => key === 'b', never)).to.equal('b1');
     expect(queue.take((key) => key === 'b', never)).to.equal(undefined);
     expect(queue.take(always, never)).to.equal('a1');
@@ -82,14 +82,14 @@ describe('a fair queue', () => {
   it('returns late items, and the waiting ones when it is cleared', () => {
     const clock = new TestClock();
     const queue = new FairQueue<string, string>(QUEUE_MS, clock);
-    queue.push('a', 'a1', 1, 0);
+    queue.push('a', 'a1', ONE_UNIT);
     clock.advance(QUEUE_MS + 1);
-    queue.push('a', 'a2', 1, 0);
-    queue.push('b', 'b1', 1, 0);
+    queue.push('a', 'a2', ONE_UNIT);
+    queue.push('b', 'b1', ONE_UNIT);
     const late: string[] = [];
     expect(queue.take(always, (item) => late.push(item))).to.equal('a2');
     expect(late).to.deep.equal(['a1']);
-    queue.push('b', 'b2', 1, 0);
+    queue.push('b', 'b2', ONE_UNIT);
     expect([queue.clear(), queue.length]).to.deep.equal([['b1', 'b2'], 0]);
   });
 
@@ -99,7 +99,7 @@ describe('a fair queue', () => {
     let refused = 0;
     for (let round = 0; round < 200; round++) {
       for (let i = 0; i < 4; i++) {
-        if (queue.admits('flood', 1)) queue.push('flood', i, 1, 1);
+        if (queue.admits('flood', 1)) queue.push('flood', i, { units: 1, atWork: 1 });
         else refused++;
       }
       clock.advance(10);
@@ -108,7 +108,7 @@ describe('a fair queue', () => {
     expect(refused).to.be.within(500, 600);
     expect(queue.length, 'a fifth of 500 ms at 10 ms each').to.be.within(5, 15);
     expect(queue.admits('other', 0)).to.equal(true);
-    queue.push('other', 7, 1, 0);
+    queue.push('other', 7, ONE_UNIT);
     queue.take(always, () => undefined);
     expect(queue.take(always, () => undefined)).to.equal(7);
   });
@@ -319,7 +319,7 @@ describe('the requests in flight at a coordinator', () => {
     for (const amount of [Number.NaN, Number.POSITIVE_INFINITY, -1, 0.5, 2 ** 53]) {
       expect(() => inFlight.reserve(share, amount)).to.throw(RangeError);
       expect(() => inFlight.release(share, amount)).to.throw(RangeError);
-      expect(() => queue.push('p', 'x', amount, 0)).to.throw(RangeError);
+      expect(() => queue.push('p', 'x', { units: amount, atWork: 0 })).to.throw(RangeError);
       expect(() => assertWhole(amount)).to.throw(RangeError);
     }
     expect([inFlight.bodyBytes, share.bodyBytes, queue.length]).to.deep.equal([0, 0, 0]);

@@ -31,10 +31,9 @@ describe('the limiter that coordinators share', () => {
     known.set(holder, local);
     const limiter = new SharedLimiter(
       local,
-      new Leadership(leases, 'limits', holder, LEASE_MS, systemClock),
+      new Leadership(leases, { name: 'limits', holder, ttlMs: LEASE_MS }, systemClock),
       transport,
-      systemClock,
-      silentLogger,
+      { clock: systemClock, logger: silentLogger },
     );
     await limiter.start();
     limiters.push(limiter);

@@ -49,7 +49,11 @@ describe('a witness', () => {
   });
 
   const open = async () => {
-    const one = await openWitness(folder, 'w.example', [log.key], systemClock, (reason) => refusals.push(reason));
+    const one = await openWitness(folder, 'w.example', {
+      logs: [log.key],
+      clock: systemClock,
+      onRefused: (reason) => refusals.push(reason),
+    });
     opened.push(one);
     return one;
   };

@@ -68,7 +68,7 @@ describe('historical states', () => {
     return pasts.use(opening, sequence, deadlineMs, async ({ state, timeMs }) => {
       const query = new Int32Array(2);
       const options = { k: 5_000, agedToMs: undefined };
-      const { ids } = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));
+      const { ids } = await searchState({ state, timeMs }, query, options, () => new Slice(clock, deadlineMs));
       return [...ids];
     });
   }

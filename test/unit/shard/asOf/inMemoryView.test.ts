@@ -144,7 +144,11 @@ describe('historical states in memory', () => {
   const query = (): Int32Array => new Int32Array(fixed(random.int(9) - 4, random.int(9) - 4).slice().buffer);
   async function answerOf(past: HistoricalState, asked: Int32Array, options: AsOfOptions): Promise<AsOfAnswer> {
     const { state, timeMs } = past;
-    return { found: await searchState(state, timeMs, asked, options, slice), timeMs, stateHash: toHex(past.hash()) };
+    return {
+      found: await searchState({ state, timeMs }, asked, options, slice),
+      timeMs,
+      stateHash: toHex(past.hash()),
+    };
   }
   /** The answer without slots, which depend on the memory layout. */
   const shown = ({ found: { slots: _, ...found }, ...answer }: AsOfAnswer) => ({ ...answer, ...found });

@@ -107,7 +107,7 @@ describe('the Merkle tree', () => {
       const tree = treeOf(leaves.slice(0, size));
       const mth = toHex(tree.mth());
       for (let index = 0; index < size; index++)
-        expect(toHex(foldPath(leaves[index]!, index, size, tree.path(index), hashStateNode))).to.equal(mth);
+        expect(toHex(foldPath(leaves[index]!, { index, leaves: size }, tree.path(index), hashStateNode))).to.equal(mth);
       const before = foldWithoutLeaf(tree.path(size - 1), hashStateNode);
       expect(toHex(before), `before ${size}`).to.equal(toHex(treeHash(leaves.slice(0, size - 1))));
     }

@@ -333,7 +333,7 @@ describe('the process that serves a collection', () => {
       MemoryBucket,
       MemoryBucket,
     ];
-    const members = new Members(shards, owners, undefined as never, systemClock, 4_000);
+    const members = new Members({ shards, owners }, undefined as never, systemClock, 4_000);
     await members.start();
     const processOf = (): string | undefined => members.serverOf(7) && Object.values(members.serverOf(7)!).join(' ');
     const reported: string[] = [];

@@ -58,7 +58,7 @@ describe('the erasure of a deleted collection', () => {
       return packOutcomes(calls.map(() => ({ ok: null })));
     });
     await shards.put('s1', { session: 'x', collections: 0, records: 0, damages: [], full: [], leaving: false });
-    const members = new Members(shards, owners, transport, systemClock, 60_000);
+    const members = new Members({ shards, owners }, transport, systemClock, 60_000);
     await members.start();
     const listed = new Set<number>();
     const isGone = async ({ id }: { id: number }): Promise<boolean> => !listed.has(id);

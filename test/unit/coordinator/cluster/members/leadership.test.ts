@@ -37,7 +37,8 @@ describe('the lease of a coordinator', () => {
     });
   });
 
-  const leadershipOf = (holder: string): Leadership => new Leadership(bucket, 'work', holder, LEASE_MS, systemClock);
+  const leadershipOf = (holder: string): Leadership =>
+    new Leadership(bucket, { name: 'work', holder: holder, ttlMs: LEASE_MS }, systemClock);
 
   it('belongs to one coordinator, and costs the others one request each time', async () => {
     const [one, other] = [leadershipOf('one'), leadershipOf('other')];

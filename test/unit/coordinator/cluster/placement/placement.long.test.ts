@@ -305,7 +305,9 @@ describe('the parts of placement', () => {
   it('include one leader of several coordinators, until it releases or does not renew its lease', async () => {
     const clock = new TestClock();
     const leases = bucket(4_000, clock);
-    const [one, two] = ['one', 'two'].map((holder) => new Leadership(leases, 'placement', holder, 4_000, clock));
+    const [one, two] = ['one', 'two'].map(
+      (holder) => new Leadership(leases, { name: 'placement', holder, ttlMs: 4_000 }, clock),
+    );
     expect([await one!.hold(), await two!.hold()]).to.deep.equal([true, false]);
     clock.advance(3_000);
     expect([await one!.hold(), await two!.hold()]).to.deep.equal([true, false]);
@@ -322,7 +324,7 @@ describe('the parts of placement', () => {
   it('count a shard as lost one failover time after its last sign, except while the store is down', async () => {
     const clock = new TestClock();
     const [shards, owners] = [bucket(), bucket()];
-    const members = new Members(shards, owners, undefined as never, clock, 4_000);
+    const members = new Members({ shards, owners }, undefined as never, clock, 4_000);
     let reportGone = (): void => undefined;
     const watch = shards.watch.bind(shards);
     shards.watch = (listener) => {
