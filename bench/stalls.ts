@@ -9,10 +9,8 @@ import type { Sizes } from './options.js';
 import { makeForkedLoad } from './overload/forkedLoad.js';
 import type { LoadCounts } from './overload/load.js';
 import type { Row } from './row.js';
-import { Asker } from './stalls/asker.js';
 import { startAttacked } from './stalls/attackedServices.js';
-import type { WorstInput } from './stalls/row.js';
-import { type Attack, Stage } from './stalls/stage.js';
+import { Attacker } from './stalls/attacker.js';
 import { WORST_INPUTS } from './stalls/table.js';
 import type { Mode } from './startedService.js';
 
@@ -27,7 +25,9 @@ const MODES: readonly Mode[] = ['standalone', 'cluster'];
 
 interface Attacked {
   readonly name: string;
-  readonly worst: WorstInput;
+  readonly endpoint: string;
+  /** In the row of the endpoint. */
+  readonly place: number;
 }
 
 export async function benchStalls(sizes: Sizes): Promise<Row[]> {
@@ -43,7 +43,7 @@ export async function benchStalls(sizes: Sizes): Promise<Row[]> {
 const attacksOf = ({ stallInputs, stallNames }: Sizes): Attacked[] =>
   Object.entries(WORST_INPUTS)
     .flatMap(([endpoint, row]) =>
-      'small' in row ? [] : row.map((worst) => ({ name: `${endpoint}: ${worst.input}`, worst })),
+      'small' in row ? [] : row.map(({ input }, place) => ({ name: `${endpoint}: ${input}`, endpoint, place })),
     )
     .filter(({ name }) => name.includes(stallNames))
     .slice(0, stallInputs);
@@ -55,18 +55,19 @@ async function benchMode(
   onMeasured: () => void,
 ): Promise<Row[]> {
   const service = await startAttacked(mode);
+  let attacker: Attacker | undefined;
   try {
     const innocent = new Client(service.url, await service.newKey('innocent'));
-    const stage = new Stage(new Asker(service.url, await service.newKey('attacker')));
+    attacker = await Attacker.start(service.url, await service.newKey('attacker'));
     const requests = await prepareSearches(innocent);
     const p99 = async (): Promise<number> => p99Of(await searchesOf(innocent, requests, sizes.stallSeconds));
     await p99();
     const rows: Row[] = [];
-    for (const { name, worst } of attacks) {
-      const attack = await worst.prepare(stage);
+    for (const { name, endpoint, place } of attacks) {
+      await attacker.prepare(endpoint, place);
       const ratios = new Float64Array(sizes.stallRounds);
-      for (let round = 0; round < ratios.length; round++) ratios[round] = await ratioOf(p99, attack);
-      await stage.clean();
+      for (let round = 0; round < ratios.length; round++) ratios[round] = await ratioOf(p99, attacker);
+      await attacker.clean();
       const row = { part: 'stalls', name: `${mode}: ${name}: p99 beside it / alone` } as const;
       rows.push({ ...row, value: percentile(ratios.sort(), MEDIAN), unit: 'times' });
       onMeasured();
@@ -74,22 +75,15 @@ async function benchMode(
     const worst = Math.max(...rows.map(({ value }) => value));
     return [...rows, { part: 'stalls', name: `${mode}: the worst of these`, value: worst, unit: 'times' }];
   } finally {
+    attacker?.stop();
     await service.stop();
   }
 }
 
 /** Returns the result of `measure` during repeated attacks, divided by its result alone. */
-async function ratioOf(measure: () => Promise<number>, attack: Attack): Promise<number> {
+async function ratioOf(measure: () => Promise<number>, attacker: Attacker): Promise<number> {
   const alone = await measure();
-  let isOver = false;
-  const attacking = (async () => {
-    while (!isOver) await attack();
-  })();
-  const beside = await measure().finally(() => {
-    isOver = true;
-  });
-  await attacking;
-  return beside / alone;
+  return (await attacker.during(measure)) / alone;
 }
 
 async function prepareSearches(client: Client): Promise<Buffer[]> {
