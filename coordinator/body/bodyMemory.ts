@@ -6,6 +6,8 @@
  * Memory in use has one user, so that a worker may take it over.
  */
 
+import { sliceTurns } from '../../shared/scheduling/slice.js';
+
 /** Larger bodies are rare, and of any size. */
 const SMALL_BYTES = 64 * 1024;
 const LEAST_BYTES = 512;
@@ -15,6 +17,8 @@ const KEPT = 64;
 const LARGE_KEPT_BYTES = 32 << 20;
 /** Time after its last use in which a free buffer for a larger body is kept. */
 const LARGE_KEPT_MS = 10_000;
+/** New memory that is cleared in one turn of the event loop: less than half a millisecond. */
+const CLEARED_BYTES = 512 << 10;
 
 /** Free buffers by size, which is a power of two. */
 const kept = new Map<number, ArrayBuffer[]>();
@@ -31,10 +35,26 @@ export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
   return Buffer.from(memory, 0, sizeBytes);
 }
 
-/** The smallest free buffer that suffices, or a new one. */
-function largeBuffer(sizeBytes: number): ArrayBuffer {
+/** Memory like that of `bodyMemory` for a large body. New memory is written once, in slices: filling it then takes as long as a copy. */
+export async function clearedMemory(sizeBytes: number): Promise<Buffer<ArrayBuffer>> {
+  const free = freeBuffer(sizeBytes);
+  if (free !== undefined) return Buffer.from(free, 0, sizeBytes);
+  const memory = Buffer.allocUnsafeSlow(sizeBytes);
+  const pause = sliceTurns();
+  for (let at = 0; at < sizeBytes; at += CLEARED_BYTES) {
+    await pause();
+    memory.fill(0, at, Math.min(at + CLEARED_BYTES, sizeBytes));
+  }
+  return memory;
+}
+
+const largeBuffer = (sizeBytes: number): ArrayBuffer =>
+  freeBuffer(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes).buffer;
+
+/** The smallest free buffer that suffices for a large body. */
+function freeBuffer(sizeBytes: number): ArrayBuffer | undefined {
   const fitting = large.filter(({ byteLength }) => byteLength >= sizeBytes);
-  if (fitting.length === 0) return Buffer.allocUnsafeSlow(sizeBytes).buffer;
+  if (fitting.length === 0) return undefined;
   const smallest = fitting.reduce((one, other) => (other.byteLength < one.byteLength ? other : one));
   large.splice(large.indexOf(smallest), 1);
   return smallest;

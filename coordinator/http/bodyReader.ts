@@ -13,7 +13,7 @@
 
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
-import { bodyMemory, reuseMemory } from '../body/bodyMemory.js';
+import { bodyMemory, clearedMemory, reuseMemory } from '../body/bodyMemory.js';
 import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { EngineResponse } from './engine/engine.js';
@@ -34,6 +34,8 @@ const SMALL_CHUNKS = 16_384;
 const LEAST_CHUNK_BYTES = 512;
 /** Largest number of small chunks of all bodies in one turn of the event loop: some 20 ms. */
 const SMALL_CHUNKS_A_TURN = 65_536;
+/** Memory for a longer body is cleared before it is read: uWebSockets.js may deliver all of the body in one turn. */
+const CLEARED_FROM_BYTES = 1 << 20;
 
 /** A body in memory of its own: see `bodyMemory.ts`. */
 type Body = Buffer<ArrayBuffer>;
@@ -115,7 +117,12 @@ export class BodyReader {
   async read(share: Share): Promise<Body> {
     if (this.#phase === 'done') throw clientGone();
     this.#share = share;
-    this.#allocate();
+    // The whole body if its length is known, else the bytes that came early.
+    const { declaredBytes = this.#target.length } = this;
+    if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
+    this.#reserve(declaredBytes);
+    if (declaredBytes > CLEARED_FROM_BYTES) await this.#resizeToCleared(declaredBytes);
+    else this.#resize(declaredBytes);
     this.#phase = 'reading';
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -166,21 +173,25 @@ export class BodyReader {
     return this.#whole || this.#gone || this.#isCut || this.#isUnasked || (this.#chunks > 0 && this.isTooMuch);
   }
 
-  /** Allocates the whole body if its length is known, and counts the bytes that came early. */
-  #allocate(): void {
-    const { declaredBytes = this.#target.length } = this;
-    if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
-    this.#reserve(declaredBytes);
-    this.#resize(declaredBytes);
+  /** Throws `unavailable` if the client leaves meanwhile. */
+  async #resizeToCleared(sizeBytes: number): Promise<void> {
+    const memory = await clearedMemory(sizeBytes);
+    if (this.#phase === 'done') {
+      reuseMemory(memory);
+      throw clientGone();
+    }
+    this.#moveTo(memory);
   }
 
   /** Does nothing if the memory is large enough. */
   #resize(sizeBytes: number): void {
-    const before = this.#target;
-    if (sizeBytes <= before.length) return;
-    this.#target = bodyMemory(sizeBytes);
-    this.#target.set(before);
-    reuseMemory(before);
+    if (sizeBytes > this.#target.length) this.#moveTo(bodyMemory(sizeBytes));
+  }
+
+  #moveTo(memory: Body): void {
+    memory.set(this.#target.subarray(0, this.#received));
+    reuseMemory(this.#target);
+    this.#target = memory;
   }
 
   #take(chunk: ArrayBuffer, isLast: boolean): void {
@@ -241,7 +252,8 @@ export class BodyReader {
   #grow(): void {
     if (this.declaredBytes === undefined && this.#received > this.bodyBytesMax) throw this.#tooLarge();
     const sizeBytes = Math.max(this.#received, Math.min(2 * this.#target.length, this.bodyBytesMax));
-    this.#reserve(sizeBytes - this.#reserved);
+    // A body of known length is reserved whole, also while its memory is cleared.
+    this.#reserve(Math.max(0, sizeBytes - this.#reserved));
     this.#resize(sizeBytes);
   }
 

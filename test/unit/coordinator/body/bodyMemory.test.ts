@@ -1,5 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { bodyMemory, reuseMemory } from '../../../../coordinator/body/bodyMemory.js';
+import { bodyMemory, clearedMemory, reuseMemory } from '../../../../coordinator/body/bodyMemory.js';
 
 describe('the memory of bodies', () => {
   it('is separate for bodies in use, and reused for bodies of about that size', () => {
@@ -38,5 +39,20 @@ describe('the memory of bodies', () => {
     reuseMemory(second);
     expect(bodyMemory(20 << 20).buffer).to.equal(second.buffer);
     expect(bodyMemory(20 << 20).buffer).to.not.equal(first.buffer);
+  });
+
+  it('is cleared over many turns of the event loop if it is new, and free memory at once', async () => {
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      for (; !isDone; turns++) await turn();
+    })();
+    const memory = await clearedMemory(8_000_001);
+    isDone = true;
+    await counting;
+    expect(turns).to.be.at.least(16);
+    expect(memory.every((byte) => byte === 0)).to.equal(true);
+    reuseMemory(memory);
+    expect((await clearedMemory(8_000_001)).buffer).to.equal(memory.buffer);
   });
 });
