@@ -58,7 +58,7 @@ export async function ingestRecords(
     const rows = Array.from({ length: to - from }, (_, i) => from + i);
     const vectors = fixedBytes(base, dimension, from, to);
     const metadata = rows.map((row) => metadataOf(random, row));
-    const texts = rows.map(() => textOf(random, WORDS_A_TEXT));
+    const texts = rows.map(() => Buffer.from(textOf(random, WORDS_A_TEXT)));
     const records = { count: rows.length, vectors, metadata, texts, requestIds: null };
     await backend.call(collection, { op: 'insertBatch', ...records }, envelope());
     clock.nextBatch();

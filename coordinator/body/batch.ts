@@ -23,7 +23,8 @@ export interface PreparedBatch {
   readonly unevenAt: number;
   readonly vectors: Uint8Array;
   readonly metadata: PackedBytes | null;
-  readonly texts: readonly (string | null)[] | null;
+  /** In UTF-8. */
+  readonly texts: PackedBytes | null;
   readonly requestIds: PackedBytes | null;
   readonly tags: readonly number[] | undefined;
   /** Present for upserts. */
@@ -72,7 +73,7 @@ export function prepareBatch(
     unevenAt,
     vectors,
     metadata: stored === undefined ? null : packBytes(stored),
-    texts: texts ?? null,
+    texts: texts === undefined ? null : packBytes(texts.map((text) => (text === null ? null : Buffer.from(text)))),
     requestIds: requestIds === undefined ? null : packBytes(requestIds.map((id) => id && requestIdBytes(id))),
     tags: tags?.map((tag) => tag ?? 0),
     externalIds,
@@ -100,10 +101,12 @@ function assertDifferent(ids: readonly (string | undefined)[], name: string): vo
 }
 
 /** The buffers of a prepared batch that are transferred instead of copied. */
-export const batchBuffers = ({ vectors, metadata, requestIds }: PreparedBatch): ArrayBufferLike[] =>
-  [vectors, metadata?.bytes, metadata?.lengths, requestIds?.bytes, requestIds?.lengths].flatMap((array) =>
-    array === undefined ? [] : [array.buffer],
-  );
+export const batchBuffers = ({ vectors, metadata, texts, requestIds }: PreparedBatch): ArrayBufferLike[] => [
+  vectors.buffer,
+  ...[metadata, texts, requestIds].flatMap((packed) =>
+    packed === null ? [] : [packed.bytes.buffer, packed.lengths.buffer],
+  ),
+];
 
 function positional<T>(items: readonly T[] | null | undefined, count: number, name: string): readonly T[] | undefined {
   if (items === null || items === undefined) return undefined;

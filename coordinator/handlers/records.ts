@@ -206,7 +206,7 @@ async function updateMetadata(
 async function writeBatch(
   request: HandlerRequest<PreparedBatch>,
 ): Promise<{ readonly ids: number[]; readonly created: number }> {
-  const { count, vectors, texts, unevenAt, tags, externalIds, guard, ...packed } = request.body;
+  const { count, vectors, unevenAt, tags, externalIds, guard, ...packed } = request.body;
   const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
   const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
   const collection = await request.find(packed.collection);
@@ -214,6 +214,7 @@ async function writeBatch(
   assertFits(collection, request.body, '$.batch[0]');
   if (unevenAt >= 0) throw refusal('dimension_mismatch', 'uneven', { at: unevenAt });
   const metadata = packed.metadata && unpackBytes(packed.metadata);
+  const texts = packed.texts && unpackBytes(packed.texts);
   const { ids, created } = await request.call(collection, {
     ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
     ...(tags === undefined ? {} : { tags }),

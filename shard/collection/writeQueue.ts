@@ -183,11 +183,8 @@ export const deletionsBytes = (count: number): number => count * (PER_EVENT_BYTE
 const idsOf = (of: DeleteManyCall['of']): number =>
   'filter' in of ? 0 : 'ids' in of ? of.ids.length : of.externalIds.length;
 
-const contentBytes = (
-  vector: number,
-  metadata: Uint8Array | null | undefined,
-  text: string | null | undefined,
-): number => vector + (metadata?.length ?? 0) + (text == null ? 0 : Buffer.byteLength(text));
+const contentBytes = (...parts: readonly (Uint8Array | null | undefined)[]): number =>
+  parts.reduce((sum, part) => sum + (part?.length ?? 0), 0);
 
 function inserts(records: number, content: number): Measure {
   const sizeBytes = records * PER_INSERT_BYTES + content;
@@ -202,10 +199,10 @@ function updates(records: number, metadataBytes: number): Measure {
 function measure(call: SealedCall, metadataBytes: number): Measure {
   switch (call.op) {
     case 'insert':
-      return inserts(1, contentBytes(call.vector.length, call.metadata, call.text));
+      return inserts(1, contentBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''));
     case 'insertBatch': {
       let content = call.vectors.length;
-      for (let i = 0; i < call.count; i++) content += contentBytes(0, call.metadata?.[i], call.texts?.[i]);
+      for (let i = 0; i < call.count; i++) content += contentBytes(call.metadata?.[i], call.texts?.[i]);
       for (const externalId of call.externalIds ?? []) content += Buffer.byteLength(externalId);
       return { ...inserts(call.count, content), replaceable: call.externalIds === undefined ? 0 : call.count };
     }

@@ -132,7 +132,14 @@ export class CommitBuilder {
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
     const { vector, tag, requestId, metadata, text } = call;
-    const record = { vector, tag, requestId, metadata, text: utf8(text), externalId: null };
+    const record = {
+      vector,
+      tag,
+      requestId,
+      metadata,
+      text: text === null ? null : Buffer.from(text),
+      externalId: null,
+    };
     assertContent(record, this.limits);
     this.#assertRoom(1, bytesOf(record));
     return { kind: 'insert', write: this.#append(record, key), deduplicated: false };
@@ -265,7 +272,7 @@ export class CommitBuilder {
         tag: call.tags?.[i] ?? 0,
         requestId: call.requestIds?.[i] ?? null,
         metadata: call.metadata?.[i] ?? null,
-        text: utf8(call.texts?.[i] ?? null),
+        text: call.texts?.[i] ?? null,
         externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
       };
       assertContent(record, this.limits, `item ${i} of the batch: `);
@@ -385,7 +392,5 @@ export function patchIn(patch: Uint8Array): MetadataObject {
   if (object === undefined) throw new VouchError('validation_error', 'the merge patch is not a JSON object');
   return object;
 }
-
-const utf8 = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));
 
 const bytesOf = (record: Parameters<typeof contentBytes>[0]): number => insertedBytes(contentBytes(record));

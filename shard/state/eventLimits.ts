@@ -2,6 +2,7 @@
  * The largest sizes of new events. Every write is checked here: calls of coordinators, of any other sender in NATS, and
  * imported frames. Replay, followers and verification check no sizes, so a log still opens after a limit was lowered.
  */
+import { isUtf8 } from 'node:buffer';
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import type { InsertBatchCall } from '../../shared/protocol/writes.js';
@@ -24,10 +25,11 @@ interface Sized {
   readonly text?: Uint8Array | null;
 }
 
-/** Throws `validation_error` if metadata or text is too large. `what` begins the message, such as `item 3: `. */
+/** Throws `validation_error` if metadata or text is too large, or the text is not UTF-8. `what` begins the message, such as `item 3: `. */
 export function assertContent({ metadata, text }: Sized, limits: EventLimits, what = ''): void {
   assertWithin('metadataBytes', metadata?.length ?? 0, limits, `${what}metadata takes`);
   assertWithin('textBytes', text?.length ?? 0, limits, `${what}text takes`);
+  if (text && !isUtf8(text)) throw refused(`${what}text is not UTF-8`);
 }
 
 /** Throws `validation_error` if the plaintext is too large. */

@@ -22,7 +22,7 @@ export interface InsertCall {
   readonly text: string | null;
 }
 
-/** `metadata`, `texts` and `requestIds`: null if the request lacks them, else one entry a vector. */
+/** `metadata`, `texts` (UTF-8) and `requestIds`: null if the request lacks them, else one entry a vector. */
 export interface InsertBatchCall extends Guarded {
   readonly op: 'insertBatch';
   readonly count: Whole;
@@ -31,7 +31,7 @@ export interface InsertBatchCall extends Guarded {
   /** One entry a vector; absent: all have tag 0. */
   readonly tags?: readonly Whole[];
   readonly metadata: readonly (Uint8Array | null)[] | null;
-  readonly texts: readonly (string | null)[] | null;
+  readonly texts: readonly (Uint8Array | null)[] | null;
   readonly requestIds: readonly (Uint8Array | null)[] | null;
   /** One entry a vector, all different. A live record with that external id gets the new content; the others are inserted. */
   readonly externalIds?: readonly string[];

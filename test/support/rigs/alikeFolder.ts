@@ -54,7 +54,7 @@ const BEGUN: readonly WriteCall[] = [
     ...{ op: 'insertBatch', count: 3, vectors: Buffer.concat([fixed(1), fixed(2), fixed(3)]) },
     ...{
       metadata: [text('{"a":1}'), null, null],
-      texts: ['one', null, null],
+      texts: [Buffer.from('one'), null, null],
       requestIds: [requestIdOf(1), null, null],
     },
   },

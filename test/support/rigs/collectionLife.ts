@@ -87,7 +87,7 @@ export class CollectionLife {
       externalIds.map(() => this.#vector()),
       externalIds.map(() => (random.int(2) === 0 ? null : requestIdOf(this.#requests++))),
     );
-    const texts = externalIds.map(() => (random.int(2) === 0 ? null : random.pick(WORDS)));
+    const texts = externalIds.map(() => (random.int(2) === 0 ? null : Buffer.from(random.pick(WORDS))));
     const metadata = externalIds.map(() => (random.int(2) === 0 ? null : this.#metadata()));
     return { ...batch, texts, metadata, tags: externalIds.map(() => random.int(9)), externalIds };
   }

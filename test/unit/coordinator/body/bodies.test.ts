@@ -62,7 +62,7 @@ describe('a request body', () => {
     expect(componentsOf(call.vectors).map((value) => value / 65_536)).to.deep.equal([1, 2, 3, 4, 5, 6]);
     const stored = call.metadata!.map((item) => item && Buffer.from(item).toString());
     expect(stored).to.deep.equal(['{"a":[1]}', null, ' {"b": 1} ']);
-    expect(call.texts).to.deep.equal(texts);
+    expect(call.texts!.map((text) => text && Buffer.from(text).toString())).to.deep.equal(texts);
     expect(call.requestIds!.map((id) => id && Buffer.from(id).toString('hex'))).to.deep.equal([
       null,
       HEX.toLowerCase(),

@@ -176,7 +176,7 @@ function batchOf(calls: readonly WriteCall[]): WriteCall {
     count: inserts.length,
     vectors: Buffer.concat(inserts.map(({ vector }) => vector)),
     metadata: inserts.map(({ metadata }) => metadata),
-    texts: inserts.map(({ text }) => text),
+    texts: inserts.map(({ text }) => (text === null ? null : Buffer.from(text))),
     requestIds: inserts.map(({ requestId }) => requestId),
   };
 }
