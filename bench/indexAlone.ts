@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { FrozenRows, freeze } from '../shard/index/builds/frozenRows.js';
 import { Generation } from '../shard/index/generation.js';
-import { BUILDERS, KINDS } from '../shard/index/kinds.js';
+import { BUILDERS, OPENERS } from '../shard/index/kinds.js';
 import { BuildProgress } from '../shard/index/progress.js';
 import { Rows } from '../shard/index/rows.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
@@ -42,7 +42,7 @@ export class IndexAlone {
     const rows = new Rows(new SlotSet(vectors.shape));
     for (let slot = 0; slot < vectors.liveCount; slot++) rows.add(vectors.idOf(slot), slot);
     const path = this.#paths.get(kind) ?? (await this.#build(kind, parameters));
-    const index = await KINDS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
+    const index = await OPENERS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
     const counts = { trainedRows: rows.count, savedRows: rows.count };
     return new Generation({
       number: 1,

@@ -53,8 +53,8 @@ import { ReadThreads } from './snapshot/readThreads.js';
 import { type SnapshotServices, snapshotServices } from './snapshot/snapshotServices.js';
 import { SnapshotStore } from './snapshot/snapshotStore.js';
 import { DataKeys } from './vault/dataKeys.js';
-import { KeyEntries } from './vault/keyEntries.js';
 import { RecordVault } from './vault/recordVault.js';
+import { VaultCalls } from './vault/vaultCalls.js';
 
 export interface ShardOptions {
   readonly config: Config;
@@ -102,7 +102,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const indexes = await openIndexes(opening, metrics, damages, guards.memoryGuard);
   const snapshots = await openSnapshots(opening, metrics, damages);
   const pasts = openAsOfThread(opening, metrics, snapshots.store);
-  const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
+  const { keys, vaultCalls, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
   const notes = await notesOf(session, { openings, shards, owners }, guards.memoryGuard, () => node);
@@ -123,7 +123,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const node: ShardNode = new ShardNode({
     ...{ shard: name, owners, context, lease, onServing: () => void shreds.sweep() },
     losses: platform.losses,
-    keyEntries,
+    vaultCalls,
     staleMs: config.followers.staleMs,
   });
   const eventTimes = new EventTimes(() => node.collections(), clock, logger);
@@ -305,7 +305,7 @@ async function openVault(
   damages: DamageReports,
   { calls }: AsOfThread,
   handles: () => Iterable<CollectionHandle>,
-): Promise<{ keys: DataKeys; keyEntries: KeyEntries; records: RecordVault; shreds: PendingShreds; check: VaultCheck }> {
+): Promise<{ keys: DataKeys; vaultCalls: VaultCalls; records: RecordVault; shreds: PendingShreds; check: VaultCheck }> {
   const [vault, bucket, catalog] = await Promise.all([
     platform.vault(),
     platform.bucket(BUCKETS.shreds),
@@ -315,7 +315,7 @@ async function openVault(
   const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
   return {
     keys,
-    keyEntries: new KeyEntries(vault),
+    vaultCalls: new VaultCalls(vault),
     records: new RecordVault(vault, marks, keys, clock, systemEntropy),
     shreds: new PendingShreds({ vault, marks, catalog, handles, clock, logger }),
     check: new VaultCheck({ vault, keys, damages, handles, calls, clock, logger }),

@@ -237,7 +237,8 @@ export class ClusterBackend {
   }
 
   /**
-   * Erases the collection and everything in it. Throws `collection_not_found`, `conflict` where aliases forbid it, and `unavailable` while a shard may serve a
+   * Deletes the collection. Resolves once no shard answers for it and its erasure has been tried; if that failed, the leader repeats
+   * it. Throws `collection_not_found`, `conflict` while an alias names it, and `unavailable` while a shard may still serve a
    * collection whose deletion under that name has begun.
    */
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {

@@ -2,8 +2,9 @@
 import type { Config } from '../../config/config.js';
 import { refusal } from '../../shared/errors/errors.js';
 import { namedActor } from '../../shared/model/actor.js';
+import { parametersOf } from '../../shared/model/indexParameters.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
-import { isImporting, parametersOf } from '../../shared/registry/catalogEntry.js';
+import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
 import type { CountedCollection } from '../cluster/catalog/collection.js';
 import type {

@@ -2,8 +2,8 @@
 import { toHex } from '../../shared/hashing/hash.js';
 import { namedActor } from '../../shared/model/actor.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
+import { namedParameters } from '../../shared/model/indexParameters.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import { namedParameters } from '../../shared/registry/catalogEntry.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
 import { FRAME_PREFIX_BYTES, joinFrames } from '../body/frames.js';
 import { assertExportLogQuery, type ExportLogQuery, type ExportResponse } from '../contract/backup.js';

@@ -1,4 +1,7 @@
-/** The Idempotency-Key header: the request id of an insert or a deletion, or the source of the request ids of a batch. */
+/**
+ * The Idempotency-Key header: the request id of an insert or a deletion, or the source of the request ids of a batch. Whether an
+ * id was used before is decided by the owner: see `shard/state/plannedRequests.ts`.
+ */
 import { DOMAIN, hash } from '../../shared/hashing/hash.js';
 import { REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { requestIdBytes } from '../body/bounds.js';

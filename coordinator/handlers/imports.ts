@@ -1,8 +1,8 @@
 /** The endpoints of an import: an export of another collection is announced, sent in pieces, and compared. */
 import { refusal } from '../../shared/errors/errors.js';
 import { actorOf, namedActor } from '../../shared/model/actor.js';
+import { parametersOf } from '../../shared/model/indexParameters.js';
 import { EXACT } from '../../shared/model/indexSpec.js';
-import { parametersOf } from '../../shared/registry/catalogEntry.js';
 import { framesIn } from '../body/frames.js';
 import type { ImportedCollection } from '../cluster/catalog/collection.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';

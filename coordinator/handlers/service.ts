@@ -1,6 +1,6 @@
 /** The endpoints of the service itself: health, version, usage, metrics and the OpenAPI document. */
 import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { UNAVAILABLE_RETRY_SECS, VouchError } from '../../shared/errors/errors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { joinMetricTexts } from '../../shared/metrics/metricsText.js';
 import { limitsOf, totalHeld } from '../../shared/model/quotas.js';
@@ -15,7 +15,7 @@ import { SharedAnswer } from '../http/sharedAnswer.js';
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const UNAVAILABLE = 503;
 const DAMAGE = 'stored bytes are damaged or lost; `damaged` lists them, and everything else is served';
-const RETRY_AFTER = ['retry-after', '1'] as const;
+const RETRY_AFTER = ['retry-after', String(UNAVAILABLE_RETRY_SECS)] as const;
 
 /** Reuse of a health answer, which reads all members and asks a store. */
 const HEALTH_KEPT_MS = 250;

@@ -1,6 +1,7 @@
 /**
- * A shard's right to answer, which it renews with its heartbeat. While the last renewal is younger than the lease, its memory is
- * current. No coordinator can have given its collections to another shard.
+ * A shard's right to answer as an owner, which it renews with its heartbeat. While the last renewal is younger than the lease, no
+ * coordinator can have given the shard's collections to another shard, so its memory is current. Followers answer without a
+ * lease: see `follow/follower.ts`. The lease is asked before and after each call, by `callRunner.ts`.
  *
  * ```
  *   starting ──heartbeat stored──▶ settled ──expired, then renewed──▶ unsettled ──owners read again──▶ settled
@@ -27,8 +28,8 @@ interface LeaseOptions {
   /** The content of the heartbeat, without the fields that identify the process. */
   readonly load: () => Omit<Heartbeat, 'session' | 'protocol'>;
   /**
-   * Called after the lease had expired and the heartbeat is stored again; the lease is valid again when it resolves. Other shards may
-   * own the collections now.
+   * Called when the heartbeat is stored again after the lease had expired: other shards may own the collections now. The lease is
+   * valid again once it resolves.
    */
   readonly onRegain: () => Promise<void>;
   /** Called when another process runs under this shard's name. */
@@ -48,7 +49,7 @@ type LeaseState =
   | Unsettled
   | { readonly kind: 'ended' };
 
-/** After one expiry: other shards may own the collections now. Another expiry makes another of these. */
+/** The state after an expiry: other shards may own the collections now. Each expiry makes another object. */
 interface Unsettled {
   readonly kind: 'unsettled';
   readonly heartbeat: StoredHeartbeat;
@@ -60,7 +61,7 @@ export class Lease {
   #state: LeaseState = { kind: 'starting' };
   #lapses = 0;
   readonly #rounds: PeriodicTask;
-  /** The watch of all heartbeats; begins with the first question about another shard. */
+  /** The watch of all heartbeats. The first call of `mayRunFor` begins it. */
   #watch: Promise<Watch> | undefined;
 
   constructor(
@@ -72,7 +73,7 @@ export class Lease {
     this.#rounds = new PeriodicTask(() => this.#renew(), options.heartbeatMs);
   }
 
-  /** Takes the shard's name, also from a process that still runs, which notices when it renews. */
+  /** Takes the shard's name. Another process with that name loses its lease, and notices that when it renews. */
   async start(): Promise<void> {
     const take = async (): Promise<void> => {
       const renewedMs = this.clock.monotonicMs();
@@ -89,7 +90,7 @@ export class Lease {
     this.#state = { kind: 'ended' };
   }
 
-  /** Ends the lease for good: another process has the name, or is about to take it. */
+  /** Ends the lease for good, because another process has the name or is about to take it. */
   yield(): void {
     if (this.#state.kind === 'ended') return;
     this.#state = { kind: 'ended' };
@@ -97,7 +98,7 @@ export class Lease {
     this.options.onTakenOver();
   }
 
-  /** Whether the shard of that name may have a lease: it has a heartbeat as of this call. */
+  /** Whether the shard of that name may have a lease, because its heartbeat is stored as of this call. */
   async mayRunFor(shard: string): Promise<boolean> {
     this.#watch ??= this.bucket.watch(() => undefined);
     const watch = await this.#watch.catch((error: unknown) => {
@@ -112,13 +113,13 @@ export class Lease {
     return this.#rounds.now();
   }
 
-  /** How long the lease is still valid; 0 when it has expired. */
+  /** Milliseconds for which the lease is still valid; 0 when it is not. */
   get leftMs(): number {
     const state = this.#state;
     return state.kind === 'settled' ? this.#unexpiredMs(state.heartbeat) : 0;
   }
 
-  /** How often this process has noticed that the lease had expired. */
+  /** Number of expiries that this process has noticed. */
   get lapses(): number {
     return this.#lapses;
   }
@@ -160,18 +161,18 @@ export class Lease {
     if (this.#state.kind === 'unsettled') void this.#regain(this.#state);
   }
 
-  /** How long this heartbeat keeps other shards from taking the collections. */
+  /** Milliseconds for which this heartbeat keeps other shards from taking the collections. */
   #unexpiredMs({ renewedMs }: StoredHeartbeat): number {
     return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - renewedMs), 0);
   }
 
-  /** Does not delay heartbeats. After a failure the next one tries again. */
+  /** Calls `onRegain`, without delaying heartbeats. After a failure the next heartbeat calls it again. */
   async #regain(lapse: Unsettled): Promise<void> {
     if (lapse.isRegaining) return;
     lapse.isRegaining = true;
     try {
       await this.options.onRegain();
-      // After another expiry this answer may be outdated.
+      // After another expiry the owners have to be read once more.
       if (this.#state === lapse) this.#state = { kind: 'settled', heartbeat: lapse.heartbeat };
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'what this shard owns is not known yet');
@@ -180,7 +181,7 @@ export class Lease {
     }
   }
 
-  /** Returns the new revision; undefined where nothing was renewed. */
+  /** Stores the heartbeat. Returns its revision; undefined if it was not stored by this call. */
   async #write(heartbeat: StoredHeartbeat): Promise<number | undefined> {
     const revision = await this.bucket.update(this.options.shard, this.#heartbeat(), heartbeat.revision);
     if (revision !== undefined) return revision;

@@ -1,6 +1,6 @@
 /**
- * Everything this shard follows. Rounds ask the owners for their heads and their open collections, and compare. Each
- * round makes one call per pair of shards, however many collections; no owner delays the round of another.
+ * All followers of this shard. Rounds ask the owners for their heads and their open collections, and compare. A round makes one
+ * call per pair of shards, however many collections, and no owner delays the round of another. `follower.ts` answers searches.
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Readings } from '../../shared/metrics/metrics.js';

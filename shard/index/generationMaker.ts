@@ -8,7 +8,7 @@ import { SlotSet } from '../kernel/slotSet.js';
 import type { Building } from './building.js';
 import type { FrozenBlock } from './builds/frozenRows.js';
 import { Generation, type GenerationParts } from './generation.js';
-import { KINDS } from './kinds.js';
+import { OPENERS } from './kinds.js';
 import { INDEXED_ROWS_MIN } from './maintenance.js';
 import { Cancelled } from './progress.js';
 import { ReplacedSince } from './replaced.js';
@@ -43,7 +43,7 @@ export class GenerationMaker {
     const isExtendable =
       from?.saved !== undefined &&
       from.generation.parts.kind === kind &&
-      KINDS[kind].sameBuild(from.generation.parts.parameters, parameters);
+      OPENERS[kind].sameBuild(from.generation.parts.parameters, parameters);
     return this.#open(await this.#buildFiles(building, blocks, isExtendable ? from : undefined), building);
   }
 
@@ -145,7 +145,7 @@ export class GenerationMaker {
       if (slice.due) await slice.next();
     }
     const path = payloadPath(saved.folder);
-    const index = await KINDS[kind].open({
+    const index = await OPENERS[kind].open({
       path,
       vectors,
       rows,
@@ -184,7 +184,7 @@ export class GenerationMaker {
     if (facts.sequence > this.collection.sequence)
       throw new Error(`it covers ${facts.sequence} events of a log of ${this.collection.sequence}`);
     const { kind, parameters } = building.facts;
-    if (facts.kind !== kind || !KINDS[kind].sameBuild(facts.parameters, parameters))
+    if (facts.kind !== kind || !OPENERS[kind].sameBuild(facts.parameters, parameters))
       throw new Error('another index is desired now');
   }
 }

@@ -1,11 +1,11 @@
 /**
  * The contract of every kind of index. An index knows rows by ordinals: 0, 1, 2, … in order of arrival, never reused
- * within a generation. A worker thread builds it and writes a file. The thread that owns the collection opens the file,
- * after a build or a restart.
+ * within a generation. A build thread makes the index and writes it to a file, the payload. The shard's event loop opens
+ * the payload, after a build or a restart.
  *
  * ```text
- * Worker:  builder.build(rows) ──► payload file.
- * Owner:   payload file ──► open ──► absorb / remove / candidates ──► persist ──► payload file.
+ * build thread:  builder.build(rows) ──▶ payload
+ * event loop:    payload ──▶ open ──▶ absorb / remove / candidates ──▶ persist ──▶ payload
  * ```
  *
  * An index only proposes rows. The exact kernel measures them, so a row has the same score under any kind.
@@ -17,7 +17,7 @@ import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { BuildProgress } from './progress.js';
 import type { Rows } from './rows.js';
 
-/** Rows that a worker builds an index of: live at one moment, and not overwritten during the build. */
+/** The rows of a build: those of the base, and all that were live when the build began. They are not overwritten. */
 export interface BuildRows {
   readonly dimension: number;
   /** Number of ordinals: those of the base first, then the others by slot. */
@@ -40,15 +40,18 @@ export interface BuildOrder {
   /** Path of the payload file to write. The file does not exist; its folder does. */
   readonly path: string;
   readonly base: BuildBase | undefined;
-  /** Progress to advance at least every few milliseconds. It throws if the build was cancelled. */
+  /** Progress to advance at least every few milliseconds. That throws after a cancellation. */
   readonly progress: BuildProgress;
 }
 
-/** Runs in a worker thread. Seeds are fixed: the payload is a function of the order, unless threads share the work. */
+/**
+ * Builds in a build thread. Random numbers have fixed seeds, so the payload depends on the order alone, unless several
+ * threads share the work.
+ */
 export interface IndexBuilder {
   /**
-   * Resolves when the payload is written, durable or not. Returns the ordinals of rows that the index would not find.
-   * They are left out and searched exactly.
+   * Writes the payload; it need not be durable yet. Returns `leftOut`: ordinals of rows that the index would not find,
+   * so that they are searched exactly.
    */
   build(order: BuildOrder): Promise<{ readonly leftOut: readonly number[] }>;
 }
@@ -56,48 +59,52 @@ export interface IndexBuilder {
 export interface OpenOrder {
   readonly path: string;
   readonly vectors: VectorBlocks;
-  /** Rows by ordinal. Those that died since the build are removed right after opening. */
+  /** Rows by ordinal. The caller removes those that died since the build, right after opening. */
   readonly rows: Rows;
   readonly parameters: IndexParameters;
   readonly pause: () => Promise<void>;
 }
 
-/** An open index. It runs in the thread that owns the collection, and blocks it for a few milliseconds at most. */
+/** An open index. Its methods run in the shard's event loop, and block it for a few milliseconds at most. */
 export interface Index {
-  /** Memory besides the vectors. */
+  /** Bytes of memory, without the vectors. */
   readonly bytes: number;
-  /** Rows it can absorb before it must be rebuilt. */
+  /** Number of rows that it can absorb before it must be rebuilt. */
   readonly capacityLeft: number;
   /** Whether `absorb` takes a few milliseconds at most. If not, rows wait for the next build. */
   readonly absorbs: boolean;
-  /** Cost of `candidates`, in rows of an exact scan. The search is exact if that is cheaper. */
+  /** Cost of `candidates(k)`, as a number of rows that an exact scan measures in that time. */
   cost(k: number): number;
   /**
-   * Adds the row at `slot` under the next ordinal. Returns false if the index would not find it: it stays in the tail.
+   * Adds the row at `slot` under `ordinal`, the next one. Returns false, and adds nothing, if a search would not find
+   * the row.
    */
   absorb(ordinal: number, slot: number): boolean;
   /** Removes the row at `slot`, whose vector is about to be overwritten. */
   remove(ordinal: number, slot: number): void;
   /**
-   * Returns the slots of rows that may be the nearest `k`, optionally only of those in `eligible`. They are more than
-   * `k` if the kind's estimate is coarse, fewer if it finds no more. Slots may have died during a pause.
+   * Returns the slots of rows that may be among the nearest `k`, optionally only those in `eligible`. There may be more
+   * than `k`, so that exact distances decide, or fewer. Rows may have died during a pause of the search.
    */
   candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array>;
   /**
-   * Returns the nearest `k` rows of `candidates`, measured exactly, on the search threads of the process. Undefined
-   * without threads, or for a search that only `candidates` makes. Until the result no row is absorbed or removed, and
-   * no slot is reused.
+   * Searches on the search threads of the process: returns the nearest `k` of the rows that `candidates` would return,
+   * measured exactly. Undefined without threads, or if only `candidates` can make this search. Until the result is there,
+   * the caller absorbs and removes no row, and reuses no slot.
    */
   search?(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined;
-  /** Writes all rows, with or without removed ones, for `open` to read. No row is absorbed or removed until then. */
+  /**
+   * Writes a payload of all rows that `open` can read. Removed rows may be in it. Until it is written, the caller absorbs
+   * and removes no row.
+   */
   persist(path: string): Promise<void>;
   /** Frees all memory. Call nothing else afterwards. */
   free(): Promise<void>;
 }
 
-export interface KindOfIndex {
-  /** Opens a payload. Throws a one-line Error if it is inconsistent. */
+export interface IndexOpener {
+  /** Opens a payload. Throws an Error with a message of one line if the payload is inconsistent. */
   open(order: OpenOrder): Promise<Index>;
-  /** Whether one payload can be the base of another: `m`, `efConstruction`, `nList` and the like are equal. */
+  /** Whether a payload with one of the parameters can be the base of a build with the other. */
   sameBuild(one: IndexParameters, other: IndexParameters): boolean;
 }

@@ -1,4 +1,4 @@
-/** The table of the kinds of index. */
+/** The opener and the builder of each kind of index. */
 import type { IndexKind } from '../../shared/model/indexSpec.js';
 import { bq } from './bq/bq.js';
 import { bqBuilder } from './bq/builder.js';
@@ -6,9 +6,9 @@ import { hnswBuilder } from './hnsw/builder.js';
 import { hnsw } from './hnsw/hnsw.js';
 import { ivfBuilder } from './ivf/builder.js';
 import { ivf } from './ivf/ivf.js';
-import type { IndexBuilder, KindOfIndex } from './kind.js';
+import type { IndexBuilder, IndexOpener } from './kind.js';
 
-export const KINDS: Readonly<Record<IndexKind, KindOfIndex>> = { hnsw, ivf, bq };
+export const OPENERS: Readonly<Record<IndexKind, IndexOpener>> = { hnsw, ivf, bq };
 export const BUILDERS: Readonly<Record<IndexKind, IndexBuilder>> = {
   hnsw: hnswBuilder,
   ivf: ivfBuilder,

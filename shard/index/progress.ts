@@ -1,33 +1,35 @@
 import { outcomesOf } from '../../shared/process/workerThread.js';
 import { DamagedGeneration, UnknownGeneration } from './store/manifest.js';
 
-/** Thrown in a build that its owner no longer wants. */
+/** Thrown in a build that was cancelled. */
 export class Cancelled extends Error {
   constructor() {
     super('the build was cancelled');
   }
 }
 
-/** Carries the outcomes of builds from their thread to the owner's. */
+/** Carries the outcomes of builds from the build thread to the event loop of the shard. */
 export const buildOutcomes = outcomesOf({ Cancelled, DamagedGeneration, UnknownGeneration });
 
+/** Places in the shared memory. */
 const DONE = 0;
 const TOTAL = 1;
 const COMMAND = 2;
 
-/** Values of COMMAND. */
+/** Values at the place COMMAND. */
 const RUN = 0;
 const CANCEL = 1;
 const PAUSE = 2;
 
 /**
- * The progress of a build, in memory that its threads and the owner share. The threads write it. The owner reads it,
- * and pauses, resumes or cancels the build. Each thread obeys at its next step; a paused one sleeps there.
+ * The progress of a build, in memory that the build threads share with the shard's event loop. The build threads write
+ * the progress. The event loop reads it, and pauses, resumes or cancels the build. A build thread obeys at its next
+ * `advance` or `obey`.
  */
 export class BuildProgress {
   readonly #state: Int32Array<SharedArrayBuffer>;
 
-  /** `memory`: the memory of the other thread's `BuildProgress`. */
+  /** `memory`: that of the `BuildProgress` of another thread; by default new. */
   constructor(readonly memory: SharedArrayBuffer = new SharedArrayBuffer(12)) {
     this.#state = new Int32Array(memory);
   }
@@ -42,23 +44,24 @@ export class BuildProgress {
     return Atomics.load(this.#state, TOTAL);
   }
 
-  expect(total: number): void {
-    Atomics.store(this.#state, TOTAL, total);
+  /** Sets the units of all work. */
+  setTotal(units: number): void {
+    Atomics.store(this.#state, TOTAL, units);
   }
 
-  /** Counts work, and ends a step like `assertWanted`. */
-  advance(by: number): void {
-    Atomics.add(this.#state, DONE, by);
-    this.assertWanted();
+  /** Adds finished units, then does what `obey` does. */
+  advance(units: number): void {
+    Atomics.add(this.#state, DONE, units);
+    this.obey();
   }
 
-  /** Ends a step of a build thread: sleeps while the build is paused. Throws Cancelled. */
-  assertWanted(): void {
+  /** Sleeps while the build is paused. Throws Cancelled. Only for build threads. */
+  obey(): void {
     while (Atomics.load(this.#state, COMMAND) === PAUSE) Atomics.wait(this.#state, COMMAND, PAUSE);
     this.assertNotCancelled();
   }
 
-  /** Checks in the owner's thread, which must not sleep. Throws Cancelled. */
+  /** Throws Cancelled after a cancellation. Never sleeps, so any thread may call it. */
   assertNotCancelled(): void {
     if (Atomics.load(this.#state, COMMAND) === CANCEL) throw new Cancelled();
   }

@@ -1,2 +1,2 @@
-/** The program of the search threads, which scan blocks of vectors and search indexes. */
+/** The program of the threads of `kernel/scanThreads.ts`, which scan blocks of vectors and search indexes. */
 export const SEARCH_PROGRAM = new URL('./searchWorker.js', import.meta.url);

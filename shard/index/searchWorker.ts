@@ -1,4 +1,4 @@
-/** A thread that scans blocks of vectors, and searches indexes. Started by `kernel/scanThreads.ts`. */
+/** Program of a thread that scans blocks of vectors and searches indexes. `kernel/scanThreads.ts` starts it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { unreachable } from '../../shared/errors/errors.js';
 import type { SharedMemory } from '../../shared/webAssembly.js';
@@ -11,7 +11,7 @@ import { type GraphBatch, searchGraphs } from './hnsw/graphBatch.js';
 const { module } = workerData as ScanWorkerData;
 const arenas = new Map<number, { readonly kernel: Kernel; readonly memory: SharedMemory }>();
 
-/** Reports that the thread waits for work, with the results of the last. */
+/** Reports that the thread is idle, with the results of its last work, if any. */
 const report = (results: unknown = null): void => parentPort?.postMessage(results);
 
 function follow(order: ScanOrder): void {
@@ -42,6 +42,6 @@ function follow(order: ScanOrder): void {
   }
 }
 
-// An order that cannot be executed ends the thread. Its work is repeated.
+// An order that fails ends the thread. The event loop then repeats the work.
 parentPort?.on('message', follow);
 report();

@@ -24,11 +24,11 @@ export interface IndexServices {
 export interface IndexedCollection {
   readonly config: CollectionConfig;
   readonly vectors: VectorBlocks;
-  /** Last event applied to `vectors`, possibly in the middle of a frame. */
+  /** Sequence of the last event applied to `vectors`, possibly in the middle of a frame. */
   readonly sequence: number;
   readonly records: {
     readonly versions: Replacements;
-    /** Returns undefined if the record is not live. */
+    /** Returns the slot of a live record; otherwise undefined. */
     liveSlotOf(recordId: number): number | undefined;
   };
 }

@@ -11,8 +11,8 @@
  *   owner, follower, changing ──not named any more──▶ nothing
  * ```
  *
- * Changes are made one after another, and the newest entry wins. Nothing is answered from here as soon as an entry is known
- * to name another owner, or this shard begins to name one.
+ * Changes are made one after another, and the newest entry wins. Once an entry is known to name another owner, or this shard
+ * begins to name one, no call begins here. A read in flight is then answered `moved`; a write in flight gets its outcome.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unreachable } from '../../shared/errors/errors.js';
@@ -343,7 +343,10 @@ export class CollectionReplica {
     return serving;
   }
 
-  /** A read that ends after the ownership is repeated at the next owner. Other calls may have had an effect: their outcome counts. */
+  /**
+   * A read that ends after the ownership is answered `moved`, and its caller repeats it at the next owner. Other calls may have
+   * taken effect, so their outcome is answered while the lease is valid.
+   */
   #handlers(handle: CollectionHandle, epoch: number): Record<Verb, CallHandler<Call>> {
     const { lease } = this.services;
     const assertMayRun = (): void => {

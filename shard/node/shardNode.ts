@@ -1,4 +1,7 @@
-/** One shard: owns and follows the collections that the owners bucket assigns to it, while its lease is valid. */
+/**
+ * One shard: owns and follows the collections that the owners bucket assigns to it. Its owners answer only while its lease is
+ * valid; its followers need no lease.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -17,7 +20,7 @@ import type { CollectionHandle } from '../collection/collectionHandle.js';
 import type { Follower } from '../follow/follower.js';
 import { Following } from '../follow/following.js';
 import { ReadIndex } from '../follow/readIndex.js';
-import type { KeyEntries } from '../vault/keyEntries.js';
+import type { VaultCalls } from '../vault/vaultCalls.js';
 import { CollectionReplica, type ReplicaServices } from './collectionReplica.js';
 import { drain } from './drain.js';
 import { LogWatch } from './logWatch.js';
@@ -29,7 +32,7 @@ interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
   /** BUCKETS.owners. */
   readonly owners: Bucket;
   readonly losses: LogLosses;
-  readonly keyEntries: KeyEntries;
+  readonly vaultCalls: VaultCalls;
   /** Setting `config.followers`: see there. */
   readonly staleMs: number;
 }
@@ -54,7 +57,7 @@ export class ShardNode {
   #serving: Serving | undefined;
   #isLeaving = false;
 
-  constructor({ shard, owners, context, lease, losses, keyEntries, staleMs, onServing }: NodeOptions) {
+  constructor({ shard, owners, context, lease, losses, vaultCalls, staleMs, onServing }: NodeOptions) {
     const { metrics, clock, logger, admission, quota } = context;
     const runner = new CallRunner(metrics, admission, clock, logger, context.transport);
     const readIndex = new ReadIndex(context.transport, clock, metrics);
@@ -70,7 +73,7 @@ export class ShardNode {
     this.#transfer = new OwnershipTransfer(services, owners, signal);
     this.#rpc = new ShardRpc(services, {
       ...{ replicas: this.#replicas, transfer: this.#transfer },
-      ...{ keyEntries, adopt, drop },
+      ...{ vaultCalls, adopt, drop },
     });
     this.#logWatch = new LogWatch(losses, () => this.collections(), lease, logger);
     quota.attach({ name: shard, collections: () => this.collections() });

@@ -10,7 +10,7 @@ import type { Envelope } from '../../shared/transport/transport.js';
 import { version } from '../../shared/version.js';
 import type { CallHandler } from '../answering/callRunner.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
-import type { KeyEntries } from '../vault/keyEntries.js';
+import type { VaultCalls } from '../vault/vaultCalls.js';
 import type { CollectionReplica, ReplicaServices } from './collectionReplica.js';
 import type { OwnershipTransfer } from './ownershipTransfer.js';
 
@@ -21,7 +21,7 @@ const READS_AT_ONCE = 16;
 interface CalledShard {
   readonly replicas: ReadonlyMap<number, CollectionReplica>;
   readonly transfer: OwnershipTransfer;
-  readonly keyEntries: KeyEntries;
+  readonly vaultCalls: VaultCalls;
   /** Resolves when this shard follows the collections' current owner entries. */
   readonly adopt: (collectionIds: readonly number[]) => Promise<void>;
   readonly drop: (collectionId: number) => Promise<void>;
@@ -88,7 +88,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'destroyKey':
       case 'strikeOff':
       case 'settleKey':
-        return this.shard.keyEntries.run(call);
+        return this.shard.vaultCalls.run(call);
       case 'trim':
         await context.quota.trim(call.project);
         return null;

@@ -1,7 +1,7 @@
 /**
- * The newest request ids of a collection, and their writes. Two files ask it: `plannedRequests.ts` about each write of a
- * commit, and `collectionVault.ts` about an encrypted insert before its payload is encrypted. The window follows from
- * the log alone, like the rest of the state.
+ * The newest request ids of a collection, and their writes. Two files ask it: `plannedRequests.ts` about each insert and
+ * `deleteMany` of a commit, and `collectionVault.ts` about an encrypted insert before its payload is encrypted. The window
+ * follows from the log alone, like the rest of the state.
  */
 
 /** Record id of a request that deleted records. Its `sequence` is that of the `deleteMany` event. */

@@ -30,7 +30,7 @@ export interface Change {
 
 /**
  * Follows a bucket, and keeps a copy of it. `caughtUp` and `read` store a mark, and wait until the watch receives it. So a stale
- * replica or a deposed leader cannot hide an entry from them. One mark serves all calls that were made before it is stored.
+ * replica cannot hide an entry from them. One mark serves all calls that were made before it is stored.
  */
 export interface Watch {
   /**
@@ -48,7 +48,7 @@ export interface Watch {
  * VouchError `unavailable` when the store cannot be reached or is closed.
  */
 export interface Bucket {
-  /** Reads an entry before an `update` or `delete` of its revision. A deposed leader may answer an older entry. */
+  /** Reads an entry before an `update` or `delete` of its revision. A stale replica may answer an older entry. */
   get(key: string): Promise<Entry | undefined>;
   /**
    * Returns the new revision; undefined if the key exists. `isWanted` is called once no entry is found. If it returns false, or the

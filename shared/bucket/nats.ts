@@ -1,4 +1,7 @@
-/** A bucket in JetStream's key-value store. Every read asks the stream's leader: a stale replica may lack an answered write. */
+/**
+ * A bucket in JetStream's key-value store. Every read asks the stream's leader, which may itself be a stale replica. So what must
+ * be current is decided by the revision of a write, or by a mark (`natsWatch.ts`).
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KV, type KvEntry, type MsgHdrs, MsgHdrsImpl, type Payload } from 'nats';
 import { VouchError } from '../errors/errors.js';

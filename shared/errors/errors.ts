@@ -4,6 +4,9 @@ import { ERRORS, type ErrorCode, type MessageName, messageText, type Values } fr
 
 export type { ErrorCode };
 
+/** `Retry-After` of an error `unavailable`, in seconds, unless the error has its own. */
+export const UNAVAILABLE_RETRY_SECS = 1;
+
 /**
  * An error that may be shown to a caller. The message says what is wrong and, if possible, what to do next. It never contains
  * a key, a payload or a path of the machine.
@@ -19,7 +22,7 @@ export class VouchError extends Error {
     options: { retryAfterSecs?: number; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.retryAfterSecs = options.retryAfterSecs ?? (code === 'unavailable' ? 1 : undefined);
+    this.retryAfterSecs = options.retryAfterSecs ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECS : undefined);
   }
 
   get status(): number {

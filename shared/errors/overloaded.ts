@@ -1,5 +1,4 @@
-/** Refusals of work because of too much load. */
-
+/** Refusals of work because of too much load. Their `Retry-After` is the default of `VouchError`. */
 import { VouchError } from './errors.js';
 import { OVERLOAD } from './errorTable.js';
 

@@ -1,7 +1,7 @@
 /**
- * Barriers: messages in a log without a frame, which every reader skips. A deposed leader or stale replica may answer a read
- * without the newest frames. But a new message that a majority has stored comes after everything durable before it. So a reader
- * that has reached the barrier has read all of that.
+ * Barriers: messages in a log without a frame, which every reader skips. A stale replica, which may even be the leader, answers
+ * a read without the newest frames. But a message that a majority stores comes after everything that was durable before. So a
+ * reader that has reached its own barrier has read all of that.
  *
  * ```text
  *  0  "VBR1"
@@ -11,8 +11,8 @@
  * 24  checksum: the first 16 bytes of H over everything before
  * ```
  *
- * Between these two messages there are only barriers, so a reader that has the first continues after the second. Messages between
- * the second and the barrier were in flight when the barrier was written.
+ * Between these two messages there are only barriers. So a reader that has the first one continues after the second one. Messages
+ * between the second one and the barrier were in flight when the barrier was written.
  */
 import { Malformed } from '../errors/malformed.js';
 import { hash } from '../hashing/hash.js';
@@ -42,7 +42,7 @@ export function writeBarrier({ frame, message }: Barrier): Uint8Array {
   return bytes;
 }
 
-/** Undefined if the bytes are not an intact barrier. */
+/** Decodes a barrier. Returns undefined if the message is not an intact one. */
 export function readBarrier(message: Uint8Array): Barrier | undefined {
   if (message.length !== BARRIER_BYTES) return undefined;
   const { bytes, view } = byteView(message);

@@ -36,8 +36,8 @@ const HEADER_RESERVE_BYTES = 2_560;
 const TRY_MS = 2_000;
 /** Tries of a barrier: a leader that dies with one never answers it. */
 const BARRIER_TRIES = 3;
-/** A deposed leader without contact steps down after ten seconds; until then it answers from its stale copy. */
-const DEPOSED_MS = 12_000;
+/** Longest time for which a leader that has lost its majority answers as a stale replica: ten seconds, and a margin. */
+const STALE_LEADER_MS = 12_000;
 /** Largest number of frames that a replay reads one by one. A read takes one round trip; a delivery takes three, and work of the server. */
 const SINGLE_READS = 8;
 
@@ -61,7 +61,7 @@ export class JetStreamLog implements EventLog {
   }
 
   get staleMs(): number {
-    return this.#isClustered ? DEPOSED_MS : 0;
+    return this.#isClustered ? STALE_LEADER_MS : 0;
   }
 
   get #isClustered(): boolean {
@@ -171,7 +171,7 @@ export class JetStreamLog implements EventLog {
     this.#tail = { frame, message };
   }
 
-  /** Asks the leader: a stale replica would end a replay too early. */
+  /** Asks the leader, since other replicas are often behind. Even a leader may be stale: only a barrier ends a replay for certain. */
   async #lastMessage(): Promise<StoredFrame | undefined> {
     this.#assertUsable();
     const { subject } = this.at;

@@ -23,9 +23,9 @@ const PATIENCE = { tryMs: 4_000, tries: 3 };
 const STATUS_NO_MESSAGE = 404;
 
 /**
- * Reads from the leader, which has every acknowledged message. A deposed leader may answer an older message; the new leader then
- * refuses an append after that. Bodies come as base64 in JSON, so this costs more than `readAnywhere`: 0.3 s for a frame of
- * 16 MiB.
+ * Reads from the leader, which has every acknowledged message. A leader that has lost its majority is a stale replica. It may
+ * answer an older message; then an append after that is refused. Bodies come as base64 in JSON, so this costs more than
+ * `readAnywhere`: 0.3 s for a frame of 16 MiB.
  */
 export async function readFromLeader(
   connection: ClusterConnection,

@@ -5,7 +5,8 @@
 import type { BucketValue, Entry } from '../bucket/bucket.js';
 import { type Actor, actorOf, type NamedActor, namedActor } from '../model/actor.js';
 import type { CollectionConfig, CollectionOrigin } from '../model/collectionConfig.js';
-import type { DesiredKind, IndexParameters, IndexSpec } from '../model/indexSpec.js';
+import { type NamedParameters, namedParameters, parametersOf } from '../model/indexParameters.js';
+import type { DesiredKind, IndexSpec } from '../model/indexSpec.js';
 
 /** The announced end of an import. Hashes are 64 lowercase hex. */
 export interface ImportEnd {
@@ -29,16 +30,6 @@ export interface CatalogEntry {
   readonly spec: IndexSpec;
   /** Absent if the collection was created here. */
   readonly imported?: ImportState;
-}
-
-/** Index parameters with their stored names, which callers use too; null counts as absent. */
-interface NamedParameters {
-  readonly m?: IndexParameters['m'] | null;
-  readonly ef_construction?: IndexParameters['efConstruction'] | null;
-  readonly ef_search?: IndexParameters['efSearch'] | null;
-  readonly n_list?: IndexParameters['nList'] | null;
-  readonly n_probe?: IndexParameters['nProbe'] | null;
-  readonly candidates?: IndexParameters['candidates'] | null;
 }
 
 interface StoredImport {
@@ -65,27 +56,6 @@ export interface StoredCatalogEntry {
   readonly origin?: CollectionOrigin;
   readonly import?: StoredImport;
 }
-
-const OUTSIDE_NAMES: Readonly<Record<keyof IndexParameters, keyof NamedParameters>> = {
-  m: 'm',
-  efConstruction: 'ef_construction',
-  efSearch: 'ef_search',
-  nList: 'n_list',
-  nProbe: 'n_probe',
-  candidates: 'candidates',
-};
-const NAMES = Object.entries(OUTSIDE_NAMES) as [keyof IndexParameters, keyof NamedParameters][];
-
-/** Decodes index parameters; ignores unknown ones. */
-export const parametersOf = (named: NamedParameters): IndexParameters =>
-  Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(inside, named[outside])));
-
-const present = (name: string, value: number | null | undefined): [string, number][] =>
-  value === null || value === undefined ? [] : [[name, value]];
-
-/** Encodes index parameters. */
-export const namedParameters = (parameters: IndexParameters): { readonly [name in keyof NamedParameters]?: number } =>
-  Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(outside, parameters[inside])));
 
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
 
@@ -132,7 +102,7 @@ export function withSpec({ value }: Entry, spec: IndexSpec): BucketValue {
 
 function indexFields({ kind, parameters }: IndexSpec): {
   index: DesiredKind;
-  index_parameters?: { readonly [name in keyof NamedParameters]?: number };
+  index_parameters?: ReturnType<typeof namedParameters>;
 } {
   const named = namedParameters(parameters);
   return Object.keys(named).length === 0 ? { index: kind } : { index: kind, index_parameters: named };

@@ -38,7 +38,7 @@ export function prepareVaultStream(connection: ClusterConnection, replicas: numb
     // A server that drops an old message of a subject leaves its bytes on the disk; ours are overwritten one by one.
     ...LASTING,
     num_replicas: replicas,
-    // Only the leader answers: a stale replica could answer with a shredded key.
+    // Only the leader answers, since other replicas are often behind. Even a leader may be stale: see `lastNow`.
     allow_direct: false,
     deny_delete: false,
     // A purge drops messages and leaves their bytes.
@@ -58,7 +58,7 @@ export class VaultMessages {
     return this.#behind(name, NO_MESSAGE);
   }
 
-  /** Asks the leader for the last message of the key; a deposed leader may answer an older one. */
+  /** Asks the leader for the last message of the key. A stale replica answers an older one. */
   async last(name: EntryName): Promise<StoredMessage | undefined> {
     return readFromLeader(this.connection, VAULT_STREAM, { last: subjectOf(name) });
   }

@@ -1,11 +1,11 @@
-/** Files of a running standalone node that are deleted or cut off: the loss is reported although no client writes. */
+/** Files of a running standalone node that are deleted or cut off: a loss is reported without a write to that log. */
 import { readdir, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Client } from '../support/launch/client.js';
 import { Service } from '../support/launch/service.js';
 
-describe('a log whose files are taken from a running standalone node', () => {
+describe('files removed or cut off while a standalone node runs', () => {
   let service: Service;
   let rw: Client;
   const ids = new Map<string, number>();
@@ -13,10 +13,10 @@ describe('a log whose files are taken from a running standalone node', () => {
   before(async () => {
     service = await Service.start('standalone');
     ({ rw } = await service.newProject());
-    for (const name of ['deleted', 'cut', 'moved', 'whole', 'never']) {
+    for (const name of ['fileDeleted', 'fileCut', 'folderDeleted', 'whole', 'unwritten']) {
       const made = await rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' });
       ids.set(name, made.body.id);
-      if (name !== 'never')
+      if (name !== 'unwritten')
         for (let n = 1; n <= 3; n++)
           expect((await rw.post('/v1/records', { collection: name, values: [n, 2] })).status).to.equal(200);
     }
@@ -29,12 +29,12 @@ describe('a log whose files are taken from a running standalone node', () => {
     return join(logOf(name), segment!);
   };
 
-  it('is reported by /health and by the collection, while everything else is served', async () => {
+  it('are reported by /health and by their collections, while other collections are served', async () => {
     expect((await rw.get('/health')).body.status).to.equal('ok');
-    await rm(await segmentOf('deleted'));
-    await truncate(await segmentOf('cut'), 200);
-    await rm(logOf('moved'), { recursive: true });
-    const lost = ['deleted', 'cut', 'moved'];
+    await rm(await segmentOf('fileDeleted'));
+    await truncate(await segmentOf('fileCut'), 200);
+    await rm(logOf('folderDeleted'), { recursive: true });
+    const lost = ['fileDeleted', 'fileCut', 'folderDeleted'];
     await service.until(async () => (await rw.get('/health')).body.damaged?.length === lost.length);
     const { status, body } = await rw.get('/health');
     expect([status, body.status]).to.deep.equal([200, 'degraded']);
@@ -48,9 +48,13 @@ describe('a log whose files are taken from a running standalone node', () => {
       expect(answer.body.error).to.match(/quarantined.*its segment \d+\.seg (is gone|has 200 bytes)/);
     }
     expect((await rw.get('/v1/records/1?collection=whole')).status).to.equal(200);
-    expect((await rw.post('/v1/records', { collection: 'never', values: [1, 2] })).status).to.equal(200);
+    expect((await rw.post('/v1/records', { collection: 'unwritten', values: [1, 2] })).status).to.equal(200);
+    expect(await service.metric('vouch_damaged', 'part="log"')).to.equal(lost.length);
+  });
+
+  it('are the reason of a degraded /health if they are those of a bucket', async () => {
     await rm(join(service.dataDir, 'registry', 'vouch-keys'), { recursive: true });
     await service.until(async () => (await rw.get('/health')).body.reason?.includes('registry/vouch-keys') ?? false);
-    expect(await service.metric('vouch_damaged', 'part="log"')).to.equal(lost.length);
+    expect((await rw.get('/health')).body.status).to.equal('degraded');
   });
 });

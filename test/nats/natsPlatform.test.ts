@@ -1,4 +1,4 @@
-/** The cluster platform over a real nats-server: the suites of every platform, and its own promises. */
+/** The cluster platform over a real nats-server: the suites of every platform, and what only this one guarantees. */
 import { expect } from 'chai';
 import { connect, headers } from 'nats';
 import { pino } from 'pino';
@@ -20,7 +20,7 @@ import { bucketSuite } from '../support/suites/bucketSuite.js';
 import { eventLogSuite } from '../support/suites/eventLogSuite.js';
 import { transportSuite } from '../support/suites/transportSuite.js';
 
-/** The fields that the tests use. */
+/** The fields of an answer to `$SRV.STATS` that a test reads. */
 interface Statistics {
   readonly id: string;
   readonly endpoints: readonly {
@@ -30,7 +30,7 @@ interface Statistics {
   }[];
 }
 
-describe('nats platform', () => {
+describe('the cluster platform', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
 
@@ -80,7 +80,7 @@ describe('nats platform', () => {
     };
   });
 
-  it('logs a lost connection and its end, which both reach the terminal', async () => {
+  it('logs the loss and the restoration of the connection, both as alarms', async () => {
     const proxy = await startProxy('127.0.0.1', Number(new URL(nats.url).port));
     try {
       const lines: string[] = [];
@@ -100,7 +100,7 @@ describe('nats platform', () => {
     }
   });
 
-  it('refuses a message whose times are not numbers, and keeps the sender’s clock', async () => {
+  it('refuses a message whose times are missing or not finite, and passes on the deadline of another', async () => {
     const { transport } = await platforms.open(nats.url);
     const seen: number[] = [];
     await transport.serve('vouch.c.1', async ({ deadlineMs, body }) => {
@@ -125,7 +125,7 @@ describe('nats platform', () => {
     }
   });
 
-  it('refuses a call of another version, names both, and does not run it', async () => {
+  it('does not run a call of another protocol version, and names both versions in the error', async () => {
     const { transport, connection } = await platforms.open(nats.url);
     let calls = 0;
     await transport.serve('vouch.c.1', async ({ body }) => {
@@ -151,7 +151,7 @@ describe('nats platform', () => {
     expect(calls).to.equal(1);
   });
 
-  it('answers questions about requests with any bytes, and with no more of them', async () => {
+  it('answers a question about requests with as many bytes as the question has, whatever these are', async () => {
     const { transport, connection } = await platforms.open(nats.url);
     await transport.serve('vouch.c.1', async ({ body }) => body);
     const stranger = await connect({ servers: nats.url });
@@ -166,7 +166,7 @@ describe('nats platform', () => {
     }
   });
 
-  it('reports the size of the store: larger with each frame, smaller without a log, unlimited without a limit', async () => {
+  it('reports a larger store after an append, a smaller one after a removal, and no limit', async () => {
     await nats.erase();
     const platform = await platforms.open(nats.url);
     const before = await platform.storeRoom();
@@ -183,14 +183,14 @@ describe('nats platform', () => {
   describe('opening', () => {
     beforeEach(() => nats.erase());
 
-    it('works for several processes at once', async () => {
+    it('succeeds for eight processes at once, and one of them creates an entry', async () => {
       const opened = await Promise.all(Array.from({ length: 8 }, () => platforms.open(nats.url)));
       const buckets = await Promise.all(opened.map((platform) => platform.bucket(FREE_BUCKET, { ttlMs: 60_000 })));
       const created = await Promise.all(buckets.map((bucket, i) => bucket.create('first', i)));
       expect(created.filter((revision) => revision !== undefined)).to.have.length(1);
     });
 
-    it('reports an unreachable server, and what to do', async () => {
+    it('fails without a server, with an error that says what to do', async () => {
       const url = `nats://127.0.0.1:${await freePort()}`;
       const error = await rejection(platforms.open(url, { connectWithinMs: 300 }));
       expect(error.message).to.match(
@@ -198,18 +198,18 @@ describe('nats platform', () => {
       );
     });
 
-    it('refuses several replicas on one server', async () => {
+    it('is refused with three replicas on one server', async () => {
       const error = await rejection(platforms.open(nats.url, { replicas: 3 }));
       expect(error.message).to.equal('one NATS server cannot hold 3 replicas; set VOUCH_REPLICAS to 1');
     });
 
-    it('refuses another number of log streams than the logs were written with', async () => {
+    it('is refused with a number of log streams that differs from the existing one', async () => {
       await platforms.open(nats.url, { logStreams: 2 });
       const error = await rejection(platforms.open(nats.url, { logStreams: 3 }));
       expect(error.message).to.contain('set VOUCH_LOG_STREAMS to 2');
     });
 
-    it('refuses a stream that would not keep every frame', async () => {
+    it('is refused if a log stream would not keep every frame', async () => {
       const nc = await connect({ servers: nats.url });
       const jsm = await nc.jetstreamManager();
       await jsm.streams.add({ name: 'VOUCH_LOG_0', subjects: ['vouch.log.0.*'], max_msgs: 1_000 });
@@ -218,7 +218,7 @@ describe('nats platform', () => {
       expect(error.message).to.match(/VOUCH_LOG_0 exists with (?:discard|max_msgs)/);
     });
 
-    it('gives an earlier bucket its newly configured time to live', async () => {
+    it('applies a changed time to live to an existing bucket and to its entries', async () => {
       const before = await platforms.open(nats.url);
       await (await before.bucket(FREE_BUCKET, { ttlMs: 600_000 })).put('s1', 1);
       const now = await (await platforms.open(nats.url)).bucket(FREE_BUCKET, { ttlMs: 300 });
@@ -227,7 +227,7 @@ describe('nats platform', () => {
     });
   });
 
-  it('shows the subjects of a process in the service framework', async () => {
+  it('lists the subjects of a process, and their statistics, as a NATS service until it stops', async () => {
     const platform = await platforms.open(nats.url);
     await platform.transport.serve('vouch.s.s1', async ({ body }) => body);
     const endpoint = { name: 'describe', subject: 'vouch.about.s1', answer: async () => ({ collections: 3 }) };

@@ -43,7 +43,7 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     seed: 80_671,
     durationMs: 120_000,
     kinds: 21,
-    defect: 'a starting shard owns what a deposed NATS leader says',
+    defect: 'a starting shard owns what a stale replica of NATS says',
   },
   {
     seed: 80_675,
@@ -74,7 +74,7 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     durationMs: 12_000,
     calmMs: 75_000,
     kinds: 26,
-    defect: 'a collection is reported missing, because a deposed leader does not have it',
+    defect: 'a collection is reported missing, because a stale replica does not have it',
   },
   {
     seed: 640_404_524,

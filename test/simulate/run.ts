@@ -11,7 +11,9 @@ import type { Call } from '../soak/history.js';
 import { OutdatedReader } from '../soak/outdated/outdatedReader.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
-import { PASSING_PROJECT, PROJECT } from './cluster/projects.js';
+import { ChurnClients } from './churn/churnClients.js';
+import { churnUnsettled } from './churn/settle.js';
+import { CHURN_PROJECT, PROJECT } from './cluster/projects.js';
 import { calmShape, type SimulatedShape, shapeOf } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
 import { heal, type SimulatedService } from './cluster/simulatedService.js';
@@ -20,10 +22,8 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { judgeAlias } from './judges/aliasJudge.js';
-import { judgePassing } from './judges/passingJudge.js';
+import { judgeChurn } from './judges/churnJudge.js';
 import { isQuotaRefusal } from './judges/quotaJudge.js';
-import { PassingClients } from './passing/passingClients.js';
-import { settlePassing } from './passing/settle.js';
 import { Rest } from './rest.js';
 import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
@@ -83,7 +83,7 @@ const SERVED_AGAIN_MS = 180_000;
 const WITNESSED_REPORTED_WITHIN_MS = 90_000;
 const CALM_MS = 300;
 /** Greatest age of a list of collections: the longest cut of a NATS server, and a margin. */
-const PASSING_STALE_MS = 40_000;
+const CHURN_STALE_MS = 40_000;
 const CALM_THINK_MS = 300;
 
 /** In a calm longer than both, clients rest: from SETTLE_MS after the last fault to LEAD_MS before the next. */
@@ -197,9 +197,9 @@ class Run {
   async all(): Promise<void> {
     // nats.js restarts its sequence of names.
     (nuid as unknown as { init(): void }).init();
-    const keys = await this.cluster.start(this.#hasPassing ? [PROJECT, PASSING_PROJECT] : [PROJECT]);
+    const keys = await this.cluster.start(this.#hasChurn ? [PROJECT, CHURN_PROJECT] : [PROJECT]);
     this.#key = keys.get(PROJECT)!;
-    this.cluster.passing = this.#passing(keys.get(PASSING_PROJECT));
+    this.cluster.churn = this.#churnClients(keys.get(CHURN_PROJECT));
     const clients = await this.#openClients();
     for (const client of clients) client.start();
     const outdated = await this.#openOutdated();
@@ -210,37 +210,37 @@ class Run {
     for (const client of calm) client.start();
     await this.#servedAgain();
     await this.#witnessedReported();
-    await this.#passingSettled();
+    await this.#churnSettled();
     await Promise.all([outdated, ...clients, ...calm].map((client) => client?.stop()));
     await this.#judge();
   }
 
   /** Whether collections come and go. Plans from before that fault kind existed have none. */
-  get #hasPassing(): boolean {
+  get #hasChurn(): boolean {
     return Object.keys(FAULTS)
       .slice(0, this.options.kinds)
       .includes('collections come and go' satisfies FaultKind);
   }
 
-  #passing(key: string | undefined): PassingClients | undefined {
+  #churnClients(key: string | undefined): ChurnClients | undefined {
     const { network, ports, coordinators } = this.cluster;
     if (key === undefined) return undefined;
-    const note = (line: string): void => this.world.note(line, 'passing');
-    return new PassingClients({ key, coordinators, exchange: exchangeOver(network, ports), note });
+    const note = (line: string): void => this.world.note(line, 'churn');
+    return new ChurnClients({ key, coordinators, exchange: exchangeOver(network, ports), note });
   }
 
-  async #passingSettled(): Promise<void> {
-    const { passing, nats } = this.cluster;
+  async #churnSettled(): Promise<void> {
+    const { churn, nats } = this.cluster;
     // Lost server data may include collections, or their deletion.
-    if (passing === undefined || passing.calls.length === 0 || nats?.loss !== undefined) return;
+    if (churn === undefined || churn.calls.length === 0 || nats?.loss !== undefined) return;
     const others = this.#collections.map(({ id }) => id);
-    this.failures.push(...(await settlePassing(this.cluster, passing, others)));
+    this.failures.push(...(await churnUnsettled(this.cluster, churn, others)));
     const rules = {
       collectionsMax: Number(this.shape.settings.VOUCH_MAX_COLLECTIONS),
       coordinators: this.cluster.coordinatorNames.length,
-      staleMs: PASSING_STALE_MS,
+      staleMs: CHURN_STALE_MS,
     };
-    this.failures.push(...judgePassing(passing.calls, rules), ...judgeAlias(passing.calls));
+    this.failures.push(...judgeChurn(churn.calls, rules), ...judgeAlias(churn.calls));
   }
 
   async #makeFaults(): Promise<void> {

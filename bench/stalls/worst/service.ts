@@ -1,4 +1,5 @@
 /** Worst inputs of collections, indexes, keys, encrypted records, and facts about the service. */
+import { INDEX_KINDS, type IndexKind } from '../../../shared/model/indexKinds.js';
 import { batchLog, heavyLog, LARGEST_GRAPH } from '../fixtures.js';
 import { BODY_BYTES, FIELD_BYTES } from '../hostile.js';
 import type { Rows, WorstInput } from '../row.js';
@@ -45,7 +46,13 @@ const withIndex =
     return stage.post(path(collection), body);
   };
 
-const indexOf = (type: string, parameters: object): WorstInput => ({
+const LARGEST_PARAMETERS: Readonly<Record<IndexKind, object>> = {
+  hnsw: LARGEST_GRAPH,
+  ivf: { n_list: 65_536, n_probe: 65_536 },
+  bq: { candidates: 65_536 },
+};
+
+const indexOf = (type: IndexKind, parameters: object): WorstInput => ({
   input: `${type} with its largest parameters`,
   because: 'no index takes longer to build',
   statuses: [200, 202],
@@ -115,11 +122,7 @@ export const SERVICE: Rows = {
       prepare: async (stage) => stage.ask('DELETE', `/v1/namespaces/${await stage.imported(await heavyLog())}`),
     },
   ],
-  'POST /v1/namespaces/{name}/index': [
-    indexOf('hnsw', LARGEST_GRAPH),
-    indexOf('ivf', { n_list: 65_536, n_probe: 65_536 }),
-    indexOf('bq', { candidates: 65_536 }),
-  ],
+  'POST /v1/namespaces/{name}/index': INDEX_KINDS.map((kind) => indexOf(kind, LARGEST_PARAMETERS[kind])),
   'GET /v1/namespaces/{name}/index': { small: 'the state of one index is kept' },
   'POST /v1/index/rebuild': [
     {

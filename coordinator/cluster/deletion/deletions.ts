@@ -4,13 +4,13 @@
  * assigned after its deletion, and loses its owner.
  *
  * ```text
- * listed ──marked──▶ unlisted ──disowned, its shards stopped──▶ silent: answered
- *    ▲                  │                                          │
- *    └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation
- *                         and never answered: unmarked                   ──▶ in the service log, erased once more ──▶ unmarked
+ * listed ──marked──▶ unlisted ──owner entry removed, its shards stopped──▶ silent ──log, watermark, reservation erased──▶ erased
+ *    ▲                  │                                      erased ──in the service log, erased once more──▶ unmarked
+ *    └──still listed────┘ interrupted before the name was removed: unmarked
  * ```
  *
- * The owner entry is removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
+ * The request is answered once the collection is silent and its erasure has been tried, also without success. The owner entry is
+ * removed first: a shard that was away would otherwise open the collection, and report its erased log as lost.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../../shared/bucket/bucket.js';

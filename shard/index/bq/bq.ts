@@ -5,7 +5,7 @@
  */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
-import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
+import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { CodeBlocks } from './codeBlocks.js';
 import { CodeScan } from './codeScan.js';
@@ -111,7 +111,7 @@ class BqIndex implements Index {
   }
 }
 
-export const bq: KindOfIndex = {
+export const bq: IndexOpener = {
   async open(order) {
     const { memory, shape, dimension } = order.vectors;
     const codes = new CodeBlocks(memory, shape, signCodeBytes(dimension));

@@ -10,7 +10,7 @@ import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payl
 export const bqBuilder: IndexBuilder = {
   async build(order) {
     const { rows, base, progress } = order;
-    progress.expect((base === undefined ? 2 : 1) * rows.count);
+    progress.setTotal((base === undefined ? 2 : 1) * rows.count);
     if (base === undefined) await write(order, meanOf(order));
     else
       await readBqPayload(base.path, rows.dimension, ({ count, mean, read }) => {

@@ -31,7 +31,7 @@ export interface GenerationOrder {
  */
 export async function buildGeneration(order: GenerationOrder, progress: BuildProgress): Promise<SavedGeneration> {
   const { facts, folder, baseFolder } = order;
-  const check = (): void => progress.assertWanted();
+  const check = (): void => progress.obey();
   check();
   const base = baseFolder === undefined ? undefined : await readBase(baseFolder, facts, check);
   const rows = new FrozenRows(order.blocks, facts.dimension, order.strideBytes, base, order.replaced);

@@ -42,10 +42,10 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   memory.grow(pages - 1);
 
   const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);
-  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph, () => progress.assertWanted()));
+  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph, () => progress.obey()));
   const leftOut: number[] = [];
   const known = from === undefined ? 0 : order.base!.count;
-  progress.expect(rows.count);
+  progress.setTotal(rows.count);
   progress.advance(rows.count - (await addNodes(order, graph, ordinals, leftOut, known)));
   const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * walkBytes(shape, width));
   for (const walk of walks) new WalkScratch(memory.buffer, shape, walk, width);
@@ -90,7 +90,7 @@ async function addNodes(
     },
   };
   await arrange(nodes, new EqualRows(vectorOf), rows.count, known, () => {
-    progress.assertWanted();
+    progress.obey();
     return undefined;
   });
   return graph.count - before;

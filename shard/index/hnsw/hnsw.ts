@@ -8,7 +8,7 @@ import type { Kernel } from '../../kernel/kernel.js';
 import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
-import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
+import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
@@ -317,7 +317,7 @@ async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Pr
   }
 }
 
-export const hnsw: KindOfIndex = {
+export const hnsw: IndexOpener = {
   open(order) {
     const { path, vectors, rows, parameters, pause } = order;
     return readHnswPayload(path, vectors.dimension, parameters, rows.count, async ({ shape, restore }) => {

@@ -100,7 +100,7 @@ export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   const lows = new Int32Array(dimension).fill(2 ** 31 - 1);
   const highs = new Int32Array(dimension).fill(-(2 ** 31));
   for (let ordinal = 0; ordinal < count; ordinal++) {
-    progress.assertWanted();
+    progress.obey();
     if (!rows.isLive(ordinal)) continue;
     const components = rows.components(ordinal);
     for (let i = 0; i < dimension; i++) {
@@ -130,7 +130,7 @@ export function stillSuits(form: VectorForm, rows: BuildRows, first: number): bo
 function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   const sample = [...sampled(rows, 0)];
   const apart = sample.slice(0, SAMPLED_QUERIES).map((query) => {
-    progress.assertWanted();
+    progress.obey();
     const components = rows.components(query);
     let nearest = Number.POSITIVE_INFINITY;
     for (const other of sample) if (other !== query) nearest = nearer(nearest, components, rows.components(other));

@@ -1,8 +1,8 @@
 /**
- * Builds an inverted file (Sivic and Zisserman, 2003; Jégou, Douze and Schmid, 2011): k-means over a sample of the rows
- * gives the centroids, and each row goes to the list of the nearest. On a base, only rows without a list are assigned.
+ * Builds an inverted file (Sivic and Zisserman, 2003; Jégou, Douze and Schmid, 2011). The centroids come from k-means over
+ * a sample of the rows. Each row is put in the list of its nearest centroid. A build that extends a base keeps the
+ * centroids, and assigns only rows without a list.
  */
-
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import { SeededNumbers } from '../../../shared/seededNumbers.js';
 import type { BuildBase, BuildOrder, BuildRows, IndexBuilder } from '../kind.js';
@@ -14,15 +14,15 @@ import { WorkMemory } from './workMemory.js';
 
 const SEED = 0x1f5eed;
 const LISTS_MIN = 16;
-/** Rows of the sample per list. More do not improve the lists; fewer than the minimum make them poor. */
+/** Rows of the sample per list: more do not improve the lists, and fewer than the minimum make them poor. */
 const SAMPLE_PER_LIST = 256;
 const SAMPLE_PER_LIST_MIN = 32;
-/** Products of a row of the sample, a list and a dimension: about 0.6 s per iteration. */
+/** Largest sampled rows × lists × dimension, unless the minimum needs more: about 0.8 s per iteration. */
 const SAMPLE_WORK = 8e9;
-const SAMPLE_BYTES = 2 ** 30;
-/** Share of the sample that may be clipped to the range of codes. */
-const OUTLIERS = 1 / 100;
-/** Rows between two checks for cancellation. */
+const SAMPLE_BYTES_MAX = 2 ** 30;
+/** Share of the sample that may have clipped codes. */
+const CLIPPED_PART = 1 / 100;
+/** Rows copied between two checks for cancellation. */
 const COPIED_AT_ONCE = 1024;
 
 export const ivfBuilder: IndexBuilder = {
@@ -31,7 +31,7 @@ export const ivfBuilder: IndexBuilder = {
     const memory = new WorkMemory(rows.dimension);
     const built = base === undefined ? fromScratch(memory, order) : await extended(memory, order, base);
     const { assigner, assigned, usualShift } = built;
-    const kept = base === undefined ? dropEmpty(assigned, assigner.count) : everyList(assigner.count);
+    const kept = base === undefined ? dropEmpty(assigned, assigner.lists) : everyList(assigner.lists);
     const header = { dimension: rows.dimension, lists: kept.length, count: rows.count, usualShift };
     await writeIvfPayload(path, header, (list) => memory.row(assigner.centroids, kept[list]!), assigned);
     return { leftOut: [] };
@@ -40,8 +40,9 @@ export const ivfBuilder: IndexBuilder = {
 
 interface Built {
   readonly assigner: CentroidAssigner;
-  /** List of each ordinal. */
+  /** List of each ordinal; NO_LIST for rows that are not live. */
   readonly assigned: Uint32Array;
+  /** Shift from components to codes that the sample needed. */
   readonly usualShift: number;
 }
 
@@ -51,7 +52,7 @@ function fromScratch(memory: WorkMemory, order: BuildOrder): Built {
   const lists = listsFor(live.length, parameters);
   const numbers = new SeededNumbers(SEED);
   const sampled = numbers.sample(live, sampleSize(live.length, lists, memory));
-  progress.expect(sampled.length * (1 + ITERATIONS) + live.length);
+  progress.setTotal(sampled.length * (1 + ITERATIONS) + live.length);
   const sample = copySample(memory, rows, sampled, progress);
   const assigner =
     sample.count === 0
@@ -70,17 +71,17 @@ async function extended(memory: WorkMemory, order: BuildOrder, base: BuildBase):
   const assigner = new CentroidAssigner(memory, lists, usualShift);
   for (let list = 0; list < lists; list++)
     memory.row(assigner.centroids, list).set(centroids.subarray(list * dimension, (list + 1) * dimension));
-  assigner.cut();
+  assigner.encodeCentroids();
   const assigned = new Uint32Array(rows.count).fill(NO_LIST);
   for (let ordinal = 0; ordinal < count; ordinal++)
     if (rows.isLive(ordinal)) assigned[ordinal] = payload.assigned[ordinal]!;
   const added = liveOrdinals(rows).filter((ordinal) => assigned[ordinal] === NO_LIST);
-  progress.expect(added.length);
+  progress.setTotal(added.length);
   assignRows(memory, assigner, order, added, assigned);
   return { assigner, assigned, usualShift };
 }
 
-/** Returns the number of lists for so many rows: as requested, by default the square root of the rows. */
+/** Returns the number of lists for a number of rows: as requested, by default its square root, at most one per row. */
 function listsFor(rows: number, { nList }: IndexParameters): number {
   const wanted = nList ?? Math.max(LISTS_MIN, Math.round(Math.sqrt(rows)));
   return Math.max(1, Math.min(wanted, rows));
@@ -96,7 +97,7 @@ function liveOrdinals(rows: BuildRows): Uint32Array {
 function sampleSize(rows: number, lists: number, { dimension, strideBytes }: WorkMemory): number {
   const affordable = Math.floor(SAMPLE_WORK / (lists * dimension));
   const wanted = Math.max(SAMPLE_PER_LIST_MIN * lists, Math.min(SAMPLE_PER_LIST * lists, affordable));
-  return Math.min(rows, Math.max(lists, Math.min(wanted, Math.floor(SAMPLE_BYTES / strideBytes))));
+  return Math.min(rows, Math.max(lists, Math.min(wanted, Math.floor(SAMPLE_BYTES_MAX / strideBytes))));
 }
 
 function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, progress: BuildProgress): Sample {
@@ -106,12 +107,13 @@ function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, 
   ordinals.forEach((ordinal, at) => {
     memory.row(table, at).set(rows.components(ordinal));
     largest[at] = kernel.largestComponent(table + at * strideBytes, strideBytes) >>> 0;
-    if (at % COPIED_AT_ONCE === 0) progress.advance(0);
+    if (at % COPIED_AT_ONCE === 0) progress.obey();
   });
-  const usual = largest.sort()[Math.floor((largest.length - 1) * (1 - OUTLIERS))] ?? 0;
+  const usual = largest.sort()[Math.floor((largest.length - 1) * (1 - CLIPPED_PART))] ?? 0;
   return { table, count: ordinals.length, shift: codes.shiftFor(2 * usual) };
 }
 
+/** Writes the nearest list of each row of `ordinals` to `assigned`. */
 function assignRows(
   memory: WorkMemory,
   assigner: CentroidAssigner,
@@ -119,12 +121,12 @@ function assignRows(
   ordinals: Uint32Array,
   assigned: Uint32Array,
 ): void {
-  const { rowsAtOnce } = assigner;
-  const most = Math.min(rowsAtOnce, ordinals.length);
+  const { rowsPerCall } = assigner;
+  const most = Math.min(rowsPerCall, ordinals.length);
   const table = memory.allocate(most * memory.strideBytes);
   const lists = memory.words(most);
-  for (let first = 0; first < ordinals.length; first += rowsAtOnce) {
-    const batch = ordinals.subarray(first, first + rowsAtOnce);
+  for (let first = 0; first < ordinals.length; first += rowsPerCall) {
+    const batch = ordinals.subarray(first, first + rowsPerCall);
     batch.forEach((ordinal, at) => {
       memory.row(table, at).set(rows.components(ordinal));
     });
@@ -138,7 +140,10 @@ function assignRows(
 
 const everyList = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, list) => list);
 
-/** Renumbers the lists that have rows and keeps their order, so that the first of equally near lists stays first. */
+/**
+ * Renumbers the lists that have rows, in place, and returns their former numbers. It keeps their order, so that the first
+ * of equally near lists stays first.
+ */
 function dropEmpty(assigned: Uint32Array, count: number): Uint32Array {
   const isUsed = new Uint8Array(count);
   for (const list of assigned) if (list !== NO_LIST) isUsed[list] = 1;

@@ -1,28 +1,28 @@
 const FIRST_CAPACITY = 1024;
 
-/** Rows that may be among the nearest, each with a lower bound of its distance. */
+/** Rows that may be among the nearest, each with a lower bound of its squared distance. */
 export class FoundRows {
   #slots = new Uint32Array(FIRST_CAPACITY);
-  #least = new Float64Array(FIRST_CAPACITY);
+  #lowerBounds = new Float64Array(FIRST_CAPACITY);
   #count = 0;
 
   get count(): number {
     return this.#count;
   }
 
-  add(slot: number, least: number): void {
+  add(slot: number, lowerBound: number): void {
     if (this.#count === this.#slots.length) this.#grow();
     this.#slots[this.#count] = slot;
-    this.#least[this.#count++] = least;
+    this.#lowerBounds[this.#count++] = lowerBound;
   }
 
-  /** Drops the rows that cannot be within `most`. */
-  keepWithin(most: number): void {
+  /** Removes the rows whose squared distance is above `largest`, by their lower bounds. */
+  keepWithin(largest: number): void {
     let kept = 0;
     for (let at = 0; at < this.#count; at++) {
-      if (this.#least[at]! > most) continue;
+      if (this.#lowerBounds[at]! > largest) continue;
       this.#slots[kept] = this.#slots[at]!;
-      this.#least[kept++] = this.#least[at]!;
+      this.#lowerBounds[kept++] = this.#lowerBounds[at]!;
     }
     this.#count = kept;
   }
@@ -33,10 +33,10 @@ export class FoundRows {
   }
 
   #grow(): void {
-    const [slots, least] = [this.#slots, this.#least];
+    const [slots, lowerBounds] = [this.#slots, this.#lowerBounds];
     this.#slots = new Uint32Array(2 * slots.length);
     this.#slots.set(slots);
-    this.#least = new Float64Array(2 * least.length);
-    this.#least.set(least);
+    this.#lowerBounds = new Float64Array(2 * lowerBounds.length);
+    this.#lowerBounds.set(lowerBounds);
   }
 }

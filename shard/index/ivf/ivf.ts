@@ -7,7 +7,7 @@ import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
-import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
+import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { Centroids } from './centroids.js';
 import { InvertedList } from './invertedList.js';
@@ -250,7 +250,7 @@ function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
   return { arena: region.arena, address: vectorsAddress + (slot - firstSlot) * strideBytes };
 }
 
-export const ivf: KindOfIndex = {
+export const ivf: IndexOpener = {
   async open(order) {
     const { path, vectors, rows } = order;
     const payload = await readIvfPayload(path, vectors.dimension);

@@ -1,21 +1,21 @@
 /** Sign codes of inverted lists (RaBitQ, see `kernel/assembly/signs.ts`): dimension / 8 + 8 bytes a row. */
 import { SignCoder } from '../../kernel/signCodes.js';
 
-/** Below this dimension a row's sign code costs as much as its byte code. */
+/** Fewest dimensions with which a sign code takes less time to compare than a byte code. */
 const DIMENSION_MIN = 64;
 
 /**
- * Sign codes of rows relative to the centroids of their lists; they are compared before byte codes. Queries and
- * centroids are rotated as differences from the mean of all centroids, so that f32 is precise enough.
+ * Makes the sign codes of rows, relative to the centroids of their lists. Queries and centroids are rotated as
+ * differences from the mean of all centroids, so that f32 is precise enough.
  */
 export class ListSigns {
   readonly #coder: SignCoder;
 
-  private constructor(private readonly middle: Int32Array) {
-    this.#coder = new SignCoder(middle.length);
+  private constructor(private readonly mean: Int32Array) {
+    this.#coder = new SignCoder(mean.length);
   }
 
-  /** `centroids`: of all lists, one after another. Returns undefined if signs do not pay. */
+  /** `centroids`: the components of all centroids, list by list. Returns undefined for fewer than 64 dimensions. */
   static around(centroids: Int32Array, dimension: number): ListSigns | undefined {
     if (dimension < DIMENSION_MIN) return undefined;
     const sums = new Float64Array(dimension);
@@ -25,12 +25,12 @@ export class ListSigns {
   }
 
   get dimension(): number {
-    return this.middle.length;
+    return this.mean.length;
   }
 
   /** Returns a rotated copy of a query or a centroid. */
   rotated(components: Int32Array): Float32Array {
-    return this.#coder.rotated(components, this.middle);
+    return this.#coder.rotated(components, this.mean);
   }
 
   /** Returns the code of a row. The next call overwrites it. */

@@ -1,19 +1,22 @@
 import type { Arena } from '../../kernel/arena.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 
-/** Address of a vector, padded with zeros like the rows of a block. */
+/** Place of a vector. The vector is padded with zeros to the stride, like a row of a block. */
 export interface VectorPlace {
   readonly arena: Arena;
   readonly address: number;
 }
 
-/** Copies a vector to the arena of a chunk, where the chunk's kernel can read it. Always call `free`. */
+/** Copies a vector to the arena of a list's chunk (`listChunk.ts`), whose kernel reads only that arena. Always call `free`. */
 export class StagedVector {
   #region: Region | undefined;
 
   constructor(private readonly strideBytes: number) {}
 
-  /** Returns the address of the vector in `arena`, valid until the next call. */
+  /**
+   * Copies the vector to `arena`, unless it is there. Returns its address, valid until the next call. Throws
+   * `unavailable`.
+   */
   addressIn(arena: Arena, vector: VectorPlace): number {
     if (vector.arena === arena) return vector.address;
     const to = this.#componentsIn(arena);
@@ -21,7 +24,7 @@ export class StagedVector {
     return to.byteOffset;
   }
 
-  /** Writes a vector into `arena`; returns its place, valid until the next call. */
+  /** Writes a vector to `arena`. Returns its place, valid until the next call. Throws `unavailable`. */
   write(arena: Arena, components: Int32Array): VectorPlace {
     const to = this.#componentsIn(arena).fill(0);
     to.set(components);

@@ -4,10 +4,10 @@ import { BlockShape, narrowReach } from '../../kernel/blockShape.js';
 import type { Kernel } from '../../kernel/kernel.js';
 import { CODE_GROUP, CodeShape } from './codeShape.js';
 
-/** Range of a 32-bit address. The system provides memory as it is used. */
+/** Size of the address space of 32 bits. The operating system provides memory when it is first used. */
 const WORK_BYTES = 2 ** 32;
 
-/** The memory of a build. It is separate from the memory of collections, which belongs to their owner's thread. */
+/** The memory of a build thread. Only the shard's event loop allocates in the memory of collections. */
 export class WorkMemory {
   readonly codes: CodeShape;
   readonly strideBytes: number;
@@ -28,25 +28,26 @@ export class WorkMemory {
     return this.#arena.buffer;
   }
 
-  /** Returns the address of zeros. Throws `capacity_exceeded`. */
+  /** Allocates zeros; returns their address. Throws `capacity_exceeded`. */
   allocate(sizeBytes: number): number {
     const address = this.#arena.allocate(sizeBytes);
     if (address === undefined) throw refusal('capacity_exceeded', 'ivfBuild');
     return address;
   }
 
+  /** Allocates zeros as a view of u32. Throws `capacity_exceeded`. */
   words(count: number): Uint32Array {
     const address = this.allocate(4 * count);
-    // Read the buffer now, since it changes when the memory grows.
+    // Read the buffer after the allocation: growth replaces it.
     return new Uint32Array(this.buffer, address, count);
   }
 
-  /** Returns the address of memory for codes, in whole groups. */
+  /** Allocates memory for `count` codes, in whole groups; returns its address. */
   allocateCodes(count: number): number {
     return this.allocate(groupsOf(count) * this.codes.codeBytes);
   }
 
-  /** Returns a view of the components of a table's row. */
+  /** Returns a view of the components of row `index`. `table`: the address of the first row. */
   row(table: number, index: number): Int32Array {
     return new Int32Array(this.buffer, table + index * this.strideBytes, this.dimension);
   }

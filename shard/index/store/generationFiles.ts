@@ -1,10 +1,10 @@
 /**
- * The three files of a saved generation. Each is durable before the next is begun. The manifest is last, so a folder
- * without one is an interrupted build.
+ * The three files of a saved generation. Each is durable before the next is created. The manifest is last, so a folder
+ * without one is left by an interrupted build.
  *
- *   Payload        the index, as its kind writes it.
- *   Rows           the record of each row.
- *   manifest.json
+ *   payload         The index, as its kind writes it.
+ *   rows            The record of each row. See `rowsFile.ts`.
+ *   manifest.json   Facts, and size and checksum of both files. See `manifest.ts`.
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,8 +33,8 @@ const rowsPath = (folder: string): string => join(folder, 'rows');
 export const manifestPath = (folder: string): string => join(folder, 'manifest.json');
 
 /**
- * Completes a generation whose payload is in `folder`, durable or not. `check` is called between steps of a few
- * milliseconds and may throw.
+ * Makes the payload in `folder` durable, then writes the rows and the manifest. Calls `check` between steps of a few
+ * milliseconds; an error that it throws ends the work.
  */
 export async function completeGeneration(
   folder: string,
@@ -58,21 +58,21 @@ export async function completeGeneration(
   return { folder, ...manifest };
 }
 
-/** Reads the manifest. Throws the system's ENOENT if it is missing, and errors of `decodeManifest`. */
+/** Reads the manifest. Throws an error with code ENOENT if it is missing, and the errors of `decodeManifest`. */
 export async function readSaved(folder: string): Promise<SavedGeneration> {
   return { folder, ...decodeManifest(await readFile(manifestPath(folder), 'utf8')) };
 }
 
 /**
- * Reads both files completely. Throws DamagedGeneration if one does not match the manifest, `unavailable` if it cannot
- * be read.
+ * Reads payload and rows, and compares both with the manifest. Throws DamagedGeneration if one differs, `unavailable` if
+ * one cannot be read.
  */
 export async function verifyFiles({ folder, payload, rows }: SavedGeneration, check: () => void): Promise<void> {
   await expectFile('payload', payload, () => readPieces(payloadPath(folder), check));
   await expectFile('rows', rows, () => readPieces(rowsPath(folder), check));
 }
 
-/** Reads the rows and checks them against the manifest. Blocks the thread for about a millisecond at a time. */
+/** Reads the rows and compares them with the manifest. Blocks the thread for about a millisecond at a time. */
 export async function readRows({ folder, rows, rowCount }: SavedGeneration): Promise<SavedRows> {
   const bytes = new Uint8Array(rows.sizeBytes);
   let filled = 0;
@@ -90,15 +90,15 @@ async function create(path: string, content: Uint8Array | string): Promise<void>
 
 async function expectFile(name: string, expected: FileFacts, read: () => Promise<FileFacts>): Promise<void> {
   const found = await read().catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') throw new DamagedGeneration(`its ${name} is missing`);
-    throw asUnavailable(error, `its ${name} cannot be read`);
+    if (codeOf(error) === 'ENOENT') throw new DamagedGeneration(`the file ${name} is missing`);
+    throw asUnavailable(error, `the file ${name} cannot be read`);
   });
   if (found.sizeBytes !== expected.sizeBytes)
-    throw new DamagedGeneration(`its ${name} has ${found.sizeBytes} bytes of ${expected.sizeBytes}`);
-  if (found.checksum !== expected.checksum) throw new DamagedGeneration(`its ${name} does not verify`);
+    throw new DamagedGeneration(`the file ${name} has ${found.sizeBytes} bytes, not ${expected.sizeBytes}`);
+  if (found.checksum !== expected.checksum) throw new DamagedGeneration(`the file ${name} does not match its checksum`);
 }
 
-/** Returns size and checksum of a file. Calls `onPiece` with each piece, which is overwritten afterwards. */
+/** Returns size and checksum of a file. Calls `onPiece` with each piece; the next piece overwrites it. */
 async function readPieces(path: string, onPiece: (piece: Uint8Array) => void): Promise<FileFacts> {
   const file = await open(path, 'r');
   const hashing = hashStream();

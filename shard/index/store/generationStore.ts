@@ -1,11 +1,11 @@
 /**
- * The saved generations of a shard: `<folder>/<collection id>/g<number>/`; see `generationFiles.ts`. A generation can
- * always be rebuilt from the log, so a doubtful one is set aside and not repaired.
+ * The saved generations of a shard, in folders `<folder>/<collection id>/g<number>/`; see `generationFiles.ts`. An index
+ * can always be rebuilt from the log, so a damaged generation is set aside and not repaired.
  *
  * ```text
- * Interrupted ──(at open)──► removed.
- * Complete ──► superseded, dropped, another shard's ──► removed.
- *    └──► does not verify ──► damaged-g<number>, kept until the collection is removed.
+ * incomplete ──the store opens──▶ removed
+ * complete ──superseded, dropped, or not owned──▶ removed
+ *    └──does not verify──▶ damaged-g<number>, kept until the collection is removed
  * ```
  */
 import { readdir } from 'node:fs/promises';
@@ -34,8 +34,9 @@ const CONCURRENT_READS = 16;
 type OnDamage = (damage: { readonly collectionId: number; readonly reason: string }) => void;
 
 export class GenerationStore {
-  /** Highest number of a generation that exists or existed, by collection. */
+  /** Highest number that a generation has, had or was promised, by collection. */
   readonly #numbers = new Map<number, number>();
+  /** Kind of the latest generation, by collection. */
   readonly #kinds = new Map<number, IndexKind>();
 
   private constructor(
@@ -45,8 +46,8 @@ export class GenerationStore {
   ) {}
 
   /**
-   * Makes the folder if it is missing, and removes the files of interrupted builds. Per collection with an index it
-   * reads a directory and a manifest or two: about 0.15 ms.
+   * Makes the folder if it is missing, and removes the files of interrupted builds. Takes about 0.15 ms per collection
+   * with an index, to read a directory and a manifest or two.
    */
   static async open(folder: string, logger: Logger, onDamage: OnDamage = () => undefined): Promise<GenerationStore> {
     await makeDirectory(folder);
@@ -56,7 +57,8 @@ export class GenerationStore {
   }
 
   /**
-   * Returns the newest complete generation whose manifest verifies; sets damaged ones aside. Does not read its files.
+   * Returns the newest complete generation with a manifest that verifies, and sets aside those with a damaged one. Does
+   * not read payload and rows.
    */
   async latest(collectionId: number): Promise<SavedGeneration | undefined> {
     const numbers = await numbersIn(this.#collectionFolder(collectionId), GENERATION);
@@ -70,7 +72,7 @@ export class GenerationStore {
     return undefined;
   }
 
-  /** Returns the kind of the `latest` generation, from memory. A new build counts once `keepOnly` is called. */
+  /** Returns the kind of the latest generation, as of the last `latest` or `keepOnly`. */
   kindOf(collectionId: number): IndexKind | undefined {
     return this.#kinds.get(collectionId);
   }
@@ -92,16 +94,13 @@ export class GenerationStore {
     await this.latest(collectionId);
   }
 
-  /** Removes the generations before `number`, which serves now. */
+  /** Removes the generations with numbers below `number`, whose generation serves now. */
   async keepOnly(collectionId: number, number: number): Promise<void> {
     await this.#removeBefore(collectionId, number);
     await this.latest(collectionId);
   }
 
-  /**
-   * Removes all files of a collection that has no index any more, or has left. Its index must not be built at that
-   * time.
-   */
+  /** Removes all files of a collection, damaged generations included. No build of its index may run meanwhile. */
   async removeAll(collectionId: number): Promise<void> {
     this.#kinds.delete(collectionId);
     await this.#removeBefore(collectionId, Number.POSITIVE_INFINITY);
@@ -109,9 +108,9 @@ export class GenerationStore {
   }
 
   /** Removes the generations of collections that this shard does not own. */
-  async sweep(isOurs: (collectionId: number) => boolean): Promise<void> {
+  async sweep(isOwned: (collectionId: number) => boolean): Promise<void> {
     for (const collectionId of await numbersIn(this.folder, COLLECTION)) {
-      if (isOurs(collectionId)) continue;
+      if (isOwned(collectionId)) continue;
       this.logger.info(
         { collection: collectionId },
         'removing the saved index of a collection that this shard does not own',
@@ -120,23 +119,23 @@ export class GenerationStore {
     }
   }
 
-  /** Reads a collection's folder as the last process left it. */
+  /** Reads a collection's folder at the start: notes numbers and kind, and removes incomplete generations. */
   async #openCollection(collectionId: number): Promise<void> {
     const folder = this.#collectionFolder(collectionId);
     const numbers = await numbersIn(folder, GENERATION);
     this.#numbers.set(collectionId, Math.max(0, ...numbers, ...(await numbersIn(folder, DAMAGED))));
-    for (const number of numbers) await this.#removeCutShort(collectionId, number);
+    for (const number of numbers) await this.#removeIncomplete(collectionId, number);
     if ((await this.latest(collectionId)) === undefined) await deleteEmptyDirectory(folder);
   }
 
-  async #removeCutShort(collectionId: number, number: number): Promise<void> {
+  async #removeIncomplete(collectionId: number, number: number): Promise<void> {
     const folder = this.folderOf(collectionId, number);
     if ((await namesIn(folder)).some((file) => join(folder, file) === manifestPath(folder))) return;
     this.logger.info({ collection: collectionId, generation: number }, 'removing the files of an unfinished build');
     await deleteTree(folder);
   }
 
-  /** Returns undefined if the generation cannot be opened. */
+  /** Reads a manifest. Returns undefined if this program cannot use it; a damaged one is set aside. */
   async #read(collectionId: number, number: number): Promise<SavedGeneration | undefined> {
     try {
       const saved = await readSaved(this.folderOf(collectionId, number));
@@ -148,7 +147,7 @@ export class GenerationStore {
       else if (error instanceof UnknownGeneration)
         this.logger.warn(
           { collection: collectionId, generation: number, reason: error.message },
-          'a saved index was written by another version of this program and is not used',
+          'a saved index has a version or a kind that this program does not know, and is not used',
         );
       // The generation is still being built, or was just removed.
       else if (codeOf(error) !== 'ENOENT') throw error;
@@ -179,11 +178,11 @@ export class GenerationStore {
   }
 }
 
-/** Returns the numbers in the matching names. */
+/** Returns the numbers in the names of a folder that match `pattern`. */
 const numbersIn = async (folder: string, pattern: RegExp): Promise<number[]> =>
   (await namesIn(folder)).flatMap((name) => pattern.exec(name)?.[1] ?? []).map(Number);
 
-/** Returns an empty list if the folder does not exist. */
+/** Returns the names in a folder; none if the folder does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

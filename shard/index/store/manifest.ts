@@ -1,10 +1,11 @@
 /**
- * The manifest of a saved generation: JSON that an operator can read. It is written last, so where it exists the
- * generation is complete.
+ * The manifest of a saved generation: JSON that an operator can read. It is written last: a generation with a manifest
+ * is complete. The checksum is the BLAKE3 of this JSON without the field `checksum`.
  *
- *   {"version":1,"collection_id":…,…,"payload":{"size_bytes":…,"blake3":…},"rows":{…},"checksum":"BLAKE3 of all before"}
+ *   {"version":1,"collection_id":…,…,"payload":{"size_bytes":…,"blake3":…},"rows":{…},"checksum":"…"}
  */
 import { hash, toHex } from '../../../shared/hashing/hash.js';
+import { namedParameters, parametersOf } from '../../../shared/model/indexParameters.js';
 import { INDEX_KINDS, type IndexKind, type IndexParameters } from '../../../shared/model/indexSpec.js';
 
 const VERSION = 1;
@@ -14,15 +15,15 @@ export class DamagedGeneration extends Error {
   override readonly name = 'DamagedGeneration';
 }
 
-/** Thrown for a saved generation that another version of this program wrote, and that this one cannot read. */
+/** Thrown for a saved generation of a version, or of an index kind, that this program does not know. It stays in place. */
 export class UnknownGeneration extends Error {
   override readonly name = 'UnknownGeneration';
 }
 
-/** The identity of a generation: its manifest without the files. */
+/** Facts about a generation: its manifest without its files. */
 export interface GenerationFacts {
   readonly collectionId: number;
-  /** Time of the collection's genesis, so that another collection's generation is never taken for this one's. */
+  /** Time of the collection's genesis: it differs in a collection that has the id in another installation. */
   readonly createdAtMs: number;
   readonly dimension: number;
   readonly number: number;
@@ -43,7 +44,7 @@ export interface FileFacts {
 
 export interface Manifest {
   readonly facts: GenerationFacts;
-  /** Ordinals in the rows file. */
+  /** Number of ordinals in the rows file. */
   readonly rowCount: number;
   readonly payload: FileFacts;
   readonly rows: FileFacts;
@@ -51,16 +52,7 @@ export interface Manifest {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const PARAMETER_NAMES: readonly (readonly [keyof IndexParameters, string])[] = [
-  ['m', 'm'],
-  ['efConstruction', 'ef_construction'],
-  ['efSearch', 'ef_search'],
-  ['nList', 'n_list'],
-  ['nProbe', 'n_probe'],
-  ['candidates', 'candidates'],
-];
-
-/** Returns the only valid text of this manifest. */
+/** Returns the text of a manifest. `decodeManifest` accepts no other text of it. */
 export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): string {
   const content = {
     version: VERSION,
@@ -69,7 +61,7 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
     dimension: facts.dimension,
     number: facts.number,
     kind: facts.kind,
-    parameters: Object.fromEntries(PARAMETER_NAMES.map(([name, stored]) => [stored, facts.parameters[name]])),
+    parameters: namedParameters(facts.parameters),
     sequence: facts.sequence,
     trained_rows: facts.trainedRows,
     row_count: rowCount,
@@ -79,16 +71,15 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
   return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 
-/** Throws UnknownGeneration and DamagedGeneration. */
+/** Reads and verifies a manifest. Throws DamagedGeneration, or UnknownGeneration. */
 export function decodeManifest(text: string): Manifest {
   const stored = parse(text);
   // A valid checksum distinguishes another version from damage.
   const { checksum, ...content } = stored;
   if (stored.version !== undefined && stored.version !== VERSION && checksum === checksumOf(content))
     throw new UnknownGeneration(
-      `manifest version ${String(stored.version)} is not known here; this program reads version ${VERSION}`,
+      `its manifest has version ${String(stored.version)}; this program reads version ${VERSION}`,
     );
-  const parameters = fieldsOf(stored.parameters);
   const manifest = {
     facts: {
       collectionId: stored.collection_id as number,
@@ -96,9 +87,7 @@ export function decodeManifest(text: string): Manifest {
       dimension: stored.dimension as number,
       number: stored.number as number,
       kind: stored.kind as IndexKind,
-      parameters: Object.fromEntries(
-        PARAMETER_NAMES.flatMap(([name, key]) => (parameters[key] === undefined ? [] : [[name, parameters[key]]])),
-      ),
+      parameters: parametersOf(fieldsOf(stored.parameters)),
       sequence: stored.sequence as number,
       trainedRows: stored.trained_rows as number,
     },
@@ -106,10 +95,10 @@ export function decodeManifest(text: string): Manifest {
     payload: decodeFile(fieldsOf(stored.payload)),
     rows: decodeFile(fieldsOf(stored.rows)),
   };
-  // Also compares the order of the fields and the spaces between them.
+  // Verifies the checksum, and the order and spacing of the fields.
   if (encodeManifest(manifest) !== text) throw new DamagedGeneration('its manifest does not verify');
   if (!INDEX_KINDS.includes(manifest.facts.kind))
-    throw new UnknownGeneration(`index kind ${String(stored.kind)} is not known here`);
+    throw new UnknownGeneration(`its index kind is ${String(stored.kind)}; this program has ${INDEX_KINDS.join(', ')}`);
   return manifest;
 }
 

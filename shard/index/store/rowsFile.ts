@@ -1,5 +1,5 @@
 /**
- * The rows of a saved generation. Integers are little-endian, like every machine that runs the kernel.
+ * The rows file of a saved generation, little-endian:
  *
  *   "VIRW" | u32 version | u32 rows | u32 left out | f64 record id × rows, by ordinal | u32 ordinal × left out, ascending
  */
@@ -13,7 +13,7 @@ const HEADER_BYTES = 4 * HEADER_WORDS;
 export interface SavedRows {
   /** Record of each ordinal. */
   readonly recordIds: Float64Array;
-  /** Ordinals that the index does not find: of rows that were dead or left out. */
+  /** Ordinals of rows that the index does not find: dead ones, and those that the builder left out. */
   readonly leftOut: ReadonlySet<number>;
 }
 
@@ -32,18 +32,21 @@ export function encodeRows({ recordIds, leftOut }: RowsToSave): Uint8Array {
   return bytes;
 }
 
-/** Decodes bytes that begin their buffer. The record ids are a view of them. Throws like `decodeManifest`. */
+/**
+ * Decodes the bytes, which must begin their buffer. The record ids are a view of them. `rowCount`: that of the manifest.
+ * Throws DamagedGeneration, or UnknownGeneration.
+ */
 export function decodeRows({ buffer, byteLength }: Uint8Array, rowCount: number): SavedRows {
-  if (byteLength < HEADER_BYTES) throw new DamagedGeneration('its rows end within their header');
+  if (byteLength < HEADER_BYTES) throw new DamagedGeneration('the file rows ends within its header');
   const [magic, version, rows, left] = new Uint32Array(buffer, 0, HEADER_WORDS);
-  if (magic !== MAGIC) throw new DamagedGeneration('its rows do not begin with the magic of rows');
+  if (magic !== MAGIC) throw new DamagedGeneration('the file rows does not begin with "VIRW"');
   if (version !== VERSION)
-    throw new UnknownGeneration(`rows version ${version} is not known here; this program reads version ${VERSION}`);
+    throw new UnknownGeneration(`the file rows has version ${version}; this program reads version ${VERSION}`);
   if (rows !== rowCount || byteLength !== HEADER_BYTES + 8 * rows + 4 * left!)
-    throw new DamagedGeneration('its number of rows is not that of its header');
+    throw new DamagedGeneration(`the file rows has ${rows} rows in ${byteLength} bytes; the manifest has ${rowCount}`);
   const recordIds = new Float64Array(buffer, HEADER_BYTES, rows);
   const leftOut = new Set(new Uint32Array(buffer, HEADER_BYTES + recordIds.byteLength, left));
   for (const ordinal of leftOut)
-    if (ordinal >= rows) throw new DamagedGeneration(`its rows leave out row ${ordinal} of ${rows}`);
+    if (ordinal >= rows) throw new DamagedGeneration(`the file rows leaves out row ${ordinal} of ${rows}`);
   return { recordIds, leftOut };
 }

@@ -5,7 +5,7 @@ import { createKey } from '../../../shared/registry/keys.js';
 
 export const PROJECT = 'simulated';
 /** Project whose collections come and go. */
-export const PASSING_PROJECT = 'passing';
+export const CHURN_PROJECT = 'churn';
 
 /** Creates a key for each project that reads and writes. Returns project → key. `bucket`: BUCKETS.keys. */
 export async function createKeys(bucket: Bucket, projects: readonly string[]): Promise<ReadonlyMap<string, string>> {

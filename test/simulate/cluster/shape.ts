@@ -1,5 +1,6 @@
 /** Shape of a simulated cluster: drawn from its seed, small, and different each time. */
 
+import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import type { IndexKind } from '../../soak/history/indexes.js';
 import type { SeededRandom } from '../../soak/random.js';
 import type { CollectionShape } from '../../soak/shapes.js';
@@ -38,7 +39,7 @@ const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
 /** Half a microsecond, or so long that work is cut into slices with other work between them. */
 const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 
-const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
+const KINDS: readonly IndexKind[] = ['none', 'none', 'none', ...INDEX_KINDS];
 
 /** Largest number of collections of a project. */
 const COLLECTIONS_MAX = 3;

@@ -15,6 +15,7 @@ import { openSigner } from '../../../shared/signing/signer.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import { type LogOf, readLogs } from '../../soak/readLogs.js';
+import type { ChurnClients } from '../churn/churnClients.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { ClusterJudge } from '../judges/clusterJudge.js';
@@ -22,7 +23,6 @@ import type { StatesJudge } from '../judges/statesJudge.js';
 import { Broker } from '../nats/broker.js';
 import { JetStream } from '../nats/jetStream.js';
 import { type Network, networkIn } from '../network/network.js';
-import type { PassingClients } from '../passing/passingClients.js';
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import { createKeys } from './projects.js';
@@ -39,7 +39,7 @@ const namesOf = (letter: string, count: number): string[] =>
 export class SimulatedCluster implements SimulatedService {
   readonly network: Network;
   readonly nats: SimulatedServers;
-  passing: PassingClients | undefined;
+  churn: ChurnClients | undefined;
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;

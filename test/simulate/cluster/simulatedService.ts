@@ -3,6 +3,7 @@ import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
+import type { ChurnClients } from '../churn/churnClients.js';
 import type { Disks } from '../disk/simulatedFiles.js';
 import type { HttpPorts } from '../http/engine.js';
 import type { LogBefore, LogEnd } from '../judges/logsJudge.js';
@@ -10,7 +11,6 @@ import type { StatesJudge } from '../judges/statesJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
 import type { Network } from '../network/network.js';
-import type { PassingClients } from '../passing/passingClients.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLogs } from './simulatedLogger.js';
 import type { SimulatedProcess } from './simulatedProcess.js';
@@ -67,7 +67,7 @@ export interface SimulatedService {
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
   /** Clients that make and delete collections; undefined: none do. */
-  passing: PassingClients | undefined;
+  churn: ChurnClients | undefined;
   /** Starts everything. Returns a key of each project. */
   start(projects: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Opens the vault for a tool on the machine of the first shard. */

@@ -9,6 +9,7 @@ import { LogFolder } from '../../../verifier/node/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import { type LogOf, readLog, rootSequences } from '../../soak/readLogs.js';
+import type { ChurnClients } from '../churn/churnClients.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Findings } from '../judges/findings.js';
@@ -17,7 +18,6 @@ import { judgeMemory } from '../judges/memoryJudge.js';
 import { quotaJudgeOf } from '../judges/quotaJudge.js';
 import { StatesJudge } from '../judges/statesJudge.js';
 import { type Network, networkIn } from '../network/network.js';
-import type { PassingClients } from '../passing/passingClients.js';
 import type { World } from '../world/world.js';
 import { createKeys } from './projects.js';
 import type { SimulatedShape } from './shape.js';
@@ -43,7 +43,7 @@ export class SimulatedStandalone implements SimulatedService {
   readonly findings: readonly string[];
   readonly states: StatesJudge;
   readonly coordinators = new Map([[NAME, `http://${ADDRESS}:${HTTP_PORT}`]]);
-  passing: PassingClients | undefined;
+  churn: ChurnClients | undefined;
   #projects: readonly string[] = [];
   #keys: ReadonlyMap<string, string> | undefined;
 

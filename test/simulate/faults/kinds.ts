@@ -29,7 +29,7 @@ const SHORT_MS = 400;
 /** Largest delay of a delivery, in milliseconds: less than most leases last. */
 const LATE_MS = 2_500;
 /** Mean pauses of a client that makes and deletes collections. */
-const PASSING_THINK_MS = [50, 300, 1_000];
+const CHURN_THINK_MS = [50, 300, 1_000];
 /** On a failing disk, one call in this many fails. */
 const FAILS_ONE_IN = 8;
 /** Largest number of changes of a disk until one is interrupted: few hit a commit, many hit longer work. */
@@ -342,11 +342,11 @@ export const FAULTS = {
     });
     return `one message in ${broker.doubledOneIn} comes again within ${broker.againMs} ms`;
   },
-  'collections come and go': ({ passing }, random) => {
-    if (passing === undefined) return undefined;
+  'collections come and go': ({ churn }, random) => {
+    if (churn === undefined) return undefined;
     const clients = 2 + random.int(3);
     const ms = cutMs(random);
-    passing.begin(clients, ms, random.pick(PASSING_THINK_MS), random);
+    churn.begin(clients, ms, random.pick(CHURN_THINK_MS), random);
     return `${clients} clients make and delete collections, for ${ms} ms`;
   },
   'change of a disk interrupted': (cluster, random) => {

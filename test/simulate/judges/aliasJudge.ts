@@ -3,7 +3,7 @@
  * answer, at any moment since. A search shows the records of one collection, to which the alias may lead at some moment of the search.
  * A search that begins after an answered move never shows the former collection. The collection of an alias is not deleted.
  */
-import { describeCall, type PassingCall } from '../passing/passingCalls.js';
+import { type ChurnCall, describeCall } from '../churn/churnCalls.js';
 
 interface Move {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Move {
   readonly isUndone: boolean;
 }
 
-export function judgeAlias(calls: readonly PassingCall[]): string[] {
+export function judgeAlias(calls: readonly ChurnCall[]): string[] {
   const judge = new AliasJudge(calls);
   return calls.flatMap((call) => judge.wrongIn(call).map((what) => `${what}\n    ${describeCall(call)}`));
 }
@@ -24,17 +24,17 @@ class AliasJudge {
   /** The collection of each record. */
   readonly #names = new Map<number, string>();
 
-  constructor(calls: readonly PassingCall[]) {
+  constructor(calls: readonly ChurnCall[]) {
     this.#moves = calls.flatMap(({ wanted, outcome, startMs, endMs }) => {
       if (wanted.op !== 'move') return [];
       const isUndone = outcome.kind === 'absent';
       const isAnswered = isUndone || outcome.kind === 'done';
       return [{ name: wanted.name, startMs, endMs: isAnswered ? endMs : Number.POSITIVE_INFINITY, isUndone }];
     });
-    for (const { wanted } of calls) if (wanted.op === 'insert') this.#names.set(wanted.mark, wanted.name);
+    for (const { wanted } of calls) if (wanted.op === 'insert') this.#names.set(wanted.tag, wanted.name);
   }
 
-  wrongIn({ wanted, outcome, startMs, endMs }: PassingCall): string[] {
+  wrongIn({ wanted, outcome, startMs, endMs }: ChurnCall): string[] {
     const possible = this.#possible(startMs, endMs);
     const isMoved = this.#moves.some((move) => !move.isUndone && move.endMs <= startMs);
     const isCertain = isMoved && possible.every((move) => !move.isUndone && move.endMs < Number.POSITIVE_INFINITY);
@@ -48,11 +48,11 @@ class AliasJudge {
     if (wanted.op !== 'searchAlias') return [];
     // A move without an answer may have left the alias at a collection that was deleted meanwhile.
     if (outcome.kind === 'absent') return isCertain ? ['the alias leads to no collection'] : [];
-    return outcome.kind === 'found' ? this.#wrongMarks(outcome.marks, names) : [];
+    return outcome.kind === 'found' ? this.#wrongMarks(outcome.tags, names) : [];
   }
 
-  #wrongMarks(marks: readonly number[], names: ReadonlySet<string>): string[] {
-    const shown = new Set(marks.map((mark) => this.#names.get(mark)));
+  #wrongMarks(tags: readonly number[], names: ReadonlySet<string>): string[] {
+    const shown = new Set(tags.map((tag) => this.#names.get(tag)));
     if (names.size === 0) return ['the alias was never moved anywhere'];
     if (shown.size > 1) return ['the alias leads to several collections'];
     return [...shown].filter((name) => !names.has(name!)).map((name) => `the alias leads to ${name}`);

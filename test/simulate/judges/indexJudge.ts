@@ -1,7 +1,8 @@
 /**
- * Judges searches over indexes, in all processes of a world. An index may miss some of its own rows, but never one that
- * it does not cover. Each such row that lives throughout the search is found, or is farther away than the rows found.
- * Few queries lie near such a row. So with each search the judge adds a query of its own while such rows exist.
+ * Judges searches over indexes, in all processes of a world. A search may miss some rows that its index covers. Rows
+ * outside of the index are scanned exactly. So such a row that lives throughout the search is found, or is farther away
+ * than all hits. Queries of clients are rarely near such a row. So the judge follows each search with one of its own, at
+ * the newest of these rows.
  */
 import { Generation } from '../../../shard/index/generation.js';
 import type { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
@@ -9,19 +10,22 @@ import { FIXED_ONE } from '../../../shared/limits.js';
 import type { Findings } from './findings.js';
 import { after, JudgeOf } from './wrapped.js';
 
-/** Margin above the rounding error. */
-const NEARER = 1 + 2 ** -40;
+/** Factor by which a missed row must be nearer than the last hit: it exceeds the rounding error of `distance`. */
+const MARGIN = 1 + 2 ** -40;
 
-const judges = new JudgeOf<Findings>();
-/** Queries of the judge itself. */
+const findingsOf = new JudgeOf<Findings>();
+/** Queries that the judge added. */
 const ownQueries = new WeakSet<Int32Array>();
 
 /** Judges the indexes of a world from now on. */
 export function judgeIndexes(findings: Findings): void {
-  judges.set(findings.world, findings);
+  findingsOf.set(findings.world, findings);
 }
 
-/** `answer`: result of a search that has just started. */
+/**
+ * Reports live rows that the index does not cover, and that are missing although nearer than the last hit. The search
+ * that `answer` is the result of has just started.
+ */
 async function judge(
   findings: Findings,
   generation: Generation,
@@ -40,14 +44,14 @@ async function judge(
   if (hits === undefined) return;
   const found = new Set(hits.ids);
   const farthest = hits.ids.length < k ? Number.POSITIVE_INFINITY : hits.scores.at(-1)!;
-  const isThere = ({ slot, id }: { slot: number; id: number }): boolean =>
+  const isLive = ({ slot, id }: { slot: number; id: number }): boolean =>
     slot < vectors.slots && vectors.blocks.length > 0 && vectors.isLive(slot) && vectors.idOf(slot) === id;
   for (const each of uncovered)
-    if (!found.has(each.id) && isThere(each) && NEARER * distance(query, vectors.vectorView(each.slot)) < farthest)
-      findings.add(`${name} searches an index of kind ${kind} and misses record ${each.id}, which it does not cover`);
+    if (!found.has(each.id) && isLive(each) && MARGIN * distance(query, vectors.vectorView(each.slot)) < farthest)
+      findings.add(`a search at ${name} misses record ${each.id}, which its index of kind ${kind} does not cover`);
 }
 
-/** The answer is judged like any other. */
+/** Searches at a row. The answer is judged like that of any search, but no further query follows it. */
 async function searchFor({ buffer, byteOffset, byteLength }: Uint8Array, generation: Generation): Promise<void> {
   const query = new Int32Array(buffer.slice(byteOffset, byteOffset + byteLength));
   ownQueries.add(query);
@@ -68,6 +72,6 @@ function distance(query: Int32Array, vector: Uint8Array): number {
 }
 
 after(Generation.prototype, 'search', (generation, answer, search) => {
-  const findings = judges.now;
+  const findings = findingsOf.current;
   if (findings !== undefined) void judge(findings, generation, answer, search);
 });

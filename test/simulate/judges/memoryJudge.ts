@@ -4,7 +4,7 @@
  * overlap. Freed memory is poisoned: whatever reads it finds numbers that no record has.
  */
 import type { Index } from '../../../shard/index/kind.js';
-import { KINDS } from '../../../shard/index/kinds.js';
+import { OPENERS } from '../../../shard/index/kinds.js';
 import { Arena } from '../../../shard/kernel/arena.js';
 import { Block } from '../../../shard/kernel/block.js';
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
@@ -134,26 +134,28 @@ class MemoryJudge {
   }
 }
 
-after(VectorBlocks.prototype, 'beginScan', (vectors, scan) => judges.now?.begins(vectors, scan));
-before(VectorBlocks.prototype, 'endScan', (vectors, [scan]) => judges.now?.ends(vectors, scan));
-before(VectorBlocks.prototype, 'release', (vectors, [slot]) => judges.now?.releases(vectors, slot));
-before(VectorBlocks.prototype, 'write', (vectors, [slot]) => judges.now?.writes(vectors, slot));
-before(Block.prototype, 'write', (block, [row]) => judges.now?.changes(block, row));
-before(Block.prototype, 'wrote', (block, [row, count]) => judges.now?.changes(block, row, count));
-before(Block.prototype, 'erase', (block, [row]) => judges.now?.changes(block, row));
-before(VectorMemory.prototype, 'freeBlock', (_, [region]) => judges.now?.freesBlock(region));
-before(Arena.prototype, 'freeScratch', (arena, [address, sizeBytes]) => judges.now?.frees(arena, address, sizeBytes));
+after(VectorBlocks.prototype, 'beginScan', (vectors, scan) => judges.current?.begins(vectors, scan));
+before(VectorBlocks.prototype, 'endScan', (vectors, [scan]) => judges.current?.ends(vectors, scan));
+before(VectorBlocks.prototype, 'release', (vectors, [slot]) => judges.current?.releases(vectors, slot));
+before(VectorBlocks.prototype, 'write', (vectors, [slot]) => judges.current?.writes(vectors, slot));
+before(Block.prototype, 'write', (block, [row]) => judges.current?.changes(block, row));
+before(Block.prototype, 'wrote', (block, [row, count]) => judges.current?.changes(block, row, count));
+before(Block.prototype, 'erase', (block, [row]) => judges.current?.changes(block, row));
+before(VectorMemory.prototype, 'freeBlock', (_, [region]) => judges.current?.freesBlock(region));
+before(Arena.prototype, 'freeScratch', (arena, [address, sizeBytes]) =>
+  judges.current?.frees(arena, address, sizeBytes),
+);
 after(VectorMemory.prototype, 'allocateBlock', (_, { arena, address, sizeBytes }) =>
-  judges.now?.allocated(arena, address, sizeBytes),
+  judges.current?.allocated(arena, address, sizeBytes),
 );
 after(Arena.prototype, 'allocateScratch', (arena, address, [sizeBytes]) => {
-  if (address !== undefined) judges.now?.allocated(arena, address, sizeBytes);
+  if (address !== undefined) judges.current?.allocated(arena, address, sizeBytes);
 });
-for (const kind of Object.values(KINDS)) {
+for (const kind of Object.values(OPENERS)) {
   const open = kind.open.bind(kind);
   kind.open = async (order) => {
     const index = await open(order);
-    judges.now?.opened(index);
+    judges.current?.opened(index);
     return index;
   };
 }

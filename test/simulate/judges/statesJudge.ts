@@ -134,6 +134,6 @@ export class StatesJudge {
 }
 
 for (const name of ['take', 'adopt', 'catchUp'] as const)
-  before(Journal.prototype, name, (journal) => judges.now?.used(journal));
-after(LogHistory.prototype, 'add', (history, _, [frame]) => judges.now?.applied(history, frame));
-before(VectorBlocks.prototype, 'destroy', (vectors) => judges.now?.closed(vectors));
+  before(Journal.prototype, name, (journal) => judges.current?.used(journal));
+after(LogHistory.prototype, 'add', (history, _, [frame]) => judges.current?.applied(history, frame));
+before(VectorBlocks.prototype, 'destroy', (vectors) => judges.current?.closed(vectors));

@@ -15,8 +15,8 @@ export class JudgeOf<J> {
     this.#judges.set(world, judge);
   }
 
-  /** Judge of the running world. */
-  get now(): J | undefined {
+  /** Judge of the running world; undefined outside of a world, or without one. */
+  get current(): J | undefined {
     const world = currentWorld();
     return world && this.#judges.get(world);
   }

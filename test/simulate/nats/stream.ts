@@ -7,9 +7,9 @@
  * flight. A new leader serves once it has applied everything inherited. So no message is refused when it is applied,
  * and no two follow the same one.
  * Oddities of the real servers:
- * - The next leader may commit a proposal of a deposed one, or drop it. Its publisher receives no answer.
+ * - The next leader may commit a proposal of a stale one, or drop it. Its publisher receives no answer.
  * - A leader that is cut off does not know of the next one for ten seconds, and answers from its own state
- *   (`DEPOSED_MS` in `shared/log/jetStreamLog.ts`).
+ *   (`STALE_LEADER_MS` in `shared/log/jetStreamLog.ts`).
  * - Any server of the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
 import type { SeededRandom } from '../../soak/random.js';

@@ -1,4 +1,5 @@
 /** The swept operations, and how each is repeated after an interruption. */
+import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
 import { NO_ONE_COLLECTION } from '../../soak/history/asked.js';
 import type { IndexKind } from '../../soak/history/indexes.js';
 import { importAgain } from './importing.js';
@@ -72,9 +73,9 @@ export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
   },
   roll: { ...{ modes: ['standalone'], settleMs: 100, victim: 'first', segmentBytes: 2_048 }, run: insertMany },
   snapshot: { ...{ modes: BOTH, settleMs: 1_000, victim: 'first' }, run: insertMany },
-  'index swap to ivf': swap('hnsw', 'ivf'),
-  'index swap to bq': swap('ivf', 'bq'),
-  'index swap to hnsw': swap('bq', 'hnsw'),
+  ...Object.fromEntries(
+    INDEX_KINDS.map((kind, i) => [`index swap to ${kind}`, swap(INDEX_KINDS.at(i - 1)!, kind)] as const),
+  ),
   shred: {
     ...{ modes: BOTH, settleMs: 500, victim: 'first' },
     prepare: keepSecret,

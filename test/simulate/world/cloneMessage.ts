@@ -1,11 +1,11 @@
 /** Copies messages between threads like the structured clone; shared memory stays shared. */
 
-/** Object that passes between threads without a copy. */
-export interface Passing {
-  readonly isPassing: true;
+/** An object that a message passes on itself, not as a copy. */
+export interface Uncopied {
+  readonly isUncopied: true;
 }
 
-const isPassing = (value: object): value is Passing => 'isPassing' in value && value.isPassing === true;
+const isUncopied = (value: object): value is Uncopied => 'isUncopied' in value && value.isUncopied === true;
 
 export function cloneMessage(value: unknown, transferred: readonly unknown[] = []): unknown {
   const copy = clone(value, new Map());
@@ -27,7 +27,7 @@ function clone(value: unknown, seen: Map<object, unknown>): unknown {
 
 /** The copy of the object, still empty. */
 function copyOf(value: object, seen: Map<object, unknown>): object {
-  if (value instanceof SharedArrayBuffer || isPassing(value) || isOfWebAssembly(value)) return value;
+  if (value instanceof SharedArrayBuffer || isUncopied(value) || isOfWebAssembly(value)) return value;
   if (value instanceof ArrayBuffer) return value.slice(0);
   if (ArrayBuffer.isView(value)) return viewOf(value, seen);
   if (value instanceof Map) return new Map();

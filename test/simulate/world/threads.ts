@@ -1,6 +1,6 @@
 /** Threads and their ports, with the interface of `node:worker_threads`. A thread is a party of the same process. */
 import { EventEmitter } from 'node:events';
-import { cloneMessage, type Passing } from './cloneMessage.js';
+import { cloneMessage, type Uncopied } from './cloneMessage.js';
 import type { Party } from './party.js';
 import { currentWorld, type World } from './world.js';
 
@@ -8,8 +8,8 @@ import { currentWorld, type World } from './world.js';
 const START_MS = 4;
 const MESSAGE_MS = 0.05;
 
-export class SimulatedPort extends EventEmitter implements Passing {
-  readonly isPassing = true;
+export class SimulatedPort extends EventEmitter implements Uncopied {
+  readonly isUncopied = true;
   #peer: SimulatedPort | undefined;
   #waiting: unknown[] | undefined = [];
   #isClosed = false;

@@ -9,8 +9,8 @@ const turns = new WeakMap<Party, FairTurns>();
 const outside = new FairTurns();
 
 /**
- * Gives each simulated process and thread its own turns: otherwise work behind a turn of an ended process would never
- * begin.
+ * Gives each simulated process and thread its own queue of turns. In a common queue, work would wait forever behind a
+ * turn of an ended process.
  */
 setTurns(() => {
   const party = currentWorld()?.party;
@@ -20,8 +20,8 @@ setTurns(() => {
   return own;
 });
 
-// Threads get every scan and every search of an index.
+// Hand every scan, and every search of an index, to threads.
 setCostMin(0);
 
-/** Clears the noted work, which belongs to another world. */
+/** Notes no work, so that the next world does not begin with work of this one. */
 export const forgetWork = (): void => noteWork('');

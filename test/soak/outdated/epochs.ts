@@ -1,8 +1,8 @@
-/** Past epochs of each collection, and its current followers, from the owners bucket. */
+/** The latest epochs of each collection, the current one included, and its followers, from the owners bucket. */
 import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 import { ownershipOf } from '../../../shared/registry/owners.js';
 
-/** Number of latest epochs kept: older owners have long learned of the change. */
+/** Epochs kept per collection. The owners of earlier ones have learned by then that another shard owns it. */
 const KEPT = 4;
 
 export class Epochs {
@@ -18,7 +18,7 @@ export class Epochs {
     this.#watch?.stop();
   }
 
-  /** Epochs, newest last. */
+  /** Returns the latest epochs; the last one is the current one. */
   of(collectionId: number): readonly number[] {
     return this.#epochs.get(collectionId) ?? [];
   }
@@ -29,6 +29,7 @@ export class Epochs {
   }
 
   #changed({ key, entry }: Change): void {
+    // A deleted collection keeps its epochs, so that its former owners are still asked.
     if (entry === undefined) return;
     const { epoch, followers } = ownershipOf(entry);
     this.#followers.set(Number(key), followers);

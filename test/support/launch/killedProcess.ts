@@ -1,4 +1,4 @@
-/** Programs that kill themselves in the middle of file writes, like a power cut. */
+/** Programs that end by SIGKILL before one of their file operations. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { guarded } from '../../../scripts/local/supervisor/guarded.js';
@@ -10,10 +10,10 @@ export interface Ended {
   readonly code: number | null;
 }
 
-/** Runs an ES module as a process of its own. */
-export async function runProgram(program: string): Promise<Ended> {
+/** Runs an ES module in another process. `source`: its text. */
+export async function runProgram(source: string): Promise<Ended> {
   const child = guarded(
-    spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] }),
   );
   let printed = '';
   child.stdout.on('data', (chunk) => {
@@ -24,14 +24,15 @@ export async function runProgram(program: string): Promise<Ended> {
 }
 
 /**
- * Wraps a program so that SIGKILL ends it before its `step`th write, sync, link, rename or unlink after `armed()`. It
- * prints that step. Its modules must be imported with `await import`.
+ * Returns the source of a program that SIGKILL ends before its `step`th write, sync, link, rename or unlink after its call
+ * of `arm()`. It first prints that operation, with the path of an open file. `source` must import modules with `await
+ * import`.
  */
-export const killedAt = (step: number, program: string): string => `
+export const killedAt = (step: number, source: string): string => `
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
   let steps = -Infinity;
-  const armed = () => { steps = 0; };
+  const arm = () => { steps = 0; };
   const counted = (name, call) => (...given) => {
     if (++steps === ${step}) {
       fs.writeSync(1, name);
@@ -47,4 +48,4 @@ export const killedAt = (step: number, program: string): string => `
     return file;
   };
   syncBuiltinESMExports();
-  ${program}`;
+  ${source}`;

@@ -1,7 +1,7 @@
 import { silentLogger } from '../../../shared/logger.js';
 import { type ClusterOptions, type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
 
-/** Cluster platforms of one test, each opened like another process would, and closed together. */
+/** Opens the platforms of a test, each with a connection like another process, and closes all of them together. */
 export class ClusterPlatforms {
   readonly #opened: ClusterPlatform[] = [];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { FrozenRows, freeze } from '../../../shard/index/builds/frozenRows.js';
 import type { Index } from '../../../shard/index/kind.js';
-import { BUILDERS, KINDS } from '../../../shard/index/kinds.js';
+import { BUILDERS, OPENERS } from '../../../shard/index/kinds.js';
 import { BuildProgress } from '../../../shard/index/progress.js';
 import { NO_SLOT, Rows } from '../../../shard/index/rows.js';
 import { SlotSet } from '../../../shard/kernel/slotSet.js';
@@ -119,7 +119,7 @@ export class IndexedRows {
       this.#rows.add(id, payload.leftOut.has(ordinal) ? NO_SLOT : (this.#slots.get(id) ?? NO_SLOT));
     });
     const pause = async (): Promise<void> => this.onPause();
-    this.#index = await KINDS[kind].open({
+    this.#index = await OPENERS[kind].open({
       path: payload.path,
       vectors: this.vectors,
       rows: this.#rows,

@@ -1,11 +1,11 @@
-/** The vault from a coordinator's view, with no shard between. */
+/** The vault as a coordinator sees it. The shard's part runs in this process, without messages. */
 import { KeyEntries } from '../../../coordinator/cluster/deletion/keyEntries.js';
 import type { Members } from '../../../coordinator/cluster/members/members.js';
-import { KeyEntries as ShardKeyEntries } from '../../../shard/vault/keyEntries.js';
+import { VaultCalls } from '../../../shard/vault/vaultCalls.js';
 import type { VaultCall } from '../../../shared/protocol/calls.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 
 export function keyEntriesOf(vault: VaultStore): KeyEntries {
-  const shard = new ShardKeyEntries(vault);
-  return new KeyEntries({ askAny: (call: VaultCall) => shard.run(call) } as Pick<Members, 'askAny'>);
+  const calls = new VaultCalls(vault);
+  return new KeyEntries({ askAny: (call: VaultCall) => calls.run(call) } as Pick<Members, 'askAny'>);
 }

@@ -1,4 +1,5 @@
-/** Chooses a client's writes of records with a vector. */
+/** Chooses a client's writes of records with a vector, and repeats of its inserts. */
+import { unreachable } from '../../../../shared/errors/errors.js';
 import type { Row } from '../../history/records.js';
 import type { WriteCall } from '../../history.js';
 import type { Wanted } from '../calls/call.js';
@@ -6,27 +7,59 @@ import type { Known } from '../known.js';
 import type { Draws } from './draws.js';
 
 const BATCH_MAX = 16;
-/** Approximate growth of a collection in records; then deletions keep it at that size. */
+/** Records by which a collection grows. From that size on, deletions outweigh inserts. */
 const GROWTH_WANTED = 400;
+
+type Choice = 'insert' | 'insertBatch' | 'repeat' | 'softDelete' | 'delete' | 'updateMetadata';
+
+/** Percentages of the calls, while a collection grows and when it has its size. */
+const SHARES: Readonly<Record<Choice, { readonly growing: number; readonly full: number }>> = {
+  insert: { growing: 42, full: 15 },
+  insertBatch: { growing: 14, full: 3 },
+  repeat: { growing: 6, full: 6 },
+  softDelete: { growing: 14, full: 28 },
+  delete: { growing: 10, full: 32 },
+  updateMetadata: { growing: 14, full: 16 },
+};
 
 export function recordWrite(draws: Draws, collection: string, known: Known): Wanted<WriteCall> {
   const { random } = draws;
-  const chance = random.int(100);
-  const isFull = known.records.size > known.shape.rows + GROWTH_WANTED;
-  if (known.records.size === 0 || chance < (isFull ? 15 : 42))
-    return { op: 'insert', collection, row: draws.row(known.shape.dimension) };
-  if (chance < (isFull ? 18 : 56)) return { op: 'insertBatch', collection, rows: batch(draws, known) };
-  if (chance < (isFull ? 24 : 62)) return repeat(draws, collection, known);
-  if (chance < (isFull ? 52 : 76)) return { op: 'softDelete', collection, id: known.anyRecord(random) };
-  if (chance < (isFull ? 84 : 86)) return { op: 'delete', collection, id: known.anyRecord(random) };
-  // A guessed id may belong to an encrypted record, which has no metadata to change: so guesses are replaced by an id
-  // that never exists.
-  const picked = known.records.pick(random, () => Number.MAX_SAFE_INTEGER);
-  const id = known.records.isGuess(picked) ? Number.MAX_SAFE_INTEGER : picked;
-  return { op: 'updateMetadata', collection, id, metadata: draws.metadata() };
+  const choice = chosen(random.int(100), known);
+  switch (choice) {
+    case 'insert':
+      return { op: 'insert', collection, row: draws.row(known.shape.dimension) };
+    case 'insertBatch':
+      return { op: 'insertBatch', collection, rows: batch(draws, known) };
+    case 'repeat':
+      return repeat(draws, collection, known);
+    case 'softDelete':
+    case 'delete':
+      return { op: choice, collection, id: known.anyRecord(random) };
+    case 'updateMetadata': {
+      // A guessed id may belong to an encrypted record, whose metadata cannot be changed. An id that never exists is sent
+      // instead.
+      const picked = known.records.pick(random, () => Number.MAX_SAFE_INTEGER);
+      const id = known.records.isGuess(picked) ? Number.MAX_SAFE_INTEGER : picked;
+      return { op: 'updateMetadata', collection, id, metadata: draws.metadata() };
+    }
+    default:
+      return unreachable(choice);
+  }
 }
 
-/** Sometimes includes a row that was written before. */
+/** `percent`: a number below 100. */
+function chosen(percent: number, { records, shape }: Known): Choice {
+  if (records.size === 0) return 'insert';
+  const phase = records.size > shape.rows + GROWTH_WANTED ? 'full' : 'growing';
+  let end = 0;
+  for (const choice of Object.keys(SHARES) as Choice[]) {
+    end += SHARES[choice][phase];
+    if (percent < end) return choice;
+  }
+  throw new Error('the shares add up to less than 100');
+}
+
+/** Draws the rows of a batch. One batch in four also has an answered row. */
 function batch(draws: Draws, { rows: sent, shape }: Known): Row[] {
   const { random } = draws;
   const rows = Array.from({ length: 1 + random.int(BATCH_MAX) }, () => draws.row(shape.dimension));
@@ -34,7 +67,7 @@ function batch(draws: Draws, { rows: sent, shape }: Known): Row[] {
   return rows;
 }
 
-/** Repeats an answered insert. */
+/** Repeats an answered insert; inserts a new row while none is answered. */
 function repeat(draws: Draws, collection: string, known: Known): Wanted<WriteCall> {
   const { random } = draws;
   if (known.sentSecrets.length > 0 && draws.onceIn(4))

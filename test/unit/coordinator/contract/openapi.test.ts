@@ -8,6 +8,7 @@ import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';
 import { METRICS_ROUTE } from '../../../../coordinator/handlers/service.js';
 import { ERRORS, type ErrorCode } from '../../../../shared/errors/errorTable.js';
 import { joinMetricTexts, metricTexts } from '../../../../shared/metrics/metricsText.js';
+import { OUTSIDE_NAMES } from '../../../../shared/model/indexParameters.js';
 
 interface Operation {
   readonly responses: Readonly<Record<string, unknown>>;
@@ -34,6 +35,11 @@ describe('the OpenAPI document', () => {
     const documented = new Set(routes.flatMap(({ errors }) => errors));
     const undocumented = Object.keys(ERRORS).filter((code) => !documented.has(code as ErrorCode));
     expect(undocumented).to.deep.equal(['method_not_allowed']);
+  });
+
+  it('has every parameter of an index', () => {
+    const { properties } = document.components.schemas.IndexParameters;
+    expect(Object.keys(properties)).to.have.members(Object.values(OUTSIDE_NAMES));
   });
 
   it('refers only to schemas that it has', () => {

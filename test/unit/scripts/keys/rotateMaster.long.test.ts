@@ -169,7 +169,7 @@ describe('the rotation of the master key', () => {
       const { DirectoryVault } = await import(${modules['shared/vault/directoryVault']});
       const { systemEntropy: entropy } = await import(${modules['shared/clock']});
       const vault = await DirectoryVault.open({ folder: ${JSON.stringify(join(folder, 'vault'))} });
-      armed();
+      arm();
       const given = { prepareOnly: false, forgetDamaged: false, onProgress: () => undefined };
       await rotateMaster({ vault, masterKeyFile: ${JSON.stringify(file)}, entropy, ...given });`;
     const shard = await shardWith(3);

@@ -1,4 +1,5 @@
-// Covers: shard/kernel/assembly/nearness.ts
+// Covers: shard/kernel/exactScan.ts, shard/kernel/slicedScan.ts, shard/kernel/rowChoice.ts, shard/kernel/slotReuse.ts
+/** Slices, slots and memory of exact scans. `codePlane.test.ts` tests the bound by which they exclude rows. */
 import { expect } from 'chai';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
@@ -7,7 +8,7 @@ import { type Expected, listed, Modelled, nearest, randomVector } from './kernel
 const DIMENSION = 24;
 const K = 15;
 
-interface UnderWay {
+interface RunningScan {
   readonly scan: ExactScan;
   readonly expected: Expected;
 }
@@ -22,8 +23,8 @@ describe('a search in slices', () => {
     return collection;
   };
 
-  /** A search that proceeds by a block at a time, with the expected result of its start. */
-  const begin = (collection: Modelled): UnderWay => {
+  /** Starts a scan of one block per step. `expected`: the hits that the rows of its start give. */
+  const begin = (collection: Modelled): RunningScan => {
     const query = vector();
     const scan = new ExactScan(collection.vectors, query, K);
     const expected = nearest(collection.frozen(), query, K);
@@ -31,7 +32,7 @@ describe('a search in slices', () => {
     return { scan, expected };
   };
 
-  const finish = ({ scan, expected }: UnderWay): void => {
+  const finish = ({ scan, expected }: RunningScan): void => {
     while (!scan.step(1));
     expect(listed(scan.hits())).to.deep.equal(expected);
     scan.close();
@@ -48,33 +49,33 @@ describe('a search in slices', () => {
     }
   };
 
-  it('shows the collection as at its start, whatever is written meanwhile', () => {
+  it('finds the nearest rows of its start, whatever is written meanwhile', () => {
     const collection = filled(1_000);
     for (let round = 0; round < 20; round++) {
-      const underWay = begin(collection);
+      const running = begin(collection);
       change(collection);
-      underWay.scan.step(1);
+      running.scan.step(1);
       change(collection);
-      finish(underWay);
+      finish(running);
     }
   });
 
-  it('is independent of concurrent ones', async () => {
+  it('finds the nearest rows of its start beside concurrent searches, and all free their memory', async () => {
     const collection = filled(600);
-    const underWay: UnderWay[] = [];
+    const running: RunningScan[] = [];
     for (let round = 0; round < 120; round++) {
-      if (underWay.length < 6) underWay.push(begin(collection));
+      if (running.length < 6) running.push(begin(collection));
       change(collection);
-      for (const { scan } of underWay) if (random.next() < 0.5) scan.step(1);
-      if (random.next() < 0.6) finish(underWay.splice(random.int(underWay.length), 1)[0]!);
+      for (const { scan } of running) if (random.next() < 0.5) scan.step(1);
+      if (random.next() < 0.6) finish(running.splice(random.int(running.length), 1)[0]!);
     }
-    for (const each of underWay) finish(each);
+    for (const each of running) finish(each);
     await collection.check(vector(), K);
     const { vectors, memory } = collection;
-    expect(vectors.blocks[0]!.region.arena.usedBytes, 'scans leave nothing behind').to.equal(memory.usedBytes);
+    expect(vectors.blocks[0]!.region.arena.usedBytes, 'all memory of scans is freed').to.equal(memory.usedBytes);
   });
 
-  it('delays the reuse of a released slot until the scans that can see it have ended', () => {
+  it('delays the reuse of a released slot until every scan that began before the release has ended', () => {
     const collection = filled(300);
     const early = begin(collection);
     collection.release(5);
@@ -90,14 +91,14 @@ describe('a search in slices', () => {
 
   it('ends normally if the collection is destroyed meanwhile, and then frees the memory', () => {
     const collection = filled(500);
-    const underWay = begin(collection);
+    const running = begin(collection);
     collection.vectors.destroy();
     expect(collection.memory.usedBytes).to.be.above(0);
-    finish(underWay);
+    finish(running);
     expect(collection.memory.usedBytes).to.equal(0);
   });
 
-  it('leaves nothing behind when it is closed early', () => {
+  it('frees its memory and the slots that it reserved when it is closed early, also twice', () => {
     const collection = filled(500);
     const { scan } = begin(collection);
     collection.release(3);
@@ -107,7 +108,7 @@ describe('a search in slices', () => {
     expect(collection.vectors.blocks[0]!.region.arena.usedBytes).to.equal(collection.memory.usedBytes);
   });
 
-  it('pauses only if the collection is large', async () => {
+  it('pauses between slices of a large collection, and never in a small one', async () => {
     let pauses = 0;
     const pause = async (): Promise<void> => {
       pauses++;
@@ -121,6 +122,7 @@ describe('a search in slices', () => {
     for (let i = 0; i < 10_000; i++) large.insert(new Int32Array(2_048).fill(random.int(2 ** 17)));
     const query = randomVector(random, 2_048, 2 ** 17);
     const hits = await large.vectors.search(query, 3, pause);
+    // Reading codes costs less than the 82 MB of vectors: three slices of 12 MiB, with a pause between two.
     expect(pauses).to.equal(2);
     expect([...hits.scores]).to.deep.equal([...hits.scores].sort((a, b) => a - b));
   });

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
 import { SEARCH_PROGRAM } from '../../../../shard/index/searchProgram.js';
 import { ExactScan } from '../../../../shard/kernel/exactScan.js';
@@ -12,11 +13,11 @@ import { type Expected, listed, Modelled, nearest, randomVector } from './kernel
 const DIMENSION = 24;
 const K = 15;
 const ROWS = 12_000;
-/** Small, so that several arenas contain the rows. */
+/** Size of an arena: small, so that the rows need several. */
 const ARENA_BYTES = 1 << 21;
 
-/** Threads that end when they receive a scan. */
-const DYING = new URL(
+/** A program whose thread exits when it receives a scan. */
+const DYING_PROGRAM = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ op }) => op === 'scan' && process.exit(1));
@@ -26,16 +27,17 @@ const DYING = new URL(
 describe('threads that share scans', () => {
   const random = seededRandom(testSeed());
   const opened: ScanThreads[] = [];
-  const where: string[] = [];
+  /** `loop` or `threads` for each scan. */
+  const scannedBy: string[] = [];
 
   const open = (count: number, costMinBytes = 0, program = SEARCH_PROGRAM): ScanThreads => {
-    const options = { count, costMinBytes, logger: silentLogger, onScan: (at: string) => where.push(at) };
+    const options = { count, costMinBytes, logger: silentLogger, onScan: (by: string) => scannedBy.push(by) };
     const threads = new ScanThreads(options, program);
     opened.push(threads);
     return threads;
   };
 
-  beforeEach(() => where.splice(0));
+  beforeEach(() => scannedBy.splice(0));
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((threads) => threads.close()));
   });
@@ -48,7 +50,7 @@ describe('threads that share scans', () => {
     return collection;
   };
 
-  /** Starts a search. Its result must be that of now, whatever is written until it ends. */
+  /** Starts a search. The returned function checks that its hits are those of this call, whatever is written meanwhile. */
   const search = ({ vectors, rows }: Modelled, k = K): (() => Promise<void>) => {
     const query = vector();
     const expected: Expected = nearest(rows, query, k);
@@ -69,8 +71,8 @@ describe('threads that share scans', () => {
     }
   };
 
-  /** Lets the threads scan while the event loop is blocked. */
-  const standStill = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+  /** Blocks the event loop for 20 ms, in which only the threads scan. */
+  const blockLoop = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 
   const usedByScans = ({ vectors, memory }: Modelled): number => {
     const arenas = new Set(vectors.blocks.map(({ region }) => region.arena));
@@ -78,23 +80,23 @@ describe('threads that share scans', () => {
   };
 
   for (const count of [0, 1, 2]) {
-    it(`find what a single search finds, during writes: ${count} threads`, async () => {
+    it(`find the nearest rows of the start of each search, during writes, with ${count} threads`, async () => {
       const collection = filled(open(count));
       expect(new Set(collection.vectors.blocks.map(({ region }) => region.arena)).size).to.be.above(1);
       for (let round = 0; round < 25; round++) {
         const searches = Array.from({ length: 1 + random.int(6) }, () => search(collection, random.pick([1, K, 400])));
         change(collection);
-        if (round % 3 > 0) standStill();
+        if (round % 3 > 0) blockLoop();
         change(collection);
         for (const found of searches) await found();
       }
-      expect(new Set(where)).to.deep.equal(new Set([count === 0 ? 'loop' : 'threads']));
+      expect(new Set(scannedBy)).to.deep.equal(new Set([count === 0 ? 'loop' : 'threads']));
       expect(opened[0]!.running).to.equal(count);
       expect(usedByScans(collection)).to.equal(0);
     });
   }
 
-  it('find the right rows among eligible ones, and for components beyond the narrow path', async () => {
+  it('find the nearest eligible rows, also with components so large that sums of squares exceed 64 bits', async () => {
     for (const bound of [2 ** 17, 2 ** 31]) {
       const { vectors, rows } = filled(open(2), 3_000, bound);
       const eligible = new SlotSet(vectors.shape);
@@ -103,19 +105,19 @@ describe('threads that share scans', () => {
       for (let round = 0; round < 10; round++) {
         const query = vector(bound);
         const found = vectors.search(query, K, nextTurn, { eligible });
-        standStill();
+        blockLoop();
         expect(listed(await found)).to.deep.equal(nearest(rows, query, K, new Set(slots)));
       }
     }
   });
 
-  it('order equal distances by id, although several threads find them', async () => {
+  it('order hits at equal distances by id, whichever threads find them', async () => {
     const collection = filled(open(2), 0);
     const same = vector();
     for (let i = 0; i < 4_000; i++) collection.insert(same);
     for (let round = 0; round < 5; round++) {
       const found = search(collection, 100);
-      standStill();
+      blockLoop();
       await found();
     }
   });
@@ -125,7 +127,7 @@ describe('threads that share scans', () => {
     const scan = new ExactScan(collection.vectors, vector(), K);
     expect(scan.costBytes).to.be.within(1, 500 * 24 * 4);
     await search(collection)();
-    expect(where).to.deep.equal(['loop']);
+    expect(scannedBy).to.deep.equal(['loop']);
     expect(opened[0]!.running).to.equal(0);
   });
 
@@ -139,7 +141,7 @@ describe('threads that share scans', () => {
     expect(collection.memory.usedBytes).to.equal(0);
   });
 
-  it('delay the reuse of a slot that a scan may read', async () => {
+  it('delay the reuse of a slot until the scans that may read it have ended', async () => {
     const collection = filled(open(2));
     const found = search(collection);
     collection.release(5);
@@ -148,14 +150,15 @@ describe('threads that share scans', () => {
     expect(collection.insert(vector())).to.equal(5);
   });
 
-  it('lose no search when they die, and are replaced', async () => {
-    const threads = open(1, 0, DYING);
+  it('lose no search when they die, and are then started again', async () => {
+    const threads = open(1, 0, DYING_PROGRAM);
     const collection = filled(threads);
-    // Until the thread has received a scan.
+    // Until a thread is started.
     while (threads.running === 0) await search(collection)();
+    // Until the thread has received a scan, and died of it.
     while (threads.running > 0) {
       const found = search(collection);
-      standStill();
+      blockLoop();
       change(collection);
       await found();
     }
@@ -171,12 +174,12 @@ describe('threads that share scans', () => {
     for (const found of searches) await found();
     expect(usedByScans(collection)).to.equal(0);
     await search(collection)();
-    expect(where.at(-1)).to.equal('loop');
+    expect(scannedBy.at(-1)).to.equal('loop');
   });
 
-  it('are as many as configured, or one fewer than there are cores', () => {
+  it('are as many as configured; by default one fewer than the cores, at most 8', () => {
     expect(threadsOf(0)).to.equal(0);
     expect(threadsOf(5)).to.equal(5);
-    expect(threadsOf('auto')).to.be.within(0, 8);
+    expect(threadsOf('auto')).to.equal(Math.min(8, availableParallelism() - 1));
   });
 });

@@ -14,7 +14,7 @@ const RECORDS = 300;
 const ROUNDS = 250;
 const ORDERS = ['gt', 'gte', 'lt', 'lte'] as const;
 
-/** A slice that is used up after every step. */
+/** A slice that is used up from the start. */
 class Short extends Slice {
   override get due(): boolean {
     return true;
@@ -23,7 +23,7 @@ class Short extends Slice {
 
 interface Written {
   readonly bytes: Buffer | null;
-  readonly own: string | null;
+  readonly text: string | null;
 }
 
 const inTurns = async (steps: Steps<void>): Promise<void> => {
@@ -36,8 +36,8 @@ class Indexed {
   readonly metadata: MetadataIndex;
   readonly #stored = new Map<number, Buffer | null>();
   readonly #texts = new Map<number, string>();
-  /** Slots of records that leave. */
-  readonly #left = new Set<number>();
+  /** Slots of replaced records that are being cleared. */
+  readonly #clearing = new Set<number>();
 
   constructor(options: IndexOptions) {
     const textOf = (slot: number): Buffer | null =>
@@ -59,40 +59,41 @@ class Indexed {
     this.index.remove(slot);
     this.#forget(slot);
     if (written === null) return;
-    const { bytes, own } = written;
-    if (bytes !== null || own !== null) this.metadata.set(slot, bytes);
+    const { bytes, text } = written;
+    if (bytes !== null || text !== null) this.metadata.set(slot, bytes);
     this.#keep(slot, written);
-    if (own !== null) this.index.add(slot, Buffer.from(own));
+    if (text !== null) this.index.add(slot, Buffer.from(text));
   }
 
-  /** Removes a record and inserts another at a free slot, as shards do with large ones. */
+  /** Replaces a record by one at another slot, in steps, as a shard does with large records. */
   async writeLarge(slot: number, free: number, written: Written): Promise<void> {
-    const { bytes, own } = written;
+    const { bytes, text } = written;
     if (bytes !== null) await inTurns(this.metadata.prepare(free, bytes));
-    if (own !== null) await inTurns(this.index.prepare(free, Buffer.from(own)));
+    if (text !== null) await inTurns(this.index.prepare(free, Buffer.from(text)));
     this.#keep(free, written);
-    if (bytes !== null || own !== null) this.metadata.show(free, bytes);
-    if (own !== null) this.index.show(free);
+    if (bytes !== null || text !== null) this.metadata.show(free, bytes);
+    if (text !== null) this.index.show(free);
     this.metadata.hide(slot);
     this.index.hide(slot);
-    this.#left.add(slot);
+    this.#clearing.add(slot);
     await inTurns(this.metadata.clear(slot));
     await inTurns(this.index.clear(slot));
     this.#forget(slot);
-    this.#left.delete(slot);
+    this.#clearing.delete(slot);
   }
 
+  /** Slots of the records that the model selects. */
   matching(asked: { readonly [key: string]: Json }): number[] {
     return this.slots.filter((slot) => {
       const bytes = this.#stored.get(slot) ?? null;
       const object = bytes === null ? undefined : JSON.parse(bytes.toString());
-      return !this.#left.has(slot) && matches(asked, object, this.#texts.get(slot) ?? null);
+      return !this.#clearing.has(slot) && matches(asked, object, this.#texts.get(slot) ?? null);
     });
   }
 
-  #keep(slot: number, { bytes, own }: Written): void {
+  #keep(slot: number, { bytes, text }: Written): void {
     this.#stored.set(slot, bytes);
-    if (own !== null) this.#texts.set(slot, own);
+    if (text !== null) this.#texts.set(slot, text);
   }
 
   #forget(slot: number): void {
@@ -103,12 +104,12 @@ class Indexed {
 
 for (const [title, options] of [
   ['an index', {}],
-  ['an index in short steps', { stepWork: 500 }],
+  ['an index in steps of little work', { stepWork: 500 }],
   ['a scan of metadata', { pathsMax: 0 }],
 ] satisfies [string, IndexOptions][])
-  describe(`dates and words by ${title}`, () => {
+  describe(`a filter of dates and words, by ${title}`, () => {
     const random = seededRandom(testSeed());
-    const two = (n: number): string => String(n).padStart(2, '0');
+    const twoDigits = (n: number): string => String(n).padStart(2, '0');
     const date = (): string => {
       const day = random.pick([
         '2026-01-28',
@@ -120,7 +121,7 @@ for (const [title, options] of [
         '0000-01-01',
       ]);
       const zone = random.pick(['', 'Z', '+02', '-23:59', '+2359']);
-      const time = `${two(random.int(24))}:${random.pick(['00', '30'])}${random.pick(['', ':05', ':05.5'])}`;
+      const time = `${twoDigits(random.int(24))}:${random.pick(['00', '30'])}${random.pick(['', ':05', ':05.5'])}`;
       return random.pick([day, day, `${day}T${time}${zone}`, `${day}T${time}${zone}`, `${day} ${time}`, 'soon', '']);
     };
     const WORDS = ['red', 'Green', 'blue', 'x1', 'fish'];
@@ -146,10 +147,10 @@ for (const [title, options] of [
 
     const record = (): Written => ({
       bytes: random.int(5) === 0 ? null : Buffer.from(JSON.stringify({ a: value() })),
-      own: random.int(3) === 0 ? null : text(6),
+      text: random.int(3) === 0 ? null : text(6),
     });
 
-    it('selects what a model selects, also while records are written', async () => {
+    it('selects the records that the model selects, also during writes', async () => {
       const indexed = new Indexed(options);
       const write = (slot: number): void => indexed.write(slot, random.int(10) === 0 ? null : record());
       for (let slot = 0; slot < RECORDS; slot++) write(slot);

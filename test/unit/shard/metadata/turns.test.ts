@@ -1,6 +1,6 @@
 // Covers: shard/metadata/metadataIndex.ts, shard/metadata/recordFilter.ts, shard/metadata/effort.ts
 // Covers: shard/records/facets.ts
-/** Work between two turns of the event loop, for the worst records within the limits. */
+/** Work in one turn of the event loop, for the worst records within the limits. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
@@ -19,7 +19,7 @@ const PATHS = 6_000;
 /** Length of the longest strings whose characters V8 hashes. */
 const HASHED_CHARS_MAX = 16_383;
 
-/** An index whose slices are always used up, with the bytes of metadata read in each turn of the event loop. */
+/** An index that works in slices of one step. Counts the bytes of metadata that are read in each turn of the event loop. */
 class Watched {
   readonly index: MetadataIndex;
   readonly #stored = new Map<number, Buffer>();
@@ -35,6 +35,7 @@ class Watched {
 
   get slice(): Slice {
     let ms = 0;
+    // `Slice.next` calls `nowMs` once, before it waits for a new turn.
     const clock: Clock = { nowMs: () => this.#readBytes.push(0), monotonicMs: () => (ms += 10) };
     return new Slice(clock);
   }
@@ -46,7 +47,7 @@ class Watched {
     this.#stored.set(slot, bytes);
   }
 
-  /** Bytes read in each turn of the work. */
+  /** Runs the work. Returns its result, and the bytes read in each turn. */
   async turns<Result>(work: (slice: Slice) => Promise<Result>): Promise<{ bytes: number[]; result: Result }> {
     this.#readBytes.splice(0, Number.POSITIVE_INFINITY, 0);
     const result = await work(this.slice);
@@ -56,14 +57,14 @@ class Watched {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** A record with thousands of paths of its own, and some that all records share. */
+/** The metadata of a record, with thousands of paths that no other record has, and two that all have. */
 const wide = (slot: number): string => {
   const own = Array.from({ length: PATHS }, (_, i) => `"${slot.toString(36)}${i.toString(36)}":1`);
   return `{"n":${slot},"v":"${'l'.repeat(200)}${slot}",${own.join()}}`;
 };
 
-describe('a step over metadata', () => {
-  it('reads one large record, and a filter reads each record once for all its conditions', async () => {
+describe('a filter over large records', () => {
+  it('reads at most one record in a turn, and each record once for all its conditions', async () => {
     const watched = new Watched();
     for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
     const conditions = Array.from({ length: 64 }, (_, i) => ({
@@ -77,7 +78,7 @@ describe('a step over metadata', () => {
     expect(sum(bytes)).to.be.at.most(12 * METADATA_BYTES);
   });
 
-  it('counts a text that is sought in a byte of metadata for each of the texts', () => {
+  it('counts every byte of metadata once for each text of its `contains` or `prefix`', () => {
     const workOf = (condition: Json): number => {
       const texts = Array.from({ length: 16 }, (_, i) => ({ a: { [String(condition)]: `text ${i}` } }));
       return new RecordWork(filterOf({ $and: texts })).of(METADATA_BYTES);
@@ -87,13 +88,13 @@ describe('a step over metadata', () => {
     expect(workOf('prefix') - plain).to.equal(16 * WORK.begunByte * METADATA_BYTES);
   });
 
-  it('leaves little to the last turn, however much is written meanwhile', async () => {
+  it('reads at most two records in its last turn, whatever is written meanwhile', async () => {
     const watched = new Watched();
     for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
     let written = 0;
     const { bytes, result } = await watched.turns(async (slice) => {
       const selecting = watched.index.select(filterOf({ none: { exists: false } }), slice);
-      // Large records are written in every turn until half of them have been read.
+      // Each of the first six turns also writes two large records.
       for (; written < 6; written++) {
         watched.set(written, wide(written + 20));
         watched.set(20 + written, wide(written));
@@ -101,12 +102,30 @@ describe('a step over metadata', () => {
       }
       return selecting;
     });
-    const before = sum((await watched.turns(async () => result())).bytes);
-    expect(before).to.be.at.most(2 * METADATA_BYTES);
+    const lastBytes = sum((await watched.turns(async () => result())).bytes);
+    expect(lastBytes).to.be.at.most(2 * METADATA_BYTES);
     expect(bytes.length).to.be.above(12);
   });
 
-  it('counts the values of an unindexed path record by record', async () => {
+  it('finds at most 125 operands of a list, or reads 25,000 terms of a range, in a turn', async () => {
+    const watched = new Watched();
+    const terms = (from: number, count: number): string =>
+      Array.from({ length: count }, (_, i) => `"t${from + i}"`).join();
+    for (let slot = 0; slot < 20; slot++) watched.set(slot, `{"t":[${terms(5_000 * slot, 5_000)}]}`);
+    const operands = Array.from({ length: 4_096 }, (_, i) => `t${i * 20}`);
+    const listed = await watched.turns((slice) => watched.index.select(filterOf({ t: { in: operands } }), slice));
+    expect(listed.result().count).to.equal(17);
+    expect(STEP_WORK / WORK.find).to.equal(125);
+    expect(listed.bytes.length).to.be.at.least(4_096 / 125);
+    const ranged = await watched.turns((slice) => watched.index.select(filterOf({ t: { gte: 't' } }), slice));
+    expect(ranged.result().count).to.equal(20);
+    expect(STEP_WORK / WORK.term).to.equal(25_000);
+    expect(ranged.bytes.length).to.be.at.least(100_000 / 25_000);
+  });
+});
+
+describe('a facet of an unindexed path', () => {
+  it('reads at most one large record in a turn', async () => {
     const watched = new Watched();
     for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
     const { bytes, result } = await watched.turns((slice) =>
@@ -115,23 +134,9 @@ describe('a step over metadata', () => {
     expect(result.distinct).to.equal(12);
     expect(Math.max(...bytes)).to.be.at.most(METADATA_BYTES);
   });
-
-  it('finds some hundred operands of a list, or some ten thousand terms of a range', async () => {
-    const watched = new Watched();
-    const terms = (from: number, count: number): string =>
-      Array.from({ length: count }, (_, i) => `"t${from + i}"`).join();
-    for (let slot = 0; slot < 20; slot++) watched.set(slot, `{"t":[${terms(5_000 * slot, 5_000)}]}`);
-    const operands = Array.from({ length: 4_096 }, (_, i) => `t${i * 20}`);
-    const listed = await watched.turns((slice) => watched.index.select(filterOf({ t: { in: operands } }), slice));
-    expect(listed.result().count).to.equal(17);
-    expect(listed.bytes.length).to.be.at.least((4_096 * WORK.find) / STEP_WORK);
-    const ranged = await watched.turns((slice) => watched.index.select(filterOf({ t: { gte: 't' } }), slice));
-    expect(ranged.result().count).to.equal(20);
-    expect(ranged.bytes.length).to.be.at.least(Math.floor((100_000 * WORK.term) / STEP_WORK));
-  });
 });
 
-describe('the map keys of metadata', () => {
+describe('the keys of maps in the index of metadata', () => {
   const deep = (levels: number, inner: string): string => `${'{"level":'.repeat(levels)}${inner}${'}'.repeat(levels)}`;
   const short = Array.from({ length: 5_000 }, (_, i) => `"${i.toString(36)}":1`).join();
   const records = [
@@ -143,7 +148,7 @@ describe('the map keys of metadata', () => {
     deep(40, `${`{"${'m'.repeat(1_000)}":`.repeat(20)}1${'}'.repeat(20)}`),
   ];
 
-  it('are short, not only digits, and not numbers chosen by a client', async () => {
+  it('are short strings, not only of digits, or numbers that no client chooses', async () => {
     const watched = new Watched();
     const long = 's'.repeat(40_000);
     const filter: { readonly [key: string]: Json } = {
@@ -170,7 +175,7 @@ describe('the map keys of metadata', () => {
     expect(keys.filter((key) => typeof key === 'number' && key >= 2 ** 20)).to.deep.equal([]);
   });
 
-  it('are not the counted numbers themselves, 49,152 of which share a bucket in V8', async () => {
+  it('are not the numbers that a facet counts, which could share few buckets of a `Map`', async () => {
     const watched = new Watched();
     const numbers = collidingNumbers(49_152);
     for (let slot = 0; 4_096 * slot < numbers.length; slot++)

@@ -1,4 +1,4 @@
-/** The order in which a shard opens collections. */
+/** Order, limits, notes and refusals of the openings of a shard's collections. */
 import { expect } from 'chai';
 import type { Openings } from '../../../../shard/opening/openings.js';
 import { Damaged } from '../../../../shared/log/damaged.js';
@@ -16,32 +16,38 @@ describe('openings', () => {
     openings = trustingOpenings();
   });
   const collectionOf = (project: string) => ({ id: ++last, project });
-  /**
-   * Starts an opening, which ends with the returned function: with a number in the name for a waiting call, otherwise
-   * in the background.
-   */
-  const open = (name: string, project = 'p'): (() => void) => {
+  /** Returns the work of an opening, and a function that ends it. */
+  const opening = (name: string) => {
     const { opened, open: end } = gate();
     const work = (): Promise<void> => {
       begun.push(name);
       return opened;
     };
-    const of = collectionOf(project);
-    void (/\d/.test(name) ? openings.asked(of, work) : openings.inBackground(of, work));
+    return { work, end };
+  };
+  /** Asks for an opening, as a waiting call does. The returned function ends it. */
+  const openAsked = (name: string, project = 'p'): (() => void) => {
+    const { work, end } = opening(name);
+    void openings.asked(collectionOf(project), work);
+    return end;
+  };
+  /** Begins an opening that no call waits for. The returned function ends it. */
+  const openInBackground = (name: string, project = 'p'): (() => void) => {
+    const { work, end } = opening(name);
+    void openings.inBackground(collectionOf(project), work);
     return end;
   };
 
-  it('begin at once for waiting calls, beside those in the background', async () => {
-    open('a');
-    open('b');
-    for (const name of ['1', '2', '3', '4']) open(name);
+  it('for waiting calls begin at once, beside those in the background', async () => {
+    for (const name of ['a', 'b']) openInBackground(name);
+    for (const name of ['1', '2', '3', '4']) openAsked(name);
     await turn();
     expect(begun.sort()).to.deep.equal(['1', '2', '3', '4', 'a', 'b']);
   });
 
-  it('begin eight at a time for one project, and at once for another', async () => {
-    const ends = Array.from({ length: 1_000 }, (_, n) => open(`p${n}`));
-    open('q1', 'q');
+  it('for waiting calls are at most eight at a time for one project, and do not delay another', async () => {
+    const ends = Array.from({ length: 1_000 }, (_, n) => openAsked(`p${n}`));
+    openAsked('q1', 'q');
     await turn();
     expect(begun).to.deep.equal([...Array.from({ length: 8 }, (_, n) => `p${n}`), 'q1']);
     ends[3]!();
@@ -49,11 +55,11 @@ describe('openings', () => {
     expect(begun.slice(9)).to.deep.equal(['p8']);
   });
 
-  it('begin 32 at a time for many projects, in turn between projects', async () => {
+  it('for waiting calls are at most 32 at a time, and projects take turns', async () => {
     const ends = ['a', 'b', 'c', 'd'].flatMap((project) =>
-      Array.from({ length: 10 }, (_, n) => open(`${project}${n}`, project)),
+      Array.from({ length: 10 }, (_, n) => openAsked(`${project}${n}`, project)),
     );
-    open('e0', 'e');
+    openAsked('e0', 'e');
     await turn();
     expect(begun).to.have.length(32);
     ends[0]!();
@@ -62,8 +68,8 @@ describe('openings', () => {
     expect(begun.slice(32)).to.have.members(['a8', 'e0']);
   });
 
-  it('in the background begin two at a time, in order', async () => {
-    const ends = ['a', 'b', 'c', 'd'].map((name) => open(name));
+  it('in the background are at most two at a time, in the order of their requests', async () => {
+    const ends = ['a', 'b', 'c', 'd'].map((name) => openInBackground(name));
     await turn();
     expect(begun).to.deep.equal(['a', 'b']);
     ends[1]!();
@@ -72,8 +78,8 @@ describe('openings', () => {
   });
 
   it('in the background take turns between projects', async () => {
-    const ends = ['a', 'b', 'c', 'd'].map((name) => open(name));
-    open('x', 'other');
+    const ends = ['a', 'b', 'c', 'd'].map((name) => openInBackground(name));
+    openInBackground('x', 'other');
     ends[0]!();
     await turn();
     ends[1]!();
@@ -81,42 +87,39 @@ describe('openings', () => {
     expect(begun.slice(2)).to.have.members(['c', 'x']);
   });
 
-  it('in the background wait for openings of waiting calls, also for one that fails', async () => {
-    const first = open('1');
+  it('in the background wait until none for a waiting call runs, also if one of those fails', async () => {
+    const first = openAsked('1');
     const failing = openings.asked(collectionOf('p'), async () => {
       await turn();
       throw new Error('its log cannot be read');
     });
-    open('a');
+    openInBackground('a');
     await failing.catch(() => undefined);
     expect(begun).to.deep.equal(['1']);
     first();
     await turn();
     expect(begun).to.deep.equal(['1', 'a']);
     await openings.asked(collectionOf('p'), () => Promise.reject(new Error('again'))).catch(() => undefined);
-    open('b');
+    openInBackground('b');
     await turn();
     expect(begun).to.deep.equal(['1', 'a', 'b']);
   });
 
-  it('wait for the opening of a suspect collection, which begins when no other runs', async () => {
+  it('begin for a suspect collection when no other runs, and others wait for their end', async () => {
     const suspect = trustingOpenings({ isSuspect: async (id) => id === 2 });
-    const noted = (id: number): (() => void) => {
-      const { opened, open: end } = gate();
-      void suspect.noted(id, () => {
-        begun.push(String(id));
-        return opened;
-      });
+    const openNoted = (id: number): (() => void) => {
+      const { work, end } = opening(String(id));
+      void suspect.noted(id, work);
       return end;
     };
-    const ends = [1, 2, 3].map(noted);
+    const ends = [1, 2, 3].map(openNoted);
     await turn();
     expect(begun).to.deep.equal(['1', '3']);
     ends[0]!();
     ends[2]!();
     await turn();
     expect(begun).to.deep.equal(['1', '3', '2']);
-    noted(4);
+    openNoted(4);
     await turn();
     expect(begun).to.have.length(3);
     ends[1]!();
@@ -124,19 +127,19 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['1', '3', '2', '4']);
   });
 
-  it('fail with the reason, without a note, if the collection is quarantined', async () => {
-    const noted: number[] = [];
+  it('fail for a quarantined collection with the reason, and write no note', async () => {
+    const notes: number[] = [];
     const quarantined = trustingOpenings({
       quarantineOf: () => 'its opening stopped a shard',
-      begin: async (id) => void noted.push(id),
+      begin: async (id) => void notes.push(id),
     });
     const error = await rejection(quarantined.noted(1, async () => begun.push('1')));
     expect(error).to.be.instanceOf(Damaged);
     expect(error).to.include({ part: 'opening', message: 'its opening stopped a shard' });
-    expect([...begun, ...noted]).to.deep.equal([]);
+    expect([...begun, ...notes]).to.deep.equal([]);
   });
 
-  it('do not make a suspect collection trusted if they cost the lease', async () => {
+  it('leave a suspect collection suspect if the lease expired during them', async () => {
     const trusted: number[] = [];
     const lease = { valid: true, lapses: 0 };
     const notes = { isSuspect: async () => true, opened: async (id: number) => void trusted.push(id) };

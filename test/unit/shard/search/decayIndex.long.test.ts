@@ -31,7 +31,7 @@ describe('an indexed search with decay', () => {
     const decaying = aging.decaying('hnsw');
     const found = await nearestDecayed(decaying, { query: at, n, decay, eligible }, noPause);
     expect(listedDecayed(found)).to.deep.equal(aging.nearest(at, n, decay, chosen));
-    return decaying.asked;
+    return decaying.requested;
   };
 
   for (const [name, spread] of Object.entries(SPREADS)) {
@@ -50,8 +50,9 @@ describe('an indexed search with decay', () => {
   it('requests candidates once if age changes little, or is equal for all rows', async () => {
     const inOrder = filled(ROWS, SPREADS.inOrder!);
     expect(await check(inOrder, query(), 10, lasting(36_500))).to.deep.equal([64]);
-    const atOnce = filled(ROWS, SPREADS.atOnce!);
-    for (const days of [0.001, 1, 100]) expect(await check(atOnce, query(), 10, lasting(days))).to.deep.equal([64]);
+    const allAtOneTime = filled(ROWS, SPREADS.allAtOneTime!);
+    for (const days of [0.001, 1, 100])
+      expect(await check(allAtOneTime, query(), 10, lasting(days))).to.deep.equal([64]);
   });
 
   it('finds a young record that is the farthest of all, without another request', async () => {
@@ -65,7 +66,7 @@ describe('an indexed search with decay', () => {
     );
     expect(found.slots[0]).to.equal(slot);
     expect(found.aged!.factors[0]).to.be.above(0.99);
-    expect(decaying.asked).to.deep.equal([64]);
+    expect(decaying.requested).to.deep.equal([64]);
   });
 
   it('requests more candidates if many rows may enter, and knows when to scan all', async () => {

@@ -76,7 +76,7 @@ describe('an exact search with decay', () => {
     ] as const)
       for (const [bits, spread] of [
         [17, SPREADS.inOrder],
-        [17, SPREADS.atOnce],
+        [17, SPREADS.allAtOneTime],
         [24, SPREADS.anyOrder],
         [31, SPREADS.inOrder],
       ] as const) {

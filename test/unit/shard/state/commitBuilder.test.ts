@@ -1,4 +1,4 @@
-/** Tests the pauses of a plan. `collection.test.ts` and `deleteMany.test.ts` test the events of plans, in a collection. */
+/** The pauses of a plan. `../collection/collection.test.ts` and `../collection/deleteMany.test.ts` test its events. */
 import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';
 import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';
@@ -8,8 +8,13 @@ import { DEFAULT_LIMITS } from '../../../support/rigs/engine.js';
 describe('the plan of a batch of upserts', () => {
   it('yields to other work while it is made', async () => {
     const state = {
-      ...{ nextRecordId: 1, liveRecords: 0, dimension: 2, graph: { nextNodeId: 1, nextEdgeId: 1 } },
-      ...{ externalIds: { find: () => undefined }, encrypted: { get: () => undefined }, isLive: () => false },
+      nextRecordId: 1,
+      liveRecords: 0,
+      dimension: 2,
+      graph: { nextNodeId: 1, nextEdgeId: 1 },
+      externalIds: { find: () => undefined },
+      encrypted: { get: () => undefined },
+      isLive: () => false,
     } as unknown as CollectionState;
     const room = { records: 1e6, bytes: 1e9, isFinal: true, limits: { records: 1e6, bytes: 1e9 } };
     const plan = new CommitBuilder(state, { sequence: 1, timeMs: 1, room }, DEFAULT_LIMITS);
@@ -25,6 +30,7 @@ describe('the plan of a batch of upserts', () => {
       turns++;
       await new Promise((resolve) => setImmediate(resolve));
     }
+    // The plan may yield every 32 records in each of its two passes: 100 times.
     expect(turns).to.be.above(90);
     expect(await planned).to.include({ kind: 'batch', created: 1_600 });
   });

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { Malformed } from '../../../../shared/errors/malformed.js';
-import type { IndexParameters } from '../../../../shared/model/indexSpec.js';
+import { OUTSIDE_NAMES } from '../../../../shared/model/indexParameters.js';
 import {
   type AreCalls,
   areControls,
@@ -107,8 +107,7 @@ describe('calls in messages', () => {
     const configure = (parameters: object): boolean =>
       isTaken(areControls as AreCalls<Call>, { op: 'configureIndex', spec: { kind: 'hnsw', parameters } });
     expect(configure({ m: 2, efConstruction: 4_096, nList: 65_536, later: 'x' })).to.equal(true);
-    const names: (keyof IndexParameters)[] = ['m', 'efConstruction', 'efSearch', 'nList', 'nProbe', 'candidates'];
-    for (const name of names)
+    for (const name of Object.keys(OUTSIDE_NAMES))
       for (const value of [0, 65_537, ...NO_COUNTS])
         expect(configure({ [name]: value }), `${name} ${value}`).to.equal(false);
   });

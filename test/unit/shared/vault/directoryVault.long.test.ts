@@ -28,7 +28,7 @@ const replacing = (folder: string, { project, keyId }: StoredVaultEntry, entry: 
     `const { DirectoryVault } = await import(${VAULT_MODULE});
     const vault = await DirectoryVault.open({ folder: ${JSON.stringify(folder)} });
     const stored = await vault.get(${JSON.stringify(project)}, ${JSON.stringify(keyId)});
-    armed();
+    arm();
     await vault.replace(stored, ${JSON.stringify(entry)});`,
   );
 

@@ -43,7 +43,7 @@ describe('saved generations', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are found unchanged, also after a restart', async () => {
+  it('are read as they were written, also after a restart', async () => {
     const parameters = { m: 16, efConstruction: 200, efSearch: 64, nList: 4, nProbe: 2, candidates: 9 };
     const saved = await saveGeneration(store, 4, { parameters, kind: 'hnsw' });
     expect(await store.latest(COLLECTION)).to.deep.equal(saved);
@@ -65,14 +65,14 @@ describe('saved generations', () => {
     });
   });
 
-  it('are chosen by the highest number, if there are any', async () => {
+  it('with the highest number are the latest, and a collection without any has no latest one', async () => {
     for (const number of [9, 10, 2]) await saveGeneration(store, number);
     expect((await store.latest(COLLECTION))?.facts.number).to.equal(10);
     expect(await store.latest(8)).to.equal(undefined);
     expect(store.kindOf(8)).to.equal(undefined);
   });
 
-  it('get numbers above all present and former ones', async () => {
+  it('get a number above every number that exists or existed', async () => {
     expect([store.nextNumber(COLLECTION), store.nextNumber(COLLECTION), store.nextNumber(8)]).to.deep.equal([1, 2, 1]);
     const saved = await saveGeneration(store, 12);
     await reopen();
@@ -82,7 +82,7 @@ describe('saved generations', () => {
     expect(store.nextNumber(COLLECTION)).to.equal(14);
   });
 
-  it('are refused with any byte of the manifest changed, in favour of the previous one', async () => {
+  it('with a changed byte in the manifest are refused, and the generation before is used', async () => {
     await saveGeneration(store, 1, { kind: 'ivf' });
     const { folder: damaged } = await saveGeneration(store, 2);
     const { length } = await readFile(manifestPath(damaged));
@@ -97,7 +97,7 @@ describe('saved generations', () => {
     expect(store.kindOf(COLLECTION)).to.equal('ivf');
   });
 
-  it('are refused with any byte of the rows changed', async () => {
+  it('with a changed byte in the rows are refused', async () => {
     const saved = await saveGeneration(store, 1);
     for (let at = 0; at < saved.rows.sizeBytes; at++) {
       await flip(rowsPath(saved), at);
@@ -108,22 +108,22 @@ describe('saved generations', () => {
     await readRows(saved);
   });
 
-  it('are refused with any byte of the payload changed', async () => {
+  it('with a changed byte in the payload are refused', async () => {
     const saved = await saveGeneration(store, 1);
     for (let at = 0; at < saved.payload.sizeBytes; at++) {
       await flip(payloadPath(saved.folder), at);
-      expect((await rejection(verify(saved))).message).to.equal('its payload does not verify');
+      expect((await rejection(verify(saved))).message).to.equal('the file payload does not match its checksum');
       await flip(payloadPath(saved.folder), at);
     }
     await verify(saved);
   });
 
-  it('are not called damaged if the system cannot read them', async () => {
+  it('are not set aside if the operating system cannot read a file', async () => {
     const saved = await saveGeneration(store, 1);
     await rm(rowsPath(saved));
     await mkdir(rowsPath(saved));
     const error = await rejection(verify(saved));
-    expect(error).to.include({ code: 'unavailable', message: 'its rows cannot be read (EISDIR)' });
+    expect(error).to.include({ code: 'unavailable', message: 'the file rows cannot be read (EISDIR)' });
     const setAside: unknown[] = [];
     const services = {
       store: { setAside: async (...what: unknown[]) => setAside.push(what) },
@@ -136,7 +136,7 @@ describe('saved generations', () => {
     expect(setAside).to.deep.equal([]);
   });
 
-  it('are refused if a file is shorter, longer or missing', async () => {
+  it('with a shorter, longer or missing file are refused', async () => {
     const saved = await saveGeneration(store, 1);
     for (const [name, path] of [
       ['payload', payloadPath(saved.folder)],
@@ -144,12 +144,13 @@ describe('saved generations', () => {
     ] as const) {
       const content = await readFile(path);
       await truncate(path, content.length - 1);
-      expect((await rejection(verify(saved))).message).to.match(new RegExp(`^its ${name} has \\d+ bytes of \\d+$`));
+      const cutOff = `the file ${name} has ${content.length - 1} bytes, not ${content.length}`;
+      expect((await rejection(verify(saved))).message).to.equal(cutOff);
       await writeFile(path, Buffer.concat([content, content]));
       expect(await rejection(verify(saved))).to.be.instanceOf(DamagedGeneration);
       if (name === 'rows') expect(await rejection(readRows(saved))).to.be.instanceOf(DamagedGeneration);
       await rm(path);
-      expect((await rejection(verify(saved))).message).to.equal(`its ${name} is missing`);
+      expect((await rejection(verify(saved))).message).to.equal(`the file ${name} is missing`);
       await writeFile(path, content);
       await verify(saved);
     }
@@ -158,17 +159,20 @@ describe('saved generations', () => {
     expect(await listed()).to.deep.equal(['damaged-g1']);
   });
 
-  it('are refused under another collection or number', async () => {
+  it('in the folder of another collection or number are set aside', async () => {
     const saved = await saveGeneration(store, 1);
-    const elsewhere = store.folderOf(8, 1);
-    await mkdir(elsewhere, { recursive: true });
-    for (const path of [manifestPath, payloadPath])
-      await writeFile(path(elsewhere), await readFile(path(saved.folder)));
+    for (const elsewhere of [store.folderOf(8, 1), store.folderOf(COLLECTION, 2)]) {
+      await mkdir(elsewhere, { recursive: true });
+      for (const path of [manifestPath, payloadPath])
+        await writeFile(path(elsewhere), await readFile(path(saved.folder)));
+    }
     expect(await store.latest(8)).to.equal(undefined);
     expect(await readdir(join(folder, '8'))).to.deep.equal(['damaged-g1']);
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
+    expect(await listed()).to.deep.equal(['damaged-g2', 'g1']);
   });
 
-  it('with an unknown version are skipped and kept', async () => {
+  it('with an unknown version are not used, and stay in place', async () => {
     const newer = await saveGeneration(store, 2);
     await saveGeneration(store, 1);
     const { checksum: _, ...manifest } = JSON.parse(await readFile(manifestPath(newer.folder), 'utf8'));
@@ -179,10 +183,10 @@ describe('saved generations', () => {
     expect(await listed()).to.deep.equal(['g1', 'g2']);
   });
 
-  it('are removed at the start if they are incomplete, but not during a build', async () => {
+  it('without a manifest are removed when the store opens, but not by a later read', async () => {
     await saveGeneration(store, 1);
-    const cutShort = await saveGeneration(store, 2);
-    await rm(manifestPath(cutShort.folder));
+    const incomplete = await saveGeneration(store, 2);
+    await rm(manifestPath(incomplete.folder));
     await mkdir(join(folder, '9', 'g1'), { recursive: true });
     expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
     expect(await listed()).to.deep.equal(['g1', 'g2']);
@@ -192,7 +196,7 @@ describe('saved generations', () => {
     expect(store.nextNumber(COLLECTION)).to.equal(3);
   });
 
-  it('are renamed when they are damaged, and never deleted for that', async () => {
+  it('are renamed and kept if they are damaged', async () => {
     for (const number of [1, 2, 3]) await saveGeneration(store, number, { kind: number === 1 ? 'ivf' : 'bq' });
     for (const number of [3, 2]) {
       const saved = await store.latest(COLLECTION);
@@ -203,7 +207,7 @@ describe('saved generations', () => {
     expect(store.kindOf(COLLECTION)).to.equal('ivf');
   });
 
-  it('are deleted below the one that serves, and with their collection', async () => {
+  it('below a number are deleted by `keepOnly`, and all of a collection by `removeAll`', async () => {
     for (const number of [1, 2, 3]) await saveGeneration(store, number);
     await saveGeneration(store, 1, { collectionId: 8 });
     await store.keepOnly(COLLECTION, 2);
@@ -214,19 +218,19 @@ describe('saved generations', () => {
     expect(store.kindOf(COLLECTION)).to.equal(undefined);
   });
 
-  it('are swept for collections that have moved away, and nothing else is', async () => {
+  it('are deleted by `sweep` if the shard does not own their collection; other files stay', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => i + 1);
     for (const collectionId of ids) await saveGeneration(store, 1, { collectionId });
-    await writeFile(join(folder, 'note'), 'not ours');
-    const ours = new Set(ids.filter(() => random.int(2) === 0));
-    await store.sweep((id) => ours.has(id));
-    expect((await readdir(folder)).sort()).to.deep.equal([...[...ours].map(String), 'note'].sort());
+    await writeFile(join(folder, 'note'), 'a file of another program');
+    const owned = new Set(ids.filter(() => random.int(2) === 0));
+    await store.sweep((id) => owned.has(id));
+    expect((await readdir(folder)).sort()).to.deep.equal([...[...owned].map(String), 'note'].sort());
     await reopen();
-    expect(ids.filter((id) => store.kindOf(id) === 'bq')).to.deep.equal([...ours]);
+    expect(ids.filter((id) => store.kindOf(id) === 'bq')).to.deep.equal([...owned]);
   });
 });
 
-/** Changes bits of one byte; a second call restores it. */
+/** Flips one bit of the byte at `at`; a second call restores it. */
 async function flip(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);
   bytes[at]! ^= 1 << (at % 8);

@@ -1,26 +1,26 @@
 /** The judge of the moves of an alias, with hand-made calls. */
 import { expect } from 'chai';
+import type { ChurnCall, ChurnOutcome, ChurnWanted } from '../../../../simulate/churn/churnCalls.js';
 import { judgeAlias } from '../../../../simulate/judges/aliasJudge.js';
-import type { PassingCall, PassingOutcome, PassingWanted } from '../../../../simulate/passing/passingCalls.js';
 
-const UNKNOWN: PassingOutcome = { kind: 'unknown', why: 'no answer' };
-const DONE: PassingOutcome = { kind: 'done' };
+const UNKNOWN: ChurnOutcome = { kind: 'unknown', why: 'no answer' };
+const DONE: ChurnOutcome = { kind: 'done' };
 
-const call = (startMs: number, endMs: number, wanted: PassingWanted, outcome: PassingOutcome): PassingCall => ({
+const call = (startMs: number, endMs: number, wanted: ChurnWanted, outcome: ChurnOutcome): ChurnCall => ({
   ...{ wanted, via: 'c1', startMs, endMs, outcome },
 });
-const move = (name: string, startMs: number, endMs: number, outcome: PassingOutcome = DONE): PassingCall =>
+const move = (name: string, startMs: number, endMs: number, outcome: ChurnOutcome = DONE): ChurnCall =>
   call(startMs, endMs, { op: 'move', name }, outcome);
-const search = (startMs: number, endMs: number, ...marks: number[]): PassingCall =>
-  call(startMs, endMs, { op: 'searchAlias' }, { kind: 'found', marks });
-const absent = (startMs: number, endMs: number): PassingCall =>
+const search = (startMs: number, endMs: number, ...tags: number[]): ChurnCall =>
+  call(startMs, endMs, { op: 'searchAlias' }, { kind: 'found', tags });
+const absent = (startMs: number, endMs: number): ChurnCall =>
   call(startMs, endMs, { op: 'searchAlias' }, { kind: 'absent' });
-const remove = (name: string, startMs: number, endMs: number, outcome: PassingOutcome = DONE): PassingCall =>
+const remove = (name: string, startMs: number, endMs: number, outcome: ChurnOutcome = DONE): ChurnCall =>
   call(startMs, endMs, { op: 'delete', name }, outcome);
 /** Record 1 is of collection a, record 2 of b. */
-const RECORDS = ['a', 'b'].map((name, i) => call(0, 1, { op: 'insert', name, mark: i + 1 }, DONE));
+const RECORDS = ['a', 'b'].map((name, i) => call(0, 1, { op: 'insert', name, tag: i + 1 }, DONE));
 
-const found = (...calls: PassingCall[]): string[] =>
+const found = (...calls: ChurnCall[]): string[] =>
   judgeAlias([...RECORDS, ...calls]).map((text) => text.split('\n')[0]!);
 
 describe('the judge of an alias', () => {

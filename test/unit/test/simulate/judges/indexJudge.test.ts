@@ -53,7 +53,7 @@ function insert(vectors: VectorBlocks, id: number, component: number): number {
 }
 
 describe('the judge of indexes', () => {
-  const MISSED = `a judge found: world searches an index of kind hnsw and misses record ${COVERED + 1}, which it does not cover`;
+  const MISSED = `a judge found: a search at world misses record ${COVERED + 1}, which its index of kind hnsw does not cover`;
 
   it('reports a near uncovered row that no search read', async () => {
     expect(await foundBy(2, [])).to.deep.equal([MISSED, MISSED]);

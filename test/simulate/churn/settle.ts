@@ -1,39 +1,40 @@
-/** Checks the end of a run: every coordinator lists the same collections, and no leftovers of other ones exist. */
+/** The end of a run: every coordinator lists equal collections, and nothing is left of deleted ones. */
 import type { SimulatedService } from '../cluster/simulatedService.js';
+import type { Listed } from './churnCalls.js';
+import type { ChurnClients } from './churnClients.js';
 import { leftoversIn } from './leftovers.js';
-import type { Listed } from './passingCalls.js';
-import type { PassingClients } from './passingClients.js';
 
-/** Longest time until that holds, in milliseconds. */
+/** Longest wait for a settled state. */
 const SETTLED_MS = 300_000;
+/** Pause between two checks. */
 const AGAIN_MS = 1_000;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns what is still wrong after that time; empty if nothing is. `others`: ids of other projects' collections. */
-export async function settlePassing(
+/**
+ * Waits until nothing is wrong, for at most SETTLED_MS of simulated time. Returns what is wrong then. `others`: ids of
+ * other projects' collections.
+ */
+export async function churnUnsettled(
   service: SimulatedService,
-  passing: PassingClients,
+  churn: ChurnClients,
   others: readonly number[],
 ): Promise<string[]> {
-  await passing.over();
+  await churn.over();
   const untilMs = service.world.monotonicMs() + SETTLED_MS;
   for (;;) {
-    const wrong = await unsettled(service, passing, others);
+    const wrong = await unsettled(service, churn, others);
     if (wrong.length === 0 || service.world.monotonicMs() > untilMs) return wrong;
     await wait(AGAIN_MS);
   }
 }
 
-async function unsettled(
-  service: SimulatedService,
-  passing: PassingClients,
-  others: readonly number[],
-): Promise<string[]> {
+/** Returns what is wrong now. */
+async function unsettled(service: SimulatedService, churn: ChurnClients, others: readonly number[]): Promise<string[]> {
   const lists: string[] = [];
   let listed: readonly Listed[] = [];
   for (const via of service.coordinatorNames) {
-    const outcome = await passing.ask(via, { op: 'list' });
+    const outcome = await churn.ask(via, { op: 'list' });
     if (outcome.kind !== 'listed') return [`${via} does not list the collections: ${JSON.stringify(outcome)}`];
     listed = outcome.collections;
     lists.push(JSON.stringify(listed));

@@ -1,5 +1,5 @@
 // Covers: shard/state/writeReceipt.ts, shard/state/logHistory.ts, shard/collection/collection.ts
-/** Repeated writes whose receipts must be made from the log again: later writes do not wait for them. */
+/** Answers to repeated writes that are older than the frames in memory, so that their receipts are made from the log. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { type EventLog, type EventLogs, LogDamaged } from '../../../../shared/log/eventLog.js';
@@ -11,18 +11,20 @@ import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 const ID = 7;
 const FIRST = requestIdOf(1);
 
-/** Logs whose single frames are read only when the test lets them through. */
+/** Logs that hold back reads of single frames until the test releases them. */
 class GatedLogs implements EventLogs {
   readonly lateMs = 0;
   readonly stored = new ScriptedLogs();
-  pass: () => Promise<void> = async () => undefined;
+  /** Awaited before each read. */
+  gate: () => Promise<void> = async () => undefined;
+  /** Number of reads that are held back. */
   waiting = 0;
 
   async open(collectionId: number): Promise<EventLog> {
     const log = await this.stored.open(collectionId);
     const readAt = async (position: number): Promise<Uint8Array> => {
       this.waiting++;
-      await this.pass();
+      await this.gate();
       this.waiting--;
       return log.readAt(position);
     };
@@ -48,7 +50,7 @@ describe('the answer to a repeated old write', () => {
     first = await collection.insert([1, 1], { requestId: FIRST });
     for (let n = 0; n < 5; n++) await collection.insert([n, n]);
     reads = gate();
-    logs.pass = () => reads.opened;
+    logs.gate = () => reads.opened;
   });
   afterEach(async () => {
     reads.open();
@@ -57,13 +59,13 @@ describe('the answer to a repeated old write', () => {
   });
 
   const repeat = (): Promise<Results['insert']> => collection.insert([0, 0], { requestId: FIRST });
-  const isRead = (): Promise<void> => eventually('the frame is being read', () => logs.waiting > 0);
+  const untilRead = (): Promise<void> => eventually('the frame is being read', () => logs.waiting > 0);
 
-  it('equals the first answer, and does not delay commits in between', async () => {
+  it('equals the first answer, and commits made meanwhile do not wait for it', async () => {
     const repeated = [repeat(), repeat()];
-    const inTheSameFrame = collection.insert([6, 6]);
-    await isRead();
-    await inTheSameFrame;
+    const together = collection.insert([6, 6]);
+    await untilRead();
+    await together;
     for (let n = 7; n < 12; n++) await collection.insert([n, n]);
     await collection.write({ op: 'delete', id: 3 });
     await collection.write({ op: 'delete', id: 1 });
@@ -72,20 +74,20 @@ describe('the answer to a repeated old write', () => {
     expect(await collection.records()).to.equal(10);
   });
 
-  it('is not made after its deadline', async () => {
+  it('is an error once its deadline has passed, and a later repeat is answered', async () => {
     const call = insertOf(fixed(0, 0), { requestId: FIRST });
     const deadlineMs = systemClock.nowMs() + 500;
     const late = expectCode(collection.write(call, { requestId: 'late', deadlineMs }), 'unavailable');
-    await isRead();
+    await untilRead();
     await eventually('the deadline has passed', () => systemClock.nowMs() > deadlineMs);
     reads.open();
     expect((await late).message).to.contain('the deadline passed');
     expect(await repeat()).to.deep.equal({ ...first, deduplicated: true });
   });
 
-  it('is not made while the collection closes, which waits for the end of its read', async () => {
+  it('is refused while the collection closes, and the close waits for the read in flight', async () => {
     const refused = Promise.all([repeat(), repeat()].map((answer) => expectCode(answer, 'unavailable')));
-    await isRead();
+    await untilRead();
     let isClosed = false;
     const closing = collection.hosted.close({ keep: true }).then(() => {
       isClosed = true;
@@ -102,13 +104,13 @@ describe('the answer to a repeated old write', () => {
     await closing;
   });
 
-  it('reports damage to its frame, which quarantines the collection', async () => {
-    logs.pass = async () => {
+  it('is an error if its frame is damaged, and the collection is quarantined', async () => {
+    logs.gate = async () => {
       await reads.opened;
       throw new LogDamaged(ID, 'a frame');
     };
     const refused = expectCode(repeat(), 'internal_error');
-    await isRead();
+    await untilRead();
     await collection.insert([6, 6]);
     reads.open();
     expect((await refused).message).to.contain('"c7" is quarantined');

@@ -9,24 +9,23 @@ const IN_STREAMS = [
   new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.counters}\\.(?:deleted|erased)-(\\d+)$`),
 ];
-/** Folder of a collection: of its log, or of its snapshots or indexes, below the shard's. */
+/** Folder of a collection: that of its log, or below a shard's folder that of its snapshots or indexes. */
 const ON_DISKS = /^\/data\/(?:collections|(?:snapshots|indexes)\/[0-9a-f]+)\/(\d+)\//;
 
-/** Places of the leftovers. `there`: ids of the collections that were not deleted. */
-export function leftoversIn({ nats, disks, shardNames }: SimulatedService, there: ReadonlySet<number>): string[] {
+/** Returns the places of leftovers. `kept`: ids of the collections that were not deleted. */
+export function leftoversIn({ nats, disks, shardNames }: SimulatedService, kept: ReadonlySet<number>): string[] {
   const found = new Set<string>();
-  // A deletion is an entry without content.
+  // The deletion of a key is a message without content, behind the key's entries.
   for (const { subject, body } of nats?.jetStream.stored() ?? [])
-    if (isOfDeleted(subject, IN_STREAMS, there))
+    if (isOfDeleted(subject, IN_STREAMS, kept))
       if (body.length > 0) found.add(subject);
       else found.delete(subject);
   for (const name of shardNames)
-    for (const [path] of disks.of(name).files())
-      if (isOfDeleted(path, [ON_DISKS], there)) found.add(`${name}: ${path}`);
+    for (const [path] of disks.of(name).files()) if (isOfDeleted(path, [ON_DISKS], kept)) found.add(`${name}: ${path}`);
   return [...found];
 }
 
-function isOfDeleted(text: string, patterns: readonly RegExp[], there: ReadonlySet<number>): boolean {
+function isOfDeleted(text: string, patterns: readonly RegExp[], kept: ReadonlySet<number>): boolean {
   const [, id] = patterns.map((pattern) => pattern.exec(text)).find((match) => match !== null) ?? [];
-  return id !== undefined && !there.has(Number(id));
+  return id !== undefined && !kept.has(Number(id));
 }

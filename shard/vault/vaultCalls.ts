@@ -1,4 +1,4 @@
-/** The vault's entries for coordinators, which receive neither a key nor its wrapped form. */
+/** Answers the calls of coordinators about entries of the vault. They receive neither a key nor its wrapped form. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { KeyEntry, ShardResults, VaultCall } from '../../shared/protocol/calls.js';
 import { orDamaged } from '../../shared/vault/entryName.js';
@@ -6,7 +6,7 @@ import { forget, strikeOff, type VaultEntry, type VaultStore } from '../../share
 
 type DestroyCall = Extract<VaultCall, { op: 'destroyKey' }>;
 
-export class KeyEntries {
+export class VaultCalls {
   constructor(private readonly vault: VaultStore) {}
 
   async run(call: VaultCall): Promise<ShardResults[VaultCall['op']]> {

@@ -1,52 +1,53 @@
 /**
- * Clients that create and delete collections in a project of their own. Names are few, so that clients meet each
- * other's collections, and earlier ones of a name.
+ * Clients that create and delete collections in a project of their own. They use few names, so that they use each
+ * other's collections, and create new ones under the names of deleted ones.
  */
 import { Agent } from 'node:http';
 import { systemClock } from '../../../shared/clock.js';
 import type { MakeExchange } from '../../soak/clients/httpCall.js';
 import type { SeededRandom } from '../../soak/random.js';
 import {
+  type ChurnCall,
+  type ChurnOutcome,
+  type ChurnWanted,
   describeCall,
   outcomeOf,
-  type PassingCall,
-  type PassingOutcome,
-  type PassingWanted,
   requestOf,
-} from './passingCalls.js';
+} from './churnCalls.js';
 
-/** Names, more than the project may have collections. */
+/** Names of collections: more than the project may have collections. */
 const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5'];
 const OPS = [
   ...(['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const),
   ...(['move', 'searchAlias', 'searchAlias'] as const),
 ];
-/** Longer than the service's own time-outs. */
+/** Time after which a client gives up: longer than the service's own time-outs. */
 const PATIENCE_MS = 15_000;
+/** One call in this many has a client that gives up within IMPATIENT_MS. */
 const IMPATIENT_ONE_IN = 25;
 const IMPATIENT_MS = 150;
 
-export interface PassingOptions {
+export interface ChurnOptions {
   /** Key of the project. */
   readonly key: string;
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
   readonly exchange: MakeExchange;
-  /** Called with a line for each call. */
+  /** Receives a line about each call. */
   readonly note: (line: string) => void;
 }
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export class PassingClients {
-  readonly calls: PassingCall[] = [];
+export class ChurnClients {
+  readonly calls: ChurnCall[] = [];
   readonly #agent = new Agent();
   readonly #loops: Promise<void>[] = [];
-  #marks = 0;
+  #tags = 0;
 
-  constructor(private readonly options: PassingOptions) {}
+  constructor(private readonly options: ChurnOptions) {}
 
-  /** Starts the clients: each calls until `forMs` have passed, and pauses for `thinkMs` on average. */
+  /** Starts clients that call for `forMs`. Each pauses for `thinkMs` on average between two calls. */
   begin(clients: number, forMs: number, thinkMs: number, seeds: SeededRandom): void {
     const untilMs = systemClock.monotonicMs() + forMs;
     for (let i = 0; i < clients; i++) this.#loops.push(this.#askUntil(untilMs, thinkMs, seeds));
@@ -58,7 +59,7 @@ export class PassingClients {
   }
 
   /** Sends one call to one coordinator. */
-  async ask(via: string, wanted: PassingWanted, patienceMs = PATIENCE_MS): Promise<PassingOutcome> {
+  async ask(via: string, wanted: ChurnWanted, patienceMs = PATIENCE_MS): Promise<ChurnOutcome> {
     const { key, coordinators, exchange, note } = this.options;
     const { method, path, body } = requestOf(wanted);
     const startMs = systemClock.monotonicMs();
@@ -77,16 +78,16 @@ export class PassingClients {
       const wanted = this.#wanted(random);
       const patienceMs = random.int(IMPATIENT_ONE_IN) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
       const { kind } = await this.ask(random.pick(vias), wanted, patienceMs);
-      // At once, perhaps at a coordinator that has not received the move.
+      // Search at once, perhaps at a coordinator that has not received the move.
       if (wanted.op === 'move' && kind === 'done') await this.ask(random.pick(vias), { op: 'searchAlias' });
       await wait(2 * random.next() * thinkMs);
     }
   }
 
-  #wanted(random: SeededRandom): PassingWanted {
+  #wanted(random: SeededRandom): ChurnWanted {
     const op = random.pick(OPS);
     const name = random.pick(NAMES);
-    if (op === 'insert') return { op, name, mark: ++this.#marks };
+    if (op === 'insert') return { op, name, tag: ++this.#tags };
     return op === 'list' || op === 'searchAlias' ? { op } : { op, name };
   }
 }

@@ -1,36 +1,31 @@
 /** The judge of collections that are created and dropped, with hand-made calls. */
 import { expect } from 'chai';
-import { judgePassing } from '../../../../simulate/judges/passingJudge.js';
-import type { PassingCall, PassingOutcome, PassingWanted } from '../../../../simulate/passing/passingCalls.js';
+import type { ChurnCall, ChurnOutcome, ChurnWanted } from '../../../../simulate/churn/churnCalls.js';
+import { judgeChurn } from '../../../../simulate/judges/churnJudge.js';
 
 const RULES = { collectionsMax: 2, coordinators: 2, staleMs: 1_000 };
-const UNKNOWN: PassingOutcome = { kind: 'unknown', why: 'no answer' };
-const DONE: PassingOutcome = { kind: 'done' };
-const ABSENT: PassingOutcome = { kind: 'absent' };
+const UNKNOWN: ChurnOutcome = { kind: 'unknown', why: 'no answer' };
+const DONE: ChurnOutcome = { kind: 'done' };
+const ABSENT: ChurnOutcome = { kind: 'absent' };
 
-const call = (startMs: number, endMs: number, wanted: PassingWanted, outcome: PassingOutcome): PassingCall => ({
+const call = (startMs: number, endMs: number, wanted: ChurnWanted, outcome: ChurnOutcome): ChurnCall => ({
   ...{ wanted, via: 'c1', startMs, endMs, outcome },
 });
-const create = (name: string, startMs: number, endMs: number, id: number, isNew = true): PassingCall =>
+const create = (name: string, startMs: number, endMs: number, id: number, isNew = true): ChurnCall =>
   call(startMs, endMs, { op: 'create', name }, { kind: 'created', id, isNew });
-const remove = (name: string, startMs: number, endMs: number, outcome: PassingOutcome = DONE): PassingCall =>
+const remove = (name: string, startMs: number, endMs: number, outcome: ChurnOutcome = DONE): ChurnCall =>
   call(startMs, endMs, { op: 'delete', name }, outcome);
-const insert = (
-  name: string,
-  startMs: number,
-  endMs: number,
-  mark: number,
-  outcome: PassingOutcome = DONE,
-): PassingCall => call(startMs, endMs, { op: 'insert', name, mark }, outcome);
-const search = (name: string, startMs: number, endMs: number, ...marks: number[]): PassingCall =>
-  call(startMs, endMs, { op: 'search', name }, { kind: 'found', marks });
-const list = (startMs: number, endMs: number, ...collections: { name: string; id: number }[]): PassingCall =>
+const insert = (name: string, startMs: number, endMs: number, tag: number, outcome: ChurnOutcome = DONE): ChurnCall =>
+  call(startMs, endMs, { op: 'insert', name, tag }, outcome);
+const search = (name: string, startMs: number, endMs: number, ...tags: number[]): ChurnCall =>
+  call(startMs, endMs, { op: 'search', name }, { kind: 'found', tags });
+const list = (startMs: number, endMs: number, ...collections: { name: string; id: number }[]): ChurnCall =>
   call(startMs, endMs, { op: 'list' }, { kind: 'listed', collections });
-const full = (name: string, startMs: number, endMs: number): PassingCall =>
+const full = (name: string, startMs: number, endMs: number): ChurnCall =>
   call(startMs, endMs, { op: 'create', name }, { kind: 'full' });
 
 /** First line of each finding. */
-const found = (...calls: PassingCall[]): string[] => judgePassing(calls, RULES).map((text) => text.split('\n')[0]!);
+const found = (...calls: ChurnCall[]): string[] => judgeChurn(calls, RULES).map((text) => text.split('\n')[0]!);
 
 describe('the judge of collections that come and go', () => {
   it('accepts a right history, and either outcome where a call overlaps or its outcome is unknown', () => {
@@ -118,7 +113,7 @@ describe('the judge of collections that come and go', () => {
   });
 
   it('reports any other answer', () => {
-    const wrong: PassingOutcome = { kind: 'unexpected', why: '500 internal_error: it failed' };
+    const wrong: ChurnOutcome = { kind: 'unexpected', why: '500 internal_error: it failed' };
     expect(found(insert('a', 0, 1, 1, wrong))).to.deep.equal(['unexpected answer: 500 internal_error: it failed']);
   });
 });

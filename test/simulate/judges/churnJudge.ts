@@ -1,14 +1,17 @@
 /**
- * Judges collections that come and go by the answers of their clients. A request may have taken effect at any moment
- * until its answer; without an answer, at any moment since.
- * - A deletion ends everything from before its start. Once it is answered, even with "not found", it is final: no
- *   client sees the thing, and no record enters it.
- * - A created thing that no deletion can have met is there. It is found, not created again, and has every record.
- * - A project never has more collections than its limit, and a refusal for that limit is true.
+ * Judges collections that clients create and delete, by the answers. A request takes effect at some moment between its start
+ * and its answer; without an answer, at any later moment or never. These must hold.
+ *
+ *   Deleted: everything from before the start of the deletion ends. Once the deletion is answered, even by "not found", no
+ *   client finds the collection, and no record enters it.
+ *
+ *   Created: a collection that no deletion can have met is found, is not created again, and has all its records.
+ *
+ *   Limited: a project never has more collections than its limit, and is refused another only at that limit.
  */
-import { describeCall, type Listed, type PassingCall, type PassingWanted } from '../passing/passingCalls.js';
+import { type ChurnCall, type ChurnWanted, describeCall, type Listed } from '../churn/churnCalls.js';
 
-export interface PassingRules {
+export interface ChurnRules {
   /** Largest number of collections of the project. */
   readonly collectionsMax: number;
   /** Each coordinator except one may create one too many, if they do so at the same moment. */
@@ -31,7 +34,7 @@ interface Made extends Span {
 }
 
 interface Put extends Span {
-  readonly mark: number;
+  readonly tag: number;
 }
 
 /** Everything known about one name. */
@@ -61,24 +64,24 @@ class NameHistory {
   }
 }
 
-export function judgePassing(calls: readonly PassingCall[], rules: PassingRules): string[] {
-  const judge = new PassingJudge(calls, rules);
+export function judgeChurn(calls: readonly ChurnCall[], rules: ChurnRules): string[] {
+  const judge = new ChurnJudge(calls, rules);
   return calls.flatMap((call) => judge.wrongIn(call).map((what) => `${what}\n    ${describeCall(call)}`));
 }
 
-class PassingJudge {
+class ChurnJudge {
   readonly #names = new Map<string, NameHistory>();
   readonly #byId = new Map<number, Made>();
   readonly #puts = new Map<number, Put>();
 
   constructor(
-    calls: readonly PassingCall[],
-    private readonly rules: PassingRules,
+    calls: readonly ChurnCall[],
+    private readonly rules: ChurnRules,
   ) {
     for (const call of calls) this.#learn(call);
   }
 
-  wrongIn({ wanted, outcome, startMs, endMs }: PassingCall): string[] {
+  wrongIn({ wanted, outcome, startMs, endMs }: ChurnCall): string[] {
     // Another judge has the searches by alias.
     if (wanted.op === 'searchAlias' && outcome.kind !== 'unexpected') return [];
     switch (outcome.kind) {
@@ -92,7 +95,7 @@ class PassingJudge {
         const { name } = wanted as Named;
         const isThere = this.#of(name).possible(startMs, endMs).length > 0;
         const wrong = isThere ? [] : [`${wanted.op} of ${name}, which is gone`];
-        return outcome.kind === 'found' ? [...wrong, ...this.#wrongMarks(name, outcome.marks, startMs, endMs)] : wrong;
+        return outcome.kind === 'found' ? [...wrong, ...this.#wrongMarks(name, outcome.tags, startMs, endMs)] : wrong;
       }
       case 'listed':
         return this.#wrongList(outcome.collections, startMs, endMs);
@@ -111,7 +114,7 @@ class PassingJudge {
     }
   }
 
-  #learn({ wanted, outcome, startMs, endMs: answeredMs }: PassingCall): void {
+  #learn({ wanted, outcome, startMs, endMs: answeredMs }: ChurnCall): void {
     if (wanted.op === 'list' || wanted.op === 'searchAlias') return;
     if (outcome.kind === 'full' || outcome.kind === 'aliased') return;
     const isEnd = wanted.op === 'delete' && (outcome.kind === 'done' || outcome.kind === 'absent');
@@ -130,8 +133,8 @@ class PassingJudge {
         history.deletions.push(span);
         break;
       case 'insert':
-        history.puts.push({ ...span, mark: wanted.mark });
-        this.#puts.set(wanted.mark, { ...span, mark: wanted.mark });
+        history.puts.push({ ...span, tag: wanted.tag });
+        this.#puts.set(wanted.tag, { ...span, tag: wanted.tag });
         break;
       default:
     }
@@ -173,18 +176,18 @@ class PassingJudge {
     return most < collectionsMax ? [`refused with ${most} collections`] : [];
   }
 
-  #wrongMarks(name: string, marks: readonly number[], startMs: number, endMs: number): string[] {
+  #wrongMarks(name: string, tags: readonly number[], startMs: number, endMs: number): string[] {
     const history = this.#of(name);
-    const shown = new Set(marks);
-    const lost = history.puts.filter((put) => !shown.has(put.mark) && history.isThere(put, startMs, endMs));
-    const wrong = lost.map(({ mark }) => `record ${mark} is lost`);
-    for (const mark of shown) {
-      const put = this.#puts.get(mark);
-      if (put === undefined || put.startMs > endMs) wrong.push(`record ${mark} was not inserted`);
-      else if (!history.puts.some((each) => each.mark === mark)) wrong.push(`record ${mark} is of another collection`);
-      else if (history.isGone(put, startMs)) wrong.push(`record ${mark} is of a collection that is gone`);
+    const shown = new Set(tags);
+    const lost = history.puts.filter((put) => !shown.has(put.tag) && history.isThere(put, startMs, endMs));
+    const wrong = lost.map(({ tag }) => `record ${tag} is lost`);
+    for (const tag of shown) {
+      const put = this.#puts.get(tag);
+      if (put === undefined || put.startMs > endMs) wrong.push(`record ${tag} was not inserted`);
+      else if (!history.puts.some((each) => each.tag === tag)) wrong.push(`record ${tag} is of another collection`);
+      else if (history.isGone(put, startMs)) wrong.push(`record ${tag} is of a collection that is gone`);
     }
-    if (shown.size < marks.length) wrong.push('a record is found twice');
+    if (shown.size < tags.length) wrong.push('a record is found twice');
     return wrong;
   }
 
@@ -217,4 +220,4 @@ class PassingJudge {
   }
 }
 
-type Named = Extract<PassingWanted, { readonly name: string }>;
+type Named = Extract<ChurnWanted, { readonly name: string }>;

@@ -2,13 +2,13 @@
 import { get, type HttpRequest, post } from '../../soak/clients/calls/call.js';
 import type { Exchange } from '../../soak/clients/httpCall.js';
 
-/** The call. A record carries a unique number, its mark. */
-export type PassingWanted =
+/** A call of a client. The metadata of each record has a unique number, the record's tag. */
+export type ChurnWanted =
   | { readonly op: 'create'; readonly name: string }
   | { readonly op: 'delete'; readonly name: string }
-  | { readonly op: 'insert'; readonly name: string; readonly mark: number }
+  | { readonly op: 'insert'; readonly name: string; readonly tag: number }
   | { readonly op: 'search'; readonly name: string }
-  /** Moves the alias of the project to that collection. */
+  /** Moves the project's alias to the collection `name`. */
   | { readonly op: 'move'; readonly name: string }
   | { readonly op: 'searchAlias' }
   | { readonly op: 'list' };
@@ -18,11 +18,11 @@ export interface Listed {
   readonly id: number;
 }
 
-export type PassingOutcome =
+export type ChurnOutcome =
   | { readonly kind: 'created'; readonly id: number; readonly isNew: boolean }
   /** Outcome of a deletion or an insert. */
   | { readonly kind: 'done' }
-  | { readonly kind: 'found'; readonly marks: readonly number[] }
+  | { readonly kind: 'found'; readonly tags: readonly number[] }
   | { readonly kind: 'listed'; readonly collections: readonly Listed[] }
   /** The collection has the alias, so its deletion is refused. */
   | { readonly kind: 'aliased' }
@@ -30,33 +30,33 @@ export type PassingOutcome =
   | { readonly kind: 'absent' }
   /** A limit of the project is reached: of collections, or of their content. The call had no effect. */
   | { readonly kind: 'full' }
-  /** The call may have had its effect, or may still have it. */
+  /** The call may have taken effect, or may do so later. */
   | { readonly kind: 'unknown'; readonly why: string }
   | { readonly kind: 'unexpected'; readonly why: string };
 
-export interface PassingCall {
-  readonly wanted: PassingWanted;
+export interface ChurnCall {
+  readonly wanted: ChurnWanted;
   /** Coordinator that was asked. */
   readonly via: string;
   /** Simulated milliseconds. */
   readonly startMs: number;
   readonly endMs: number;
-  readonly outcome: PassingOutcome;
+  readonly outcome: ChurnOutcome;
 }
 
 const ALIAS = 'alias';
 const VECTOR = [1, 2, 3, 4];
-/** More records than a collection ever has. */
+/** The `k` of searches: more than any collection has records. */
 const ALL = 1_000;
 
-export function requestOf(wanted: PassingWanted): HttpRequest {
+export function requestOf(wanted: ChurnWanted): HttpRequest {
   switch (wanted.op) {
     case 'create':
       return post('/v1/namespaces', { name: wanted.name, dimension: VECTOR.length, metric: 'squared_l2' });
     case 'delete':
       return { method: 'DELETE', path: `/v1/namespaces/${wanted.name}` };
     case 'insert': {
-      const metadata = [...Buffer.from(JSON.stringify({ mark: wanted.mark }))];
+      const metadata = [...Buffer.from(JSON.stringify({ tag: wanted.tag }))];
       return post('/v1/records', { collection: wanted.name, values: VECTOR, metadata });
     }
     case 'search':
@@ -76,11 +76,11 @@ interface Body {
   readonly error?: string;
   readonly id?: number;
   readonly created?: boolean;
-  readonly results?: readonly { readonly metadata: { readonly mark: number } }[];
+  readonly results?: readonly { readonly metadata: { readonly tag: number } }[];
   readonly collections?: readonly Listed[];
 }
 
-export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOutcome {
+export function outcomeOf({ op }: ChurnWanted, exchange: Exchange): ChurnOutcome {
   if (exchange.status === undefined) return { kind: 'unknown', why: exchange.why };
   const { status } = exchange;
   const body = (exchange.body ?? {}) as Body;
@@ -93,11 +93,11 @@ export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOut
   if ((status === 204 && op === 'delete') || (status === 200 && (op === 'insert' || op === 'move')))
     return { kind: 'done' };
   if (status === 200 && (op === 'search' || op === 'searchAlias'))
-    return { kind: 'found', marks: body.results!.map(({ metadata }) => metadata.mark) };
+    return { kind: 'found', tags: body.results!.map(({ metadata }) => metadata.tag) };
   if (status === 200 && op === 'list')
     return { kind: 'listed', collections: body.collections!.map(({ name, id }) => ({ name, id })) };
   return { kind: 'unexpected', why: refusal };
 }
 
-export const describeCall = ({ wanted, via, startMs, endMs, outcome }: PassingCall): string =>
+export const describeCall = ({ wanted, via, startMs, endMs, outcome }: ChurnCall): string =>
   `via ${via}, ${startMs.toFixed(1)}–${endMs.toFixed(1)} ms: ${JSON.stringify(wanted)} → ${JSON.stringify(outcome)}`;
