@@ -37,10 +37,8 @@ export interface CallHandler<C extends AnyCall> {
 
 export class CallRunner {
   constructor(
-    private readonly metrics: Metrics,
+    private readonly tools: { readonly metrics: Metrics; readonly clock: Clock; readonly logger: Logger },
     private readonly admission: CallAdmission,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
     private readonly transport: Pick<Transport, 'maxPayloadBytes'>,
   ) {}
 
@@ -53,7 +51,7 @@ export class CallRunner {
       return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
     try {
       // A sender may name any deadline, but a timer has a maximum.
-      const latestMs = this.clock.nowMs() + DURATION_MAX_MS;
+      const latestMs = this.tools.clock.nowMs() + DURATION_MAX_MS;
       const outcomes = calls.map((sent) =>
         this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
       );
@@ -82,9 +80,13 @@ export class CallRunner {
   async #outcome<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<Outcome> {
     const { requestId, call } = sent;
     const { op } = call;
-    const startedMs = this.clock.monotonicMs();
+    const startedMs = this.tools.clock.monotonicMs();
     const ended = (outcome: string): void =>
-      this.metrics.observe('vouch_shard_call_seconds', { op, outcome }, (this.clock.monotonicMs() - startedMs) / 1000);
+      this.tools.metrics.observe(
+        'vouch_shard_call_seconds',
+        { op, outcome },
+        (this.tools.clock.monotonicMs() - startedMs) / 1000,
+      );
     try {
       const ok = await this.#run(sent, handler);
       ended('ok');
@@ -94,7 +96,7 @@ export class CallRunner {
       if ('moved' in outcome) ended('moved');
       if ('code' in outcome) {
         ended(outcome.code);
-        if (outcome.code === 'internal_error') this.logger.error({ requestId, op, error }, 'a call failed');
+        if (outcome.code === 'internal_error') this.tools.logger.error({ requestId, op, error }, 'a call failed');
       }
       return outcome;
     }
@@ -104,7 +106,8 @@ export class CallRunner {
     const { call } = sent;
     noteWork(call.op, handler.reader);
     handler.assertMayRun();
-    if (this.clock.nowMs() > sent.deadlineMs) throw unavailable('the deadline passed before the shard could start');
+    if (this.tools.clock.nowMs() > sent.deadlineMs)
+      throw unavailable('the deadline passed before the shard could start');
     const reader = takesTurns(call) ? handler.reader : undefined;
     try {
       const result = await (reader === undefined

@@ -109,7 +109,7 @@ async function subgraph(
 ): Promise<GraphResults['graphSubgraph']> {
   nodeOf(graph, root);
   const depths = new Map<number, number>();
-  await walk(graph, [root], { direction: 'outgoing', depth, edgeKind: null }, slice, (nodeId, hops) => {
+  await walk(graph, [root], { direction: 'outgoing', depth, edgeKind: null, slice }, (nodeId, hops) => {
     depths.set(nodeId, hops);
     return depths.size <= GRAPH_PAGE_MAX;
   });
@@ -140,7 +140,7 @@ async function query(
   nodeOf(graph, start);
   let count = 0;
   const rings: number[][] = [];
-  await walk(graph, [start], { direction, depth, edgeKind }, slice, (nodeId, hops) => {
+  await walk(graph, [start], { direction, depth, edgeKind, slice }, (nodeId, hops) => {
     rings[hops] ??= [];
     if (nodeKind !== null && graph.node(nodeId)?.kind !== nodeKind) return true;
     rings[hops].push(nodeId);

@@ -12,6 +12,7 @@ export interface WalkOptions {
   readonly depth: number;
   /** Kind of the edges to follow; null for all. */
   readonly edgeKind: number | null;
+  readonly slice: Slice;
 }
 
 /**
@@ -22,8 +23,7 @@ export interface WalkOptions {
 export async function walk(
   graph: Graph,
   seeds: readonly number[],
-  { direction, depth: maxDepth, edgeKind }: WalkOptions,
-  slice: Slice,
+  { direction, depth: maxDepth, edgeKind, slice }: WalkOptions,
   visit: (nodeId: number, depth: number) => boolean,
 ): Promise<void> {
   const visited = new NodeSet();

@@ -20,8 +20,7 @@ type Replicas = ReadonlyMap<number, CollectionReplica>;
 /** Resolves when no collection is left, no other shard stays, nothing has moved for a while, or the time is up. */
 export async function drain(
   services: ReplicaServices,
-  replicas: Replicas,
-  transfer: OwnershipTransfer,
+  { replicas, transfer }: { readonly replicas: Replicas; readonly transfer: OwnershipTransfer },
   shards: Bucket,
   timeoutMs: number,
 ): Promise<void> {

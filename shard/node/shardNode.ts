@@ -59,7 +59,7 @@ export class ShardNode {
 
   constructor({ shard, owners, context, lease, losses, vaultCalls, staleMs, onServing }: NodeOptions) {
     const { metrics, clock, logger, admission, quota } = context;
-    const runner = new CallRunner(metrics, admission, clock, logger, context.transport);
+    const runner = new CallRunner({ metrics, clock, logger }, admission, context.transport);
     const readIndex = new ReadIndex(context.transport, clock, metrics);
     const follow = { ...context, shard, all: new Set<Follower>(), runner, readIndex, staleMs };
     const services = { shard, context, lease, follow, onServing };
@@ -134,7 +134,7 @@ export class ShardNode {
     // Renew now: a round of placement that does not know of the drain may assign another collection.
     await lease.renew();
     try {
-      await drain(this.#services, this.#replicas, this.#transfer, shards, drainTimeoutMs);
+      await drain(this.#services, { replicas: this.#replicas, transfer: this.#transfer }, shards, drainTimeoutMs);
     } catch (error) {
       context.logger.warn({ shard, error: messageOf(error) }, 'the collections could not be moved away');
     }

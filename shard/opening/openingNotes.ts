@@ -138,7 +138,7 @@ export class OpeningNotes {
       if (note.openings[collectionId] === undefined) continue;
       const fate = await this.#fateOf(shard, note.session);
       if (fate === 'lives') continue;
-      await this.#failures.add(collectionId, failureIn(shard, note, collectionId, fate, this.options.clock));
+      await this.#failures.add(collectionId, failureIn(shard, note, { collectionId, how: fate }, this.options.clock));
       await this.#strike(shard, note.session, collectionId);
     }
     return this.#failures.has(collectionId);
@@ -244,7 +244,7 @@ export class OpeningNotes {
     if (mark !== undefined) await this.#countMark(mark);
     if (before !== undefined && before.session !== session) {
       await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
-        this.#failures.add(id, failureIn(shard, before, id, 'ended', clock)),
+        this.#failures.add(id, failureIn(shard, before, { collectionId: id, how: 'ended' }, clock)),
       );
       await note.write(undefined);
     }
@@ -343,8 +343,7 @@ const isOpeningOf = (opening: string, session: string): boolean =>
 const failureIn = (
   shard: string,
   note: StoredOpenings,
-  collectionId: number,
-  how: OpeningFailure['how'],
+  { collectionId, how }: { readonly collectionId: number; readonly how: OpeningFailure['how'] },
   clock: Clock,
 ): OpeningFailure => {
   const opening = `${note.session}.${note.openings[collectionId]}`;

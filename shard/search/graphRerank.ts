@@ -44,7 +44,7 @@ async function hopsOf(
     unreached.set(recordId, i);
     if (i < seedCount) for (const nodeId of nodeIds) seeds.push(nodeId);
   }
-  await walk(graph, seeds, { direction, depth: maxDepth, edgeKind: null }, slice, (nodeId, depth) => {
+  await walk(graph, seeds, { direction, depth: maxDepth, edgeKind: null, slice }, (nodeId, depth) => {
     const recordId = graph.node(nodeId)?.recordId;
     const hit = recordId == null ? undefined : unreached.get(recordId);
     if (hit === undefined) return true;

@@ -79,8 +79,7 @@ async function readLog(
   config: CollectionConfig,
   log: EventLog,
   { memory, dedupWindow, clock, logs, openings }: OpeningOptions,
-  restored?: Restored,
-  onBegin?: (journal: Journal) => void,
+  { restored, onBegin }: { readonly restored?: Restored; readonly onBegin?: (journal: Journal) => void } = {},
 ): Promise<OpenState> {
   const newState = (): CollectionState =>
     new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
@@ -239,9 +238,10 @@ class StateOpening {
   }
 
   #readLog(restored?: Restored): Promise<OpenState> {
-    return readLog(this.config, this.log, this.options, restored, (journal) => {
+    const onBegin = (journal: Journal): void => {
       this.#journal = journal;
-    });
+    };
+    return readLog(this.config, this.log, this.options, { restored, onBegin });
   }
 
   #logProgress(): void {

@@ -252,7 +252,11 @@ describe('the admission of calls at a shard', () => {
   });
 
   it('limits calls and bytes, except for urgent calls of the cluster', async () => {
-    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
+    const runner = new CallRunner(
+      { metrics: new Metrics('shard'), clock: systemClock, logger: silentLogger },
+      admission,
+      { maxPayloadBytes: 1e6 },
+    );
     const passes = (): void => undefined;
     const run = async (): Promise<unknown> => 1;
     const answer = async (isUrgent: boolean, calls: number): Promise<Outcome[]> => {

@@ -16,7 +16,11 @@ const CALL = { op: 'describe' };
 describe('times in messages to a shard', () => {
   it('limit each call to 7 days, whatever its deadline', async () => {
     const admission = new CallAdmission(1_000, systemClock, () => undefined);
-    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
+    const runner = new CallRunner(
+      { metrics: new Metrics('shard'), clock: systemClock, logger: silentLogger },
+      admission,
+      { maxPayloadBytes: 1e6 },
+    );
     const passes = (): void => undefined;
     const run = async (_: unknown, { deadlineMs }: Envelope): Promise<unknown> => deadlineMs - systemClock.nowMs();
     const handler = { areCalls: areReads, assertMayRun: passes, assertMayAnswer: passes, run };
@@ -44,9 +48,13 @@ describe('an answer of a shard above the size of a message', () => {
   const sizes = [400, 500, 200, 30, 900];
   const answer = async (areCalls: typeof areReads): Promise<readonly Outcome[]> => {
     const admission = new CallAdmission(1_000, systemClock, () => undefined);
-    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, {
-      maxPayloadBytes: 1_000,
-    });
+    const runner = new CallRunner(
+      { metrics: new Metrics('shard'), clock: systemClock, logger: silentLogger },
+      admission,
+      {
+        maxPayloadBytes: 1_000,
+      },
+    );
     const passes = (): void => undefined;
     let next = 0;
     const run = async (): Promise<unknown> => new Uint8Array(sizes[next++]!);
