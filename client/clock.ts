@@ -54,3 +54,9 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', stop, { once: true });
   });
 }
+
+/** A date as text. Throws TypeError for one that is invalid. */
+export function iso(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new TypeError('the instant is an invalid date');
+  return date.toISOString();
+}

@@ -1,5 +1,5 @@
 /** One collection: its records, searches, index, log and proofs. */
-import { newRequestId } from './clock.js';
+import { iso, newRequestId } from './clock.js';
 import type { ExportResponse } from './contract/backup.js';
 import type { ConfigureIndexRequest, IndexState } from './contract/collections.js';
 import type { EncryptedRecordResponse, InsertEncryptedRequest, InsertEncryptedResponse } from './contract/encrypted.js';
@@ -42,10 +42,19 @@ import type {
   TextSearchRequest,
   TextSearchResponse,
 } from './contract/search.js';
-import { assertExactJson, assertPlain, assertRequest, idSegment, type RequestName } from './exact.js';
+import {
+  assertExactJson,
+  assertName,
+  assertOptions,
+  assertPlain,
+  assertRequest,
+  idSegment,
+  type RequestName,
+  withOwn,
+} from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
-import type { CallOptions, Http, Target } from './http.js';
+import { type CallOptions, type Http, split, type Target } from './http.js';
 import { type InsertManyOptions, type InsertManyResult, insertMany, type NewRecord } from './insertMany.js';
 import type {
   ChangeOptions,
@@ -123,7 +132,7 @@ export class Collection {
   get(record: RecordName, options: GetOptions = {}): Promise<RecordResponse> {
     const [query, call] = split(options);
     return isExternal(record)
-      ? this.#get('/v1/records/by-external-id', 'ExternalRecordQuery', { ...query, ...externalOf(record) }, call)
+      ? this.#get('/v1/records/by-external-id', 'ExternalRecordQuery', withOwn(query, externalOf(record)), call)
       : this.#get(`/v1/records/${idSegment(record)}`, 'RecordQuery', query, call);
   }
 
@@ -156,8 +165,9 @@ export class Collection {
 
   /** The values of a metadata key with the number of records that have each, the most frequent first. */
   facets(key: string, options: FacetOptions = {}): Promise<FacetsResponse> {
+    assertName(key, 'key');
     const [asked, call] = split(options);
-    return this.#matching({ get: '/v1/facets', post: '/v1/facets' }, 'Facets', { ...asked, key }, call);
+    return this.#matching({ get: '/v1/facets', post: '/v1/facets' }, 'Facets', withOwn(asked, { key }), call);
   }
 
   /** Replaces the metadata of a record. */
@@ -173,9 +183,8 @@ export class Collection {
   /** Merges a patch into the metadata of many records, all or none, by ids, by external ids or by a filter. */
   async patchMany(request: Here<PatchRecordsRequest>, options: CallOptions = {}): Promise<PatchRecordsResponse> {
     assertRequest(request, 'patchMany', '{ ids, merge }, { externalIds, merge } or { metadataFilter, merge }');
-    assertPlain(request, 'the request');
     const call = { method: 'POST', path: '/v1/records/metadata', of: 'PatchRecordsRequest' } as const;
-    const body = { ...request, collection: this.name };
+    const body = withOwn(request, { collection: this.name });
     return this.#http.json({ ...call, body, repeat: repeatOf(request) }, options);
   }
 
@@ -251,8 +260,8 @@ export class Collection {
 
   /** The events of the log in order; each page is requested when the one before it was read. */
   async *timeline(options: TimelineOptions = {}): AsyncGenerator<TimelineEvent, void, undefined> {
-    const { limit = PAGE_EVENTS } = options;
-    for (let page = { limit, ...options }; ; ) {
+    const [{ limit = PAGE_EVENTS }] = split(options);
+    for (let page: TimelineOptions = { limit, ...options }; ; ) {
       const { events, next } = await this.timelinePage(page);
       yield* events;
       // With an actor a page may be short, or empty, and have a next one.
@@ -295,7 +304,7 @@ export class Collection {
   /** Proof that an event is in the log of `size` events; without `size`, in the present log. */
   inclusion(sequence: number, options: CallOptions & { readonly size?: number } = {}): Promise<InclusionResponse> {
     const [query, call] = split(options);
-    return this.#get('/v1/proof/inclusion', 'InclusionQuery', { ...query, sequence }, call);
+    return this.#get('/v1/proof/inclusion', 'InclusionQuery', withOwn(query, { sequence }), call);
   }
 
   /** Proof that the log after event `to` begins with the log after event `from`. */
@@ -310,7 +319,7 @@ export class Collection {
   }
 
   #get<T>(path: string, of: RequestName, query: object, options: CallOptions): Promise<T> {
-    const named = { ...query, collection: this.name };
+    const named = withOwn(query, { collection: this.name });
     return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
@@ -322,10 +331,10 @@ export class Collection {
   ): Promise<MetadataResponse> {
     assertExactJson(own, 'metadata');
     const [guard, call] = split(options);
-    const query = { collection: this.name, ...(isExternal(record) ? externalOf(record) : {}), ...guard };
+    const query = withOwn(guard, { collection: this.name, ...(isExternal(record) && externalOf(record)) });
     const path = `/v1/records/${isExternal(record) ? 'by-external-id' : idSegment(record)}/metadata`;
     const repeat = repeatOf(guard);
-    const of = 'ExternalMetadataQuery';
+    const of = isExternal(record) ? 'ExternalMetadataQuery' : 'MetadataQuery';
     return this.#http.json({ method: 'PATCH', path, of, query, own, headers, repeat }, call);
   }
 
@@ -342,8 +351,7 @@ export class Collection {
   }
 
   #post<T>({ path, of }: Target, request: object, options: CallOptions, vectors: readonly unknown[] = []): Promise<T> {
-    assertPlain(request, 'the request');
-    const body = { ...request, collection: this.name };
+    const body = withOwn(request, { collection: this.name });
     return this.#http.json({ method: 'POST', path, of, body, vectors, repeat: 'safe' }, options);
   }
 
@@ -354,9 +362,11 @@ export class Collection {
     options: IdempotentOptions,
     vectors: readonly unknown[] = [],
   ): Promise<T> {
-    assertPlain(request, 'the request');
-    const { idempotencyKey = newRequestId(), ...call } = options;
-    const body = { ...request, collection: this.name };
+    const body = withOwn(request, { collection: this.name });
+    const [own, call] = split(options);
+    assertOptions(own, ['idempotencyKey'], 'options');
+    const { idempotencyKey = newRequestId() } = own;
+    assertName(idempotencyKey, 'idempotencyKey');
     const headers = { 'idempotency-key': idempotencyKey };
     return this.#http.json({ method: 'POST', path, of, body, vectors, headers, repeat: 'safe' }, call);
   }
@@ -368,7 +378,7 @@ export class Collection {
   async #remove(path: string, record: RecordName, options: ChangeOptions): Promise<DeleteResponse> {
     const [guard, call] = split(options);
     const name = isExternal(record) ? externalOf(record) : { id: record };
-    const body = { ...name, ...guard, collection: this.name };
+    const body = withOwn(guard, { ...name, collection: this.name });
     const repeat = isExternal(record) ? 'once' : 'removal';
     const removal = { method: 'POST', path, of: 'RecordReference', body, repeat } as const;
     return (await this.#http.json<DeleteResponse | undefined>(removal, call)) ?? { success: true };
@@ -378,15 +388,3 @@ export class Collection {
 /** A change on a condition is not tried again: the first attempt may have made it, and then the condition fails. */
 const repeatOf = (change: object): 'once' | 'safe' =>
   'ifLogIndex' in change || 'if_log_index' in change ? 'once' : 'safe';
-
-/** Splits the parameters of a request from the options of its call. */
-function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
-  assertPlain(options, 'the request');
-  const { signal, timeoutMs, onBehalfOf, ...query } = options;
-  return [query, { signal, timeoutMs, onBehalfOf }];
-}
-
-function iso(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new TypeError('the instant is an invalid date');
-  return date.toISOString();
-}

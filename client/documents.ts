@@ -2,7 +2,7 @@
 import type { Collection } from './collection.js';
 import type { SearchHit } from './contract/search.js';
 import { CollectionNotFoundError } from './errors.js';
-import { assertKnown, assertName } from './exact.js';
+import { assertKnown, assertName, assertOptions, assertRequest } from './exact.js';
 import type { JsonObject, Vector } from './values.js';
 
 export interface StoredDocument {
@@ -14,6 +14,15 @@ export interface StoredDocument {
 
 /** The most records that one request deletes by their ids. */
 const DELETED_AT_ONCE = 16_384;
+
+const CONFIG = ['vouch', 'collection', 'index', 'normalise'];
+
+/** Refuses a configuration with other members than those of a store and `ofFramework`: the collection would be another one. */
+export function assertConfig(config: object, ofFramework: readonly string[] = []): void {
+  assertRequest(config, 'a store', '{ vouch, collection }');
+  const own = Object.entries(config).filter(([name]) => !ofFramework.includes(name));
+  assertOptions(Object.fromEntries(own), CONFIG, 'config');
+}
 
 /** The length of all vectors. Throws TypeError where they differ, or one is empty: no collection is created for them. */
 export function dimensionOf(vectors: readonly Vector[], documents: readonly unknown[]): number {

@@ -81,6 +81,27 @@ export function assertRequest(value: unknown, call: string, example: string): vo
   if (!isObject) throw new TypeError(`${call} takes an object such as ${example}; got ${shown(value)}`);
 }
 
+/**
+ * The request with the fields that its call decides.
+ *
+ * @throws {TypeError} for a request that is not a plain object. For a field that would be replaced.
+ */
+export function withOwn(request: object, own: object): object {
+  assertPlain(request, 'the request');
+  const decided = Object.keys(own).map(snakeCase);
+  const taken = Object.keys(request).find((key) => decided.includes(snakeCase(key)));
+  if (taken !== undefined) throw new TypeError(`${taken} is not a field here: the call already has it`);
+  return { ...request, ...own };
+}
+
+/** Refuses options that are not known, or are undefined: what they ask for would not be done. */
+export function assertOptions(options: object, known: readonly string[], path: string): void {
+  assertPlain(options, path === '' ? 'the options' : path);
+  assertKnown(options, known, path);
+  for (const [key, value] of Object.entries(options))
+    if (value === undefined) throw new TypeError(`${below(path, key)} is undefined; leave it out`);
+}
+
 function fieldsOf(of: string, request: object, path: string, numbers: Numbers): object {
   assertPlain(request, path === '' ? 'the request' : path);
   const fields = FIELDS[of]!;

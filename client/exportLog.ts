@@ -1,4 +1,5 @@
 /** Reads the stored log of a collection in pieces. */
+import { assertPlain } from './exact.js';
 import type { CallOptions, Http } from './http.js';
 
 export interface ExportPiece {
@@ -15,12 +16,14 @@ export interface ExportPiece {
 export async function* exportLog(
   http: Http,
   collection: string,
-  { from = 0, ...options }: CallOptions & { readonly from?: number },
+  options: CallOptions & { readonly from?: number },
 ): AsyncGenerator<ExportPiece, void, undefined> {
+  assertPlain(options, 'the options');
+  const { from, ...call } = { from: 0, ...options };
   for (let next = from; ; ) {
     const query = { collection, from: next };
-    const call = { method: 'GET', path: '/v1/export/log', of: 'ExportLogQuery', query, repeat: 'safe' } as const;
-    const { bytes, headers } = await http.send(call, options);
+    const asked = { method: 'GET', path: '/v1/export/log', of: 'ExportLogQuery', query, repeat: 'safe' } as const;
+    const { bytes, headers } = await http.send(asked, call);
     if (bytes.length === 0) return;
     const lastSequence = Number(headers.get('vouch-last-sequence'));
     yield { bytes, lastSequence };

@@ -3,6 +3,7 @@ import { Claims, checkExport, ExportFile, type Readable, stateBefore, toHex, ver
 import type { CheckpointResponse } from './contract/proofs.js';
 import type { Receipt } from './contract/records.js';
 import { ProofError } from './errors.js';
+import { assertOptions } from './exact.js';
 import { type Signer, signerOf } from './proofs.js';
 import { toWire } from './spelling.js';
 
@@ -36,8 +37,9 @@ export interface VerifiedExport {
  * ProofError that says which check failed, and where. Costs some 10 µs an event.
  */
 export async function verifyExport(file: Uint8Array | Blob, claimed: ExportClaims = {}): Promise<VerifiedExport> {
-  const { receipts = [], checkpoints = [] } = claimed;
-  const publicKey = signerOf(claimed);
+  assertOptions(claimed, ['publicKey', 'receipts', 'checkpoints'], 'claims');
+  const { receipts = [], checkpoints = [], ...signer } = claimed;
+  const publicKey = signerOf(signer);
   const [readable, sizeBytes] = file instanceof Uint8Array ? [inMemory(file), file.length] : [inBlob(file), file.size];
   const source = new ExportFile('the export', readable, sizeBytes);
   const claims = new Claims();

@@ -15,7 +15,7 @@ import type {
   SubgraphResponse,
 } from './contract/graph.js';
 import type { DeleteResponse } from './contract/records.js';
-import { assertPlain, idSegment, type RequestName } from './exact.js';
+import { idSegment, type RequestName, withOwn } from './exact.js';
 import type { CallOptions, Http } from './http.js';
 
 type Here<Request> = Omit<Request, 'collection'>;
@@ -69,14 +69,12 @@ export class Graph {
   }
 
   #get<T>(path: string, of: RequestName, query: object, options: CallOptions): Promise<T> {
-    assertPlain(query, 'the request');
-    const named = { ...query, collection: this.#collection };
+    const named = withOwn(query, { collection: this.#collection });
     return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
   #create<T>(path: string, of: RequestName, request: object, options: CallOptions): Promise<T> {
-    assertPlain(request, 'the request');
-    const body = { ...request, collection: this.#collection };
+    const body = withOwn(request, { collection: this.#collection });
     return this.#http.json({ method: 'POST', path, of, body, repeat: 'once' }, options);
   }
 

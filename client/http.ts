@@ -20,7 +20,7 @@ import {
   UnexpectedAnswerError,
   type VouchError,
 } from './errors.js';
-import { assertKnown, assertRequest, exactRequest, type RequestName } from './exact.js';
+import { assertKnown, assertPlain, assertRequest, exactRequest, type RequestName } from './exact.js';
 import { packed } from './msgpack.js';
 import { fromWire } from './spelling.js';
 
@@ -121,7 +121,8 @@ export class Http {
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
     this.#fetch = fetch;
-    this.#onBehalfOf = assertedOnBehalfOf(onBehalfOf);
+    if ('onBehalfOf' in options) assertOnBehalfOf(onBehalfOf);
+    this.#onBehalfOf = onBehalfOf;
   }
 
   /** Resolves to the JSON of the answer in camelCase; for a removal that an earlier attempt made, to undefined. */
@@ -136,10 +137,11 @@ export class Http {
 
   /** Throws a `VouchError`, the reason of the signal, or, before anything is sent, a TypeError. */
   async send(call: Call, options: CallOptions): Promise<Answer> {
+    assertPlain(options, 'options');
     assertKnown(options, CALL_OPTIONS, 'options');
+    if ('onBehalfOf' in options) assertOnBehalfOf(options.onBehalfOf);
     const { signal, timeoutMs = this.#timeoutMs, onBehalfOf = this.#onBehalfOf } = options;
     assertedMs('timeoutMs', timeoutMs);
-    assertedOnBehalfOf(onBehalfOf);
     signal?.throwIfAborted();
     const ended = new AbortController();
     const abort = (): void => ended.abort(signal?.reason);
@@ -253,14 +255,24 @@ function serviceUrl(url: unknown): string {
 }
 
 const CALL_OPTIONS = ['signal', 'timeoutMs', 'onBehalfOf'];
+
+/** Splits the parameters of a request from the options of its call. Those that are left out stay out. */
+export function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
+  assertPlain(options, 'the request');
+  const entries = Object.entries(options);
+  const part = (isOfCall: boolean): object =>
+    Object.fromEntries(entries.filter(([name]) => CALL_OPTIONS.includes(name) === isOfCall));
+  return [part(false) as Omit<Options, keyof CallOptions>, part(true)];
+}
+
 const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch', 'onBehalfOf'];
 
 const named = (call: Call, onBehalfOf: string | undefined): Call =>
   onBehalfOf === undefined ? call : { ...call, headers: { ...call.headers, 'vouch-on-behalf-of': onBehalfOf } };
 
-/** @throws {TypeError} for a text that the header cannot carry. */
-function assertedOnBehalfOf(text: unknown): string | undefined {
-  if (text === undefined || (typeof text === 'string' && /^[!-~]{1,128}$/.test(text))) return text;
+/** @throws {TypeError} for a value that the header cannot carry: the log would name no person or system. */
+function assertOnBehalfOf(text: unknown): void {
+  if (typeof text === 'string' && /^[!-~]{1,128}$/.test(text)) return;
   throw new TypeError(`onBehalfOf: expected 1 to 128 visible ASCII characters, got ${JSON.stringify(text)}`);
 }
 

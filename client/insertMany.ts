@@ -2,7 +2,7 @@
 import type { BatchInsertRequest, BatchInsertResponse } from './contract/records.js';
 import { PayloadTooLargeError, VouchError } from './errors.js';
 import { assertExactJson, assertKnown, assertPlain } from './exact.js';
-import type { CallOptions } from './http.js';
+import { type CallOptions, split } from './http.js';
 import type { JsonObject, Vector } from './values.js';
 
 export type NewRecord =
@@ -50,7 +50,7 @@ interface Target {
 }
 type Item = Exclude<NewRecord, Vector>;
 
-const OPTIONS = ['batchSize', 'concurrency', 'onProgress', 'signal', 'timeoutMs', 'onBehalfOf'];
+const OPTIONS = ['batchSize', 'concurrency', 'onProgress'];
 const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
@@ -64,8 +64,9 @@ export async function insertMany(
   records: AsyncIterable<NewRecord> | Iterable<NewRecord>,
   options: InsertManyOptions,
 ): Promise<InsertManyResult> {
-  assertKnown(options, OPTIONS, 'options');
-  const { batchSize = BATCH_RECORDS, concurrency = CONCURRENCY, onProgress, signal, timeoutMs, onBehalfOf } = options;
+  const [own, call] = split(options);
+  assertKnown(own, OPTIONS, 'options');
+  const { batchSize = BATCH_RECORDS, concurrency = CONCURRENCY, onProgress, signal } = options;
   assertCount(batchSize, 'batchSize');
   assertCount(concurrency, 'concurrency');
   const inFlight = new Set<Promise<void>>();
@@ -74,7 +75,7 @@ export async function insertMany(
 
   const send = async (batch: readonly Item[], at: number): Promise<void> => {
     try {
-      const { ids } = await sent(collection, batch, { signal, timeoutMs, onBehalfOf });
+      const { ids } = await sent(collection, batch, call);
       inserted += ids.length;
       onProgress?.({ inserted, offset: at, ids });
     } catch (reason) {

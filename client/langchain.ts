@@ -7,7 +7,15 @@ import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
 import type { SearchHit } from './contract/search.js';
-import { deleteDocuments, dimensionOf, relevanceOf, unlessMissing, upsertDocuments } from './documents.js';
+import {
+  assertConfig,
+  deleteDocuments,
+  dimensionOf,
+  relevanceOf,
+  unlessMissing,
+  upsertDocuments,
+} from './documents.js';
+import { assertKnown, assertName, assertOptions, assertRequest } from './exact.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
 
@@ -37,6 +45,7 @@ export class VouchVectorStore extends VectorStore {
 
   constructor(embeddings: EmbeddingsInterface, config: VouchStoreConfig) {
     super(embeddings, {});
+    assertConfig(config);
     this.#config = config;
     this.collection = config.vouch.collection(config.collection);
   }
@@ -47,6 +56,8 @@ export class VouchVectorStore extends VectorStore {
     embeddings: EmbeddingsInterface,
     config: VouchStoreConfig,
   ): Promise<VouchVectorStore> {
+    if (Array.isArray(metadatas) && metadatas.length !== texts.length)
+      throw new TypeError(`${metadatas.length} metadata objects were given for ${texts.length} texts`);
     const documents = texts.map((pageContent, i) => {
       const metadata = (Array.isArray(metadatas) ? metadatas[i] : metadatas) as JsonObject;
       return new Document({ pageContent, metadata });
@@ -82,10 +93,9 @@ export class VouchVectorStore extends VectorStore {
     documents: DocumentInterface[],
     options: { readonly ids?: string[] } = {},
   ): Promise<string[]> {
+    assertIds(options, documents.length);
     if (vectors.length === 0 && documents.length === 0) return [];
     const dimension = dimensionOf(vectors, documents);
-    if (options.ids !== undefined && options.ids.length !== documents.length)
-      throw new TypeError(`${options.ids.length} ids were given for ${documents.length} documents`);
     const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
     await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
@@ -119,8 +129,12 @@ export class VouchVectorStore extends VectorStore {
   /** Finds documents that are near to the query and far from one another. */
   override async maxMarginalRelevanceSearch(
     query: string,
-    { k, fetchK = Math.max(FETCHED, k), lambda = 0.5, filter }: MaxMarginalRelevanceSearchOptions<JsonObject>,
+    options: MaxMarginalRelevanceSearchOptions<JsonObject>,
   ): Promise<Document[]> {
+    assertRequest(options, 'maxMarginalRelevanceSearch', '{ k, fetchK, lambda, filter }');
+    assertKnown(options, ['k', 'fetchK', 'lambda', 'filter'], 'options');
+    const { k, fetchK = Math.max(FETCHED, k), lambda = 0.5, filter } = options;
+    if (!(lambda >= 0 && lambda <= 1)) throw new TypeError(`lambda: expected a number from 0 to 1, got ${lambda}`);
     const embedded = await this.embeddings.embedQuery(query);
     const hits = await this.#search(embedded, fetchK, filter, ['metadata', 'text', 'vector']);
     const vectors = hits.map(({ vector }) => vector as number[]);
@@ -136,6 +150,16 @@ export class VouchVectorStore extends VectorStore {
     const request = { query, k, metadataFilter: filter ?? null, with: fields };
     return (await unlessMissing(() => this.collection.search(request)))?.results ?? [];
   }
+}
+
+/** Refuses ids that are not names, one a document: documents would get other ids, and be stored again the next time. */
+function assertIds(options: { readonly ids?: readonly string[] }, documents: number): void {
+  assertOptions(options, ['ids'], 'options');
+  const { ids } = options;
+  if (ids === undefined) return;
+  if (!Array.isArray(ids)) throw new TypeError('options.ids: expected a list of ids');
+  if (ids.length !== documents) throw new TypeError(`${ids.length} ids were given for ${documents} documents`);
+  for (const [i, id] of ids.entries()) assertName(id, `options.ids[${i}]`);
 }
 
 const documentOf = ({ id, externalId, text, metadata }: SearchHit): Document =>

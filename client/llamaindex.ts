@@ -12,8 +12,17 @@ import {
 } from '@llamaindex/core/vector-store';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
-import { deleteDocuments, dimensionOf, relevanceOf, unlessMissing, upsertDocuments } from './documents.js';
+import type { HybridOptions } from './contract/search.js';
+import {
+  assertConfig,
+  deleteDocuments,
+  dimensionOf,
+  relevanceOf,
+  unlessMissing,
+  upsertDocuments,
+} from './documents.js';
 import { ValidationError } from './errors.js';
+import { assertKnown, assertName, assertRequest } from './exact.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
 
@@ -39,6 +48,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
 
   constructor(config: VouchStoreConfig) {
     super(config);
+    assertConfig(config, ['embedModel', 'embeddingModel']);
     this.#config = config;
     this.#collection = config.vouch.collection(config.collection);
   }
@@ -66,16 +76,15 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
 
   /** Deletes all nodes of a document. */
   async delete(refDocId: string): Promise<void> {
+    assertName(refDocId, 'refDocId');
     await deleteDocuments(this.#collection, { filter: { ref_doc_id: refDocId } });
   }
 
   async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
-    const { queryEmbedding, similarityTopK: k, docIds, filters, mode, queryStr } = query;
+    assertRequest(query, 'query', '{ queryEmbedding, similarityTopK, mode }');
+    assertKnown(query, QUERY_FIELDS, 'query');
+    const { queryEmbedding, similarityTopK: k, docIds, filters } = query;
     if (queryEmbedding === undefined) throw new ValidationError('validation_error', 'a query without an embedding');
-    if (mode !== 'default' && mode !== 'hybrid')
-      throw new ValidationError('validation_error', `the mode ${mode} of a query has no counterpart`);
-    if (mode === 'hybrid' && queryStr === undefined)
-      throw new ValidationError('validation_error', 'a query of the mode hybrid without a text');
     const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
       (one) => one !== undefined,
     );
@@ -84,7 +93,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
       k,
       metadataFilter: both.length === 0 ? null : { $and: both },
       with: ['metadata', 'text'],
-      ...(mode === 'hybrid' && queryStr !== undefined ? { queryText: queryStr, hybrid: true } : {}),
+      ...modeOf(query),
     };
     const { results } = (await unlessMissing(() => this.#collection.search(request))) ?? { results: [] };
     const nodes = results.map(({ metadata, text }) => {
@@ -100,16 +109,50 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
   }
 }
 
+const QUERY_FIELDS = [
+  ...['queryEmbedding', 'similarityTopK', 'docIds', 'queryStr', 'mode', 'alpha', 'filters', 'mmrThreshold'],
+  'customParams',
+];
+
+/** The mode of a query as fields of a search. Throws ValidationError for a part of the query that has no counterpart. */
+function modeOf({ mode, queryStr, alpha, ...query }: VectorStoreQuery): {
+  queryText?: string;
+  hybrid?: boolean | HybridOptions;
+} {
+  if (mode !== 'default' && mode !== 'hybrid') throw noCounterpart(`the mode ${mode} of a query`);
+  for (const name of ['mmrThreshold', 'customParams'] as const)
+    if (query[name] !== undefined) throw noCounterpart(`${name} of a query`);
+  if (mode === 'default') {
+    if (alpha !== undefined) throw noCounterpart('alpha of a query that is not hybrid');
+    return {};
+  }
+  if (queryStr === undefined)
+    throw new ValidationError('validation_error', 'a query of the mode hybrid without a text');
+  // An alpha of 1 means that vectors alone decide.
+  return { queryText: queryStr, hybrid: alpha === undefined || { textWeight: 1 - alpha } };
+}
+
+const noCounterpart = (what: string): ValidationError =>
+  new ValidationError('validation_error', `${what} has no counterpart in Vouch`);
+
 /**
  * The filter in the form of the API; undefined where it has no conditions. Throws ValidationError for an operator that the API
  * does not have.
  */
-function filterOf({ filters, condition = 'and' }: MetadataFilters): JsonObject | undefined {
+function filterOf(of: MetadataFilters): JsonObject | undefined {
+  assertRequest(of, 'filters', '{ filters: [{ key, operator, value }] }');
+  assertKnown(of, ['filters', 'condition'], 'filters');
+  const { filters, condition = 'and' } = of;
+  if (!Array.isArray(filters)) throw new TypeError('filters.filters: expected a list of conditions');
+  if (condition !== 'and' && condition !== 'or') throw noCounterpart(`the condition ${condition} of filters`);
   if (filters.length === 0) return undefined;
   return { [`$${condition}`]: filters.map(testOf) };
 }
 
-function testOf({ key, value, operator }: MetadataFilter): JsonObject {
+function testOf(filter: MetadataFilter, i: number): JsonObject {
+  assertKnown(filter, ['key', 'value', 'operator'], `filters.filters[${i}]`);
+  const { key, value, operator } = filter;
+  assertName(key, `filters.filters[${i}].key`);
   switch (operator) {
     case '==':
     case 'contains':
@@ -132,10 +175,11 @@ function testOf({ key, value, operator }: MetadataFilter): JsonObject {
     case 'text_match':
       return { [key]: { contains: value } };
     case 'all':
-      return { $and: (value as readonly unknown[]).map((one) => ({ [key]: { eq: one } })) };
+      if (!Array.isArray(value)) throw new TypeError(`filters.filters[${i}].value: expected a list`);
+      return { $and: value.map((one) => ({ [key]: { eq: one } })) };
     case 'is_empty':
       return { [key]: { exists: false } };
     default:
-      throw new ValidationError('validation_error', `the operator ${operator} of a filter has no counterpart`);
+      throw noCounterpart(`the operator ${operator} of a filter`);
   }
 }

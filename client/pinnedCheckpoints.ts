@@ -6,7 +6,7 @@
 import { LogAlarm, parsePolicy, type SeenLog, visitLog } from '../verifier/index.js';
 import type { Collection } from './collection.js';
 import { HistoryRewrittenError, ProofError } from './errors.js';
-import type { CallOptions } from './http.js';
+import { type CallOptions, split } from './http.js';
 import { type Signer, signerOf, type VerifiedCheckpoint, verifyCheckpoint, verifyConsistency } from './proofs.js';
 
 /** A store of pinned checkpoints: a Map, a file, the storage of a browser. */
@@ -70,9 +70,9 @@ export class PinnedCheckpoints {
    * Requests a checkpoint, verifies it and that the log continues the pinned one, and pins it. Throws HistoryRewrittenError; then
    * the old one stays pinned.
    */
-  async check(name: string, { timeoutMs, signal, ...signer }: CallOptions & Signer = {}): Promise<CheckedCollection> {
+  async check(name: string, asked: CallOptions & Signer = {}): Promise<CheckedCollection> {
     const collection = this.#collection(name);
-    const options = { timeoutMs, signal };
+    const [signer, options] = split(asked);
     signerOf(signer);
     const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
     const { origin } = checkpoint;

@@ -16,6 +16,7 @@ import type { WriteReceipt } from '../verifier/receipt.js';
 import type { CheckpointResponse, ConsistencyResponse, InclusionResponse } from './contract/proofs.js';
 import type { Receipt } from './contract/records.js';
 import { ProofError } from './errors.js';
+import { assertExactJson, assertKnown, assertOptions, assertPlain } from './exact.js';
 import { toWire } from './spelling.js';
 import type { JsonObject, Vector } from './values.js';
 
@@ -30,6 +31,8 @@ export interface SentRecord {
   readonly requestId?: string | undefined;
   /** Time of its insert, Unix milliseconds. Needed if the receipt is of a change that keeps the record, and so its insert time. */
   readonly insertedMs?: number | undefined;
+  /** The state after the write. Default `live`; a soft delete leaves the record `tombstoned`. */
+  readonly state?: 'live' | 'tombstoned' | undefined;
 }
 
 export interface VerifiedReceipt {
@@ -83,8 +86,11 @@ export interface VerifiedCheckpoint extends LogAt {
  */
 export function verifyReceipt(
   receipt: Receipt,
-  { record }: { readonly record?: SentRecord | 'deleted' } = {},
+  claims: { readonly record?: SentRecord | 'deleted' } = {},
 ): VerifiedReceipt {
+  assertOptions(claims, ['record'], 'claims');
+  const { record } = claims;
+  if (record !== undefined && record !== 'deleted') assertRecord(record);
   return proving('the receipt', () => {
     const wire = toWire(receipt) as WriteReceipt;
     const proof = readProof(wire.proof);
@@ -108,8 +114,10 @@ export function verifyReceipt(
  */
 export function verifyInclusion(
   inclusion: InclusionResponse,
-  { receipt, checkpoint }: { readonly receipt?: Receipt; readonly checkpoint?: CheckpointResponse } = {},
+  claims: { readonly receipt?: Receipt; readonly checkpoint?: CheckpointResponse } = {},
 ): VerifiedInclusion {
+  assertOptions(claims, ['receipt', 'checkpoint'], 'claims');
+  const { receipt, checkpoint } = claims;
   const write = receipt && verifyReceipt(receipt);
   const signed = checkpoint && verifyCheckpoint(checkpoint);
   return proving('the inclusion', () => {
@@ -128,8 +136,10 @@ export function verifyInclusion(
  */
 export function verifyConsistency(
   consistency: ConsistencyResponse,
-  { from, to }: { readonly from?: CheckpointResponse; readonly to?: CheckpointResponse } = {},
+  claims: { readonly from?: CheckpointResponse; readonly to?: CheckpointResponse } = {},
 ): VerifiedConsistency {
+  assertOptions(claims, ['from', 'to'], 'claims');
+  const { from, to } = claims;
   const [earlier, later] = [from && verifyCheckpoint(from), to && verifyCheckpoint(to)];
   return proving('the consistency', () => {
     const proved = checkConsistency(toWire(consistency));
@@ -152,6 +162,8 @@ export interface Signer {
 
 /** The named key. Throws TypeError if it is not a key: an unset variable must not mean that any key may have signed. */
 export function signerOf(signer: Signer): string | undefined {
+  assertPlain(signer, 'signer');
+  assertKnown(signer, ['publicKey'], 'signer');
   if (!('publicKey' in signer)) return undefined;
   const { publicKey } = signer;
   if (publicKey === undefined || !/^[0-9a-f]{64}$/i.test(publicKey))
@@ -198,6 +210,14 @@ const verifiedCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): Ve
   size: Number(size),
   timeMs: Number(timeMs),
 });
+const RECORD_FIELDS = ['values', 'tag', 'metadata', 'text', 'externalId', 'requestId', 'insertedMs', 'state'];
+
+/** Refuses a field that would be skipped, so that the receipt would hold for another record too. */
+function assertRecord(record: SentRecord): void {
+  assertPlain(record, 'record');
+  assertKnown(record, RECORD_FIELDS, 'record');
+  assertExactJson(record.metadata ?? null, 'record.metadata');
+}
 
 const logOf = ({ size, root }: { readonly size: bigint; readonly root: Uint8Array }): LogAt => ({
   size: Number(size),

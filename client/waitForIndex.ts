@@ -2,6 +2,7 @@
 import { assertedMs, sleep } from './clock.js';
 import type { IndexState } from './contract/collections.js';
 import { IndexBuildError } from './errors.js';
+import { assertKnown, assertPlain } from './exact.js';
 import type { CallOptions } from './http.js';
 
 export interface WaitOptions {
@@ -16,8 +17,11 @@ const NEVER = new AbortController().signal;
 /** Waits as long as the build takes, unless the signal is aborted. */
 export async function waitForIndex(
   collection: { index(options: CallOptions): Promise<IndexState> },
-  { signal, pollMs = POLL_MS }: WaitOptions,
+  options: WaitOptions,
 ): Promise<IndexState> {
+  assertPlain(options, 'options');
+  assertKnown(options, ['signal', 'pollMs'], 'options');
+  const { signal, pollMs = POLL_MS } = options;
   assertedMs('pollMs', pollMs);
   for (;;) {
     const state = await collection.index({ signal });

@@ -142,7 +142,7 @@ class Requests {
       }
     }
     const body =
-      route === undefined || route.body === null
+      route === undefined || route.category === null || (route.body === null && head.bodyBytes !== undefined)
         ? undefined
         : new BodyReader(res, head.bodyBytes, services.config.limits.bodyBytes, inFlight, this.#bodyWatch);
     const exchange = this.#exchange(res, head, route, body, startMs);
@@ -283,7 +283,8 @@ class Requests {
       const actor = actorOf(caller, head, exchange);
       const parameters = encoded.map(decodeParameter);
       const query = route.parseQuery(head.query);
-      const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
+      if (route.body === null) await assertNoBody(head, share, body);
+      const prepared = route.body === null ? undefined : await this.#prepared(route, head, share, body!);
       noteWork(route.name, caller);
       // The deadline counts from the end of the body: the client decides how long that takes.
       const { limits } = services.config;
@@ -355,6 +356,20 @@ function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head
   const flaw = body === null ? undefined : mediaFlaw(head, body);
   if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
   if (!allows(caller.scope, scope)) throw refusal('forbidden', 'scope', { scope, own: caller.scope });
+}
+
+/** The length of an empty object, which some clients send where they have nothing to say. */
+const EMPTY_BODY_BYTES = 2;
+
+/** Refuses a body that would not be read: it may hold conditions. Its size is unknown before its end if it is chunked. */
+async function assertNoBody(head: RequestHead, share: Share, body: BodyReader | undefined): Promise<void> {
+  let sizeBytes = head.bodyBytes;
+  if (body !== undefined) {
+    const bytes = await body.read(share);
+    sizeBytes = bytes.length;
+    reuseMemory(bytes);
+  }
+  if (sizeBytes! > EMPTY_BODY_BYTES) throw invalid('this request takes no body: its parameters are in the URL');
 }
 
 /** The originator of the request's writes. Throws `validation_error` for an impossible `Vouch-On-Behalf-Of`. */

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { pack } from 'msgpackr';
 import { ApiDocument, type JsonSchema, type Operation } from '../support/api/document.js';
 import type { Answer, Client } from '../support/launch/client.js';
+import { rawExchange, requestHead } from '../support/launch/http.js';
 import { inBothModesAndEngines } from '../support/launch/modes.js';
 
 const STRANGER = 'unheard_of';
@@ -134,6 +135,38 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expectRefused(await ro.get('/v1/records?x=1&x=2'), 'query parameter x is repeated', 'a repeated one');
     expectRefused(await ro.raw('POST', '/v1/search', '{"y":'), 'not JSON', 'torn');
     expectRefused(await ro.post('/v1/search', [{ y: 1 }]), '$: expected a JSON object, got an array of 1', 'a list');
+  });
+
+  it('in a body is refused if the request takes no body, and an empty body is accepted', async () => {
+    const { port } = new URL(service.url);
+    const { key } = clients.read_write as Client;
+    const ask = async (method: string, path: string, body: string, framing: Readonly<Record<string, string>>) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...framing };
+      return (await rawExchange(Number(port), requestHead(method, path, headers) + body))[0]!;
+    };
+    const body = '{"metadata_filter":{"a":1}}';
+    for (const [method, path] of [
+      ['GET', '/v1/namespaces'],
+      ['GET', '/v1/records/count?collection=c'],
+      ['DELETE', '/v1/namespaces/c'],
+      ['DELETE', '/v1/graph/node/1'],
+    ] as const)
+      for (const [sent, framing] of [
+        [body, { 'content-length': String(body.length) }],
+        [`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`, { 'transfer-encoding': 'chunked' }],
+      ] as const) {
+        const answer = await ask(method, path, sent, framing);
+        expect([answer.status, answer.body], `${method} ${path}`).to.deep.equal([
+          400,
+          '{"error":"this request takes no body: its parameters are in the URL","code":"validation_error"}',
+        ]);
+      }
+    for (const [sent, framing] of [
+      ['{}', { 'content-length': '2' }],
+      ['', { 'content-length': '0' }],
+      ['0\r\n\r\n', { 'transfer-encoding': 'chunked' }],
+    ] as const)
+      expect((await ask('GET', '/v1/namespaces', sent, framing)).status, sent).to.equal(200);
   });
 
   it('is accepted if a public client sends it and the table lists it', async () => {
