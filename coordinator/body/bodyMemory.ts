@@ -13,22 +13,36 @@ const SMALL_BYTES = 64 * 1024;
 const LEAST_BYTES = 512;
 /** Largest number of free buffers of each size: at most 8 MiB in all. */
 const KEPT = 64;
-/** Bound of the free buffers for larger bodies: one of the largest body. */
-const LARGE_KEPT_BYTES = 32 << 20;
+/** Bound of the free buffers for larger bodies: two of the largest body. */
+const LARGE_KEPT_BYTES = 64 << 20;
 /** Time after its last use in which a free buffer for a larger body is kept. */
 const LARGE_KEPT_MS = 10_000;
+/**
+ * Memory for a longer body is shared with the worker, up to SHARED_BYTES in all. V8 counts other memory that comes back from a
+ * worker as new: for 32 MiB it would collect all garbage of this thread, which takes 5 to 25 ms.
+ */
+const SHARED_FROM_BYTES = 1 << 20;
+const SHARED_BYTES = LARGE_KEPT_BYTES;
 /** New memory that is cleared in one turn of the event loop: less than half a millisecond. */
 const CLEARED_BYTES = 512 << 10;
 
+/** Memory of a body. It is shared with the worker that prepares the body, or transferred to it. */
+export type BodyMemory = Buffer<ArrayBufferLike>;
+
 /** Free buffers by size, which is a power of two. */
-const kept = new Map<number, ArrayBuffer[]>();
+const kept = new Map<number, ArrayBufferLike[]>();
 /** Free buffers for larger bodies; the last one was used last. */
-let large: ArrayBuffer[] = [];
+let large: ArrayBufferLike[] = [];
 let forgetting: NodeJS.Timeout | undefined;
+/** Bytes of all shared buffers, also of unused ones until they are collected. */
+let sharedBytes = 0;
+const collected = new FinalizationRegistry<number>((sizeBytes) => {
+  sharedBytes -= sizeBytes;
+});
 
 /** Memory with arbitrary content. Up to SMALL_BYTES it may take twice its size. */
-export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
-  if (sizeBytes > SMALL_BYTES) return Buffer.from(largeBuffer(sizeBytes), 0, sizeBytes);
+export function bodyMemory(sizeBytes: number): BodyMemory {
+  if (sizeBytes > SMALL_BYTES) return Buffer.from(freeBuffer(sizeBytes) ?? newBuffer(sizeBytes), 0, sizeBytes);
   let roomBytes = LEAST_BYTES;
   while (roomBytes < sizeBytes) roomBytes *= 2;
   const memory = kept.get(roomBytes)?.pop() ?? Buffer.allocUnsafeSlow(roomBytes).buffer;
@@ -36,10 +50,10 @@ export function bodyMemory(sizeBytes: number): Buffer<ArrayBuffer> {
 }
 
 /** Memory like that of `bodyMemory` for a large body. New memory is written once, in slices: filling it then takes as long as a copy. */
-export async function clearedMemory(sizeBytes: number): Promise<Buffer<ArrayBuffer>> {
+export async function clearedMemory(sizeBytes: number): Promise<BodyMemory> {
   const free = freeBuffer(sizeBytes);
   if (free !== undefined) return Buffer.from(free, 0, sizeBytes);
-  const memory = Buffer.allocUnsafeSlow(sizeBytes);
+  const memory = Buffer.from(newBuffer(sizeBytes));
   const pause = sliceTurns();
   for (let at = 0; at < sizeBytes; at += CLEARED_BYTES) {
     await pause();
@@ -48,11 +62,11 @@ export async function clearedMemory(sizeBytes: number): Promise<Buffer<ArrayBuff
   return memory;
 }
 
-const largeBuffer = (sizeBytes: number): ArrayBuffer =>
-  freeBuffer(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes).buffer;
+/** Whether the memory is shared with workers; other memory is transferred to them. */
+export const isShared = ({ buffer }: Uint8Array): boolean => buffer instanceof SharedArrayBuffer;
 
 /** The smallest free buffer that suffices for a large body. */
-function freeBuffer(sizeBytes: number): ArrayBuffer | undefined {
+function freeBuffer(sizeBytes: number): ArrayBufferLike | undefined {
   const fitting = large.filter(({ byteLength }) => byteLength >= sizeBytes);
   if (fitting.length === 0) return undefined;
   const smallest = fitting.reduce((one, other) => (other.byteLength < one.byteLength ? other : one));
@@ -60,8 +74,17 @@ function freeBuffer(sizeBytes: number): ArrayBuffer | undefined {
   return smallest;
 }
 
+function newBuffer(sizeBytes: number): ArrayBufferLike {
+  if (sizeBytes <= SHARED_FROM_BYTES || sharedBytes + sizeBytes > SHARED_BYTES)
+    return Buffer.allocUnsafeSlow(sizeBytes).buffer;
+  const buffer = new SharedArrayBuffer(sizeBytes);
+  sharedBytes += sizeBytes;
+  collected.register(buffer, sizeBytes);
+  return buffer;
+}
+
 /** Returns unused memory from `bodyMemory`; does nothing if a worker has taken it over. */
-export function reuseMemory({ buffer }: Buffer<ArrayBuffer>): void {
+export function reuseMemory({ buffer }: BodyMemory): void {
   const { byteLength } = buffer;
   if (byteLength > SMALL_BYTES) {
     keepLarge(buffer);
@@ -73,7 +96,7 @@ export function reuseMemory({ buffer }: Buffer<ArrayBuffer>): void {
   else if (same.length < KEPT) same.push(buffer);
 }
 
-function keepLarge(buffer: ArrayBuffer): void {
+function keepLarge(buffer: ArrayBufferLike): void {
   large.push(buffer);
   let sizeBytes = large.reduce((sum, { byteLength }) => sum + byteLength, 0);
   while (sizeBytes > LARGE_KEPT_BYTES) sizeBytes -= large.shift()!.byteLength;

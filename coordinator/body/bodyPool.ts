@@ -19,7 +19,7 @@ import type { Logger } from '../../shared/logger.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
-import { reuseMemory } from './bodyMemory.js';
+import { isShared, reuseMemory } from './bodyMemory.js';
 import type { BodyJob, BodyOutcome, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import {
@@ -198,7 +198,7 @@ export class BodyPool {
         return;
       }
     }
-    reuseMemory(bufferOf(bytes));
+    reuseTransferred(bytes);
     this.#finish(worker, job, outcome);
   }
 
@@ -223,7 +223,7 @@ export class BodyPool {
     // The worker has died, and the job has failed.
     if (running === undefined || this.#busy.get(worker) !== running) return;
     if (scale === 'plain') {
-      reuseMemory(bufferOf(job.bytes));
+      reuseTransferred(job.bytes);
       this.#finish(worker, job, { prepared: plain });
       return;
     }
@@ -257,10 +257,15 @@ export class BodyPool {
   }
 }
 
-/** Transfers the body to the worker. */
+/** Shares the memory of the body with the worker, or transfers it. */
 function send(worker: Worker, { kind, form, scale, bytes }: Job): void {
-  worker.postMessage({ kind, form, scale, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
+  worker.postMessage(
+    { kind, form, scale, bytes } satisfies BodyJob,
+    isShared(bytes) ? [] : [bytes.buffer as ArrayBuffer],
+  );
 }
 
-const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer<ArrayBuffer> =>
-  Buffer.from(buffer as ArrayBuffer, byteOffset, length);
+/** Reuses memory that a worker has sent back. The request that owns shared memory returns it. */
+function reuseTransferred(bytes: Uint8Array): void {
+  if (!isShared(bytes)) reuseMemory(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+}

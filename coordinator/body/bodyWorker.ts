@@ -5,6 +5,7 @@ import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/error
 import type { Scale } from '../../shared/fixedPoint.js';
 import { cpuTimeMs } from '../../shared/process/stalls.js';
 import { giveWay } from '../../shared/process/workerThread.js';
+import { isShared } from './bodyMemory.js';
 import type { BodyBounds } from './bounds.js';
 import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.js';
 
@@ -12,7 +13,7 @@ export interface BodyJob {
   readonly kind: BodyKind;
   readonly form: BodyForm;
   readonly scale: Scale;
-  /** Transferred, not copied. */
+  /** Shared or transferred, not copied. */
   readonly bytes: Uint8Array;
 }
 
@@ -25,7 +26,7 @@ export type BodyOutcome =
 /** The answer of the thread, with the wall and CPU time of the turn that made it (`Stall`). */
 export interface BodyTurn {
   readonly outcome: BodyOutcome;
-  /** The body of the job, transferred back. */
+  /** The body of the job; transferred back if it was transferred. */
   readonly bytes: Uint8Array;
   readonly times: { readonly ms: number; readonly cpuMs: number };
 }
@@ -39,7 +40,7 @@ parentPort?.on('message', ({ kind, form, scale, bytes }: BodyJob) => {
   const post = (outcome: BodyOutcome, transferred: readonly unknown[] = []): void => {
     const times = { ms: systemClock.monotonicMs() - startedMs, cpuMs: cpuTimeMs() - startedCpuMs };
     const turn: BodyTurn = { outcome, bytes, times };
-    parentPort?.postMessage(turn, [bytes.buffer, ...transferred] as Transferable[]);
+    parentPort?.postMessage(turn, [...(isShared(bytes) ? [] : [bytes.buffer]), ...transferred] as Transferable[]);
   };
   try {
     const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds, scale);

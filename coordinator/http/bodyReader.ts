@@ -13,7 +13,7 @@
 
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
-import { bodyMemory, clearedMemory, reuseMemory } from '../body/bodyMemory.js';
+import { type BodyMemory, bodyMemory, clearedMemory, reuseMemory } from '../body/bodyMemory.js';
 import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { EngineResponse } from './engine/engine.js';
@@ -37,10 +37,7 @@ const SMALL_CHUNKS_A_TURN = 65_536;
 /** Memory for a longer body is cleared before it is read: uWebSockets.js may deliver all of the body in one turn. */
 const CLEARED_FROM_BYTES = 1 << 20;
 
-/** A body in memory of its own: see `bodyMemory.ts`. */
-type Body = Buffer<ArrayBuffer>;
-
-const NO_BYTES: Body = Buffer.from(new ArrayBuffer(0));
+const NO_BYTES: BodyMemory = Buffer.from(new ArrayBuffer(0));
 
 export const clientGone = (): VouchError => unavailable('the client went away');
 
@@ -59,7 +56,7 @@ export class BodyReader {
   #silentChecks = 0;
   #dropChecks = 0;
   #onDropped: (() => void) | undefined;
-  #resolve: (body: Body) => void = () => {};
+  #resolve: (body: BodyMemory) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
   /** `declaredBytes`: undefined for a chunked body. */
@@ -114,7 +111,7 @@ export class BodyReader {
   }
 
   /** May be called once. Throws `payload_too_large`, `validation_error` for a stall, Overloaded, `unavailable` if the client leaves. */
-  async read(share: Share): Promise<Body> {
+  async read(share: Share): Promise<BodyMemory> {
     if (this.#phase === 'done') throw clientGone();
     this.#share = share;
     // The whole body if its length is known, else the bytes that came early.
@@ -188,7 +185,7 @@ export class BodyReader {
     if (sizeBytes > this.#target.length) this.#moveTo(bodyMemory(sizeBytes));
   }
 
-  #moveTo(memory: Body): void {
+  #moveTo(memory: BodyMemory): void {
     memory.set(this.#target.subarray(0, this.#received));
     reuseMemory(this.#target);
     this.#target = memory;

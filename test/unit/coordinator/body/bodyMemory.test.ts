@@ -1,8 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { bodyMemory, clearedMemory, reuseMemory } from '../../../../coordinator/body/bodyMemory.js';
+import { bodyMemory, clearedMemory, isShared, reuseMemory } from '../../../../coordinator/body/bodyMemory.js';
 
 describe('the memory of bodies', () => {
+  it('is shared with workers for large bodies, up to 64 MiB in all', () => {
+    const bodies = Array.from({ length: 8 }, () => bodyMemory(16 << 20));
+    expect(bodies.filter(isShared).length).to.be.within(1, 4);
+    expect(isShared(bodies.at(-1)!)).to.equal(false);
+  });
+
   it('is separate for bodies in use, and reused for bodies of about that size', () => {
     const sizes = [0, 1, 512, 513, 3_000, 4_096, 14_000, 65_536, 65_537];
     const bodies = sizes.flatMap((size) => [bodyMemory(size), bodyMemory(size)]);
@@ -19,7 +25,7 @@ describe('the memory of bodies', () => {
   it('is not reused if a worker took it over', () => {
     for (const body of [bodyMemory(5_000), bodyMemory(100_000)]) {
       const sizeBytes = body.length;
-      structuredClone(body.buffer, { transfer: [body.buffer] });
+      structuredClone(body.buffer, { transfer: [body.buffer as ArrayBuffer] });
       reuseMemory(body);
       expect(bodyMemory(sizeBytes).buffer.byteLength).to.be.at.least(sizeBytes);
     }
@@ -33,12 +39,12 @@ describe('the memory of bodies', () => {
     expect(bodyMemory(250_000).buffer.byteLength).to.equal(250_000);
   });
 
-  it('keeps at most 32 MiB free for large bodies', () => {
-    const [first, second] = [bodyMemory(20 << 20), bodyMemory(20 << 20)];
-    reuseMemory(first);
-    reuseMemory(second);
-    expect(bodyMemory(20 << 20).buffer).to.equal(second.buffer);
-    expect(bodyMemory(20 << 20).buffer).to.not.equal(first.buffer);
+  it('keeps at most 64 MiB free for large bodies', () => {
+    const bodies = Array.from({ length: 3 }, () => bodyMemory(30 << 20));
+    for (const body of bodies) reuseMemory(body);
+    const [, second, third] = bodies.map(({ buffer }) => buffer);
+    expect([bodyMemory(30 << 20).buffer, bodyMemory(30 << 20).buffer]).to.have.members([second, third]);
+    expect(bodies.map(({ buffer }) => buffer)).to.not.include(bodyMemory(30 << 20).buffer);
   });
 
   it('is cleared over many turns of the event loop if it is new, and free memory at once', async () => {
