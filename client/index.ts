@@ -1,5 +1,7 @@
 /** `@vouch/client`: collections, records, searches, graphs, proofs and keys of a Vouch service. */
+export { AccessLog, type AccessOptions } from './accessLog.js';
 export { Collection, type Insert } from './collection.js';
+export type * from './contract/access.js';
 export type * from './contract/backup.js';
 export type * from './contract/cluster.js';
 export type * from './contract/collections.js';

@@ -1,5 +1,7 @@
 /** A project of a Vouch service. */
+import { AccessLog } from './accessLog.js';
 import { Collection } from './collection.js';
+import type { ChangeCollectionRequest } from './contract/access.js';
 import type { BeginImportRequest, ImportResponse } from './contract/backup.js';
 import type { ClusterResponse } from './contract/cluster.js';
 import type {
@@ -63,6 +65,24 @@ export class Vouch {
       { method: 'DELETE', path: `/v1/namespaces/${nameSegment(name)}`, repeat: 'removal' },
       options,
     );
+  }
+
+  /** Switches the access log of a collection, which has an entry for every read; needs a key of the scope `admin`. */
+  changeCollection(
+    name: string,
+    request: ChangeCollectionRequest,
+    options: CallOptions = {},
+  ): Promise<ListedCollection> {
+    assertRequest(request, 'changeCollection', '{ auditReads }');
+    const path = `/v1/namespaces/${nameSegment(name)}`;
+    const call = { method: 'PATCH', path, of: 'ChangeCollectionRequest', body: request, repeat: 'safe' } as const;
+    return this.#http.json(call, options);
+  }
+
+  /** The access log of a collection. Makes no request. */
+  accessLog(name: string): AccessLog {
+    assertName(name, 'collection');
+    return new AccessLog(this.#http, name);
   }
 
   async aliases(options: CallOptions = {}): Promise<Alias[]> {

@@ -67,6 +67,8 @@ export type LogEvent =
         | { readonly type: 'delete many'; readonly requestId: Uint8Array; readonly deleted: number }
         | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Uint8Array }
         | { readonly type: 'shred key'; readonly keyId: Uint8Array }
+        /** `audit`: 0 off, 1 on, 2 with requests. */
+        | { readonly type: 'audit reads'; readonly audit: number }
         | GraphEvent
       ));
 
@@ -74,6 +76,7 @@ export type LogEvent =
 const LAST_DATE_MS = 8_640_000_000_000_000n;
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
+const READ_AUDITS = 3;
 const KEY_ID_BYTES = 16;
 const REQUEST_ID_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -140,6 +143,8 @@ function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
       reading.zeros(4);
       return { type: 'delete many', ...dated, requestId, deleted };
     }
+    case 14:
+      return { type: 'audit reads', ...dated, audit: readKind(reading, READ_AUDITS) };
     default:
       return reading.fail(`has type ${type}`);
   }

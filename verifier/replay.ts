@@ -242,6 +242,7 @@ export class Replay {
         this.graph.recordDeleted(event.recordId);
         return;
       case 'delete many':
+      case 'audit reads':
         return;
       case 'shred key':
         this.records.shred(event.keyId);

@@ -48,5 +48,7 @@ export function Change({ event, collection, shredded }: Props) {
       return <>Graph edge {edge} added</>;
     case 'delete_edge':
       return <>Graph edge {edge} deleted</>;
+    case 'audit_reads':
+      return <>Access log switched</>;
   }
 }

@@ -33,6 +33,7 @@ const HAS_RECEIPT: Readonly<Record<TimelineEvent['event_type'], boolean>> = {
   delete_node: false,
   add_edge: false,
   delete_edge: false,
+  audit_reads: false,
 };
 
 interface Proven {

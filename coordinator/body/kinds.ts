@@ -6,6 +6,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import type { Scale } from '../../shared/fixedPoint.js';
 import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX, REQUEST_ID_BYTES } from '../../shared/limits.js';
+import { assertChangeCollection } from '../contract/access.js';
 import { assertBeginImport } from '../contract/backup.js';
 import {
   assertConfigureIndex,
@@ -187,6 +188,7 @@ export const BODY_KINDS = {
   }),
   facets: kind({ schema: 'FacetsRequest', ...OF_FILTER, prepare: (value) => prepareFacets(assertFacets(value)) }),
   createCollection: unchanged('CreateCollectionRequest', assertCreateCollection),
+  changeCollection: unchanged('ChangeCollectionRequest', assertChangeCollection),
   putAlias: unchanged('PutAliasRequest', assertPutAlias),
   configureIndex: unchanged('ConfigureIndexRequest', assertConfigureIndex),
   rebuild: unchanged('RebuildRequest', assertRebuild, { whenEmpty: {} }),

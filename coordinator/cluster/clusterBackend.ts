@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
+import type { ReadAudit } from '../../shared/model/readAudit.js';
 import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -180,7 +181,11 @@ export class ClusterBackend {
   /** Creates the collection or finds the identical one. Throws `conflict` if dimension or `normalise` differ, `capacity_exceeded`. */
   async create(project: string, wanted: WantedCollection, envelope: Envelope): Promise<Created> {
     this.#assertHasShard();
-    return this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
+    const made = await this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
+    // Also for a collection that exists: its creation may have been interrupted here.
+    if (wanted.audit !== undefined && wanted.audit !== 'off')
+      await this.#auditReads(made.collection, wanted.audit, envelope);
+    return made;
   }
 
   /**
@@ -211,6 +216,28 @@ export class ClusterBackend {
   async listed(project: string, name: string, envelope: Envelope): Promise<CountedCollection> {
     const [counted] = await this.#stats.count([await this.#catalog.reread(project, name)], envelope);
     return counted!;
+  }
+
+  /** Whether reads of a collection of the project are audited, as last received by this process. */
+  hasAudited(project: string): boolean {
+    return this.#catalog.hasAudited(project);
+  }
+
+  /** Switches the access log of a collection. */
+  async auditReads(collection: Collection, audit: ReadAudit, envelope: Envelope): Promise<void> {
+    // Coordinators keep requests from before the first entry until after the last.
+    if (audit !== 'off') await this.#catalog.setAudit(collection, audit);
+    await this.#auditReads(collection, audit, envelope);
+    if (audit === 'off') await this.#catalog.setAudit(collection, audit);
+  }
+
+  /** Stores in the catalog what the log of the collection says. */
+  seeAudit(collection: Collection, audit: ReadAudit): Promise<void> {
+    return this.#catalog.setAudit(collection, audit);
+  }
+
+  async #auditReads(collection: Collection, audit: ReadAudit, envelope: Envelope): Promise<void> {
+    await this.call(collection, { op: 'auditReads', audit }, envelope);
   }
 
   /** The aliases of a project as of this call, by name. */

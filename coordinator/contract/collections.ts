@@ -19,6 +19,8 @@ export interface CreateCollectionRequest {
   normalise?: boolean | null;
   /** Another spelling of `normalise`. */
   normalize?: boolean | null;
+  /** True: every read is an entry of the access log; `full`: with the request. See `GET /v1/access`. */
+  audit_reads?: boolean | 'full' | null;
   /** Omitted: exact search. */
   index?: 'brute' | IndexKind | 'auto' | null;
 }
@@ -37,6 +39,8 @@ export interface ListedCollection {
   metric: 'squared_l2';
   /** Present where vectors are divided by their length. */
   normalise?: true;
+  /** Present where reads are entries of the access log. */
+  audit_reads?: true | 'full';
   /** The index that serves searches now. */
   index: 'brute' | IndexKind;
   /** Live records. */

@@ -38,7 +38,7 @@ export interface Actor {
   request_id?: VisibleAscii;
 }
 
-type VisibleAscii = string & tags.Pattern<'^[!-~]{1,128}$'>;
+export type VisibleAscii = string & tags.Pattern<'^[!-~]{1,128}$'>;
 
 export interface EventLogProofResponse {
   /** The root of the log tree. */
@@ -201,7 +201,8 @@ export interface TimelineEvent {
     | 'add_node'
     | 'delete_node'
     | 'add_edge'
-    | 'delete_edge';
+    | 'delete_edge'
+    | 'audit_reads';
   /** Absent in events of versions that name no actor. */
   actor?: Actor;
   record_id?: Whole;

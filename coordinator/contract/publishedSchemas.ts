@@ -22,13 +22,14 @@ export function published(schema: Schema): Schema {
   };
 }
 
-/** The constants among the alternatives become one enumeration. */
+/** The constants of one type among the alternatives become one enumeration. */
 function alternatives(all: readonly Schema[]): Schema {
   const constants = all.flatMap(({ const: constant }) => (constant === undefined ? [] : [constant]));
+  const types = [...new Set(constants.map((constant) => typeof constant))];
+  const listed = types.map((type) => enumeration(constants.filter((constant) => typeof constant === type)));
   const others = all.filter((one) => one.const === undefined).map(published);
-  if (constants.length === 0) return { oneOf: others };
-  const own = enumeration(constants);
-  return others.length === 0 ? own : { oneOf: [...others, own] };
+  const [only, second] = [...others, ...listed];
+  return second === undefined && listed.length === 1 ? only! : { oneOf: [...others, ...listed] };
 }
 
 /** The constants have one type. */

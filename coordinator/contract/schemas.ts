@@ -1,5 +1,6 @@
 /** The JSON schemas of all requests and answers, made from the types that validate them. */
 import typia from 'typia';
+import type * as access from './access.js';
 import type * as backup from './backup.js';
 import type * as cluster from './cluster.js';
 import type * as collections from './collections.js';
@@ -13,10 +14,14 @@ import type { CollectionName, JsonObject, KeyId, Whole } from './values.js';
 
 /** The types that routes may name. */
 interface Named {
+  AccessLogQuery: access.AccessLogQuery;
+  AccessQuery: access.AccessQuery;
+  AccessResponse: access.AccessResponse;
   Alias: collections.Alias;
   BatchInsertRequest: records.BatchInsertRequest;
   BatchInsertResponse: records.BatchInsertResponse;
   BeginImportRequest: backup.BeginImportRequest;
+  ChangeCollectionRequest: access.ChangeCollectionRequest;
   CheckpointQuery: proofs.CheckpointQuery;
   CheckpointResponse: proofs.CheckpointResponse;
   ClusterResponse: cluster.ClusterResponse;

@@ -4,8 +4,10 @@ import { refusal } from '../../shared/errors/errors.js';
 import { namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
 import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
+import { readAuditOf } from '../../shared/model/readAudit.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
+import { allows } from '../../shared/registry/keys.js';
 import type { CountedCollection } from '../cluster/catalog/collection.js';
 import type {
   CreateCollectionRequest,
@@ -19,7 +21,7 @@ import type {
 import { invalid } from '../contract/refusal.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json, noContent, type Reply } from '../http/reply.js';
-import { NO_CONTENT, type Route, readRoute, writeRoute } from '../http/route.js';
+import { adminWriteRoute, NO_CONTENT, type Route, readRoute, writeRoute } from '../http/route.js';
 import { kindOf, rebuild } from './rebuild.js';
 
 const ACCEPTED = 202;
@@ -37,7 +39,9 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const index = body.index ?? 'brute';
       const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
-      const wanted = { name, dimension, ...(normalise && { normalise }), index };
+      const { audit_reads } = body;
+      const audit = audit_reads == null ? {} : { audit: readAuditOf(audit_reads) };
+      const wanted = { name, dimension, ...(normalise && { normalise }), index, ...audit };
       const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
       return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
     },
@@ -58,6 +62,20 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       return json(listedCollection(listed, services.config));
     },
   }),
+  adminWriteRoute('PATCH /v1/namespaces/{name}', {
+    summary: 'Switch the access log of a collection',
+    body: 'changeCollection',
+    answers: 'ListedCollection',
+    errors: COLLECTION_ERRORS,
+    handle: async (request) => {
+      const { body, caller, services, envelope } = request;
+      const collection = await request.find(request.parameters[0]);
+      await services.backend.auditReads(collection, readAuditOf(body.audit_reads), envelope);
+      return json(
+        listedCollection(await services.backend.listed(caller.project, collection.name, envelope), services.config),
+      );
+    },
+  }),
   writeRoute('DELETE /v1/namespaces/{name}', {
     summary: 'Delete a collection and all its records',
     answers: NO_CONTENT,
@@ -66,6 +84,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const { caller, services, envelope } = request;
       const name = collectionName(request.parameters[0]);
       request.assertMayUse(name);
+      await assertMayErase(request, name);
       await services.backend.remove(caller.project, name, envelope);
       return noContent;
     },
@@ -126,13 +145,21 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, serving, records, imported } = collection;
+  const { name, id, dimension, metric, normalise, auditReads, serving, records, imported } = collection;
   return {
-    ...{ name, id, dimension, metric, ...(normalise && { normalise }) },
+    ...{ name, id, dimension, metric, ...(normalise && { normalise }), ...(auditReads && { audit_reads: auditReads }) },
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
     ...(imported?.by && { imported_by: namedActor(imported.by) }),
   };
+}
+
+/** Throws `forbidden` if the key may not erase the access log of the collection. */
+async function assertMayErase({ caller, services }: HandlerRequest, name: string): Promise<void> {
+  if (!services.backend.hasAudited(caller.project) || allows(caller.scope, 'admin')) return;
+  const found = await services.backend.find(caller.project, name).catch(() => undefined);
+  if (found?.auditReads !== undefined)
+    throw refusal('forbidden', 'accessLog', { name: JSON.stringify(name), own: caller.scope });
 }
 
 /** Throws `validation_error` where the two spellings say different things. */

@@ -184,13 +184,13 @@ const signingKeyOf = (publicKey: string): { public_key: string; key_id: string }
 });
 
 /** The first millisecond at or after the instant. Throws `validation_error`. */
-function firstMs(text: string): number {
+export function firstMs(text: string): number {
   if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS;
   return instantMs(text, 'query parameter from') + (BEYOND_MS.test(text) ? 1 : 0);
 }
 
 /** The last millisecond at or before the instant; of whole seconds the end of that second. Throws `validation_error`. */
-function lastMs(text: string): number {
+export function lastMs(text: string): number {
   if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS + SECOND_MS - 1;
   return instantMs(text, 'query parameter to');
 }
@@ -208,6 +208,7 @@ const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type'
   deleteNode: 'delete_node',
   addEdge: 'add_edge',
   deleteEdge: 'delete_edge',
+  auditReads: 'audit_reads',
 };
 
 const timelineEvent = ({

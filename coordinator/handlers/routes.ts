@@ -3,6 +3,7 @@
  * document read this table. The route of `/metrics` is separate: the settings decide its address.
  */
 import type { Route } from '../http/route.js';
+import { ACCESS_ROUTES } from './access.js';
 import { ALIAS_ROUTES } from './aliases.js';
 import { CLUSTER_ROUTES } from './cluster.js';
 import { COLLECTION_ROUTES } from './collections.js';
@@ -26,6 +27,7 @@ export const API_ROUTES: readonly Route[] = [
   ...SEARCH_ROUTES,
   ...GRAPH_ROUTES,
   ...PROOF_ROUTES,
+  ...ACCESS_ROUTES,
   ...EXPORT_ROUTES,
   ...IMPORT_ROUTES,
   ...KEY_ROUTES,

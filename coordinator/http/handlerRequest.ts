@@ -2,12 +2,14 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, refusal, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
+import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { type KeyCollections, mayUse } from '../../shared/registry/keyCollections.js';
 import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { RequestAudit } from '../access/requestAudit.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Keyring } from '../auth/keyring.js';
 import type { Collection } from '../cluster/catalog/collection.js';
@@ -64,12 +66,14 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   readonly contentType: string;
   readonly caller: Caller;
   readonly envelope: Envelope;
+  /** Present if a collection of the project has audited reads. */
+  readonly audit: RequestAudit | undefined;
 
   constructor(
     readonly services: Services,
     given: Pick<
       HandlerRequest<Body, Query>,
-      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope'
+      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope' | 'audit'
     >,
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
@@ -84,6 +88,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     this.contentType = given.contentType;
     this.caller = given.caller;
     this.envelope = given.envelope;
+    this.audit = given.audit;
   }
 
   /**
@@ -92,8 +97,15 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
    */
   async find(name: string | null | undefined): Promise<Collection> {
     const wanted = collectionName(name);
-    const found = this.usable(wanted, this.services.backend.find(this.caller.project, wanted));
+    const found = this.usable(wanted, this.#noted(this.services.backend.find(this.caller.project, wanted)));
     return name === null || name === undefined ? found.catch(refuseUnnamed) : found;
+  }
+
+  /** Notes an audited collection before the key is judged: a refusal is an entry of its access log too. */
+  async #noted(finding: Promise<Collection>): Promise<Collection> {
+    const collection = await finding;
+    if (collection.auditReads !== undefined) this.audit?.named(collection);
+    return collection;
   }
 
   /**
@@ -117,8 +129,24 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   }
 
   /** Sends a call to the collection's owner; see `Backend.call`. */
-  call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
-    return this.services.backend.call(collection, call, this.envelope);
+  async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
+    const { audit, envelope, services } = this;
+    let unseen: AuditedState | undefined;
+    const onAudited = (state: AuditedState): void => {
+      if (audit === undefined) unseen = state;
+      else audit.answered(collection, state);
+    };
+    const result = await services.backend
+      .call(collection, call, { ...envelope, onAudited })
+      .finally(() => unseen && this.#seeAudit(collection, unseen));
+    audit?.found(collection, call, result);
+    return result;
+  }
+
+  /** The log of the collection says that reads are audited, and its entry in the catalog does not, as after an import. */
+  async #seeAudit(collection: Collection, { audit }: AuditedState): Promise<never> {
+    await this.services.backend.seeAudit(collection, audit);
+    throw unavailable('audit_reads of the collection has just changed; retry shortly');
   }
 
   /** Finds the collection and sends it the call. Throws the errors of `find` and `call`. */

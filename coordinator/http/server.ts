@@ -8,23 +8,21 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemEntropy } from '../../shared/clock.js';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
-import { messageText } from '../../shared/errors/errorTable.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
-import { toHex } from '../../shared/hashing/hash.js';
-import { ACTOR_TEXT_MAX, type Actor, isVisibleAscii } from '../../shared/model/actor.js';
-import { allows, type Scope } from '../../shared/registry/keys.js';
+import type { Actor } from '../../shared/model/actor.js';
+import type { Scope } from '../../shared/registry/keys.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
+import { RequestAudit } from '../access/requestAudit.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
 import { reuseMemory } from '../body/bodyMemory.js';
 import type { BodyPool } from '../body/bodyPool.js';
 import type { BodyKind } from '../body/kinds.js';
-import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
-import type { Decision, Limiter } from '../limits/limiter.js';
+import type { Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
+import { actorOf, assertMayCall, assertNoBody, assertWithinLimit } from './admission.js';
 import { BodyReader, BodyWatch } from './bodyReader.js';
 import { Compressor } from './compression.js';
 import { Cors } from './cors.js';
@@ -32,9 +30,10 @@ import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertific
 import { type Closing, Exchange, writeHead } from './exchange.js';
 import { FailureLog } from './failureLog.js';
 import { decodeParameter, HandlerRequest, type Services, shownCollections } from './handlerRequest.js';
-import { acceptsPacked, isPackedBody, mediaFlaw } from './mediaTypes.js';
+import { acceptsPacked, isPackedBody } from './mediaTypes.js';
 import { errorReply, KEEP_ALIVE, malformedReply, packedReply, type Reply } from './reply.js';
 import { type RequestHead, readHead } from './requestHead.js';
+import { requestIds } from './requestIds.js';
 import type { KeyedRoute, Route, ServiceRoute } from './route.js';
 import { type Match, Router } from './router.js';
 import { Waits } from './waits.js';
@@ -90,6 +89,17 @@ interface AcceptedRequest {
   /** False if it was read so late that it is refused. */
   readonly isInTime: boolean;
 }
+
+/** The route that a request asks for, with who asks. */
+interface AskedRoute {
+  readonly route: KeyedRoute;
+  readonly encoded: readonly string[];
+  readonly caller: Caller;
+  readonly actor: Actor;
+  readonly share: Share;
+}
+
+const NO_BYTES = Buffer.alloc(0);
 
 class Requests {
   readonly #router: Router<Route>;
@@ -269,43 +279,79 @@ class Requests {
   }
 
   async #handle(
-    { exchange, head, body }: AcceptedRequest,
+    accepted: AcceptedRequest,
     route: KeyedRoute,
     encoded: readonly string[],
     caller: Caller,
     share: Share,
   ): Promise<Reply> {
     const { limiter, inFlight, services } = this.options;
+    const { exchange, head } = accepted;
     try {
       const decision = limiter.take(caller.project, route.category);
       noteWork(route.name, caller);
       assertWithinLimit(decision instanceof Promise ? await decision : decision, exchange);
       const actor = actorOf(caller, head, exchange);
-      const parameters = encoded.map(decodeParameter);
-      const query = route.parseQuery(head.query);
-      if (route.body === null) await assertNoBody(head, share, body);
-      const prepared = route.body === null ? undefined : await this.#prepared(route, head, share, body!);
-      noteWork(route.name, caller);
-      // The deadline counts from the end of the body: the client decides how long that takes.
-      const { limits } = services.config;
-      const { requestId } = exchange;
-      const envelope = { requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs, actor };
-      const wait = <T>(shared: Promise<T>): Promise<T> =>
-        this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
-      const { idempotencyKey, contentType } = head;
-      const given = { body: prepared, query, parameters, idempotencyKey, contentType, caller, envelope };
-      const reply = await this.#waits.within(
-        route.handle(new HandlerRequest(services, given, wait)),
-        limits[route.deadline] + OVERDUE_MS,
-        late,
-      );
+      const asked = { route, encoded, caller, actor, share };
+      const reply = services.backend.hasAudited(caller.project)
+        ? await this.#runAudited(
+            accepted,
+            asked,
+            new RequestAudit(services, { route, head, isPacked: isPackedBody(head), actor, ...caller }),
+          )
+        : await this.#run(accepted, asked, undefined);
       return route.isPackable && acceptsPacked(head) ? packedReply(reply) : reply;
     } finally {
       inFlight.leave(share);
     }
   }
 
-  async #prepared(route: KeyedRoute, head: RequestHead, share: Share, body: BodyReader): Promise<unknown> {
+  /** The answer, once every access is durable in the access log of its collection. */
+  async #runAudited(accepted: AcceptedRequest, asked: AskedRoute, audit: RequestAudit): Promise<Reply> {
+    let reply: Reply;
+    try {
+      reply = await this.#run(accepted, asked, audit);
+    } catch (error) {
+      reply = errorReply(this.#toCallerError(error, accepted.exchange));
+    }
+    await audit.log(reply);
+    return reply;
+  }
+
+  async #run(
+    { exchange, head, body }: AcceptedRequest,
+    { route, encoded, caller, actor, share }: AskedRoute,
+    audit: RequestAudit | undefined,
+  ): Promise<Reply> {
+    const { services } = this.options;
+    const parameters = encoded.map(decodeParameter);
+    const query = route.parseQuery(head.query);
+    if (route.body === null) await assertNoBody(head, share, body);
+    const prepared =
+      route.body === null ? await audit?.keep(NO_BYTES) : await this.#prepared(route, head, share, body!, audit);
+    noteWork(route.name, caller);
+    // The deadline counts from the end of the body: the client decides how long that takes.
+    const { limits } = services.config;
+    const { requestId } = exchange;
+    const envelope = { requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs, actor };
+    const wait = <T>(shared: Promise<T>): Promise<T> =>
+      this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
+    const { idempotencyKey, contentType } = head;
+    const given = { body: prepared, query, parameters, idempotencyKey, contentType, caller, envelope, audit };
+    return this.#waits.within(
+      route.handle(new HandlerRequest(services, given, wait)),
+      limits[route.deadline] + OVERDUE_MS,
+      late,
+    );
+  }
+
+  async #prepared(
+    route: KeyedRoute,
+    head: RequestHead,
+    share: Share,
+    body: BodyReader,
+    audit: RequestAudit | undefined,
+  ): Promise<unknown> {
     const { bodies } = this.options;
     const kind = route.body as BodyKind;
     bodies.assertCapacity(kind, head.bodyBytes ?? 0, share.project);
@@ -314,6 +360,7 @@ class Requests {
     noteWork(route.name, share);
     let isInUse = false;
     try {
+      if (audit !== undefined) await audit.keep(bytes);
       const prepared = await bodies.prepare(kind, form, bytes, share.project);
       // Other kinds of body were copied while they were prepared.
       isInUse = kind === 'frames';
@@ -350,48 +397,3 @@ const late = (): VouchError => refusal('unavailable', 'late');
 
 const mayRejectFast = ({ method, bodyBytes }: RequestHead, { writeContinue }: EngineResponse): boolean =>
   bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD' && writeContinue === undefined;
-
-/** Checks the content type, then the scope; the order is part of the contract. */
-function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
-  const flaw = body === null ? undefined : mediaFlaw(head, body);
-  if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
-  if (!allows(caller.scope, scope)) throw refusal('forbidden', 'scope', { scope, own: caller.scope });
-}
-
-/** The length of an empty object, which some clients send where they have nothing to say. */
-const EMPTY_BODY_BYTES = 2;
-
-/** Refuses a body that would not be read: it may hold conditions. Its size is unknown before its end if it is chunked. */
-async function assertNoBody(head: RequestHead, share: Share, body: BodyReader | undefined): Promise<void> {
-  let sizeBytes = head.bodyBytes;
-  if (body !== undefined) {
-    const bytes = await body.read(share);
-    sizeBytes = bytes.length;
-    reuseMemory(bytes);
-  }
-  if (sizeBytes! > EMPTY_BODY_BYTES) throw invalid('this request takes no body: its parameters are in the URL');
-}
-
-/** The originator of the request's writes. Throws `validation_error` for an impossible `Vouch-On-Behalf-Of`. */
-function actorOf({ keyId }: Caller, { onBehalfOf }: RequestHead, { requestId }: Exchange): Actor {
-  if (onBehalfOf !== undefined && !isVisibleAscii(onBehalfOf, ACTOR_TEXT_MAX))
-    throw invalid(`the header Vouch-On-Behalf-Of must be 1 to ${ACTOR_TEXT_MAX} visible ASCII characters`);
-  return { keyId, onBehalfOf: onBehalfOf ?? null, requestId };
-}
-
-/** Shows the state of the rate limit in the answer. Throws `rate_limited`. */
-function assertWithinLimit({ state, retryAfterSecs }: Decision, exchange: Exchange): void {
-  exchange.rateLimit = state;
-  if (retryAfterSecs === 0) return;
-  const message = messageText('rate_limited', 'project', { seconds: retryAfterSecs });
-  throw new VouchError('rate_limited', message, { retryAfterSecs });
-}
-
-const REQUEST_ID_ENTROPY_BYTES = 6;
-
-/** Makes ids that are unique within the cluster: a random prefix and a count. */
-function requestIds(): () => string {
-  const prefix = toHex(systemEntropy(REQUEST_ID_ENTROPY_BYTES));
-  let count = 0;
-  return () => `${prefix}-${(count++).toString(36)}`;
-}

@@ -10,6 +10,7 @@ import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { AuditedState } from '../../shared/model/readAudit.js';
 import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
 import { noteWork, type Subject } from '../../shared/scheduling/currentWork.js';
@@ -87,12 +88,17 @@ export class CallRunner {
         { op, outcome },
         (this.tools.clock.monotonicMs() - startedMs) / 1000,
       );
+    let audited: AuditedState | undefined;
+    const onAudited = (state: AuditedState): void => {
+      audited = state;
+    };
     try {
-      const ok = await this.#run(sent, handler);
+      const ok = await this.#run({ ...sent, onAudited }, handler);
       ended('ok');
-      return { ok };
+      return audited === undefined ? { ok } : { ok, audited };
     } catch (error) {
-      const outcome = failure(error);
+      const failed = failure(error);
+      const outcome = audited === undefined || 'moved' in failed ? failed : { ...failed, audited };
       if ('moved' in outcome) ended('moved');
       if ('code' in outcome) {
         ended(outcome.code);

@@ -42,6 +42,7 @@ const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   deleteEdge: 64,
   addNode: 192,
   addEdge: 160,
+  auditReads: 0,
 };
 /** Fixed bytes of a metadata or a text, and bytes per byte: it is stored once as it is, and in an index. */
 const DESCRIPTION_BYTES = 200;

@@ -23,6 +23,7 @@ import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { moved } from '../../shared/transport/transportErrors.js';
+import { CollectionAccess } from '../access/collectionAccess.js';
 import { CollectionAsOf } from '../asOf/collectionAsOf.js';
 import type { Use } from '../capacity/quota.js';
 import { readGraph } from '../graph/read.js';
@@ -42,6 +43,7 @@ import { CollectionSearch } from './collectionSearch.js';
 import { CommitLoop } from './commitLoop.js';
 import type { CollectionParts } from './logImport.js';
 import { LogReading } from './logReading.js';
+import { openBytes } from './openBytes.js';
 import { CollectionWatermark } from './watermark.js';
 import type { NotedWatermark } from './watermarkNotes.js';
 
@@ -60,6 +62,7 @@ export class Collection {
   readonly #searches: CollectionSearch;
   readonly #parts: CollectionParts;
   readonly #logReading: LogReading;
+  readonly #access: CollectionAccess;
   /** Set while this shard owns the collection. */
   #commits: CommitLoop | undefined;
   #snapshots: CollectionSnapshots | undefined;
@@ -82,6 +85,7 @@ export class Collection {
     const vault = new CollectionVault({ config, state, journal }, records, limits, room);
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
     this.#logReading = new LogReading(log, journal.history, context.clock);
+    this.#access = new CollectionAccess(config.id, { state, journal }, context);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
     this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place);
@@ -160,8 +164,12 @@ export class Collection {
     return { records: this.state.liveRecords, logBytes: this.journal.logBytes, sequence: this.journal.sequence };
   }
 
-  /** Runs a call of any kind. Only an owner runs writes and control calls. */
-  async run(call: Call, envelope: Envelope): Promise<unknown> {
+  /** Runs a call of any kind. Only an owner runs writes and control calls. Reports the state that answers an audited read. */
+  run(call: Call, envelope: Envelope): Promise<unknown> {
+    return this.#access.reporting(call, envelope, () => this.#run(call, envelope));
+  }
+
+  async #run(call: Call, envelope: Envelope): Promise<unknown> {
     // Note it again, since the call may have waited for its turn, or for the opening.
     noteWork(call.op, this.config);
     switch (call.op) {
@@ -214,6 +222,12 @@ export class Collection {
         // The next owner builds the index itself, so a build that ends with the ownership has had no effect.
         await this.#owned.orOwnershipEnded(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
+      case 'logAccess':
+        return this.#access.owned.add(call, envelope);
+      case 'accessPage':
+        return this.#access.owned.page(call, envelope);
+      case 'accessFrames':
+        return this.#access.owned.frames(call, envelope);
       case 'importFrames':
         return this.#owned.importFrames(call.frames, call.upTo, envelope);
       default:
@@ -235,6 +249,7 @@ export class Collection {
       this.#snapshots?.consider();
     };
     this.#commits = new CommitLoop(this.#parts, onCommit, (error) => this.#toCallerError(error));
+    this.#access.beginOwnership();
     const { snapshots } = context;
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
@@ -269,6 +284,7 @@ export class Collection {
     this.journal.feed = undefined;
     this.opened.watermark.forget();
     commits?.end(moved());
+    await this.#access.endOwnership();
     await commits?.idle();
   }
 
@@ -339,6 +355,7 @@ export class Collection {
     const commits = this.#commits;
     commits?.end(moved());
     this.cancelBackgroundWork();
+    await this.#access.endOwnership();
     await commits?.idle();
     await this.index.close({ keep });
     await this.#asOf.close();
@@ -373,17 +390,4 @@ export class Collection {
     if (this.#commits === undefined) throw moved();
     return this.#commits;
   }
-}
-
-/** Memory of a record besides its vector, and per byte of indexed metadata or text; measured, and rounded up. */
-const RECORD_BYTES = 500;
-const INDEXED_BYTES = 4;
-
-/** Estimates the memory of an opened collection from its watermark. */
-function openBytes({ dimension }: CollectionConfig, noted: NotedWatermark | undefined): number {
-  if (noted === undefined) return 0;
-  const rowBytes = 4 * dimension;
-  if (noted.held === undefined) return noted.sequence * (rowBytes + RECORD_BYTES);
-  const { vectors, metadata, texts } = noted.held;
-  return vectors + (vectors / rowBytes) * RECORD_BYTES + (metadata + texts) * INDEXED_BYTES;
 }

@@ -15,6 +15,7 @@ import { actorBesideBytes } from '../../shared/log/frameActors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { Actor } from '../../shared/model/actor.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionProofs } from '../proof/collectionProofs.js';
@@ -192,6 +193,8 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
       return { op: 'addEdge', from: event.from, to: event.to, kind: event.kind };
     case 'deleteEdge':
       return { op: 'deleteEdge', id: event.edgeId };
+    case 'auditReads':
+      return { op: 'auditReads', audit: READ_AUDITS[event.kind]! };
     default:
       return unreachable(event);
   }

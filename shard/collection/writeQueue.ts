@@ -155,6 +155,7 @@ export function mayGrow({ op }: WriteCall): boolean {
     case 'shredKey':
     case 'deleteNode':
     case 'deleteEdge':
+    case 'auditReads':
       return false;
     default:
       return unreachable(op);
@@ -235,6 +236,7 @@ function measure(call: SealedCall, metadataBytes: number): Measure {
     case 'delete':
     case 'deleteNode':
     case 'deleteEdge':
+    case 'auditReads':
       return { ...NOTHING, sizeBytes: PER_EVENT_BYTES + fixedSizeBytes(call.op) };
     case 'deleteMany':
       return { ...NOTHING, sizeBytes: deletionsBytes(idsOf(call.of)) + END_BYTES };

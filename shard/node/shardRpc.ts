@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { messageOf, refusal, unavailable, unreachable } from '../../shared/errors/errors.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
+import { accessLogId } from '../../shared/model/logId.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
 import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -83,6 +84,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
         return { counts: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#countInLog(id)) };
       case 'eraseLog':
         await context.logs.remove(call.collectionId);
+        await context.logs.remove(accessLogId(call.collectionId));
         return null;
       case 'keyEntry':
       case 'destroyKey':

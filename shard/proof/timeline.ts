@@ -60,6 +60,7 @@ function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordI
     case 'deleteEdge':
       return { edgeId: event.edgeId };
     case 'deleteMany':
+    case 'auditReads':
       return {};
     default:
       return unreachable(event);

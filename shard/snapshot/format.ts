@@ -32,6 +32,7 @@
  * Nodes        f64 kind, −1: deleted | f64 record id, 0: none.
  * Edges        f64 kind, −1: deleted | f64 from | f64 to.
  * Graph roots  f64 sequence | root (32): the graph's former roots.
+ * Read audit   f64: 1 on, 2 with requests; absent: off.
  * Lifetimes    f64: number of lists of `VersionVisibility.save`, the length of each, all their numbers.
  * ```
  *
@@ -80,6 +81,7 @@ const KIND = {
   encrypted: 9,
   shredded: 10,
   lifetimes: 11,
+  readAudit: 12,
 } as const;
 export type ChunkKind = keyof typeof KIND;
 export type RowKind = Exclude<ChunkKind, 'records'>;

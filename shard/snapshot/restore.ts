@@ -7,6 +7,7 @@
 import { systemClock } from '../../shared/clock.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { TreeHashes } from '../audit/merkleTree.js';
@@ -60,6 +61,12 @@ export async function restoreSnapshot(snapshot: OpenedSnapshot, options: Restore
   }
 }
 
+function readAuditAt(place: number): ReadAudit {
+  const audit = READ_AUDITS[place];
+  if (audit === undefined) throw new DamagedSnapshot(`it states an audit of reads of ${place}`);
+  return audit;
+}
+
 class Restore {
   readonly history = new LogHistory();
   readonly #slice = new Slice(systemClock);
@@ -88,6 +95,9 @@ class Restore {
     await this.#rows(rows.REQUESTS, ([key, applied]) => this.state.requests.add(key, applied));
     await this.#rows(rows.FRAMES, (frame) => this.history.restoreFrame(frame));
     await this.#graph();
+    await this.#rows(rows.READ_AUDIT, (audit) => {
+      this.state.readAudit = readAuditAt(audit);
+    });
     await this.#lifetimes();
     await trees;
     this.options.onStep?.('hash', 0);

@@ -155,6 +155,14 @@ export const LIFETIMES: RowCodec<number> = {
   get: (row) => row.get(0),
 };
 
+/** Place in `READ_AUDITS`, where reads are audited. */
+export const READ_AUDIT: RowCodec<number> = {
+  kind: 'readAudit',
+  rowBytes: 8,
+  put: (row, audit) => row.put(0, audit),
+  get: (row) => row.get(0),
+};
+
 /** Yields the rows of a chunk, one at a time: all at once would block the thread. */
 export function* rowsIn<T>({ rowBytes, get }: RowCodec<T>, bytes: Uint8Array): Generator<T> {
   const row = new Row(bytes);

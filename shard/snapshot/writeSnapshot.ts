@@ -1,6 +1,7 @@
 /** Writes a state and its history to a snapshot's file, a chunk at a time. */
 import { StreamedFile } from '../../shared/files/durable.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { RecordImage } from '../state/keptFields.js';
@@ -112,7 +113,7 @@ class Writer {
     if (images.length > 0) await this.#recordChunk(state, first, images);
   }
 
-  async state({ encrypted, tree: { changes }, requests, graph, versions }: CollectionState): Promise<void> {
+  async state({ encrypted, tree: { changes }, requests, graph, versions, readAudit }: CollectionState): Promise<void> {
     await this.#rows(rows.ENCRYPTED, 0, encrypted.all());
     await this.#rows(rows.SHREDDED, 0, encrypted.shreddedKeys());
     await this.#rows(
@@ -136,6 +137,7 @@ class Writer {
       0,
       each(0, graph.history.length, (place) => graph.history.entry(place)),
     );
+    await this.#rows(rows.READ_AUDIT, 0, readAudit === 'off' ? [] : [READ_AUDITS.indexOf(readAudit)]);
     await this.#rows(rows.LIFETIMES, 0, listed(versions.save()));
   }
 

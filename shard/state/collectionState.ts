@@ -7,6 +7,7 @@ import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import type { AddNode, Event, GraphEvent, Insert, InsertEncrypted, Replace, ShredKey } from '../../shared/log/event.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { leafHash, leafOfContent, RECORD_STATE } from '../audit/leaf.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
@@ -36,6 +37,8 @@ export class CollectionState extends RecordTable {
   /** Called with the slot of a record that dies or gets another slot, before the slot can be reused. */
   onDeath: (slot: number, isReplaced: boolean) => void = () => undefined;
   readonly requests: DedupWindow;
+  /** Whether its reads are entries of its access log. */
+  readAudit: ReadAudit = 'off';
   /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
   /** Index work of the current event; undefined if it happens at once. */
@@ -129,6 +132,9 @@ export class CollectionState extends RecordTable {
       case 'addEdge':
       case 'deleteEdge':
         this.#applyToGraph(event);
+        return;
+      case 'auditReads':
+        this.readAudit = READ_AUDITS[event.kind]!;
         return;
       default:
         unreachable(event);

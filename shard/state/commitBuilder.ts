@@ -8,6 +8,7 @@ import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
 import { BESIDE_EVENT_BYTES, contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { type Actor, isSameActor } from '../../shared/model/actor.js';
+import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { RecordName } from '../../shared/model/recordName.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -121,6 +122,9 @@ export class CommitBuilder {
       case 'addEdge':
       case 'deleteEdge':
         return this.#changeGraph(call);
+      case 'auditReads':
+        if (call.audit === this.state.readAudit) return { kind: 'sequence', sequence: this.#sequence - 1 };
+        return this.#push({ type: 'auditReads', ...this.#dated(), kind: READ_AUDITS.indexOf(call.audit) });
       default:
         return unreachable(call);
     }

@@ -25,6 +25,7 @@ export function recordOf(event: Event): { readonly recordId: number; readonly is
     case 'deleteNode':
     case 'addEdge':
     case 'deleteEdge':
+    case 'auditReads':
       return undefined;
     default:
       return unreachable(event);

@@ -60,6 +60,8 @@ export const ERRORS = {
       scope: 'this needs a key of scope {scope}; yours is {own}',
       collection: 'this key may not use collection {name}; it is limited to {own}',
       project: 'this concerns the whole project, and this key is limited to {own}',
+      accessLog:
+        'the reads of collection {name} are audited: only a key of scope admin deletes it with its access log; yours is {own}',
     },
   },
   collection_not_found: {
@@ -111,6 +113,7 @@ export const ERRORS = {
     messages: {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
       normalise: 'collection {name} exists {has} normalise, which cannot change',
+      audit: 'collection {name} exists with audit_reads {has}; PATCH /v1/namespaces/{name} changes it',
       alias:
         '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
       aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',
@@ -233,6 +236,7 @@ export const OVERLOAD = {
   read_waited: 'the collection is asked more than its shard can answer',
   write_queue: 'too many writes wait for this collection',
   write_waited: 'the writes of this collection wait too long',
+  access_queue: 'too many reads wait for the access log of this collection',
   memory: 'the memory of the shard is nearly full',
   // Shard: repeated writes whose receipts are made again.
   receipts: 'too many repeated writes wait for their receipts',

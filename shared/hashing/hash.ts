@@ -20,6 +20,12 @@ export const DOMAIN = {
   encryptedLeaf: 0x18,
   encryptedContent: 0x19,
   batchItem: 0x20,
+  accessEntry: 0x30,
+  accessChain: 0x31,
+  accessNode: 0x32,
+  accessRoot: 0x33,
+  accessRequest: 0x34,
+  accessAnswer: 0x35,
 } as const;
 
 /** The hash of no record, no graph, and no event before the first. No known message hashes to it. */

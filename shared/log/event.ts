@@ -126,6 +126,13 @@ export interface DeleteEdge extends Dated {
   readonly edgeId: number;
 }
 
+/** Switches the access log of the collection, which has an entry for every read. */
+export interface AuditReads extends Dated {
+  readonly type: 'auditReads';
+  /** Place in `READ_AUDITS`. */
+  readonly kind: number;
+}
+
 /** The fields that every event has. */
 export type EventHeader = keyof Dated;
 /** An event before it has its place in the log. */
@@ -133,7 +140,7 @@ export type Undated<E> = E extends unknown ? Omit<E, EventHeader> : never;
 
 export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
-export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent;
+export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent | AuditReads;
 
 export function genesisOf(config: CollectionConfig): Genesis {
   const { createdAtMs, createdBy, dimension, metric, normalise } = config;

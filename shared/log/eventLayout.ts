@@ -22,10 +22,12 @@
  * add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
  * delete edge     24 u64 edge_id
  * delete many     24 request id (16) | 40 u32 deleted, at least 1 | 48 end
+ * audit reads     24 u8 kind (0 off, 1 on, 2 with requests) | 32 end
  * ```
  */
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
-import type { DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
+import { READ_AUDITS } from '../model/readAudit.js';
+import type { AuditReads, DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
 
 /** The versions of events with an actor and without one. */
 export const EVENT_VERSION = 2;
@@ -45,6 +47,7 @@ export const EVENT_TYPE = {
   deleteEdge: 11,
   replace: 12,
   deleteMany: 13,
+  auditReads: 14,
 } as const;
 
 export const METRIC_SQUARED_L2 = 1;
@@ -98,7 +101,7 @@ interface FixedLayout {
   readonly kinds?: readonly string[];
 }
 
-export type FixedEvent = DeleteRecord | GraphEvent;
+export type FixedEvent = DeleteRecord | GraphEvent | AuditReads;
 
 /** Events of ids, and perhaps a kind. */
 export const FIXED: Readonly<Record<FixedEvent['type'], FixedLayout>> = {
@@ -121,6 +124,7 @@ export const FIXED: Readonly<Record<FixedEvent['type'], FixedLayout>> = {
     kinds: EDGE_KINDS,
   },
   deleteEdge: { ids: [{ field: 'edgeId', what: 'edge' }] },
+  auditReads: { ids: [], kinds: READ_AUDITS },
 };
 
 export const fixedSizeBytes = (type: FixedEvent['type']): number =>

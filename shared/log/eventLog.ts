@@ -3,6 +3,7 @@
  * the log's last frame.
  */
 import { VouchError } from '../errors/errors.js';
+import { ownerOfLog } from '../model/logId.js';
 
 /** The place of a frame: opaque, growing, below 2^53. `LOG_START` is before the first frame. */
 export type Position = number;
@@ -42,8 +43,11 @@ export interface EventLog {
 /** The service log in place of a collection id; no collection has this id. */
 export const SERVICE_LOG_ID = 0;
 
-const nameOf = (collectionId: number): string =>
-  collectionId === SERVICE_LOG_ID ? 'the service log' : `the log of collection ${collectionId}`;
+function nameOf(logId: number): string {
+  if (logId === SERVICE_LOG_ID) return 'the service log';
+  const { collectionId, isOfAccess } = ownerOfLog(logId);
+  return `the ${isOfAccess ? 'access ' : ''}log of collection ${collectionId}`;
+}
 
 export interface EventLogs {
   /** Longest delay of an append: it may be stored so long after its writer has ended or lost the log. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { refusal, unavailable, type VouchError } from '../errors/errors.js';
 import { deleteTree, isThere, makeDirectory } from '../files/durable.js';
+import { ownerOfLog } from '../model/logId.js';
 import { KeyedMutex } from '../scheduling/mutex.js';
 import type { DoubtedLog, EventLog, EventLogs, LogLosses, Position, StoredFrame, WatchedLog } from './eventLog.js';
 import { SegmentedLog } from './segmentedLog.js';
@@ -111,8 +112,9 @@ export class LocalLogs implements EventLogs, LogLosses {
     return new SegmentedLog({ collectionId, folder, files: this.#files, clock, segmentBytes });
   }
 
-  #folderOf(collectionId: number): string {
-    return join(this.#options.folder, String(collectionId), 'log');
+  #folderOf(logId: number): string {
+    const { collectionId, isOfAccess } = ownerOfLog(logId);
+    return join(this.#options.folder, String(collectionId), isOfAccess ? 'access' : 'log');
   }
 
   #release(collectionId: number, shared: OpenLog, handle: LogHandle): void {

@@ -12,6 +12,7 @@ import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/ind
 import type { HeldBytes } from '../model/quotas.js';
 import type { RecordName } from '../model/recordName.js';
 import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
+import type { AccessFramesCall, AccessPageCall, AccessResults, LogAccessCall } from './access.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 import type { KeyId, WriteCall, WriteResults } from './writes.js';
@@ -116,6 +117,8 @@ export type ReadCall =
   /** Returns stored frames in order, from the frame with event `from` on: as many as fit `maxBytes`, and at least one. */
   | { readonly op: 'readLog'; readonly from: Whole; readonly maxBytes: Whole }
   | ProofCall
+  | AccessPageCall
+  | AccessFramesCall
   | GraphRead;
 
 /** Calls that change how a collection is served, not its log. Each has a message of its own. */
@@ -131,7 +134,8 @@ export type ControlCall =
    * Appends frames of an imported log, each of which must continue the log, with no event after `upTo`; skips frames that the log
    * has. Throws `validation_error` at the first frame that does not verify, and keeps the earlier ones.
    */
-  | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: Whole };
+  | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: Whole }
+  | LogAccessCall;
 
 /** The hits, best first. Each field is little-endian bytes: a number for each hit. */
 export interface SearchResult {
@@ -158,7 +162,7 @@ export interface SearchResult {
   readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
 }
 
-export interface Results extends GraphResults, ProofResults, RecordsResults, WriteResults {
+export interface Results extends AccessResults, GraphResults, ProofResults, RecordsResults, WriteResults {
   get: {
     readonly id: number;
     readonly vector: Uint8Array;

@@ -5,6 +5,7 @@
 import { Packr } from 'msgpackr';
 import { isErrorCode, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
+import type { AuditedState } from '../model/readAudit.js';
 import type { Envelope, Transport } from '../transport/transport.js';
 import { NotServed } from '../transport/transportErrors.js';
 import type { AreCalls, SentActor, SentCall } from './callShapes.js';
@@ -15,10 +16,15 @@ export interface Sent<C> extends Envelope {
 }
 
 export type Outcome =
-  | { readonly ok: unknown }
+  | { readonly ok: unknown; readonly audited?: AuditedState }
   /** The call had no effect: another shard serves the collection now. */
   | { readonly moved: true }
-  | { readonly code: string; readonly message: string; readonly retryAfterSecs?: number };
+  | {
+      readonly code: string;
+      readonly message: string;
+      readonly retryAfterSecs?: number;
+      readonly audited?: AuditedState;
+    };
 
 // Shared structures would tie a message to its connection; plain maps do not.
 const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });

@@ -3,6 +3,7 @@ import type { tags } from 'typia';
 import type { BATCH_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { GraphWrite } from '../model/graph.js';
+import type { ReadAudit } from '../model/readAudit.js';
 import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
 import type { Whole } from '../model/whole.js';
@@ -84,6 +85,8 @@ export type WriteCall =
   /** Applies a merge patch, which is JSON of an object, to the metadata at its turn. */
   | ({ readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array } & Guarded)
   | PatchManyCall
+  /** Switches the access log of the collection. */
+  | { readonly op: 'auditReads'; readonly audit: ReadAudit }
   | GraphWrite;
 
 export interface WriteResults {
@@ -108,4 +111,5 @@ export interface WriteResults {
   patchMany: { readonly updated: number; readonly missing: readonly number[]; readonly sequence: number | null };
   insertEncrypted: { readonly id: number; readonly keyId: string };
   shredKey: { readonly sequence: number };
+  auditReads: { readonly sequence: number };
 }

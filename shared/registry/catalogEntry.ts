@@ -7,6 +7,7 @@ import { type Actor, actorOf, type NamedActor, namedActor } from '../model/actor
 import type { CollectionConfig, CollectionOrigin } from '../model/collectionConfig.js';
 import { type NamedParameters, namedParameters, parametersOf } from '../model/indexParameters.js';
 import type { DesiredKind, IndexSpec } from '../model/indexSpec.js';
+import type { NamedReadAudit } from '../model/readAudit.js';
 
 /** The announced end of an import. Hashes are 64 lowercase hex. */
 export interface ImportEnd {
@@ -30,6 +31,8 @@ export interface CatalogEntry {
   readonly spec: IndexSpec;
   /** Absent if the collection was created here. */
   readonly imported?: ImportState;
+  /** Absent: reads are not audited. The log of the collection decides; this copy is for coordinators. */
+  readonly auditReads?: NamedReadAudit;
 }
 
 interface StoredImport {
@@ -55,6 +58,7 @@ export interface StoredCatalogEntry {
   /** Present in an imported collection. */
   readonly origin?: CollectionOrigin;
   readonly import?: StoredImport;
+  readonly audit_reads?: NamedReadAudit;
 }
 
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
@@ -66,12 +70,14 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     index,
     index_parameters,
     import: stored,
+    audit_reads: auditReads,
     ...rest
   } = value as unknown as StoredCatalogEntry;
   return {
     config: { ...rest, createdAtMs: created_at_ms, ...(created_by && { createdBy: actorOf(created_by) }) },
     spec: { kind: index, parameters: parametersOf(index_parameters ?? {}) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
+    ...(auditReads && { auditReads }),
   };
 }
 
@@ -83,7 +89,7 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
   return { sequence, chain_head: chainHead, state_hash: stateHash, finished, ...(by && { by: namedActor(by) }) };
 };
 
-export function storedEntry({ config, spec, imported }: CatalogEntry): BucketValue {
+export function storedEntry({ config, spec, imported, auditReads }: CatalogEntry): BucketValue {
   const { id, project, name, dimension, metric, normalise, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
@@ -91,6 +97,7 @@ export function storedEntry({ config, spec, imported }: CatalogEntry): BucketVal
     ...(normalise && { normalise }),
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: storedImport(imported) }),
+    ...(auditReads && { audit_reads: auditReads }),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Every NATS subject. A collection is a subject, which its owner serves, so no process needs an address. */
 
+import { ownerOfLog } from '../model/logId.js';
+
 /** `control`: calls that may take long, and must not delay writes. */
 export type Verb = 'read' | 'write' | 'control';
 
@@ -27,11 +29,13 @@ export const feedSubject = (collectionId: number): string => `vouch.feed.${colle
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;
 
 /** The stream of a log. The log's subject contains the stream's number, since subjects of streams may not overlap. */
-export const logPart = (collectionId: number, streams: number): number => collectionId % streams;
+export const logPart = (logId: number, streams: number): number => ownerOfLog(logId).collectionId % streams;
 export const logStream = (part: number): string => `VOUCH_LOG_${part}`;
 export const logStreamSubjects = (part: number): string => `vouch.log.${part}.*`;
-export const logSubject = (collectionId: number, streams: number): string =>
-  `vouch.log.${logPart(collectionId, streams)}.${collectionId}`;
+export function logSubject(logId: number, streams: number): string {
+  const { collectionId, isOfAccess } = ownerOfLog(logId);
+  return `vouch.log.${logPart(logId, streams)}.${collectionId}${isOfAccess ? '-access' : ''}`;
+}
 
 /** The log of the service, which the placing coordinator writes. */
 export const SERVICE_LOG_STREAM = 'VOUCH_SERVICE_LOG';

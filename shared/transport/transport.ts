@@ -1,6 +1,7 @@
 /** Interface for requests and answers between processes. A subject is an address, whose server may change at any time. */
 
 import type { Actor } from '../model/actor.js';
+import type { AuditedState } from '../model/readAudit.js';
 
 export interface Envelope {
   /** Appears in every log line that the message causes. */
@@ -9,6 +10,8 @@ export interface Envelope {
   readonly deadlineMs: number;
   /** The originator of the writes; absent: the service itself. */
   readonly actor?: Actor | undefined;
+  /** Receives the state that answers a read of a collection whose reads are audited. Not called for other collections. */
+  readonly onAudited?: ((state: AuditedState) => void) | undefined;
 }
 
 export interface Message extends Envelope {

@@ -19,6 +19,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'limits',
     'serviceLog',
+    'access',
     'cluster',
   ],
   shard: [
@@ -34,6 +35,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'records',
       'proof',
       'vault',
+      'access',
       'state',
     ],
     ...['index', 'metadata', 'text', 'graph', 'audit', 'opening', 'answering', 'capacity', 'kernel'],

@@ -27,12 +27,14 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
     );
   }
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  return Promise.all(
+  const items = await Promise.all(
     files.map(async (name) => {
       const entry = objectOf(parseJson(await readFile(join(folder, name)), name), name);
-      return itemOf(objectOf(entry.value, name), textOf(entry, 'key'));
+      const value = objectOf(entry.value, name);
+      return isAlias(value) ? [] : [itemOf(value, textOf(entry, 'key'))];
     }),
   );
+  return items.flat();
 }
 
 /** Reads the watermark of a standalone node; undefined before the first commit. */
@@ -46,6 +48,9 @@ export async function readFolderReached(dataDir: string, collectionId: bigint): 
     throw error;
   }
 }
+
+/** Whether the entry is an alias of a collection, which has no log. */
+export const isAlias = (value: JsonObject): boolean => value.alias !== undefined;
 
 /** Throws an Error unless the entry's names match its key, by which the service finds it. */
 export function itemOf(value: JsonObject, key: string): CatalogItem {

@@ -18,7 +18,7 @@ import { type Reached, reachedIn } from '../reached.js';
 import type { EventPlace } from '../recordTable.js';
 import type { FrameSource, Place, PlacedFrame } from '../source.js';
 import { SourceRefused } from '../source.js';
-import { type CatalogItem, itemOf } from './catalog.js';
+import { type CatalogItem, isAlias, itemOf } from './catalog.js';
 
 const CATALOG = 'vouch-catalog';
 const COUNTERS = 'vouch-counters';
@@ -80,7 +80,8 @@ export class JetStreamCluster {
     for (const subject of Object.keys(state.subjects ?? {})) {
       const key = subject.slice(prefix.length);
       const entry = await bucket.get(key);
-      if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key), key));
+      const value = entry?.operation === 'PUT' ? objectOf(entry.json(), key) : undefined;
+      if (value !== undefined && !isAlias(value)) items.push(itemOf(value, key));
     }
     return items;
   }

@@ -12,6 +12,16 @@ const reading =
   async (stage: Stage): Promise<Attack> =>
     stage.get(path, { collection: await many(stage), ...query });
 
+/** A collection whose access log has 64 entries with requests as long as they are kept. */
+async function audited(stage: Stage): Promise<string> {
+  const name = stage.newName();
+  const collection = { name, dimension: 1, metric: 'squared_l2', audit_reads: 'full' };
+  await stage.client.post('/v1/namespaces', collection);
+  const body = { collection: name, external_ids: Array.from({ length: 240 }, (_, i) => `${i}`.padEnd(250, '\t')) };
+  for (let i = 0; i < 64; i++) await stage.client.post('/v1/records/get', body);
+  return name;
+}
+
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 /** A log is announced, and all its frames are sent. */
@@ -65,6 +75,25 @@ export const LOGS: Rows = {
       input: 'a page of events with metadata and texts as large as they may be',
       because: 'the events are read from the log',
       prepare: async (stage) => stage.get('/v1/timeline', { collection: await heavy(stage), limit: 1_000 }),
+    },
+  ],
+  'GET /v1/access': [
+    {
+      input: 'a page of entries with the longest requests',
+      because: 'the entries are read from the log, parsed and written',
+      prepare: async (stage) => stage.get('/v1/access', { collection: await audited(stage), limit: 1_000 }),
+    },
+    {
+      input: 'the entries of an actor that has none',
+      because: 'each entry is parsed',
+      prepare: async (stage) => stage.get('/v1/access', { collection: await audited(stage), actor: 'absent' }),
+    },
+  ],
+  'GET /v1/access/log': [
+    {
+      input: 'a piece of the longest requests',
+      because: 'it is the longest piece',
+      prepare: async (stage) => stage.get('/v1/access/log', { collection: await audited(stage) }),
     },
   ],
   'GET /v1/export': { small: 'one signature over hashes that are kept' },

@@ -86,6 +86,7 @@ export const SERVICE: Rows = {
     { input: 'many collections', because: 'each is described', prepare: listing('/v1/namespaces') },
   ],
   'GET /v1/namespaces/{name}': { small: 'one collection is looked up and counted' },
+  'PATCH /v1/namespaces/{name}': { small: 'one event, and one entry of the catalog' },
   'PUT /v1/aliases/{alias}': [
     {
       input: '32 MiB of white space before the name',

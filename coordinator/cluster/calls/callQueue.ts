@@ -114,11 +114,11 @@ export class CallQueue {
   }
 
   /** Resolves to the call's result. Throws what the owner throws, `unavailable` if no answer arrives in time. */
-  send(collectionId: number, call: Call, { requestId, deadlineMs, actor }: Envelope): Promise<unknown> {
+  send(collectionId: number, call: Call, { requestId, deadlineMs, actor, onAudited }: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);
       this.#enqueue(collectionId, route, {
-        ...{ requestId, deadlineMs, call, resolve, reject },
+        ...{ requestId, deadlineMs, call, onAudited, resolve, reject },
         actor: route === 'write' ? actor : undefined,
         sizeBytes: sizeOf(call),
         answerBytes: answerSizeOf(call),
@@ -226,6 +226,7 @@ export class CallQueue {
       if (mayAskFollowers(call.call)) this.metrics.count('vouch_eventual_reads_total', { by });
       else if (isStrongSearch(call.call)) this.metrics.count('vouch_strong_searches_total', { by });
       this.#retried.delete(call);
+      if (outcome.audited !== undefined) call.onAudited?.(outcome.audited);
       try {
         call.resolve(unwrap(outcome));
       } catch (error) {

@@ -25,6 +25,8 @@ const PAYLOAD_BYTES = 64 * 1024;
 /** At most two roots, hashes and paths. */
 const PROOF_BYTES = 8 * 1024;
 const TIMELINE_EVENT_BYTES = 160;
+/** A page has at least one entry, however large it is. */
+const ACCESS_ENTRY_BYTES = 1024 * 1024;
 /** The head of a string, an array or a map. */
 const HEAD_BYTES = 5;
 /** The longest number; `null` and booleans are shorter. */
@@ -78,6 +80,10 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   deleteNode: { verb: 'write' },
   addEdge: { verb: 'write' },
   deleteEdge: { verb: 'write' },
+  auditReads: { verb: 'write' },
+  logAccess: { verb: 'control' },
+  accessPage: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
+  accessFrames: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
   configureIndex: { verb: 'control', answerBytes: () => INDEX_STATE_BYTES, isLong },
   hold: { verb: 'control', isLong },
   release: { verb: 'control', isLong },

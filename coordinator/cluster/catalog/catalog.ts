@@ -7,6 +7,7 @@ import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable, VouchError } from '../../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
 import { type Actor, SYSTEM } from '../../../shared/model/actor.js';
+import { namedReadAudit, type ReadAudit } from '../../../shared/model/readAudit.js';
 import { type Alias, aliasOf } from '../../../shared/registry/aliasEntry.js';
 import {
   type CatalogEntry,
@@ -44,9 +45,13 @@ export interface CatalogBounds {
 type Named = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
 
 function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported } = entry;
+  const { config, spec, imported, auditReads } = entry;
   const { kind: index, parameters: indexParameters } = spec;
-  return { ...config, index, indexParameters, ...(imported === undefined ? {} : { imported }) };
+  return {
+    ...{ ...config, index, indexParameters },
+    ...(imported === undefined ? {} : { imported }),
+    ...(auditReads && { auditReads }),
+  };
 }
 
 export class Catalog {
@@ -55,6 +60,8 @@ export class Catalog {
   readonly #aliases = new EntriesByName<Alias>();
   /** The collections of `#collections`, keyed by id. */
   readonly #byId = new Map<number, Collection>();
+  /** Project → number of its collections whose reads are audited; above 0. */
+  readonly #audited = new Map<string, number>();
   /** Keyed by project. */
   readonly #creations = new KeyedMutex<string>();
   readonly #bucket: Bucket;
@@ -201,11 +208,13 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
-    const { name, dimension, normalise, index } = wanted;
+    const { name, dimension, normalise, index, audit } = wanted;
+    const auditReads = namedReadAudit(audit ?? 'off');
     const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
+      ...(auditReads && { auditReads }),
     }));
     return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
   }
@@ -227,15 +236,32 @@ export class Catalog {
     return assertImported(await this.reread(project, name));
   }
 
-  async finishImport({ id, project, name }: ImportedCollection): Promise<void> {
+  finishImport(collection: ImportedCollection): Promise<void> {
+    return this.#change(collection, (now) => {
+      if (now.imported === undefined) throw refusal('collection_not_found', 'deleted', shown(collection));
+      return { ...now, imported: { ...now.imported, finished: true } };
+    });
+  }
+
+  /** Stores whether reads are audited. Throws `collection_not_found`. */
+  setAudit(collection: Collection, audit: ReadAudit): Promise<void> {
+    const auditReads = namedReadAudit(audit);
+    return this.#change(collection, ({ auditReads: _, ...now }) => ({ ...now, ...(auditReads && { auditReads }) }));
+  }
+
+  /** Whether reads of a collection of the project are audited, as last received by this process. */
+  hasAudited(project: string): boolean {
+    return this.#audited.has(project);
+  }
+
+  async #change({ id, project, name }: Collection, change: (now: CatalogEntry) => CatalogEntry): Promise<void> {
     for (;;) {
       const entry = await this.#watch?.read(catalogKey(project, name));
       const now = entry && aliasOf(entry) === undefined ? catalogEntryOf(entry) : undefined;
-      if (entry === undefined || now?.imported === undefined || now.config.id !== id)
+      if (entry === undefined || now === undefined || now.config.id !== id)
         throw refusal('collection_not_found', 'deleted', shown({ name }));
-      if (now.imported.finished) break;
-      const finished = { ...now, imported: { ...now.imported, finished: true } };
-      if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
+      const changed = storedEntry(change(now));
+      if ((await this.#bucket.update(entry.key, changed, entry.revision)) !== undefined) break;
     }
     await this.reread(project, name);
   }
@@ -332,13 +358,24 @@ export class Catalog {
     if (!this.#collections.set(catalogKey(project, name), collection, revision)) return;
     if (before !== undefined) this.#byId.delete(before.value.id);
     this.#byId.set(id, collection);
+    this.#noteAudited(project, before?.value, collection);
     this.#greatestId = Math.max(this.#greatestId, id);
   }
 
   /** Forgets the entry of the key, unless its revision is above `upTo`. */
   #forget(key: string, upTo?: number): void {
     const collection = this.#collections.delete(key, upTo);
-    if (collection !== undefined) this.#byId.delete(collection.id);
+    if (collection === undefined) return;
+    this.#byId.delete(collection.id);
+    this.#noteAudited(collection.project, collection, undefined);
+  }
+
+  #noteAudited(project: string, before: Collection | undefined, now: Collection | undefined): void {
+    const change = Number(now?.auditReads !== undefined) - Number(before?.auditReads !== undefined);
+    if (change === 0) return;
+    const count = (this.#audited.get(project) ?? 0) + change;
+    if (count === 0) this.#audited.delete(project);
+    else this.#audited.set(project, count);
   }
 }
 

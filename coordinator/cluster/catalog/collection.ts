@@ -2,6 +2,7 @@
 import type { Actor } from '../../../shared/model/actor.js';
 import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/collectionConfig.js';
 import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
+import type { NamedReadAudit, ReadAudit } from '../../../shared/model/readAudit.js';
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
 
 export interface Collection extends CollectionConfig {
@@ -10,6 +11,8 @@ export interface Collection extends CollectionConfig {
   readonly indexParameters: IndexParameters;
   /** Present if it was imported. It cannot be used before the import is finished. */
   readonly imported?: ImportState;
+  /** Present where reads are audited, as last received by this process. */
+  readonly auditReads?: NamedReadAudit;
 }
 
 export interface CountedCollection extends Collection {
@@ -28,6 +31,8 @@ export interface WantedCollection {
   readonly dimension: number;
   readonly normalise?: true;
   readonly index: DesiredKind;
+  /** Absent: as it is in a collection that exists, off in a new one. */
+  readonly audit?: ReadAudit;
 }
 
 /** The collection of an export, under its name here. */

@@ -2,14 +2,17 @@
 import { refusal } from '../../../shared/errors/errors.js';
 import { isSameActor } from '../../../shared/model/actor.js';
 import { originOf } from '../../../shared/model/collectionConfig.js';
+import { readAuditOf } from '../../../shared/model/readAudit.js';
 import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import type { Collection, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 
-export function assertIdentical(existing: Collection, { dimension, normalise }: WantedCollection): Collection {
+export function assertIdentical(existing: Collection, { dimension, normalise, audit }: WantedCollection): Collection {
   if (existing.dimension !== dimension)
     throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
   if (existing.normalise !== normalise)
     throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
+  if (audit !== undefined && readAuditOf(existing.auditReads) !== audit)
+    throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
   return existing;
 }
 

@@ -112,6 +112,18 @@ export class FakeBackend implements Backend {
     return { collection, created: true };
   }
 
+  hasAudited(): boolean {
+    return false;
+  }
+
+  async auditReads(): Promise<never> {
+    throw new Error('the fake has no access logs');
+  }
+
+  async seeAudit(): Promise<never> {
+    throw new Error('the fake has no access logs');
+  }
+
   async aliases(): Promise<never> {
     throw new Error('the fake has no aliases');
   }

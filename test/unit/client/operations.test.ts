@@ -1,10 +1,10 @@
-// Covers: client/vouch.ts, client/collection.ts, client/graph.ts, client/exports.ts
+// Covers: client/vouch.ts, client/accessLog.ts, client/collection.ts, client/graph.ts, client/exports.ts
 /**
  * The methods of the client package against the operations of the OpenAPI document: each operation has a method that
  * requests it.
  */
 import { expect } from 'chai';
-import { Collection, Graph, Vouch } from '../../../client/index.js';
+import { AccessLog, Collection, Graph, Vouch } from '../../../client/index.js';
 import { openApi } from '../../../coordinator/contract/openapi.js';
 import { API_ROUTES } from '../../../coordinator/handlers/routes.js';
 
@@ -12,7 +12,7 @@ import { API_ROUTES } from '../../../coordinator/handlers/routes.js';
 const LEFT_OUT = ['GET /openapi.json'];
 
 /** Methods that make no request; their results do. */
-const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.pinnedCheckpoints'];
+const WITHOUT_REQUEST = ['Vouch.accessLog', 'Vouch.collection', 'Vouch.pinnedCheckpoints'];
 
 const VECTORS = { query: [1], k: 1 };
 const INDEX = { type: 'hnsw' } as const;
@@ -28,6 +28,10 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Vouch.createCollection': (vouch) => vouch.createCollection({ name: 'c', dimension: 1, metric: 'squared_l2' }),
   'Vouch.dropCollection': (vouch) => vouch.dropCollection('c'),
   'Vouch.aliases': (vouch) => vouch.aliases(),
+  'Vouch.changeCollection': (vouch) => vouch.changeCollection('c', { auditReads: true }),
+  'AccessLog.entries': (vouch) => vouch.accessLog('c').entries().next(),
+  'AccessLog.page': (vouch) => vouch.accessLog('c').page(),
+  'AccessLog.copy': (vouch) => vouch.accessLog('c').copy().next(),
   'Vouch.putAlias': (vouch) => vouch.putAlias('a', 'c'),
   'Vouch.dropAlias': (vouch) => vouch.dropAlias('a'),
   'Vouch.searchMulti': (vouch) => vouch.searchMulti({ ...VECTORS, collections: ['c'] }),
@@ -94,7 +98,17 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
 };
 
 /** Answer that ends every page and every wait. */
-const ANSWER = { ids: [1], records: [], next: null, events: [], collections: [], keys: [], count: 0, status: 'active' };
+const ANSWER = {
+  ids: [1],
+  entries: [],
+  records: [],
+  next: null,
+  events: [],
+  collections: [],
+  keys: [],
+  count: 0,
+  status: 'active',
+};
 
 const methodsOf = (...classes: readonly { readonly name: string; readonly prototype: object }[]): string[] =>
   classes.flatMap(({ name, prototype }) =>
@@ -117,7 +131,7 @@ describe('the methods of the client', () => {
 
   it('are all called in this test', () => {
     expect([...Object.keys(CALLS), ...WITHOUT_REQUEST].sort()).to.deep.equal(
-      methodsOf(Vouch, Collection, Graph).sort(),
+      methodsOf(Vouch, AccessLog, Collection, Graph).sort(),
     );
   });
 
@@ -128,7 +142,7 @@ describe('the methods of the client', () => {
       const found = operations.find(({ pattern }) => pattern.test(`${method} ${pathname}`));
       expect(found, `${method} ${pathname}`).to.not.equal(undefined);
       asked.add(found!.name);
-      return new Response(pathname === '/v1/export/log' ? new Uint8Array(0) : JSON.stringify(ANSWER));
+      return new Response(pathname.endsWith('/log') ? new Uint8Array(0) : JSON.stringify(ANSWER));
     }) as typeof globalThis.fetch;
     const vouch = new Vouch({ url: 'http://127.0.0.1:1', fetch, retries: 0 });
     const collection = vouch.collection('c');

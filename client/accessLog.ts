@@ -1,0 +1,50 @@
+/** The access log of a collection: who has read it. Its calls need a key of the scope `admin`. */
+import type { AccessEntry, AccessResponse } from './contract/access.js';
+import type { CallOptions, Http } from './http.js';
+import type { TimelineOptions } from './options.js';
+
+/** Entries between two instants. `after` is the number of the last entry that you have. */
+export type AccessOptions = TimelineOptions;
+
+const PAGE_ENTRIES = 1_000;
+
+export class AccessLog {
+  constructor(
+    private readonly http: Http,
+    private readonly collection: string,
+  ) {}
+
+  /** The entries in order; each page is requested when the one before it was read. */
+  async *entries(options: AccessOptions = {}): AsyncGenerator<AccessEntry, void, undefined> {
+    for (let page = { limit: PAGE_ENTRIES, ...options }; ; ) {
+      const { entries, next } = await this.page(page);
+      yield* entries;
+      if (next == null) return;
+      page = { ...page, after: next };
+    }
+  }
+
+  /** A copy of the log as it is stored, in pieces, from its first entry on: `npm run verify -- access` checks it. */
+  async *copy(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let from = 1; ; ) {
+      const query = { collection: this.collection, from };
+      const call = { method: 'GET', path: '/v1/access/log', of: 'AccessLogQuery', query, repeat: 'safe' } as const;
+      const { bytes, headers } = await this.http.send(call, options);
+      if (bytes.length === 0) return;
+      yield bytes;
+      const last = Number(headers.get('vouch-last-sequence'));
+      if (last >= Number(headers.get('vouch-log-sequence'))) return;
+      from = last + 1;
+    }
+  }
+
+  page({ signal, timeoutMs, onBehalfOf, ...query }: AccessOptions = {}): Promise<AccessResponse> {
+    const instants = Object.entries(query).map(([name, value]) => [
+      name,
+      value instanceof Date ? value.toISOString() : value,
+    ]);
+    const asked = { collection: this.collection, ...Object.fromEntries(instants) };
+    const call = { method: 'GET', path: '/v1/access', of: 'AccessQuery', query: asked, repeat: 'safe' } as const;
+    return this.http.json(call, { signal, timeoutMs, onBehalfOf } satisfies CallOptions);
+  }
+}

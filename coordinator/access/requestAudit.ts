@@ -1,0 +1,200 @@
+/**
+ * The audit of one request: what it reads of collections whose reads are audited becomes an entry of their access logs, before the
+ * answer leaves. A request that such a collection refuses becomes an entry too.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
+import { DOMAIN } from '../../shared/hashing/hash.js';
+import { type Actor, namedActor } from '../../shared/model/actor.js';
+import type { AuditedState } from '../../shared/model/readAudit.js';
+import type { Call } from '../../shared/protocol/calls.js';
+import { unpack } from '../../shared/protocol/wire.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { Collection } from '../cluster/catalog/collection.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+import { type FoundRecords, foundRecords, stateOf } from './foundRecords.js';
+import { hashedParts } from './hashedParts.js';
+
+/** Largest body that is kept. */
+const KEPT_BYTES_MAX = 64 * 1024;
+/** Largest number of records that an entry names. */
+const NAMED_MAX = 64;
+const FORBIDDEN = 403;
+const REFUSED = 400;
+/** Largest number of collections that are looked for in a refused request. */
+const MEANT_MAX = 16;
+
+interface AuditServices {
+  readonly backend: Pick<Backend, 'call' | 'find'>;
+  readonly clock: Clock;
+  readonly config: { readonly limits: { readonly deadlineMs: number } };
+}
+
+interface Access {
+  readonly collection: Collection;
+  /** The state of the last read; absent: nothing was read. */
+  state?: Partial<AuditedState>;
+  isFull: boolean;
+  found: FoundRecords | undefined;
+}
+
+interface KeptRequest {
+  readonly hash: string;
+  /** Undefined if it is too long. */
+  readonly body: Buffer | undefined;
+}
+
+export interface AuditedRequest {
+  /** `body` null: the endpoint takes none. */
+  readonly route: { readonly name: string; readonly category: string; readonly body: string | null };
+  readonly head: { readonly method: string; readonly path: string; readonly query: string };
+  /** Whether the body is msgpack. */
+  readonly isPacked: boolean;
+  readonly actor: Actor;
+  readonly project: string;
+}
+
+interface AuditedReply {
+  readonly status: number;
+  readonly body: string | Uint8Array;
+}
+
+export class RequestAudit {
+  readonly #accesses = new Map<number, Access>();
+  #kept: KeptRequest | undefined;
+
+  constructor(
+    private readonly services: AuditServices,
+    private readonly request: AuditedRequest,
+  ) {}
+
+  /** Keeps the request of a read, before its body is prepared. */
+  async keep(body: Buffer): Promise<void> {
+    const { route, head } = this.request;
+    if (route.category !== 'read') return;
+    const line = Buffer.from(`${targetOf(head)}\n`);
+    const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
+    this.#kept = { hash: await hashedParts(DOMAIN.accessRequest, [line, body], this.#slice()), body: copy };
+  }
+
+  /** The request has named the collection, whose reads are audited as far as the catalog says. */
+  named(collection: Collection): void {
+    this.#accessOf(collection);
+  }
+
+  answered(collection: Collection, state: AuditedState): void {
+    const access = this.#accessOf(collection);
+    access.state = { ...state, since: access.state?.since ?? state.since };
+    access.isFull ||= state.audit === 'full';
+  }
+
+  /** Notes the records of a result, after `answered`. */
+  found(collection: Collection, call: Call, result: unknown): void {
+    const access = this.#accesses.get(collection.id);
+    if (access?.state === undefined) return;
+    access.state = stateOf(call, result, access.state as AuditedState);
+    const found = foundRecords(call, result);
+    if (found === undefined) return;
+    const { ids = [], scores = [] } = access.found ?? {};
+    access.found = { ids: [...ids, ...found.ids], scores: [...scores, ...found.scores] };
+  }
+
+  /** Resolves when every access of the request is durable. Throws `unavailable`: then the answer must not leave. */
+  async log(reply: AuditedReply): Promise<void> {
+    const { route } = this.request;
+    const isRefused = reply.status >= REFUSED;
+    const isEntry = isRefused && (route.category === 'read' || reply.status === FORBIDDEN);
+    if (isEntry && this.#accesses.size === 0) await this.#findMeant();
+    const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
+    if (accesses.length === 0) return;
+    const answer = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
+    const answerHash = isRefused ? undefined : await hashedParts(DOMAIN.accessAnswer, [answer], this.#slice());
+    await Promise.all(accesses.map((access) => this.#logOne(access, reply.status, answerHash)));
+  }
+
+  async #logOne(access: Access, status: number, answerHash: string | undefined): Promise<void> {
+    const { backend, clock, config } = this.services;
+    const entry = JSON.stringify(this.#entry(access, status, answerHash));
+    const { requestId } = this.request.actor;
+    const envelope = { requestId: requestId ?? '', deadlineMs: clock.nowMs() + config.limits.deadlineMs };
+    await backend.call(access.collection, { op: 'logAccess', entry }, envelope).catch((error: unknown) => {
+      throw unavailable(`the read could not be entered into the access log: ${messageOf(error)}`);
+    });
+  }
+
+  #entry({ state, isFull, found }: Access, status: number, answerHash: string | undefined): object {
+    const { route, actor, head } = this.request;
+    if (state !== undefined && route.body !== null && this.#kept === undefined)
+      throw unavailable('audit_reads of the collection has just changed; retry');
+    const { ids = [], scores = [] } = found ?? {};
+    const isNamed = found !== undefined && ids.length <= NAMED_MAX;
+    return {
+      actor: namedActor(actor),
+      kind: route.name,
+      status,
+      request_hash: this.#kept?.hash,
+      ...(isFull && { request: targetOf(head), body: textOf(this.#kept?.body) }),
+      since: state?.since === state?.sequence ? undefined : state?.since,
+      sequence: state?.sequence,
+      state_hash: state?.stateHash,
+      records: found && ids.length,
+      ...(isNamed && { ids, ...(scores.length > 0 && { scores }) }),
+      answer_hash: answerHash,
+    };
+  }
+
+  /** Finds the collections that a refused request means, as far as its text says. */
+  async #findMeant(): Promise<void> {
+    const { backend } = this.services;
+    const { project } = this.request;
+    const names = [...new Set(this.#meant())].slice(0, MEANT_MAX);
+    for (const name of names) {
+      const collection = await backend.find(project, name).catch(() => undefined);
+      if (collection?.auditReads !== undefined) this.named(collection);
+    }
+  }
+
+  #meant(): string[] {
+    const { route, head, isPacked } = this.request;
+    const query = new URLSearchParams(head.query).getAll('collection');
+    if (route.body === null) return query.length === 0 ? ['default'] : query;
+    const body = this.#kept?.body;
+    if (body === undefined) return [];
+    try {
+      const value = (isPacked ? unpack(body) : JSON.parse(body.toString())) as Meant;
+      const named = [value.collection ?? 'default', value.like?.collection, ...[value.collections ?? []].flat()];
+      return named.filter((name) => typeof name === 'string');
+    } catch {
+      return [];
+    }
+  }
+
+  #accessOf(collection: Collection): Access {
+    const known = this.#accesses.get(collection.id);
+    if (known !== undefined) return known;
+    const access: Access = { collection, isFull: collection.auditReads === 'full', found: undefined };
+    this.#accesses.set(collection.id, access);
+    return access;
+  }
+
+  #slice(): Slice {
+    return new Slice(this.services.clock);
+  }
+}
+
+/** The fields of a body that name collections, of any type. */
+interface Meant {
+  readonly collection?: string;
+  readonly collections?: readonly string[];
+  readonly like?: { readonly collection?: string };
+}
+
+const targetOf = ({ method, path, query }: AuditedRequest['head']): string =>
+  `${method} ${path}${query === '' ? '' : '?'}${query}`;
+
+/** The body as text, or as base64url of other bytes; undefined if it is empty or was not kept. */
+function textOf(body: Buffer | undefined): string | undefined {
+  if (body === undefined || body.length === 0) return undefined;
+  return isUtf8(body) ? body.toString() : `base64url:${body.toString('base64url')}`;
+}

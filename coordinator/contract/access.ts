@@ -1,0 +1,79 @@
+/** The access logs of collections whose reads are audited. */
+import typia from 'typia';
+import type { WholeBetween } from '../../shared/model/whole.js';
+import type { Actor, VisibleAscii } from './proofs.js';
+import { refuseBody, refuseQuery } from './refusal.js';
+import type { Whole } from './values.js';
+
+/** `true`: every read is an entry of the access log; `full`: with the request. */
+export type AuditReads = boolean | 'full';
+
+export interface ChangeCollectionRequest {
+  audit_reads: AuditReads;
+}
+
+export interface AccessQuery {
+  collection?: string;
+  /** Only entries of this actor: a key id, or what was sent as `Vouch-On-Behalf-Of`. */
+  actor?: VisibleAscii;
+  /** Entries at or after this instant, like `from` of the timeline. */
+  from?: string;
+  /** Entries at or before this instant. */
+  to?: string;
+  /** The number of the last entry that you have: the page begins after it. */
+  after?: Whole;
+  /** Default 100. */
+  limit?: number & WholeBetween<1, 1000>;
+}
+
+export interface AccessLogQuery {
+  collection?: string;
+  /** The piece begins with the frame of this entry; default 1. */
+  from?: Whole;
+}
+
+export interface AccessEntry {
+  /** 1 for the first entry, and so on without a gap. */
+  entry: Whole;
+  /** When the entry was committed, before the answer. */
+  time: string;
+  actor: Actor;
+  /** Method and path of the endpoint. */
+  kind: string;
+  /** The status of the answer. */
+  status: Whole;
+  /** BLAKE3 of the request. Absent where it was refused before its body was read. */
+  request_hash?: string;
+  /** With `"full"`: method, path and query. */
+  request?: string;
+  /** With `"full"`: the body, up to 64 KiB. */
+  body?: string;
+  /** Present if a write was committed during the read: the answer has this event, and perhaps later ones up to `sequence`. */
+  since?: Whole;
+  /** The last event of the state that answered; absent if none did. */
+  sequence?: Whole;
+  state_hash?: string;
+  /** Number of records in the answer. */
+  records?: Whole;
+  /** The ids of up to 64 records. */
+  ids?: Whole[];
+  scores?: number[];
+  /** BLAKE3 of the answer in JSON. */
+  answer_hash?: string;
+}
+
+export interface AccessResponse {
+  entries: AccessEntry[];
+  /** Number of entries in the log. */
+  size: Whole;
+  /** The chain over all of them. */
+  chain_head: string;
+  /** The root of the tree over all of them. */
+  root: string;
+  /** Send it as `after` for the next page; absent on the last one. */
+  next?: Whole;
+}
+
+export const assertChangeCollection = typia.createAssert<ChangeCollectionRequest>(refuseBody);
+export const assertAccessQuery = typia.createAssert<AccessQuery>(refuseQuery);
+export const assertAccessLogQuery = typia.createAssert<AccessLogQuery>(refuseQuery);

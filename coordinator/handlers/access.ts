@@ -1,0 +1,56 @@
+/** The endpoints of access logs: who has read collections whose reads are audited. Reading them is not an entry. */
+import { inSlices } from '../../shared/scheduling/slice.js';
+import { joinFrames } from '../body/frames.js';
+import { assertAccessLogQuery, assertAccessQuery } from '../contract/access.js';
+import { JsonWriter } from '../http/jsonWriter.js';
+import { bytesReply } from '../http/reply.js';
+import { adminReadRoute, queryType, type Route } from '../http/route.js';
+import { firstMs, lastMs } from './proofs.js';
+
+const LIMIT = 100;
+/** The size of an answer, unless a single entry or frame is larger. */
+const ANSWER_BYTES = 1024 * 1024;
+
+export const ACCESS_ROUTES: readonly Route[] = [
+  adminReadRoute('GET /v1/access', {
+    summary: 'Who has read a collection, in order',
+    query: queryType('AccessQuery', assertAccessQuery),
+    answers: 'AccessResponse',
+    handle: async (request) => {
+      const { collection, from, to, limit = LIMIT, after = 0, actor } = request.query;
+      const fromMs = from === undefined ? 0 : firstMs(from);
+      const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
+      const page = { fromMs, toMs, after, limit, maxBytes: ANSWER_BYTES, ...(actor !== undefined && { actor }) };
+      const { entries, head, next } = await request.callNamed(collection, { op: 'accessPage', ...page });
+      const { size, chainHead: chain_head, root } = head;
+      const writer = new JsonWriter();
+      for (const [i, entry] of entries.entries()) writer.write(`${i === 0 ? '{"entries":[' : ','}${entry}`);
+      const rest = { size, chain_head, root, ...(next !== undefined && { next }) };
+      writer.write(`${entries.length === 0 ? '{"entries":[' : ''}],${JSON.stringify(rest).slice(1)}`);
+      return inSlices(writer.reply(), request.slice());
+    },
+  }),
+  adminReadRoute('GET /v1/access/log', {
+    summary: 'A piece of an access log as it is stored',
+    query: queryType('AccessLogQuery', assertAccessLogQuery),
+    answers: [
+      {
+        status: 200,
+        description:
+          'Whole frames, each after its length as a little-endian u32: up to 1 MiB, and at least one if there is one. ' +
+          'The header vouch-last-sequence gives the last entry in them, vouch-log-sequence the last entry of the log.',
+        body: 'bytes',
+        headers: ['vouch-last-sequence', 'vouch-log-sequence'],
+      },
+    ],
+    handle: async (request) => {
+      const { collection, from = 1 } = request.query;
+      const call = { op: 'accessFrames', from, maxBytes: ANSWER_BYTES } as const;
+      const { frames, last, end } = await request.callNamed(collection, call);
+      return bytesReply(await inSlices(joinFrames(frames), request.slice()), [
+        ['vouch-last-sequence', String(last)],
+        ['vouch-log-sequence', String(end)],
+      ]);
+    },
+  }),
+];

@@ -1,0 +1,273 @@
+/**
+ * The access log of a collection, at its owner: an entry for each read. Entries that arrive during a commit are the next commit.
+ *
+ * ```text
+ * closed ──first call: reads the last frame──▶ open ──a commit fails──▶ closed
+ * ```
+ */
+import type { Clock } from '../../shared/clock.js';
+import type { VouchError } from '../../shared/errors/errors.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import {
+  type AccessFrame,
+  afterAccessFrame,
+  decodeAccessFrame,
+  encodeAccessFrame,
+} from '../../shared/log/accessFrame.js';
+import { AccessTree } from '../../shared/log/accessTree.js';
+import { type EventLog, type EventLogs, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
+import { accessLogId } from '../../shared/model/logId.js';
+import type {
+  AccessFramesCall,
+  AccessHead,
+  AccessPageCall,
+  AccessResults,
+  LogAccessCall,
+} from '../../shared/protocol/access.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import type { CallAdmission } from '../capacity/admission.js';
+import { FramePlaces } from './framePlaces.js';
+
+const WAITING_MAX = 4_096;
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** Largest number of bytes of a commit of several entries. */
+const COMMIT_BYTES = 512 * 1024;
+/** Largest number of entries that one page looks at. */
+const LOOKED_AT_MAX = 10_000;
+
+interface Waiting {
+  readonly entry: string;
+  readonly deadlineMs: number;
+  readonly resolve: (result: null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface OpenLog {
+  readonly log: EventLog;
+  /** The tree of all entries. */
+  tree: AccessTree;
+  /** The position of the last frame. */
+  position: Position;
+  lastTimeMs: number;
+}
+
+export interface AccessLogServices {
+  readonly logs: EventLogs;
+  readonly admission: Pick<CallAdmission, 'refusal'>;
+  readonly clock: Clock;
+}
+
+export class AccessLog {
+  #opened: Promise<OpenLog> | undefined;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #committing: Promise<void> | undefined;
+  /** Reason for refusing all calls; undefined while they are accepted. */
+  #refusal: VouchError | undefined;
+  readonly #places = new FramePlaces();
+
+  constructor(
+    private readonly collectionId: number,
+    private readonly services: AccessLogServices,
+  ) {}
+
+  /** Resolves when the entry is durable. Throws Overloaded, `unavailable`; the entry may be stored all the same. */
+  add({ entry }: LogAccessCall, { deadlineMs }: Envelope): Promise<null> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#waiting.length >= WAITING_MAX || this.#waitingBytes + entry.length > WAITING_BYTES_MAX)
+      throw this.services.admission.refusal('access_queue');
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, deadlineMs, resolve, reject });
+      this.#waitingBytes += entry.length;
+      this.#committing ??= this.#commitAll();
+    });
+  }
+
+  async page(call: AccessPageCall, { deadlineMs }: Envelope): Promise<AccessResults['accessPage']> {
+    const { fromMs, toMs, after, limit, actor, maxBytes } = call;
+    const { tree } = await this.#open();
+    const head = headOf(tree);
+    const entries: string[] = [];
+    let sizeBytes = 0;
+    let looked = 0;
+    let number = 0;
+    for await (const frame of this.#frames(after + 1, fromMs, deadlineMs)) {
+      number = frame.before.size;
+      for (const bytes of frame.entries) {
+        number += 1;
+        if (number <= after) continue;
+        if (number > tree.size) return { entries, head };
+        const text = Buffer.from(bytes).toString();
+        const { time, actor: by } = JSON.parse(text) as StoredEntry;
+        const timeMs = Date.parse(time);
+        if (timeMs > toMs) return { entries, head };
+        const isWanted = timeMs >= fromMs && (actor === undefined || by.key_id === actor || by.on_behalf_of === actor);
+        const isFull = entries.length === limit || (entries.length > 0 && sizeBytes + text.length > maxBytes);
+        if (looked++ === LOOKED_AT_MAX || (isWanted && isFull)) return { entries, head, next: number - 1 };
+        if (!isWanted) continue;
+        entries.push(text);
+        sizeBytes += text.length;
+      }
+    }
+    return { entries, head };
+  }
+
+  async frames({ from, maxBytes }: AccessFramesCall, { deadlineMs }: Envelope): Promise<AccessResults['accessFrames']> {
+    const { tree } = await this.#open();
+    const frames: Uint8Array[] = [];
+    let sizeBytes = 0;
+    let last = tree.size;
+    for await (const { bytes, before, entries } of this.#frames(from, 0, deadlineMs)) {
+      if (before.size >= tree.size || (frames.length > 0 && sizeBytes + bytes.length > maxBytes)) break;
+      frames.push(bytes);
+      sizeBytes += bytes.length;
+      last = before.size + entries.length;
+    }
+    return { frames, last, end: tree.size };
+  }
+
+  async head(): Promise<AccessHead> {
+    return headOf((await this.#open()).tree);
+  }
+
+  /** Refuses all calls from now on, and resolves when no commit runs. */
+  async end(refusal: VouchError): Promise<void> {
+    this.#refusal = refusal;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) reject(refusal);
+    await this.#committing;
+    await this.#close();
+  }
+
+  async #commitAll(): Promise<void> {
+    // Entries of one message go into one frame.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const taken = this.#take();
+      try {
+        await this.#commit(taken);
+        for (const { resolve } of taken) resolve(null);
+      } catch (error) {
+        // The outcome may be unknown: the next commit reads the end of the log again.
+        await this.#close();
+        for (const { reject } of taken) reject(error);
+      }
+    }
+    this.#committing = undefined;
+  }
+
+  #take(): Waiting[] {
+    let count = 0;
+    let sizeBytes = 0;
+    for (const { entry } of this.#waiting) {
+      if (count > 0 && sizeBytes + entry.length > COMMIT_BYTES) break;
+      sizeBytes += entry.length;
+      count++;
+    }
+    this.#waitingBytes -= sizeBytes;
+    return this.#waiting.splice(0, count);
+  }
+
+  async #commit(taken: readonly Waiting[]): Promise<void> {
+    const open = await this.#open();
+    const timeMs = Math.max(this.services.clock.nowMs(), open.lastTimeMs);
+    const time = new Date(timeMs).toISOString();
+    const first = open.tree.size + 1;
+    const entries = taken.map(({ entry }, i) =>
+      Buffer.from(`{"entry":${first + i},"time":"${time}",${entry.slice(1)}`),
+    );
+    const frame: AccessFrame = { collectionId: this.collectionId, before: open.tree, entries };
+    const deadlineMs = Math.max(...taken.map((waiting) => waiting.deadlineMs));
+    const { position: before } = open;
+    const position = await open.log.append(encodeAccessFrame(frame), before, deadlineMs);
+    this.#places.add({ first, timeMs, after: before });
+    open.tree = afterAccessFrame(frame);
+    open.position = position;
+    open.lastTimeMs = timeMs;
+  }
+
+  #open(): Promise<OpenLog> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.#opened ??= this.#openNow().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #openNow(): Promise<OpenLog> {
+    const log = await this.services.logs.open(accessLogId(this.collectionId));
+    try {
+      await log.barrier();
+      const head = await log.head();
+      if (head === undefined) return { log, tree: new AccessTree(), position: LOG_START, lastTimeMs: 0 };
+      const frame = this.#decoded(head.bytes);
+      const tree = afterAccessFrame(frame);
+      return { log, tree, position: head.position, lastTimeMs: timeOf(frame) };
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.then(({ log }) => log.close()).catch(() => undefined);
+  }
+
+  /** The frames from the one with entry `from` on, and with entries at or after the time. */
+  async *#frames(
+    from: number,
+    fromMs: number,
+    deadlineMs: number,
+  ): AsyncGenerator<AccessFrame & { readonly bytes: Uint8Array }> {
+    const { log } = await this.#open();
+    const slice = new Slice(this.services.clock, deadlineMs);
+    let after = this.#places.before(from, fromMs);
+    let size: number | undefined;
+    for await (const { position, bytes } of log.read(after)) {
+      const frame = this.#decoded(bytes);
+      const { before, entries } = frame;
+      if (size !== undefined && before.size !== size) throw this.#damaged(`after ${size} entries come ${before.size}`);
+      size = before.size + entries.length;
+      this.#places.add({ first: before.size + 1, timeMs: timeOf(frame), after });
+      after = position;
+      if (size >= from) yield { ...frame, bytes };
+      if (slice.due) await slice.next();
+    }
+  }
+
+  #decoded(bytes: Uint8Array): AccessFrame {
+    try {
+      const frame = decodeAccessFrame(bytes);
+      if (frame.collectionId !== this.collectionId) throw this.#damaged('it has a frame of another collection');
+      return frame;
+    } catch (error) {
+      throw error instanceof Malformed ? this.#damaged(error.message) : error;
+    }
+  }
+
+  #damaged(reason: string): LogDamaged {
+    return new LogDamaged(accessLogId(this.collectionId), reason);
+  }
+}
+
+/** The part of an entry that pages select by. */
+interface StoredEntry {
+  readonly time: string;
+  readonly actor: { readonly key_id: string; readonly on_behalf_of?: string };
+}
+
+/** All entries of a frame have one time. */
+const timeOf = ({ entries }: AccessFrame): number =>
+  Date.parse((JSON.parse(Buffer.from(entries[0]!).toString()) as StoredEntry).time);
+
+const headOf = (tree: AccessTree): AccessHead => ({
+  size: tree.size,
+  chainHead: toHex(tree.chainHead),
+  root: toHex(tree.root()),
+});

@@ -1,0 +1,96 @@
+/** The audit of a collection's reads: the state that answers each of them, and at the owner the access log. */
+import { toHex } from '../../shared/hashing/hash.js';
+import type { AuditedState, ReadAudit } from '../../shared/model/readAudit.js';
+import type { Call } from '../../shared/protocol/calls.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { moved } from '../../shared/transport/transportErrors.js';
+import type { Journal } from '../state/journal.js';
+import { AccessLog, type AccessLogServices } from './accessLog.js';
+
+interface ReadCollection {
+  readonly state: { readonly readAudit: ReadAudit };
+  readonly journal: Pick<Journal, 'sequence' | 'isWhole' | 'stateHash'>;
+}
+
+export class CollectionAccess {
+  #log: AccessLog | undefined;
+  /** The last state hash of an audited read. */
+  #hashed: Pick<AuditedState, 'sequence' | 'stateHash'> | undefined;
+
+  constructor(
+    private readonly collectionId: number,
+    private readonly collection: ReadCollection,
+    private readonly services: AccessLogServices,
+  ) {}
+
+  /** Does the work of the call. Reports the state that answers it, also with an error, if it is a read and reads are audited. */
+  async reporting(call: Call, { onAudited, deadlineMs }: Envelope, work: () => Promise<unknown>): Promise<unknown> {
+    if (onAudited === undefined || !isContentRead(call)) return work();
+    const { state, journal } = this.collection;
+    const before = state.readAudit;
+    const since = journal.sequence;
+    try {
+      return await work();
+    } finally {
+      // The answer may be of the state before or after a change of the audit.
+      const audit = state.readAudit === 'off' ? before : state.readAudit;
+      if (audit !== 'off') onAudited({ audit, since, ...(await this.#hash(deadlineMs)) });
+    }
+  }
+
+  beginOwnership(): void {
+    this.#log = new AccessLog(this.collectionId, this.services);
+  }
+
+  async endOwnership(): Promise<void> {
+    const log = this.#log;
+    this.#log = undefined;
+    await log?.end(moved());
+  }
+
+  /** The access log at the owner; throws on a follower. */
+  get owned(): AccessLog {
+    if (this.#log === undefined) throw moved();
+    return this.#log;
+  }
+
+  async #hash(deadlineMs: number): Promise<Pick<AuditedState, 'sequence' | 'stateHash'>> {
+    const { journal } = this.collection;
+    const resting = new Slice(this.services.clock, deadlineMs);
+    while (!journal.isWhole) await resting.next();
+    const { sequence } = journal;
+    if (this.#hashed?.sequence !== sequence) this.#hashed = { sequence, stateHash: toHex(journal.stateHash()) };
+    return this.#hashed;
+  }
+}
+
+/** Whether the call reads the content of the collection, or proofs of it. */
+function isContentRead({ op }: Call): boolean {
+  switch (op) {
+    case 'get':
+    case 'search':
+    case 'searchBatch':
+    case 'listRecords':
+    case 'getRecords':
+    case 'countRecords':
+    case 'facets':
+    case 'vectorOf':
+    case 'graphNode':
+    case 'graphNodes':
+    case 'graphEdges':
+    case 'graphSubgraph':
+    case 'graphQuery':
+    case 'getEncrypted':
+    case 'readLog':
+    case 'proofState':
+    case 'proofReceipt':
+    case 'proofInclusion':
+    case 'proofConsistency':
+    case 'checkpoint':
+    case 'timeline':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,229 @@
+/** The access log of a collection over HTTP: every read is an entry, with who asked, what was answered, and from which state. */
+import { expect } from 'chai';
+import { toHex } from '../../shared/hashing/hash.js';
+import { afterAccessFrame, decodeAccessFrame } from '../../shared/log/accessFrame.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project } from '../support/launch/service.js';
+import { exported, imported } from '../support/rigs/backups.js';
+
+interface Entry {
+  readonly entry: number;
+  readonly kind: string;
+  readonly status: number;
+  readonly [field: string]: unknown;
+}
+
+inBothModes('the access log', (service) => {
+  let project: Project;
+  let reader: Project['ro'];
+  let keyId: string;
+  const create = (name: string, more: object = {}) =>
+    project.rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2', ...more });
+  const page = async (query = '', collection = 'c') => {
+    const { status, body, text } = await project.admin.get(`/v1/access?collection=${collection}${query}`);
+    expect(status, text).to.equal(200);
+    return body as { entries: Entry[]; size: number; next?: number; root: string; chain_head: string };
+  };
+  const kinds = async (query = '') => (await page(query)).entries.map(({ kind, status }) => `${kind} ${status}`);
+  const audit = (audit_reads: unknown, name = 'c', client: Client = project.admin) =>
+    client.patch(`/v1/namespaces/${name}`, { audit_reads });
+
+  beforeEach(async () => {
+    project = await service.newProject();
+    reader = project.ro;
+    expect((await create('c', { audit_reads: true })).status).to.equal(200);
+    keyId = (await reader.get('/v1/keys/self')).body.id;
+    const batch = {
+      collection: 'c',
+      batch: [
+        [1, 0],
+        [2, 0],
+        [3, 0],
+      ],
+      external_ids: ['a', 'b', 'c'],
+    };
+    const metadata = [{ k: 1 }, { k: 2 }, { k: 2 }];
+    expect((await project.rw.post('/v1/vectors/batch-upsert', { ...batch, metadata })).status).to.equal(200);
+    await project.rw.post('/v1/graph/node', { collection: 'c', kind: 0, record_id: 1 });
+  });
+
+  it('has one entry for each kind of read, and none for writes', async () => {
+    const reads: [kind: string, asked: () => Promise<Answer>][] = [
+      ['POST /v1/search', () => reader.post('/v1/search', { collection: 'c', query: [1, 0], k: 2 })],
+      ['POST /v1/search/text', () => reader.post('/v1/search/text', { collection: 'c', query_text: 'word', k: 2 })],
+      [
+        'POST /v1/search/batch',
+        () => reader.post('/v1/search/batch', { collection: 'c', searches: [{ query: [1, 0], k: 1 }] }),
+      ],
+      ['POST /v1/search/multi', () => reader.post('/v1/search/multi', { collections: ['c'], query: [1, 0], k: 2 })],
+      ['GET /v1/records/{id}', () => reader.get('/v1/records/1?collection=c')],
+      ['GET /v1/records/by-external-id', () => reader.get('/v1/records/by-external-id?collection=c&external_id=a')],
+      ['POST /v1/records/get', () => reader.post('/v1/records/get', { collection: 'c', ids: [1, 2] })],
+      ['GET /v1/records', () => reader.get('/v1/records?collection=c')],
+      ['POST /v1/records/list', () => reader.post('/v1/records/list', { collection: 'c' })],
+      ['GET /v1/records/count', () => reader.get('/v1/records/count?collection=c')],
+      ['POST /v1/records/count', () => reader.post('/v1/records/count', { collection: 'c' })],
+      ['GET /v1/facets', () => reader.get('/v1/facets?collection=c&key=k')],
+      ['GET /v1/graph/nodes', () => reader.get('/v1/graph/nodes?collection=c')],
+      ['GET /v1/graph/node/{id}', () => reader.get('/v1/graph/node/1?collection=c')],
+      ['GET /v1/timeline', () => reader.get('/v1/timeline?collection=c')],
+      ['GET /v1/proof/state', () => reader.get('/v1/proof/state?collection=c')],
+      ['GET /v1/proof/receipt', () => reader.get('/v1/proof/receipt?collection=c&sequence=2')],
+      ['GET /v1/proof/inclusion', () => reader.get('/v1/proof/inclusion?collection=c&sequence=1')],
+      ['GET /v1/proof/consistency', () => reader.get('/v1/proof/consistency?collection=c&from=1&to=2')],
+      ['GET /v1/proof/checkpoint', () => reader.get('/v1/proof/checkpoint?collection=c')],
+      ['GET /v1/export', () => reader.get('/v1/export?collection=c')],
+      ['GET /v1/export/log', () => reader.get('/v1/export/log?collection=c')],
+    ];
+    for (const [kind, asked] of reads) {
+      const { status, text } = await asked();
+      expect(status, `${kind}: ${text}`).to.equal(200);
+    }
+    await project.rw.post('/v1/records', { collection: 'c', values: [4, 0] });
+    expect(await kinds()).to.deep.equal(reads.map(([kind]) => `${kind} 200`));
+  });
+
+  it('says who asked, what was found, and in which state', async () => {
+    const headers = { 'vouch-on-behalf-of': 'u-17', 'x-request-id': 'r-1' };
+    const { results } = (await reader.post('/v1/search', { collection: 'c', query: [1, 0], k: 2 }, headers)).body;
+    const [entry] = (await page()).entries;
+    const { final_state_hash, sequence } = (await reader.get('/v1/proof/state?collection=c')).body;
+    expect(entry).to.deep.include({
+      ...{ entry: 1, kind: 'POST /v1/search', status: 200, sequence, state_hash: final_state_hash, records: 2 },
+      actor: { key_id: keyId, on_behalf_of: 'u-17', request_id: 'r-1' },
+      ids: results.map(({ id }: { id: number }) => id),
+      scores: results.map(({ score }: { score: number }) => score),
+    });
+    expect(entry).to.not.have.any.keys('request', 'body', 'since');
+    expect(entry?.request_hash).to.match(/^[0-9a-f]{64}$/);
+    expect(entry?.answer_hash).to.match(/^[0-9a-f]{64}$/);
+  });
+
+  it('names the past state that a search of the past has answered from', async () => {
+    const past = { collection: 'c', query: [1, 0], k: 2, as_of_log_index: 2 };
+    const { body, status, text } = await reader.post('/v1/search', past);
+    expect(status, text).to.equal(200);
+    const [entry] = (await page()).entries;
+    expect(entry).to.deep.include({ sequence: 2, state_hash: body.as_of_state_hash });
+  });
+
+  it('has the requests where audit_reads is full', async () => {
+    expect((await audit('full')).body.audit_reads).to.equal('full');
+    await reader.post('/v1/search', { collection: 'c', query: [1, 0], k: 1 });
+    await reader.get('/v1/records/1?collection=c&with=text');
+    const [search, get] = (await page()).entries;
+    expect(search).to.deep.include({ request: 'POST /v1/search', body: '{"collection":"c","query":[1,0],"k":1}' });
+    expect(get?.request).to.equal('GET /v1/records/1?collection=c&with=text');
+    expect(get).not.to.have.property('body');
+  });
+
+  it('has an entry for a refused read too', async () => {
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
+    const limited = service.client(body.key);
+    await limited.get('/v1/records/1?collection=c');
+    await limited.post('/v1/records', { collection: 'c', values: [1, 0] });
+    await reader.post('/v1/search', { collection: 'c', query: [1], k: 1 });
+    await reader.post('/v1/search', { collection: 'c', query: [1, 0], k: -1 });
+    await reader.get('/v1/records/99?collection=c');
+    await reader.get('/v1/records?collection=c&limit=none');
+    expect(await kinds()).to.deep.equal([
+      'GET /v1/records/{id} 403',
+      'POST /v1/records 403',
+      'POST /v1/search 400',
+      'POST /v1/search 400',
+      'GET /v1/records/{id} 404',
+      'GET /v1/records 400',
+    ]);
+    const [first, , , , absent] = (await page()).entries;
+    expect(first).not.to.have.property('sequence');
+    expect(absent).to.have.property('sequence');
+  });
+
+  it('is in pages, and filtered by actor and time', async () => {
+    for (const person of ['a', 'b', 'a', 'b', 'a'])
+      await reader.get('/v1/records/count?collection=c', { 'vouch-on-behalf-of': person });
+    const numbers = ({ entries }: { entries: Entry[] }) => entries.map(({ entry }) => entry);
+    const first = await page('&actor=a&limit=2');
+    expect([numbers(first), first.next, first.size]).to.deep.equal([[1, 3], 4, 5]);
+    const second = await page(`&actor=a&limit=2&after=${first.next}`);
+    expect([numbers(second), second.next]).to.deep.equal([[5], undefined]);
+    expect(numbers(await page(`&actor=${keyId}&after=3`))).to.deep.equal([4, 5]);
+    expect(numbers(await page('&from=2020-01-01T00:00:00Z'))).to.deep.equal([1, 2, 3, 4, 5]);
+    expect(numbers(await page('&to=2020-01-01T00:00:00Z'))).to.deep.equal([]);
+    expect(numbers(await page('&from=2100-01-01T00:00:00Z'))).to.deep.equal([]);
+  });
+
+  it('has many reads at once, each once', async () => {
+    await Promise.all(
+      Array.from({ length: 64 }, (_, i) =>
+        reader.post('/v1/search', { collection: 'c', query: [i, 0], k: 1 }, { 'x-request-id': `r-${i}` }),
+      ),
+    );
+    const { entries, size } = await page('&limit=1000');
+    expect(size).to.equal(64);
+    const asked = new Set(entries.map(({ actor }) => (actor as { request_id: string }).request_id));
+    expect(asked.size).to.equal(64);
+  });
+
+  it('begins and ends with events of the collection', async () => {
+    await create('d');
+    await reader.get('/v1/records/count?collection=d');
+    expect((await audit(true, 'd')).status).to.equal(200);
+    await reader.get('/v1/records/count?collection=d');
+    expect((await audit(false, 'd')).body).not.to.have.property('audit_reads');
+    await reader.get('/v1/records/count?collection=d');
+    expect((await page('', 'd')).entries).to.have.length(1);
+    const { events } = (await reader.get('/v1/timeline?collection=d')).body;
+    const adminId = (await project.admin.get('/v1/keys/self')).body.id;
+    expect(
+      events.map(({ event_type, actor }: { event_type: string; actor: { key_id: string } }) => [
+        event_type,
+        actor.key_id,
+      ]),
+    ).to.deep.equal([
+      ['audit_reads', adminId],
+      ['audit_reads', adminId],
+    ]);
+  });
+
+  it('is switched and erased by keys of scope admin only', async () => {
+    expect((await audit(false, 'c', project.rw)).status).to.equal(403);
+    expect((await project.rw.get('/v1/access?collection=c')).status).to.equal(403);
+    expect((await project.rw.delete('/v1/namespaces/c')).status).to.equal(403);
+    expect((await create('c', { audit_reads: false })).status).to.equal(409);
+    expect((await create('c')).status).to.equal(200);
+    expect((await audit('yes')).status).to.equal(400);
+    expect((await reader.get('/v1/namespaces/c')).body.audit_reads).to.equal(true);
+    expect((await project.admin.delete('/v1/namespaces/c')).status).to.equal(204);
+    expect((await create('c', { audit_reads: true })).status).to.equal(200);
+    expect((await page()).size).to.equal(0);
+  });
+
+  it('is empty in an import, whose reads are audited as in its source', async () => {
+    await reader.get('/v1/records/count?collection=c');
+    const copy = await service.newProject();
+    await imported(copy.admin, await exported(project.admin, 'c'), 'c');
+    const count = () => copy.ro.get('/v1/records/count?collection=c');
+    // The coordinator learns from the first read that reads are audited.
+    expect([(await count()).status, (await count()).status]).to.deep.equal([503, 200]);
+    const { entries } = (await copy.admin.get('/v1/access?collection=c')).body;
+    expect(entries).to.have.length(1);
+    expect((await copy.ro.get('/v1/namespaces/c')).body.audit_reads).to.equal(true);
+  });
+
+  it('hashes to the chain and the root that a page states', async () => {
+    for (let i = 0; i < 5; i++) await reader.get('/v1/records/count?collection=c');
+    const { size, root, chain_head } = await page();
+    const { bytes } = await project.admin.get('/v1/access/log?collection=c');
+    let at = 0;
+    let last: ReturnType<typeof decodeAccessFrame> | undefined;
+    while (at < bytes.length) {
+      const length = new DataView(bytes.buffer, bytes.byteOffset + at).getUint32(0, true);
+      last = decodeAccessFrame(bytes.subarray(at + 4, at + 4 + length));
+      at += 4 + length;
+    }
+    const tree = afterAccessFrame(last!);
+    expect([tree.size, toHex(tree.root()), toHex(tree.chainHead)]).to.deep.equal([size, root, chain_head]);
+  });
+});
