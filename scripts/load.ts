@@ -8,6 +8,7 @@ import { assertEqualLengths, beside, type Opened, opened } from './load/combined
 import { hnswlibSource } from './load/formats/hnswlib.js';
 import { openFile } from './load/formats/open.js';
 import { Loader } from './load/loader.js';
+import { missingColumn } from './load/namedFields.js';
 import { continues, noteReached, type Reached, readReached, rejectedUpTo, rejectsFileOf } from './load/progressFile.js';
 import { assertRejectsFile, noneFits, Rejects, RowRejected, rejection } from './load/rejects.js';
 import { reportNothingNew, reportRecords, reportRejected } from './load/report.js';
@@ -88,9 +89,11 @@ function inCollection(request: LoadRequest, found: Target | undefined): LoadRequ
 function faultIn(
   { fields }: RawRow,
   { columns }: LoadRequest,
-  { usual }: Source,
+  { usual, hasColumns }: Source,
   found: Target | undefined,
 ): string | undefined {
+  const missing = hasColumns === true ? missingColumn(fields, columns) : undefined;
+  if (missing !== undefined) return missing;
   const isNormalised = found === undefined ? columns.isNormalised : found.normalise === true;
   try {
     rowOf(fields, { ...columns, isNormalised }, usual, found?.dimension);
@@ -189,6 +192,7 @@ async function loadRows(
   }
   const { reached } = loader;
   if (reached.row === before.row && before.row > 0) reportNothingNew(request);
+  if (isWhole && loader.unseen.remark !== undefined) say('warning', 'fields', loader.unseen.remark);
   const { remark } = loader.lengths;
   if (remark !== undefined) say('plain', 'lengths', remark);
   const none = reached.inserted === 0 ? 'no row fits' : undefined;

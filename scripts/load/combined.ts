@@ -32,6 +32,7 @@ async function lengthOf(source: Source, signal: AbortSignal): Promise<number> {
 export function beside(source: Source, other: Source): Source {
   return {
     ...source,
+    hasColumns: source.hasColumns === true && other.hasColumns === true,
     async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
       const others = other.rows(signal)[Symbol.asyncIterator]();
       try {

@@ -13,6 +13,7 @@ import { isDefect } from '../terminal/commandLine.js';
 import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { Lengths } from './lengths.js';
+import { UnseenFields } from './namedFields.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
 import { type Columns, type Numerals, type Row, rowOf } from './row.js';
@@ -72,6 +73,8 @@ export class Loader {
   #numerals: Numerals | undefined;
   /** The lengths of the vectors that were read. */
   readonly lengths = new Lengths();
+  /** The fields that options name and no row had. */
+  readonly unseen: UnseenFields;
   /** The batches in flight, in the order of their rows. */
   readonly #flights: Flight[] = [];
 
@@ -83,6 +86,7 @@ export class Loader {
     this.#reached = before;
     this.#notedRow = before.row;
     this.#numerals = before.numerals;
+    this.unseen = new UnseenFields(options.columns);
   }
 
   get reached(): Reached {
@@ -118,6 +122,7 @@ export class Loader {
     for await (const raw of source.rows(signal)) {
       if (signal.aborted) return false;
       lastRow = raw.number;
+      if (!isUnreadable(raw)) this.unseen.note(raw.fields);
       if (raw.number <= before) continue;
       const row = this.#fitting(raw);
       if (row instanceof RowFault) {

@@ -195,6 +195,8 @@ function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
   const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
   if (range && bytes !== undefined)
     throw new UsageError('--vector-bytes goes with one field of bytes: name one with --vector');
+  const stray = namesIn(numbers).find((name) => metadata !== undefined && !namesIn(metadata).includes(name));
+  if (stray !== undefined) throw new UsageError(`--numbers names ${stray}, which is not in --metadata`);
   return {
     vectorBytes: typeof bytes === 'string' ? knownBytes(bytes) : undefined,
     vector: range ? [range[1]!, range[2]!] : (vector as string | undefined),

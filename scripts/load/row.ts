@@ -93,7 +93,7 @@ function namesBetween(fields: Fields, [first, last]: readonly [string, string]):
 }
 
 /** The value of a field. A field of the whole name precedes a path. */
-function valueAt(fields: Fields, path: string): unknown {
+export function valueAt(fields: Fields, path: string): unknown {
   if (Object.hasOwn(fields, path)) return fields[path];
   let value: unknown = fields;
   for (const step of path.split('.')) {
@@ -155,7 +155,7 @@ function exactNumber(text: string, name: string): number {
 const WHOLE = /^\s*[-+]?\d+\s*$/;
 
 const SHOWN_NAMES = 12;
-const shownNames = (fields: Fields): string => {
+export const shownNames = (fields: Fields): string => {
   const names = Object.keys(fields);
   return `${names.slice(0, SHOWN_NAMES).join(', ')}${names.length > SHOWN_NAMES ? ', …' : ''}`;
 };

@@ -31,6 +31,8 @@ export interface Source {
   readonly name: string;
   /** The fields in which a source of this kind keeps the vector and the text. */
   readonly usual: { readonly vector: readonly string[]; readonly text: readonly string[] };
+  /** All rows have the same fields, as those of a table have. */
+  readonly hasColumns?: boolean;
   /** Printed before its rows are loaded. */
   readonly remark?: string | undefined;
   /** The number of rows, as far as it is known after `read` of them; undefined: unknown. */

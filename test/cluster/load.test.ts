@@ -287,6 +287,7 @@ describe('npm run load', () => {
       ],
       [['--vector-bytes', 'int8', '--vector', 'a..b'], /--vector-bytes goes with one field of bytes/],
       [['--from', 'pinecone'], /--from is pinecone; there are qdrant, chroma, pgvector/],
+      [['--metadata', 'body', '--numbers', 'year'], /--numbers names year, which is not in --metadata/],
       [['--delimiter', ';'], /--delimiter goes with a \.csv file/],
       [['--format', 'csv', '--delimiter', '::'], /--delimiter is "::"; allowed is one character/],
       [['--format', 'csv', '--delimiter', '"'], /--delimiter is .*; allowed is one character/],
@@ -301,6 +302,27 @@ describe('npm run load', () => {
         /^✘ load +.*none does not exist, or its folder does not$/m,
       );
     expect(await counts()).to.deep.equal({});
+  });
+
+  it('refuses a column that an option misspells, and says which field no object had', async () => {
+    const table = await file('csv', 'vector,body,year\n1 0,a,1999\n0 1,b,2000\n');
+    for (const [option, name] of [
+      ['--text', 'bodi'],
+      ['--tag', 'yaer'],
+      ['--metadata', 'body,yaer'],
+      ['--numbers', 'yaer'],
+    ] as const)
+      expect(await refusalOf(at, table, 'x', ['--create', option, name])).to.match(
+        new RegExp(
+          `row 1: it has no ${name.slice(-4)}, which ${option} names; its fields are vector, body, year; no row fits$`,
+          'm',
+        ),
+      );
+    expect(await counts()).to.deep.equal({});
+    const rows = await file('jsonl', '{"vector":[1],"body":"a"}\n{"vector":[2],"body":"b","rank":5}\n');
+    const output = await succeeded(runLoad(at, rows, 'objects', ['--create', '--text', 'bodi', '--tag', 'rank']));
+    expect(output).to.match(/^! fields +no row has bodi, which --text names$/m);
+    expect(await counts()).to.deep.equal({ objects: 2 });
   });
 
   it('reads a collection of Qdrant page by page, from a hand-written mock of its API', async () => {

@@ -93,7 +93,7 @@ function assertSeparated(titles: readonly string[], name: string): void {
 
 /** `delimiter`: between columns. Undefined: commas, unless the titles look otherwise. */
 export function csvSource(name: string, source: ByteSource, delimiter?: string): Source {
-  return guessedSource(name, source, async function* (guess, signal) {
+  const guessed = guessedSource(name, source, async function* (guess, signal) {
     // A quoted field may contain lines. A row that is cut short therefore swallows the rest of the file, and ends the load.
     const options = { encoding: BYTEWISE, record_delimiter: LINE_ENDS, relax_column_count: true } as const;
     let isFirst = true;
@@ -139,6 +139,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
       throw error instanceof CsvError ? new Error(`${name} is not valid CSV: ${error.message}`) : error;
     }
   });
+  return { ...guessed, hasColumns: true };
 }
 
 const isEmptyLine = (values: readonly string[]): boolean => values.length === 1 && values[0] === '';

@@ -21,6 +21,7 @@ export function npySource(name: string, source: ByteSource): Source {
   return {
     name,
     usual: USUAL,
+    hasColumns: true,
     expected: () => total,
     total: () => total,
     async *rows(signal): AsyncGenerator<RawRow> {

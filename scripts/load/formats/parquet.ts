@@ -14,6 +14,7 @@ export function parquetSource(name: string, path: string): Source {
   return {
     name,
     usual: USUAL,
+    hasColumns: true,
     expected: () => total,
     total: () => total,
     async *rows(): AsyncGenerator<RawRow | Unreadable> {

@@ -15,6 +15,7 @@ export function vecsSource(name: string, source: ByteSource, format: keyof typeo
   return {
     name,
     usual: USUAL,
+    hasColumns: true,
     expected: () =>
       rowBytes === undefined || source.sizeBytes === undefined ? undefined : Math.floor(source.sizeBytes / rowBytes),
     async *rows(signal): AsyncGenerator<RawRow> {

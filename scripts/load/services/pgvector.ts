@@ -21,6 +21,7 @@ export function pgvectorSource(url: string, table: string): Source {
   return {
     name,
     usual: USUAL,
+    hasColumns: true,
     expected: () => total,
     async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
       const sql = postgres(url, { max: 1, connect_timeout: CONNECT_SECS, fetch_types: false, onnotice: () => {} });
