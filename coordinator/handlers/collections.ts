@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.js';
 import { refusal } from '../../shared/errors/errors.js';
 import { namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
-import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
+import { BRUTE, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { readAuditOf } from '../../shared/model/readAudit.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
@@ -102,7 +102,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       if (type === 'ivf') assertProbes(parameters ?? {});
       const collection = await request.find(request.parameters[0]);
       assertIndexing(request.services.config);
-      const spec = type ? { kind: type, parameters: parametersOf(parameters ?? {}) } : EXACT;
+      const spec = type ? { kind: type, parameters: parametersOf(parameters ?? {}) } : BRUTE;
       const state = await request.call(collection, { op: 'configureIndex', spec });
       return json(indexState(collection.name, state), type ? ACCEPTED : undefined);
     },

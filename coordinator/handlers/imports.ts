@@ -2,7 +2,7 @@
 import { refusal } from '../../shared/errors/errors.js';
 import { actorOf, namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
-import { EXACT } from '../../shared/model/indexSpec.js';
+import { BRUTE } from '../../shared/model/indexSpec.js';
 import { framesIn } from '../body/frames.js';
 import type { ImportedCollection } from '../cluster/catalog/collection.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';
@@ -35,7 +35,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
       // A node without indexes uses exact search, which finds at least as much.
-      const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : EXACT;
+      const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : BRUTE;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
       const createdBy = created_by && { createdBy: actorOf(created_by) };
       const fixed = { dimension, ...(normalise && { normalise }), createdAtMs, ...createdBy };

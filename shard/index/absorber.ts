@@ -10,12 +10,14 @@ import { FairQueue, ONE_UNIT } from '../../shared/scheduling/fairQueue.js';
 import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
+/** Pause between two slices, in which the thread does other work. */
 const REST_MS = 3;
 
-/** Absorbs until `slice` is used up. Returns false when no row is left to absorb. */
+/** Absorbs rows until `slice` is used up. Returns false when no row is left to absorb. */
 type Absorb = (slice: Slice) => boolean;
 
 interface Tail {
+  /** The collection. */
   readonly of: WorkOf;
   readonly absorb: Absorb;
 }
@@ -33,6 +35,7 @@ export class Absorber {
     this.#queue = new FairQueue(Number.POSITIVE_INFINITY, clock);
   }
 
+  /** Queues the tail of a collection, unless it is queued. `absorb` identifies it. */
   want(of: WorkOf, absorb: Absorb): void {
     if (this.#waiting.has(absorb)) return;
     const tail = { of, absorb };
@@ -43,6 +46,7 @@ export class Absorber {
     void this.#run();
   }
 
+  /** Removes a tail from the queue. */
   forget(absorb: Absorb): void {
     const tail = this.#waiting.get(absorb);
     if (tail === undefined) return;
@@ -59,7 +63,7 @@ export class Absorber {
     this.#running = false;
   }
 
-  /** Absorbs from the next tail. Returns false if none waits. */
+  /** Absorbs from the next tail. Returns false if the queue is empty. */
   #absorbNext(slice: Slice): boolean {
     const tail = this.#queue.take();
     if (tail === undefined) return false;
@@ -67,7 +71,7 @@ export class Absorber {
     try {
       if (tail.absorb(slice)) this.want(tail.of, tail.absorb);
     } catch (error) {
-      this.logger.error({ error }, 'absorbing into an index failed; its tail stays searched exactly');
+      this.logger.error({ error }, 'rows could not be absorbed into an index; they are searched exactly');
     }
     return true;
   }

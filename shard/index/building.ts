@@ -10,33 +10,34 @@ interface BuildingFacts {
   readonly number: number;
   readonly kind: IndexKind;
   readonly parameters: IndexParameters;
-  /** True if a caller waits for this build. Other builds are maintenance and let it go first. */
+  /** True if a caller waits for this build. Such builds come before those of maintenance. */
   readonly requested: boolean;
   readonly startedAtMs: number;
+  /** Sequence of the last event that the build includes. */
   readonly baseSequence: number;
 }
 
-/** Duration of a build, or of a load of a saved index. */
+/** Metric of the duration of a build, or of a load of a saved index. */
 export type BuildMetric = 'vouch_index_build_seconds' | 'vouch_index_load_seconds';
 
 /** A generation that is being built, loaded or opened. */
 export class Building {
-  /** Slots that died after the build looked up its rows. */
+  /** Slots of the rows that died since the build began. The finished generation does not find them. */
   readonly died: number[] = [];
-  /** Resolves at the end: to the reason if the build failed, else to undefined. */
+  /** Resolves when the build ends: to the reason of a failure, otherwise to undefined. */
   done: Promise<string | undefined> = Promise.resolve(undefined);
   #build: Build | undefined;
   #cancelled = false;
 
   constructor(readonly facts: BuildingFacts) {}
 
-  /** Share of the work that is done: 0 to 1. */
+  /** Share of the work that is done, 0 to 1. */
   get progress(): number {
     const { done = 0, total = 0 } = this.#build?.progress ?? {};
     return total === 0 ? 0 : Math.min(done / total, 1);
   }
 
-  /** Waits for the build thread. Throws Cancelled. */
+  /** Follows the build in its thread, and cancels it with this one. Returns its files. Throws Cancelled. */
   inThread(build: Build): Promise<SavedGeneration> {
     this.#build = build;
     if (this.#cancelled) build.cancel();

@@ -6,23 +6,17 @@
  *                                          └──error or cancelled──▶ failed: the active one continues to serve
  * ```
  *
- * The active generation is swapped in one step; a search keeps the one it began with.
+ * The active generation is replaced in one step; a search keeps the one it began with.
  *
- * Layers of this folder, top first:
- * ```text
- * collectionIndex, generationMaker   life cycle of the generations of one collection
- * generation, maintenance            one index and its tail; the next step
- * builds/                            the build threads
- * hnsw/ ivf/ bq/                     the kinds of index, listed in kinds.ts
- * kind, rows, progress               the contract of a kind
- * store/                             saved generations on disk
- * ```
+ * A search is exact without an index (`maintenance.ts` decides). Another is exact if that is cheaper, or if the index finds too
+ * few rows (`generation.ts`). A search with decay decides in `search/nearestDecayed.ts`, and `search/search.ts` makes its last
+ * try exactly.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf, refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
 import {
+  BRUTE,
   type DesiredKind,
-  EXACT,
   type IndexKind,
   type IndexSpec,
   type IndexState,
@@ -42,7 +36,7 @@ import { kindFor, nextStep } from './maintenance.js';
 import { Cancelled } from './progress.js';
 import type { IndexedCollection, IndexServices } from './services.js';
 
-/** A larger index is not written at close; its rows are absorbed again at the next start. */
+/** Largest index that is written at close. Rows absorbed by a larger one are absorbed again after the next start. */
 const PERSIST_AT_CLOSE_BYTES_MAX = 256 << 20;
 
 interface StartOptions {
@@ -55,16 +49,17 @@ const inProgress = (): VouchError => refusal('conflict', 'building');
 
 export class CollectionIndex {
   readonly #maker: GenerationMaker;
-  #desired: IndexSpec = EXACT;
+  #desired: IndexSpec = BRUTE;
   #active: Made | undefined;
   #building: Building | undefined;
   /** Error of the last build, until a build succeeds. */
   #error: string | undefined;
-  /** Delay of the last retry. */
+  /** Delay of the last retry; undefined after a success. */
   #retryMs: number | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Serialises changes of the desired index, drops and saves. No build begins during one. */
   readonly #changes = new Mutex();
+  /** Whether `#replace` runs. */
   #isConfiguring = false;
   #closed = false;
 
@@ -84,15 +79,15 @@ export class CollectionIndex {
     return index;
   }
 
-  /** Kind that answers searches. */
+  /** Kind of the index that answers searches; `brute` without an index. */
   get serving(): IndexKind | 'brute' {
     return this.#active?.generation.parts.kind ?? 'brute';
   }
 
-  /** Kind and parameters of the index that answers searches. */
+  /** Kind and parameters of the index that answers searches; BRUTE without an index. */
   get servingSpec(): IndexSpec {
     const parts = this.#active?.generation.parts;
-    return parts === undefined ? EXACT : { kind: parts.kind, parameters: parts.parameters };
+    return parts === undefined ? BRUTE : { kind: parts.kind, parameters: parts.parameters };
   }
 
   /** Rows that the active index has not absorbed; 0 without an active index. */
@@ -104,7 +99,7 @@ export class CollectionIndex {
     return this.#active?.generation.bytes ?? 0;
   }
 
-  /** Progress of the generation in progress: 0 to 1. */
+  /** Share of the build in progress that is done, 0 to 1; undefined without a build. */
   get progress(): number | undefined {
     return this.#building?.progress;
   }
@@ -186,7 +181,7 @@ export class CollectionIndex {
     await this.#replace({ requested: false, fromScratch: false }, undefined);
   }
 
-  /** Builds from scratch, with kind `kind` if given. Resolves when the new generation serves. */
+  /** Builds from scratch, as another kind if one is given. Resolves when the new generation serves. */
   async rebuild(kind: DesiredKind | null): Promise<void> {
     const spec = kind === null || kind === this.#desired.kind ? undefined : { kind, parameters: {} };
     const building = await this.#replace({ requested: true, fromScratch: true }, spec);
@@ -203,7 +198,7 @@ export class CollectionIndex {
     this.#building?.cancel();
   }
 
-  /** `keep`: this shard will open the collection again, and should not absorb the same rows again. */
+  /** Closes the index. `keep`: saves absorbed rows first, since this shard will open the collection again. */
   async close({ keep }: { keep: boolean }): Promise<void> {
     this.cancelBackgroundWork();
     await this.#building?.done;
@@ -213,6 +208,7 @@ export class CollectionIndex {
     await this.#active?.generation.retire();
   }
 
+  /** Whether no step may begin now. */
   get #isOccupied(): boolean {
     if (this.#closed || this.#isConfiguring) return true;
     return this.#building !== undefined || this.#changes.isBusy || this.#retry !== undefined;
@@ -230,8 +226,8 @@ export class CollectionIndex {
     return this.#error === undefined ? 'none' : 'failed';
   }
 
-  /** Desired kind for the current live rows. */
-  get #kind(): IndexKind | undefined {
+  /** Kind for the current number of live rows. */
+  get #kind(): IndexKind | 'brute' {
     const { shape, liveCount } = this.collection.vectors;
     return kindFor(this.#desired.kind, liveCount, this.#active?.generation.parts.kind, worthRows(shape));
   }
@@ -251,7 +247,7 @@ export class CollectionIndex {
     this.#run(building, 'vouch_index_load_seconds', () => this.#maker.load(building, saved));
   }
 
-  /** Cancels the build in flight, then builds `spec`, by default the desired index, or drops the index. */
+  /** Stores `spec`, if given. Then cancels the build in flight, and builds the desired index or drops the present one. */
   async #replace(options: StartOptions, spec: IndexSpec | undefined): Promise<Building | undefined> {
     if (this.#isConfiguring) throw inProgress();
     this.#isConfiguring = true;
@@ -263,7 +259,7 @@ export class CollectionIndex {
       });
       this.#building?.cancel();
       await this.#building?.done;
-      if (this.#kind !== undefined) return this.#start(options);
+      if (this.#kind !== 'brute') return this.#start(options);
       await this.#changes.run(() => this.#drop());
       return undefined;
     } finally {
@@ -279,6 +275,7 @@ export class CollectionIndex {
     this.#retry = undefined;
   }
 
+  /** Runs a change of the saved generations, then begins the next step. Never rejects. */
   async #inBackground(work: () => Promise<void>): Promise<void> {
     try {
       await this.#changes.run(work);
@@ -306,7 +303,7 @@ export class CollectionIndex {
 
   #start({ requested, fromScratch }: StartOptions): Building {
     const kind = this.#kind;
-    if (kind === undefined) throw new Error('exact search is desired');
+    if (kind === 'brute') throw new Error('an exact search needs no build');
     if (this.#closed) throw cutShort();
     const { store } = this.services;
     const { config, sequence, vectors } = this.collection;
@@ -333,7 +330,7 @@ export class CollectionIndex {
     });
   }
 
-  /** Runs a build to its end. Returns the reason if it failed. No slot is reused before the end. */
+  /** Runs a build to its end. Returns the reason if it failed. Until then no slot is reused. */
   async #runToEnd(building: Building, metric: BuildMetric, make: () => Promise<Made>): Promise<string | undefined> {
     const { logger, metrics } = this.services;
     const ended = metrics.startTimer(metric);
@@ -343,7 +340,7 @@ export class CollectionIndex {
     const stopLogging = building.logProgress(logger, fields);
     const scan = vectors.beginScan();
     try {
-      // Wait a turn, so that the caller that requested the build first learns that it has begun.
+      // Wait a turn, so that the caller learns first that the build has begun.
       await nextTurn();
       await this.#activate(building, await make());
       ended({ kind, outcome: 'active' });
@@ -362,6 +359,7 @@ export class CollectionIndex {
     }
   }
 
+  /** Makes a generation the active one. Throws Cancelled if its build was cancelled. */
   async #activate(building: Building, made: Made): Promise<void> {
     try {
       building.assertWanted();
@@ -378,7 +376,7 @@ export class CollectionIndex {
     await this.#keepOnly(made.generation.number);
   }
 
-  /** Removes older generations. One that cannot be removed now is removed with the next generation. */
+  /** Removes the files of older generations. Files that cannot be removed now are removed after the next build. */
   async #keepOnly(number: number): Promise<void> {
     const { store, logger } = this.services;
     const { id: collectionId } = this.collection.config;
@@ -389,7 +387,7 @@ export class CollectionIndex {
 
   #failed(error: unknown): void {
     this.#error = messageOf(error);
-    // Rebuild a damaged index at once; retry a failed build later.
+    // A saved index that cannot be used is rebuilt at once. A failed build is repeated later.
     if (error instanceof Unusable || this.#closed) return;
     this.#retryMs = nextDelayMs(BACKOFF.indexBuild, this.#retryMs);
     this.#retry = setTimeout(() => {

@@ -2,7 +2,7 @@
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import { refusal, VouchError } from '../../shared/errors/errors.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
-import { EXACT, type IndexSpec } from '../../shared/model/indexSpec.js';
+import { BRUTE, type IndexSpec } from '../../shared/model/indexSpec.js';
 import { aliasOf } from '../../shared/registry/aliasEntry.js';
 import { catalogEntryOf, catalogKey, withSpec } from '../../shared/registry/catalogEntry.js';
 
@@ -46,12 +46,12 @@ export class DesiredSpecs {
   }
 }
 
-/** Returns the desired index. A collection that is being deleted has no catalog entry: it gets exact search. */
+/** Returns the desired index; exact search for a collection that is being deleted, which has no catalog entry. */
 export async function desiredSpec(specs: Pick<DesiredSpecs, 'read'>, config: CollectionConfig): Promise<IndexSpec> {
   try {
     return await specs.read(config);
   } catch (error) {
-    if (error instanceof VouchError && error.code === 'collection_not_found') return EXACT;
+    if (error instanceof VouchError && error.code === 'collection_not_found') return BRUTE;
     throw error;
   }
 }

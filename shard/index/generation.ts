@@ -1,6 +1,7 @@
 /**
- * One build of an index with its tail. A search costs the index's candidates, their exact ranking, and an exact scan
- * of the tail. It scans all rows exactly if that is cheaper, or if the index finds too few.
+ * One build of an index with its tail. A search asks the index for candidates, measures them exactly, and scans the tail
+ * exactly. It scans all rows exactly instead if that is cheaper (`#exactIsCheaper`), and again if the index found too few
+ * (`#isShort`).
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
@@ -21,34 +22,36 @@ export interface GenerationParts {
   readonly parameters: IndexParameters;
   readonly vectors: VectorBlocks;
   readonly rows: Rows;
-  /** Undefined if there are too few rows for an index: then all of them are the tail. */
+  /** Undefined with too few rows for an index: then all of them are the tail. */
   readonly index: Index | undefined;
+  /** Live rows when the index was last built from scratch. */
   readonly trainedRows: number;
-  /** Ordinals of the saved index. */
+  /** Number of ordinals in the saved index. */
   readonly savedRows: number;
   /** Live slots of the tail that the index would not find. */
   readonly refused: SlotSet;
 }
 
 /**
- * An index as it was built, and the rows absorbed since. Every live row is covered, or in the tail. Covered rows are
- * found through the index. Each search scans the tail exactly. A row moves from the tail to the covered rows in one
- * step.
+ * An index as it was built, and the rows absorbed since. Every live row is covered, that is found through the index, or in
+ * the tail, which each search scans exactly. Absorption makes a row of the tail a covered one, in one step.
  */
 export class Generation {
   number: number;
   #savedRows: number;
-  /** Whether memory was short for another row. */
+  /** Whether memory was too short to absorb a row. */
   #isFull = false;
+  /** Searches of the index in flight. */
   #searches = 0;
+  /** Number of replacements of records so far. */
   #replaced = 0;
   #retired = false;
-  /** Readers of the index while which no row is absorbed or removed: searches on threads, and the writing of it. */
+  /** Readers of the index: searches on threads, and `persist`. No row is absorbed or removed while there are any. */
   #readers = 0;
   #isPersisting = false;
-  /** Slots that died meanwhile. They are removed after the last reader. */
+  /** Slots of covered rows that died while there were readers. They are removed when the last reader ends. */
   readonly #diedMeanwhile: number[] = [];
-  /** Slice of an absorption that waits for the last reader. */
+  /** Slice of an absorption that continues when the last reader ends. */
   #absorbsNext: Slice | undefined;
 
   constructor(readonly parts: GenerationParts) {
@@ -81,7 +84,7 @@ export class Generation {
     };
   }
 
-  /** Removes a row that has died, before its slot is reused. `isReplaced`: its record gets another row. */
+  /** Removes the row of a slot that has died, before the slot is reused. `isReplaced`: the record gets another row. */
   remove(slot: number, isReplaced = false): void {
     const { rows, refused } = this.parts;
     if (isReplaced) this.#replaced++;
@@ -95,7 +98,7 @@ export class Generation {
     this.#diedMeanwhile.push(slot);
   }
 
-  /** Absorbs rows of the tail until the slice is used up. Returns false if the index can take no more rows. */
+  /** Absorbs rows of the tail until the slice is used up. Returns false when no row is left, or none can be absorbed. */
   absorb(slice: Slice): boolean {
     const { index, vectors, rows, refused } = this.parts;
     if (!index?.absorbs || this.#retired || this.#isPersisting) return false;
@@ -115,8 +118,8 @@ export class Generation {
   }
 
   /**
-   * Returns the nearest `k` live rows with exact scores, optionally only those in `eligible`. The caller ensures that
-   * no slot of `eligible` is reused before the result.
+   * Returns the nearest `k` live rows with exact scores, optionally only those in `eligible`. Until the result is there, the
+   * caller lets no slot of `eligible` be reused.
    */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.parts;
@@ -134,7 +137,10 @@ export class Generation {
     }
   }
 
-  /** Writes the covered rows and returns them. Until then no row is absorbed; rows that die are removed afterwards. */
+  /**
+   * Writes a payload of the covered rows, and returns its rows. Until it is written no row is absorbed, and rows that die
+   * stay in the index.
+   */
   async persist(path: string): Promise<RowsToSave> {
     const { index, rows } = this.parts;
     if (index === undefined || this.#isPersisting) throw new Error('there is nothing to persist now');
@@ -153,20 +159,20 @@ export class Generation {
     }
   }
 
-  /** Records that the first `rows` ordinals are on disk under `number`. */
-  saved(number: number, rows: number): void {
+  /** Notes that the first `rows` ordinals are saved, as generation `number`. */
+  noteSaved(number: number, rows: number): void {
     this.number = number;
     this.#savedRows = rows;
   }
 
-  /** Ends the generation: no search begins any more, and the memory is freed after the last search in flight. */
+  /** Ends the generation. Later searches are exact; the memory is freed after the last search of the index. */
   async retire(): Promise<void> {
     if (this.#retired) return;
     this.#retired = true;
     if (this.#searches === 0) await this.#free();
   }
 
-  /** Whether the index may get another reader: nothing waits for the last one. */
+  /** Whether the index may get another reader. It may not while work waits for the end of the last one. */
   get #mayBeRead(): boolean {
     return this.#diedMeanwhile.length === 0 && this.#absorbsNext === undefined;
   }
@@ -179,7 +185,7 @@ export class Generation {
     if (slice !== undefined) this.absorb(slice);
   }
 
-  /** Merges the rows `found` through the index with the tail, as of the call. */
+  /** Searches the tail while threads search the index, and merges the hits. `found`: those of the index. */
   async #searchWithThreads(
     found: Promise<Hits>,
     query: Int32Array,
@@ -204,6 +210,7 @@ export class Generation {
     }
   }
 
+  /** Searches tail and index in the event loop. */
   async #searchIndex(
     index: Index,
     query: Int32Array,
@@ -213,20 +220,20 @@ export class Generation {
   ): Promise<Hits> {
     const { vectors, rows } = this.parts;
     const replacedBefore = this.#replaced;
-    // Search the tail first: a row that is absorbed during the search is then found twice, never missed.
+    // Search the tail first, so that a row absorbed meanwhile is found twice and never missed.
     const tail =
       this.tail === 0 ? undefined : await vectors.search(query, k, pause, { eligible, except: rows.covered });
     const proposed = await index.candidates(query, k, eligible);
     const found = await vectors.rank(query, k, proposed, pause, eligible);
     const hits = tail === undefined ? found : mergeSortedHits(tail, found, k);
-    // A record that was replaced during the search was looked up at two rows, or at none. Repeat exactly. `eligible`
-    // has the rows of the time of the call.
+    // The search may have seen two rows of a record that was replaced meanwhile, or none. Repeat it exactly, over the rows
+    // of `eligible`, which are those of the call.
     if (this.#replaced !== replacedBefore)
       return vectors.search(query, k, pause, eligible === undefined ? {} : { only: eligible });
     return this.#isShort(found, hits, k, eligible) ? vectors.search(query, k, pause, { eligible }) : hits;
   }
 
-  /** Whether the index found too few rows. It may have missed some, which rows of the tail do not replace. */
+  /** Whether too few rows were found, in all or through the index: then the index may have missed some. */
   #isShort(found: Hits, hits: Hits, k: number, eligible: SlotSet | undefined): boolean {
     const { vectors, rows } = this.parts;
     if (hits.ids.length < Math.min(k, eligible?.count ?? vectors.liveCount)) return true;
@@ -237,12 +244,12 @@ export class Generation {
   #exactIsCheaper(index: Index, k: number, eligible: SlotSet | undefined): boolean {
     const covered = this.parts.rows.covered.count;
     if (eligible === undefined) return covered <= index.cost(k);
-    // Candidates that are not eligible cost as much as others.
+    // An index also spends time on rows that are not eligible. So few eligible rows make the exact scan cheaper.
     const share = Math.min(eligible.count / Math.max(covered, 1), 1);
     return eligible.count * share <= index.cost(k);
   }
 
-  /** Frees the memory. After a failure the garbage collector frees it later: no search or build fails because of it. */
+  /** Frees the memory. Ignores a failure: the garbage collector frees the memory later. */
   async #free(): Promise<void> {
     await this.parts.index?.free().catch(() => undefined);
   }
@@ -264,7 +271,7 @@ export class Generation {
     if (ordinal !== undefined) this.parts.index?.remove(ordinal, slot);
   }
 
-  /** Yields the slots of the tail that were not refused, as of each read. */
+  /** Yields the slots of the tail that the index did not refuse, block by block, each block as of its turn. */
   *#absorbable(): Generator<number> {
     const { vectors, rows, refused } = this.parts;
     for (const [index, block] of vectors.blocks.entries()) {

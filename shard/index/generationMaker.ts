@@ -1,6 +1,4 @@
-/**
- * Builds, loads and saves the generations of one collection, using the owner's thread, the build thread and the disk.
- */
+/** Builds, loads and saves the generations of one collection, with the build threads and the disk. */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { makeDirectory } from '../../shared/files/durable.js';
 import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
@@ -17,13 +15,14 @@ import type { IndexedCollection, IndexServices } from './services.js';
 import { payloadPath, readRows, type SavedGeneration } from './store/generationFiles.js';
 import { DamagedGeneration, type GenerationFacts } from './store/manifest.js';
 
+/** A generation, and its files. */
 export interface Made {
   readonly generation: Generation;
   /** Undefined if the generation has no index. */
   readonly saved: SavedGeneration | undefined;
 }
 
-/** A saved generation that cannot be used. It has been set aside, except if the system cannot read it now. */
+/** Thrown for a saved generation that cannot be used. It was set aside, unless the operating system cannot read it now. */
 export class Unusable extends Error {}
 
 export class GenerationMaker {
@@ -51,7 +50,7 @@ export class GenerationMaker {
   async load(building: Building, saved: SavedGeneration): Promise<Made> {
     const { store, builds } = this.services;
     try {
-      this.#assertOurs(saved.facts, building);
+      this.#assertWanted(saved.facts, building);
       await builds.verify(saved, this.collection.config.project);
       return await this.#open(saved, building);
     } catch (error) {
@@ -64,7 +63,7 @@ export class GenerationMaker {
     }
   }
 
-  /** Saves the covered rows of the generation under a new number. */
+  /** Saves the covered rows of the generation, under a new number. */
   async persist(generation: Generation): Promise<SavedGeneration> {
     const { store, builds } = this.services;
     const { config, sequence } = this.collection;
@@ -75,10 +74,11 @@ export class GenerationMaker {
     const { kind, parameters, trainedRows } = generation.parts;
     const facts = { ...this.#identity, number, kind, parameters, sequence, trainedRows };
     const saved = await builds.complete(facts, config.project, folder, rows);
-    generation.saved(number, rows.recordIds.length);
+    generation.noteSaved(number, rows.recordIds.length);
     return saved;
   }
 
+  /** Builds the files of a generation. Without success on a base, builds them from scratch. */
   async #buildFiles(
     building: Building,
     blocks: readonly FrozenBlock[],
@@ -122,8 +122,8 @@ export class GenerationMaker {
   }
 
   /**
-   * Opens the files of a generation, after a build or a restart. The caller keeps a scan that began earlier, so that no
-   * slot is reused. It removes from the generation the rows that die from now on.
+   * Opens the files of a generation, after a build or a restart. The caller has begun a scan of the vectors, so that no slot
+   * is reused, and later removes the rows that die during this call.
    */
   async #open(saved: SavedGeneration, building: Building): Promise<Made> {
     building.assertWanted();
@@ -136,7 +136,7 @@ export class GenerationMaker {
     const replaced = new ReplacedSince(this.collection.records.versions, saved.facts.sequence);
     for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
       const id = recordIds[ordinal]!;
-      // A record that has another row now is left to the tail.
+      // The new row of a replaced record stays in the tail.
       const slot = replaced.has(id) ? undefined : this.collection.records.liveSlotOf(id);
       const covers = slot !== undefined && !leftOut.has(ordinal);
       rows.add(slot === undefined ? NO_RECORD : id, covers ? slot : NO_SLOT);
@@ -176,13 +176,14 @@ export class GenerationMaker {
     return { collectionId, createdAtMs, dimension };
   }
 
-  #assertOurs(facts: GenerationFacts, building: Building): void {
+  /** Throws an Error if the saved generation is not one of this collection, its log and the desired index. */
+  #assertWanted(facts: GenerationFacts, building: Building): void {
     const { collectionId, createdAtMs, dimension } = this.#identity;
-    const isOurs =
+    const isOfCollection =
       facts.collectionId === collectionId && facts.createdAtMs === createdAtMs && facts.dimension === dimension;
-    if (!isOurs) throw new Error('it belongs to another collection');
+    if (!isOfCollection) throw new Error('it belongs to another collection');
     if (facts.sequence > this.collection.sequence)
-      throw new Error(`it covers ${facts.sequence} events of a log of ${this.collection.sequence}`);
+      throw new Error(`it covers ${facts.sequence} events, and the log has ${this.collection.sequence}`);
     const { kind, parameters } = building.facts;
     if (facts.kind !== kind || !OPENERS[kind].sameBuild(facts.parameters, parameters))
       throw new Error('another index is desired now');

@@ -9,6 +9,16 @@
  * ```
  *
  * An index only proposes rows. The exact kernel measures them, so a row has the same score under any kind.
+ *
+ * The layers of this folder, top first:
+ * ```text
+ * collectionIndex, generationMaker   life cycle of the generations of one collection
+ * generation, maintenance            one index and its tail; the next step
+ * builds/                            the build threads
+ * hnsw/ ivf/ bq/                     the kinds of index, listed in kinds.ts
+ * kind, rows, progress               the contract of a kind
+ * store/                             saved generations on disk
+ * ```
  */
 import type { IndexParameters } from '../../shared/model/indexSpec.js';
 import type { Hits } from '../kernel/scanScratch.js';

@@ -1,69 +1,72 @@
-/** Decides the next step of an index from its state and the size of the collection. */
+/** Decides whether a collection has an index, and its next step, from the number of rows and the state of the index. */
 import type { DesiredKind, IndexKind } from '../../shared/model/indexSpec.js';
 
-/** With fewer rows a generation has no index: an exact scan is faster, and takes no memory. */
+/** Fewest rows of an index. A generation of fewer has none: an exact scan is faster, and takes no memory. */
 export const INDEXED_ROWS_MIN = 1_000;
 
-/** With fewer rows `auto` has no index, however slow an exact scan is. */
+/** Fewest rows for which `auto` builds an index, however slow an exact scan is. */
 const AUTO_ROWS_MIN = 10_000;
 /** `auto` drops its index below this share of the rows at which it builds one. */
 const AUTO_KEPT_PART = 1 / 2;
 
-/** Beyond both, the build thread takes the tail: the owner's thread would take too long. */
+/** A tail above both is added by a build thread: absorption in the event loop would take too long. */
 const TAIL_ROWS = 4_096;
 const TAIL_PART = 1 / 8;
 
-/** Beyond both, rows outside the codes of a graph justify a new one with codes for them too. */
+/** If more rows than both are outside the range of a graph's codes, a new graph gets a wider range. */
 const REFUSED_ROWS = 1_024;
 const REFUSED_PART = 1 / 8;
 
-/** Share of removed rows, which still cost memory and time. */
+/** Share of removed rows above which an index is rebuilt, since they still cost memory and time. */
 const GARBAGE_PART = 0.3;
 
-/** Growth since training that makes new centroids, means and numbers of lists worthwhile. */
+/** Growth of the rows since training at which an index gets new centroids, or a new mean. */
 const TRAINED_GROWTH = 4;
 
-/** Rows absorbed since the last save. They must be absorbed again after a crash. */
+/** An index is saved if more rows than both were absorbed since the last save: a crash makes it absorb them again. */
 const UNSAVED_ROWS = 4_096;
 const UNSAVED_PART = 1 / 4;
 
 export interface ServingGeneration {
   readonly kind: IndexKind;
-  /** False while the generation is too small for an index. */
+  /** False while the generation has too few rows for an index. */
   readonly indexed: boolean;
-  /** Rows found through the index. */
+  /** Number of rows that are found through the index. */
   readonly covered: number;
+  /** Number of removed rows in the index. */
   readonly garbage: number;
+  /** Live rows when the index was last built from scratch. */
   readonly trainedRows: number;
-  /** Rows to absorb. */
+  /** Number of rows to absorb. */
   readonly tail: number;
+  /** Number of rows that the index can still absorb. */
   readonly capacityLeft: number;
   /** False if a row takes so long that the tail waits for the next build. */
   readonly absorbs: boolean;
-  /** Rows that the index would not find. */
+  /** Number of rows that the index would not find. */
   readonly refused: number;
+  /** Number of rows absorbed since the last save. */
   readonly unsaved: number;
 }
 
 export type Step = 'nothing' | 'absorb' | 'persist' | 'extend' | 'build' | 'drop';
 
 /**
- * Returns the kind for `rows` live rows; undefined for exact search. An exact scan of `worthRows` rows costs as much as
- * a search of the index that `auto` builds.
+ * Returns the kind of index for `rows` live rows. An exact scan of `worthRows` rows costs as much as a search of the index
+ * that `auto` builds.
  */
 export function kindFor(
   desired: DesiredKind,
   rows: number,
   serving: IndexKind | undefined,
   worthRows: number,
-): IndexKind | undefined {
-  if (desired === 'brute') return undefined;
+): IndexKind | 'brute' {
   if (desired !== 'auto') return desired;
   const from = Math.max(AUTO_ROWS_MIN, worthRows);
-  return rows >= (serving === undefined ? from : from * AUTO_KEPT_PART) ? 'hnsw' : undefined;
+  return rows >= (serving === undefined ? from : from * AUTO_KEPT_PART) ? 'hnsw' : 'brute';
 }
 
-/** Steps of maintenance. A `build` starts from scratch, an `extend` from the saved generation. */
+/** Returns the next step. A `build` begins from scratch, an `extend` with the saved generation. */
 export function nextStep(
   desired: DesiredKind,
   rows: number,
@@ -71,7 +74,7 @@ export function nextStep(
   worthRows: number,
 ): Step {
   const kind = kindFor(desired, rows, serving?.kind, worthRows);
-  if (kind === undefined) return serving === undefined ? 'nothing' : 'drop';
+  if (kind === 'brute') return serving === undefined ? 'nothing' : 'drop';
   if (serving?.kind !== kind) return 'build';
   if (!serving.indexed) return rows >= INDEXED_ROWS_MIN ? 'build' : 'nothing';
   if (serving.garbage > GARBAGE_PART * (serving.covered + serving.garbage)) return 'build';

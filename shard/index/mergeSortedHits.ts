@@ -1,6 +1,6 @@
 import { type Hits, hitsOfLength } from '../kernel/scanScratch.js';
 
-/** Returns the nearest `k` of two lists in the kernel's order. A record in both counts once. */
+/** Merges two lists of hits, each sorted by score and then by id, to the nearest `k`. A record in both counts once. */
 export function mergeSortedHits(one: Hits, other: Hits, k: number): Hits {
   if (other.ids.length === 0) return one;
   if (one.ids.length === 0) return other;

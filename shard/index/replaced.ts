@@ -1,4 +1,4 @@
-/** The replacements of records' rows, in order. */
+/** The replacements of records by upserts, which give a record another row, in order. */
 export interface Replacements {
   /** Returns the number of replacements up to an event. */
   replacementsAt(sequence: number): number;
@@ -8,7 +8,7 @@ export interface Replacements {
   replacedRecord(n: number): number;
 }
 
-/** The records that were replaced after an event, up to the time of each call. */
+/** The records that were replaced after an event. Each call includes the replacements made before it. */
 export class ReplacedSince {
   readonly #records = new Set<number>();
   #next: number;

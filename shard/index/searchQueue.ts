@@ -1,21 +1,20 @@
 /**
- * The searches of one index that wait. At the end of a turn of the event loop, all that came in it are handed over at
- * once. A lone one stays in the event loop, unless it takes much longer than a hand-over. So do all while no thread runs.
+ * The searches of one index that wait for a thread. At the end of a turn of the event loop, all searches of that turn are
+ * handed over together. A single cheap search is made in the event loop instead. While no thread runs, all are.
  *
  * ```text
  * add ──▶ waiting ──end of the turn──▶ a thread, in a batch ──▶ hits
- *                          └─ lone, or threads far behind ─▶ the event loop ──▶ hits
+ *                          └─ single and cheap, or threads far behind ─▶ the event loop ──▶ hits
  * ```
  */
-
 import type { Hits } from '../kernel/scanScratch.js';
 import type { ScanThreads, SearchBatch, SearchSource } from '../kernel/scanThreads.js';
 import type { Region } from '../kernel/vectorMemory.js';
 
-/** Largest number of searches of a batch, and their cost: some 2 ms of a thread. */
+/** Largest number of searches in a batch, and their largest cost: some 2 ms of a thread. */
 const BATCH_MAX = 32;
 const BATCH_BYTES = 48 << 20;
-/** Cost of waiting searches of which the event loop takes some: about 5 ms of a thread. */
+/** Cost of waiting searches above which the event loop makes some of them: about 5 ms of a thread. */
 const BEHIND_BYTES = 96 << 20;
 
 /** The part of a search that depends on the kind of index. */
@@ -25,7 +24,8 @@ export interface SearchedIndex<Search> {
   /** Returns the hits of the batch, in order. */
   results(searches: readonly Search[], answer: unknown): readonly (Hits | Promise<Hits>)[];
   /** Makes a search in the event loop, in slices. */
-  here(search: Search): Promise<Hits>;
+  inLoop(search: Search): Promise<Hits>;
+  /** Frees the memory lent to a batch. */
   free(loans: readonly Region[]): void;
 }
 
@@ -38,10 +38,13 @@ interface Waiting<Search> {
 
 export class SearchQueue<Search> implements SearchSource {
   readonly #waiting: Waiting<Search>[] = [];
+  /** Cost of all waiting searches. */
   #waitingBytes = 0;
-  /** Batches that threads work on. */
+  /** Number of batches that threads work on. */
   #batches = 0;
+  /** Whether a hand-over is scheduled. */
   #isDue = false;
+  /** Whether the event loop makes one of the searches, because the threads are far behind. */
   #isHelping = false;
 
   constructor(
@@ -57,6 +60,7 @@ export class SearchQueue<Search> implements SearchSource {
     return this.threads.takesIndexSearches;
   }
 
+  /** Queues a search. `costBytes`: bytes of vectors that an exact scan measures in that time. */
   add(search: Search, costBytes: number): Promise<Hits> {
     return new Promise((resolve) => {
       this.#waiting.push({ search, costBytes, resolve });
@@ -65,8 +69,9 @@ export class SearchQueue<Search> implements SearchSource {
     });
   }
 
+  /** Takes a batch for a thread. Returns undefined if memory is short; the event loop then makes the searches. */
   take(most: number): SearchBatch | undefined {
-    const taken = this.#first(Math.min(most, BATCH_MAX), BATCH_BYTES);
+    const taken = this.#takeFirst(Math.min(most, BATCH_MAX), BATCH_BYTES);
     const searches = taken.map(({ search }) => search);
     try {
       const { loans, work } = this.index.batch(searches);
@@ -75,13 +80,13 @@ export class SearchQueue<Search> implements SearchSource {
       const end = (answer: unknown): void => {
         this.#batches--;
         this.index.free(loans);
-        if (answer === undefined) this.#here(taken);
+        if (answer === undefined) this.#inLoop(taken);
         else this.#resolve(taken, answer);
       };
       return { loans, work, end };
     } catch {
-      // Memory is short for the batch. One search after another needs less.
-      this.#here(taken);
+      // One search after another needs less memory than the batch.
+      this.#inLoop(taken);
       return undefined;
     }
   }
@@ -98,28 +103,28 @@ export class SearchQueue<Search> implements SearchSource {
   #handOver(): void {
     const [first, second] = this.#waiting;
     if (first === undefined) return;
-    const isLone = second === undefined && this.#batches === 0 && first.costBytes < this.threads.costMinBytes;
-    if (isLone || !this.isOpen || this.threads.ready === 0) {
-      if (!isLone) this.threads.warm();
-      this.#here(this.#first());
+    const isSingle = second === undefined && this.#batches === 0 && first.costBytes < this.threads.costMinBytes;
+    if (isSingle || !this.isOpen || this.threads.ready === 0) {
+      if (!isSingle) this.threads.warm();
+      this.#inLoop(this.#takeFirst());
       return;
     }
     this.threads.serve(this);
     if (this.#waitingBytes > BEHIND_BYTES && !this.#isHelping) void this.#help();
   }
 
-  /** Makes one search here, and then looks again. */
+  /** Makes one search in the event loop, then schedules the next hand-over. */
   async #help(): Promise<void> {
     this.#isHelping = true;
-    await Promise.allSettled(this.#here(this.#first(1)));
+    await Promise.allSettled(this.#inLoop(this.#takeFirst(1)));
     this.#isHelping = false;
     this.#schedule();
   }
 
-  #here(searches: readonly Waiting<Search>[]): Promise<Hits>[] {
+  #inLoop(searches: readonly Waiting<Search>[]): Promise<Hits>[] {
     this.threads.count('loop', searches.length);
     return searches.map(({ search, resolve }) => {
-      const hits = this.index.here(search);
+      const hits = this.index.inLoop(search);
       resolve(hits);
       return hits;
     });
@@ -133,8 +138,8 @@ export class SearchQueue<Search> implements SearchSource {
     for (const [at, { resolve }] of searches.entries()) resolve(results[at]!);
   }
 
-  /** Takes the first searches out of the queue: at least one if there is one, and all by default. */
-  #first(most = this.#waiting.length, mostBytes = Number.POSITIVE_INFINITY): Waiting<Search>[] {
+  /** Takes the first searches out of the queue, all by default. Takes one even if it costs more than `mostBytes`. */
+  #takeFirst(most = this.#waiting.length, mostBytes = Number.POSITIVE_INFINITY): Waiting<Search>[] {
     let count = 0;
     let bytes = 0;
     for (; count < most && count < this.#waiting.length && bytes < mostBytes; count++)

@@ -1,4 +1,4 @@
-/** A compare-and-swap of an owner entry. Its outcome must be known before the caller continues. */
+/** The compare-and-swap of an owner entry, with an outcome that is known. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry } from '../../shared/bucket/bucket.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
@@ -7,10 +7,10 @@ import { type Ownership, storedOwnership } from '../../shared/registry/owners.js
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 
 /**
- * Replaces the entry with this `revision`, which has the previous epoch. Returns the entry after the attempt: the new
- * one or a later one; undefined if it is deleted. An unanswered attempt may still take effect later. So it is repeated
- * until one is answered or the entry has changed. Throws `unavailable` if `stopping` is aborted before that: then the
- * lease decides.
+ * Replaces the owner entry of revision `revision` by `next`. Returns the entry after that: `next`, or what another process has
+ * stored; undefined if it is deleted. An attempt without an answer may still take effect later. So attempts are repeated until
+ * one is answered, or the entry has changed. Throws `unavailable` if `stopping` is aborted before: then this shard's lease
+ * expires, and the leading coordinator decides.
  */
 export async function casOwner(
   owners: Bucket,
@@ -26,7 +26,7 @@ export async function casOwner(
       const changed = await owners.update(key, value, revision);
       if (changed !== undefined) return { key, value, revision: changed };
       const entry = await owners.get(key);
-      // A stale replica may answer the entry that is to be replaced, or an older one.
+      // A stale replica may answer with the entry to be replaced, or an older one.
       if (entry === undefined || entry.revision > revision) return entry;
     } catch (error) {
       logger.warn(

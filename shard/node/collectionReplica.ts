@@ -42,12 +42,12 @@ export interface ReplicaServices {
   readonly onServing: () => void;
 }
 
-/** One ownership. A later ownership of this shard is another object. */
+/** An ownership of this shard. A later one is another object. */
 interface Owner {
   readonly kind: 'owner';
   readonly handle: CollectionHandle;
   readonly epoch: number;
-  /** Resolves when its subjects are served, or when it ended before they could be. */
+  /** Resolves when calls are served; to undefined if the ownership ended before. */
   readonly serving: Promise<Serving | undefined>;
 }
 
@@ -72,14 +72,14 @@ export class CollectionReplica {
   /** Only `#converge` changes it, and `stop` after that. */
   #state: ReplicaState = NOTHING;
   #ownership: Ownership | undefined;
-  /** The revision of the newest owner entry so far. Never decreases: an older entry is ignored. */
+  /** Revision of the newest owner entry so far. Older entries are ignored. */
   #revision = 0;
-  /** While this shard names another owner, and until it knows whether it did. May outlast the ownership that began it. */
+  /** Whether this shard changes the owner entry to another owner, or does not know yet whether it has. May outlast the ownership. */
   #isTransferring = false;
-  /** Never reset: no role is wanted any more. */
+  /** Set once by `stop`. */
   #isStopped = false;
   #converging: Promise<void> | undefined;
-  /** Subjects that are being given up: their calls are still answered. */
+  /** Ends of former ownerships, each of which resolves when the calls in flight are answered. */
   readonly #ending = new Set<Promise<unknown>>();
 
   constructor(
@@ -87,7 +87,7 @@ export class CollectionReplica {
     private readonly services: ReplicaServices,
   ) {}
 
-  /** Takes in the owner entry; undefined: it is deleted. Resolves when this shard is what the newest entry says. */
+  /** Receives the owner entry; undefined if it is deleted. Resolves when this shard has the role that the newest entry gives it. */
   entryIs(ownership: Ownership | undefined, revision: number): Promise<void> {
     if (ownership === undefined || revision > this.#revision) {
       this.#ownership = ownership;
@@ -98,7 +98,7 @@ export class CollectionReplica {
     return this.converged();
   }
 
-  /** Closes everything; `keep` as `CollectionHandle.close`. */
+  /** Ends every role, and closes the collection. `keep`: see `CollectionHandle.close`. */
   async stop({ keep }: { keep: boolean }): Promise<void> {
     this.#isStopped = true;
     await this.#converging;
@@ -106,13 +106,13 @@ export class CollectionReplica {
     await Promise.all(this.#ending);
   }
 
-  /** Whether the shard has nothing of the collection, is not to have it, and waits for nothing that could make it the owner. */
+  /** Whether the shard has no role in the collection, gets none by the newest entry, and has no change of roles in progress. */
   get isEmpty(): boolean {
     const isIdle = this.#state.kind === 'nothing' && this.#converging === undefined && !this.#isTransferring;
     return isIdle && this.#wanted === 'nothing';
   }
 
-  /** Resolves when this shard is what the newest entry says. */
+  /** Resolves when this shard has the role that the newest entry gives it. */
   converged(): Promise<void> {
     this.#converging ??= this.#converge();
     return this.#converging;
@@ -131,7 +131,7 @@ export class CollectionReplica {
     return this.isServing ? this.#handle : undefined;
   }
 
-  /** The collection, if this shard owns it, also while it names another owner. */
+  /** The collection, if this shard owns it, also during a transfer. */
   get held(): CollectionHandle | undefined {
     return this.#owner?.handle;
   }
@@ -144,12 +144,12 @@ export class CollectionReplica {
     this.#handle?.applyDesiredIndex();
   }
 
-  /** Called when the failures of its openings have changed. */
+  /** Call it when the failures of the collection's openings have changed. */
   checkFailedOpenings(): void {
     this.#handle?.checkFailedOpenings();
   }
 
-  /** The epoch under which it is owned and served here. */
+  /** Epoch under which this shard serves the collection as its owner; undefined if it does not. */
   get epoch(): number | undefined {
     return this.isServing ? this.#owner?.epoch : undefined;
   }
@@ -158,13 +158,13 @@ export class CollectionReplica {
     return !this.#isTransferring && this.#wantedOwner !== undefined;
   }
 
-  /** Answers nothing and begins nothing until `endTransfer`. No commit may run. */
+  /** Stops answering until `endTransfer`. Call it while no commit runs. */
   async beginTransfer(): Promise<void> {
     this.#isTransferring = true;
     await this.#handle?.demote();
   }
 
-  /** Called when it is known what the owner entry says, after `entryIs`. */
+  /** Ends a transfer. Call it after `entryIs` has received its outcome: if this shard is still the owner, it serves again. */
   async endTransfer(): Promise<void> {
     const owner = this.#wantedOwner;
     if (owner !== undefined) await this.#promote(owner.handle);
@@ -179,12 +179,13 @@ export class CollectionReplica {
     return this.#state.kind === 'owner' ? this.#state : undefined;
   }
 
-  /** The ownership, if the newest entry names it. */
+  /** The ownership, if it is that of the newest entry. */
   get #wantedOwner(): Owner | undefined {
     const owner = this.#owner;
     return owner !== undefined && this.#isWanted(owner.epoch) ? owner : undefined;
   }
 
+  /** Role that the newest entry gives this shard. */
   get #wanted(): 'owner' | 'follower' | 'nothing' {
     if (this.#isStopped || this.#ownership === undefined) return 'nothing';
     const { shard } = this.services;
@@ -192,10 +193,12 @@ export class CollectionReplica {
     return this.#ownership.followers.includes(shard) ? 'follower' : 'nothing';
   }
 
+  /** Whether the newest entry makes this shard the owner of this epoch. */
   #isWanted(epoch: number): boolean {
     return this.#wanted === 'owner' && this.#ownership?.epoch === epoch;
   }
 
+  /** Changes roles until this shard has the one of the newest entry. */
   async #converge(): Promise<void> {
     // Entries that arrive within one turn are one change.
     await Promise.resolve();
@@ -203,7 +206,10 @@ export class CollectionReplica {
       while (!this.#isConverged && !this.#isStopped) await this.#step();
     } catch (error) {
       const { logger } = this.services.context;
-      logger.error({ collectionId: this.collectionId, error: messageOf(error) }, 'a collection could not change hands');
+      logger.error(
+        { collectionId: this.collectionId, error: messageOf(error) },
+        'this shard could not change its role for a collection',
+      );
     } finally {
       this.#converging = undefined;
     }
@@ -239,7 +245,7 @@ export class CollectionReplica {
     const handle = this.#handle;
     this.#state = NOTHING;
     this.services.context.damages.forget(this.collectionId);
-    // Before the subjects are given up, since their calls are answered first.
+    // Cancel before serving stops: calls in flight are answered first, and may wait for this work.
     handle?.cancelBackgroundWork();
     await this.#stopFollower(state.kind === 'follower' ? state.follower : undefined);
     try {
@@ -253,7 +259,7 @@ export class CollectionReplica {
   async #endOwnership({ handle, serving }: Owner): Promise<void> {
     this.#state = { kind: 'changing', handle };
     await handle.demote();
-    // Running reads are answered as moved when they end; nothing waits for them here.
+    // Calls in flight are answered in the background: reads by `moved`.
     const ending = (async () => (await serving)?.stop())()
       .catch(() => undefined)
       .finally(() => this.#ending.delete(ending));
@@ -263,12 +269,12 @@ export class CollectionReplica {
   async #endFollowing({ handle, follower }: Following): Promise<void> {
     this.#state = { kind: 'changing', handle };
     if (!(await this.#stopFollower(follower))) return;
-    // A state that differs from the owner's must not become the owner's.
+    // A state that differs from its owner's must not become that of the next owner.
     this.#state = NOTHING;
     await handle.close({ keep: false });
   }
 
-  /** Returns whether it differs from its owner. */
+  /** Stops a follower. Returns true if its state differs from the owner's. */
   async #stopFollower(follower: Follower | undefined): Promise<boolean> {
     await follower?.stop();
     if (!follower?.hasDiverged) return false;
@@ -308,6 +314,7 @@ export class CollectionReplica {
     onServing();
   }
 
+  /** Makes the state in memory that of an owner: it then has all answered writes. */
   async #promote(handle: CollectionHandle): Promise<void> {
     await this.#untilDone('a collection cannot be taken over yet', async () => {
       // Callers of a quarantined collection get the reason.
@@ -317,7 +324,7 @@ export class CollectionReplica {
     });
   }
 
-  /** Tries until it succeeds or is no longer wanted: no caller asks again. */
+  /** Repeats an attempt until it succeeds, or this ownership is no longer that of the newest entry. */
   async #untilDone(complaint: string, attempt: () => Promise<void>): Promise<void> {
     const epoch = this.#ownership?.epoch;
     while (epoch !== undefined && this.#isWanted(epoch)) {
@@ -368,8 +375,8 @@ export class CollectionReplica {
   }
 
   /**
-   * Publishes frames only while this shard has the epoch and its lease. Followers must not show a late commit before the next
-   * owner does.
+   * Publishes committed frames to followers while this shard is the owner and has its lease. Without them, followers could show a
+   * late commit before the next owner does.
    */
   #feedFollowers(): void {
     const handle = this.#handle;

@@ -1,4 +1,4 @@
-/** The drain of a shard: it waits for its collections to be moved to other shards. */
+/** The drain of a shard: it waits until its collections have moved to other shards, and transfers the last ones itself. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -8,16 +8,17 @@ import type { CollectionReplica, ReplicaServices } from './collectionReplica.js'
 import type { OwnershipTransfer } from './ownershipTransfer.js';
 import { takeoverCandidates } from './takeoverCandidates.js';
 
-/** If nothing has moved for this time, no coordinator leads, or nothing can be moved now. */
+/** Time without a move after which the shard transfers collections itself: perhaps no coordinator leads. */
 const IDLE_MS = 5_000;
 const LOOK_EVERY_MS = 50;
-/** Transfers at a time, like those of the leading coordinator. */
+/** Transfers at a time, as many as the leading coordinator makes. */
 const TRANSFERS_AT_ONCE = 4;
+/** Longest duration of a transfer. */
 const TRANSFER_MS = 5_000;
 
 type Replicas = ReadonlyMap<number, CollectionReplica>;
 
-/** Resolves when no collection is left, no other shard stays, nothing has moved for a while, or the time is up. */
+/** Resolves when no collection is left, no other shard remains, nothing can move, the lease is lost, or the time is up. */
 export async function drain(
   services: ReplicaServices,
   { replicas, transfer }: { readonly replicas: Replicas; readonly transfer: OwnershipTransfer },
@@ -26,19 +27,19 @@ export async function drain(
 ): Promise<void> {
   const { shard, lease, context } = services;
   const { clock, logger } = context;
-  /** Live shards, without this one, that are not being drained. */
+  /** Other live shards that are not being drained. */
   const staying = new Set<string>();
   const watch = await shards.watch(({ key, entry }) => {
     if (key !== shard && entry !== undefined && !heartbeatOf(entry).leaving) staying.add(key);
     else staying.delete(key);
   });
-  const heldNow = (): number => [...replicas.values()].filter(({ held }) => held !== undefined).length;
+  const countHeld = (): number => [...replicas.values()].filter(({ held }) => held !== undefined).length;
   try {
     const startedMs = clock.monotonicMs();
-    let left = heldNow();
+    let left = countHeld();
     let movedMs = startedMs;
     logger.info({ shard, collections: left, others: staying.size }, 'leaving: the collections move to other shards');
-    // Without its lease the shard can hand nothing over.
+    // Without its lease the shard cannot transfer anything.
     while (left > 0 && staying.size > 0 && lease.valid) {
       const nowMs = clock.monotonicMs();
       if (nowMs - startedMs >= timeoutMs) break;
@@ -48,7 +49,7 @@ export async function drain(
         movedMs = clock.monotonicMs();
       }
       await delay(LOOK_EVERY_MS);
-      const now = heldNow();
+      const now = countHeld();
       if (now !== left) movedMs = clock.monotonicMs();
       left = now;
     }
@@ -65,14 +66,11 @@ export async function drain(
 const ownedOf = (replicas: Replicas): CollectionReplica[] =>
   [...replicas.values()].filter(({ owned }) => owned !== undefined);
 
-/** Whether a collection may move later: it has a follower that may be warming, or a hold of its writes will end. */
+/** Whether a collection may still move: it has a follower that may be warming, or a hold of its writes will end. */
 const mayMove = (replicas: readonly CollectionReplica[], staying: ReadonlySet<string>): boolean =>
   replicas.some(({ owned, ownership }) => owned?.isHeld || ownership?.followers.some((shard) => staying.has(shard)));
 
-/**
- * Transfers the collections that these shards have in memory. A failure is logged, and the collection stays served
- * here.
- */
+/** Transfers collections to those of the shards that have them in memory. After a failure this shard continues to serve. */
 async function transferTo(
   staying: ReadonlySet<string>,
   { follow, context }: ReplicaServices,

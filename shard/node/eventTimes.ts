@@ -1,7 +1,6 @@
 /**
- * Reports how far the newest events of this shard's collections are ahead of its clock. Event times never decrease
- * within a collection. So after a clock was ahead, new events get the time of the newest one until the clock has caught
- * up.
+ * Reports how far the newest events of this shard's collections are ahead of its clock. Within a collection, event times never
+ * decrease. So if a clock was ahead once, new events get the time of the newest event until the clock has reached it.
  */
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
@@ -9,7 +8,7 @@ import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const LOOK_EVERY_MS = 5_000;
-/** Clocks of a cluster's machines may differ this much by themselves. */
+/** Lead from which it warns: the clocks of a cluster's machines may differ by this. */
 const WARNED_FROM_MS = 5_000;
 
 export class EventTimes {
@@ -31,7 +30,7 @@ export class EventTimes {
     return this.#rounds.stop();
   }
 
-  /** Lead of the open collection that is furthest ahead; 0 if none is ahead. */
+  /** Seconds by which the open collection that is furthest ahead is ahead of the clock; 0 if none is. */
   get aheadSeconds(): number {
     const nowMs = this.clock.nowMs();
     let furthest = nowMs;

@@ -1,4 +1,4 @@
-/** An owner that was taken for lost. It may have returned before another was named, and not know of the other yet. */
+/** The check of a former owner that was replaced as lost. It may have returned meanwhile, and not know yet that it was replaced. */
 import { unavailable } from '../../shared/errors/errors.js';
 import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
 import { ask } from '../../shared/protocol/wire.js';
@@ -6,7 +6,7 @@ import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Lease } from '../answering/lease.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
 
-/** Longest wait; a live shard answers in milliseconds. */
+/** Longest wait for an answer. A live shard answers in milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;
 
 interface Services {
@@ -14,10 +14,9 @@ interface Services {
   readonly context: Pick<CollectionContext, 'transport' | 'clock'>;
 }
 
-/** Resolves when the shard no longer serves the collection. Throws `unavailable` while that is not known. */
+/** Resolves if the former owner no longer serves the collection. Throws `unavailable` while it may. */
 export async function assertGivenUp(former: string, collectionId: number, services: Services): Promise<void> {
-  // Without a heartbeat it has no lease. Once it has one again, it receives all owner entries before it answers any
-  // call.
+  // Without a heartbeat it has no lease. When it has a lease again, it reads all owner entries before it answers a call.
   if (!(await services.lease.mayRunFor(former))) return;
   const { transport, clock } = services.context;
   const envelope = { requestId: 'take-over', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };

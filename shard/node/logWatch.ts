@@ -1,6 +1,6 @@
 /**
- * A watch over the logs of this shard's collections, which detects losses even without writes. Logs in doubt are read,
- * a bounded number at a time. A loss quarantines its collection.
+ * The watch over the logs of this shard's collections, which detects a loss even without writes. A log that may have lost frames
+ * is in doubt, and is read. A loss quarantines the collection.
  */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { LogLosses } from '../../shared/log/eventLog.js';
@@ -11,13 +11,13 @@ import type { Lease } from '../answering/lease.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const EVERY_MS = 5_000;
-/** Largest number of logs read in one round, and at once: a stale replica makes each read long. */
+/** Largest number of logs read in one round, and of those at a time. A stale replica makes each read long. */
 const READ_MAX = 256;
 const AT_ONCE = 64;
 
 export class LogWatch {
   readonly #rounds = new PeriodicTask(() => this.round(), EVERY_MS);
-  /** Collections whose log is still to be read, with the evidence of a loss, if known. */
+  /** Collections with a log in doubt, and the evidence of the loss, if there is any. */
   readonly #doubts = new Map<number, string | undefined>();
 
   /** `handles`: the collections that this shard owns. */
@@ -28,17 +28,18 @@ export class LogWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** Starts at once: later losses are measured against this first look. */
+  /** Begins with a round at once: losses are found by comparison with an earlier round. */
   start(): void {
     void this.#rounds.now();
     this.#rounds.start();
   }
 
-  /** Does not wait for running reads, which end with the collections or with the platform. */
+  /** Begins no further round. Does not wait for running reads, which end with their collections or with the platform. */
   stop(): void {
     void this.#rounds.stop();
   }
 
+  /** Looks for losses, and reads logs in doubt. */
   async round(): Promise<void> {
     // Without the lease another shard may own the collections.
     if (!this.lease.valid) return;
@@ -58,7 +59,7 @@ export class LogWatch {
     );
   }
 
-  /** Checks one log. A log that could not be read stays in doubt. The handle logs a quarantine. */
+  /** Reads a log in doubt. Without success the log stays in doubt. The handle logs a quarantine. */
   async #check(collectionId: number, loss: string | undefined, handle: CollectionHandle | undefined): Promise<void> {
     try {
       await handle?.assertStored(loss);

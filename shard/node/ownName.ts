@@ -7,17 +7,17 @@ import { takeLock } from '../../shared/files/folderLock.js';
 import { toHex } from '../../shared/hashing/hash.js';
 
 /**
- * Largest number of characters that a name takes from the machine's name. A name has up to 64; a dash and six hex digits
- * distinguish shards of one machine, and machines with one name.
+ * Largest number of characters of the machine's name in a shard's name. That has up to 64: a dash and six hex digits distinguish
+ * shards of one machine, and machines of equal names.
  */
 const MACHINE_CHARS = 48;
 const SUFFIX_BYTES = 3;
 const NAME = /^[\w-]{1,64}$/;
 
 /**
- * Chooses the name of a shard that has none configured, and locks it until this process ends. Collections, snapshots
- * and saved indexes belong to a name across restarts, so names are kept in `<data folder>/names`. A second process with
- * a name replaces the first. So no two shards of a data folder, and no two machines, get one name.
+ * Chooses the name of a shard without a configured one, and locks it until this process ends. Collections, snapshots and saved
+ * indexes belong to a shard by its name. So names are kept in `<data folder>/names`, and a restarted shard takes its old one. A
+ * second process with a name would end the first one. So shards of one data folder, and machines, get different names.
  */
 export async function takeOwnName(dataDir: string, entropy: Entropy): Promise<string> {
   const folder = join(dataDir, 'names');

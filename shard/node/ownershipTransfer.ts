@@ -1,13 +1,12 @@
 /**
- * The transfer of a collection in use to another shard. All answers from here are in the log before the owner entry
- * changes. From before the change until its outcome is known, this shard answers no call of the collection.
+ * The transfer of a collection in use to another shard. Every write that was answered here is in the log before the owner entry
+ * changes. From before the change until its outcome is known, this shard answers no call of the collection. A hold of writes
+ * exists only at its owner, so a collection on hold is not transferred.
  *
  * ```text
- * Serves ──▶ finishes the running commit ──▶ stops answering ──▶ changes the owner entry ──▶ follows the entry
- *                      └── takes too long: continues to serve           └── outcome not known: retries.
+ * serves ──▶ finishes the running commit ──▶ stops answering ──▶ changes the owner entry ──▶ has the role of the entry
+ *                      └── takes too long: continues to serve           └── unknown outcome: repeats the change
  * ```
- *
- * A hold of writes exists only at this owner, so a collection on hold is not transferred.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../../shared/bucket/bucket.js';
@@ -20,13 +19,14 @@ import type { CollectionReplica, ReplicaServices } from './collectionReplica.js'
 
 type HandOverCall = ShardCall & { readonly op: 'handOver' };
 
-/** Part of the caller's time that is kept for the change of the entry. */
+/** Part of the caller's time that is reserved for the change of the entry. */
 const SWAP_MS = 500;
 
 export class OwnershipTransfer {
+  /** Collections with a transfer in progress. */
   readonly #running = new Set<number>();
 
-  /** `stopping` is aborted when the shard ends. */
+  /** `stopping`: is aborted when the shard ends. */
   constructor(
     private readonly services: ReplicaServices,
     private readonly owners: Bucket,
@@ -34,8 +34,8 @@ export class OwnershipTransfer {
   ) {}
 
   /**
-   * Resolves when the owner entry names the other shard. Throws `conflict`, or `unavailable` if this shard continues to
-   * serve.
+   * Resolves when the other shard is the owner. Throws `conflict` if the call is not about the current ownership or the entry has
+   * changed otherwise, and `unavailable` if this shard continues to serve.
    */
   async run(replica: CollectionReplica | undefined, call: HandOverCall, deadlineMs: number): Promise<void> {
     const { collectionId } = call;
@@ -57,7 +57,7 @@ export class OwnershipTransfer {
     const handle = replica.owned;
     if (entry === undefined || handle === undefined || replica.epoch !== epoch) throw notOwned(call);
     const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - SWAP_MS, 0);
-    // Check often: a client that rebuilds one index after another leaves little time between its holds.
+    // Check often: a client that rebuilds one index after another leaves little time between two holds.
     while (handle.isHeld && leftMs() > 0) await delay(RETRY_MS.heldCollection);
     if (handle.isHeld) throw onHold(call);
     const pausedMs = clock.monotonicMs();
@@ -70,7 +70,7 @@ export class OwnershipTransfer {
       throw handle.isHeld ? onHold(call) : notOwned(call);
     }
     await replica.beginTransfer();
-    // Wait for grants in progress: capacity that is given back later would be taken from the next owner.
+    // Wait for reservations of capacity in progress: what they give back later would be taken from the next owner.
     await quota.idle();
     const isDone = await this.#swap(replica, call);
     const waitedMs = clock.monotonicMs() - pausedMs;
@@ -79,11 +79,11 @@ export class OwnershipTransfer {
     logger.info({ collectionId, to, waitedMs: Math.round(waitedMs) }, 'a collection is handed over');
   }
 
-  /** Resolves to whether the other shard is the owner now. By then the replica knows the entry. */
+  /** Changes the owner entry, and lets the replica follow it. Returns whether the other shard is the owner now. */
   async #swap(replica: CollectionReplica, { to, followers, epoch }: HandOverCall): Promise<boolean> {
     const before = replica.ownership as Ownership;
     const followersThen = followers.filter((shard) => shard !== to);
-    // This shard serves, so no earlier owner does.
+    // This shard serves, so every earlier owner has ended: nothing is taken from one.
     const mayGetAppends = replica.held?.mayGetAppends || undefined;
     const own = { shard: to, epoch: epoch + 1, followers: followersThen };
     const next = { ...before, ...own, takenFrom: undefined, mayGetAppends };
@@ -96,7 +96,7 @@ export class OwnershipTransfer {
   }
 }
 
-/** Refusal during a hold: the next owner would not know of it, and would accept writes. */
+/** Refusal during a hold: the next owner would not know of the hold, and would accept writes. */
 const onHold = ({ collectionId }: HandOverCall): VouchError =>
   unavailable(
     `writes of collection ${collectionId} are on hold while indexes are rebuilt; it is handed over afterwards`,

@@ -1,6 +1,7 @@
 /**
- * Completes interrupted shreds, whose key is already destroyed. This shard's collections commit the shred if their logs
- * do not state it yet. The vault erases entries on servers that were absent. Costs nothing while no shred is pending.
+ * Completes interrupted shreds, whose key is already destroyed. A shred is pending in a collection until its log has the event.
+ * This shard's collections commit it, and the vault erases the entry on servers that were absent. Without pending shreds this
+ * costs nothing.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -17,7 +18,10 @@ import type { CollectionHandle } from '../collection/collectionHandle.js';
 
 const ROUND_MS = 5_000;
 const COMMIT_MS = 10_000;
-/** A mark without pending collections belongs to a shred that has yet to begin, or was cancelled before it did. */
+/**
+ * Time after which a shred without pending collections is forgotten: it has been cancelled before it destroyed the key, or has
+ * not got so far.
+ */
 const FORGOTTEN_AFTER_MS = 600_000;
 
 interface PendingShredsOptions {
@@ -36,12 +40,12 @@ export class PendingShreds {
   readonly #marked = new Map<string, ShredMark>();
   #watch: Watch | undefined;
   #sweeping: Promise<void> | undefined;
-  /** Whether a sweep was requested during one, which may have begun too early for it. */
+  /** Whether another sweep must follow the running one, which may have begun too early for a request. */
   #again = false;
 
   constructor(private readonly options: PendingShredsOptions) {}
 
-  /** Resolves when the pending shreds have been tried. */
+  /** Resolves when each pending shred has been tried once. */
   async start(): Promise<void> {
     const { marks, clock, logger } = this.options;
     this.#watch = await whenAvailable('the shreds under way', () => marks.watch(this.#marked), { clock, logger });
@@ -56,7 +60,7 @@ export class PendingShreds {
     await this.#sweeping;
   }
 
-  /** Resolves when a sweep that began after this call is over. Failures are logged, and left to the next sweep. */
+  /** Tries all pending shreds. Resolves when a sweep that began after this call has ended. The next sweep repeats failures. */
   sweep(): Promise<void> {
     if (this.#marked.size === 0) return this.#sweeping ?? Promise.resolve();
     if (this.#sweeping === undefined) this.#sweeping = this.#sweepAll();
@@ -90,7 +94,7 @@ export class PendingShreds {
     if (left.length === 0 && isDone) await marks.clear(project, keyId);
   }
 
-  /** Commits the shred here. Returns the collections in which it is still pending, including those of other shards. */
+  /** Commits the shred in this shard's collections. Returns all collections in which it is still pending. */
   async #finish({ project, keyId }: ShredMark, pendingIds: readonly number[]): Promise<readonly number[]> {
     const { handles, clock, logger, vault } = this.options;
     const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
@@ -109,7 +113,7 @@ export class PendingShreds {
     return strikeOff(vault, project, keyId, done);
   }
 
-  /** Whether the collection is being imported: until the end its log must be a copy of the imported one. */
+  /** Whether the collection is being imported. Until that ends, its log must be a copy of the imported one. */
   async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
     const entry = origin === undefined ? undefined : await this.options.catalog.get(catalogKey(project, name));
     return entry !== undefined && aliasOf(entry) === undefined && isImporting(catalogEntryOf(entry));

@@ -1,15 +1,14 @@
 /**
- * The return of a shard that owned collections when it ended, and has none of them in memory. Before it answers any
- * call, followers that have them in memory become their owners, as after a death.
+ * The start of a shard whose earlier process owned collections, and which has none of them in memory. Before it answers any call,
+ * followers that have them in memory become their owners, as if the shard had died.
+ *
+ * A watch may begin with entries of a stale replica, while another shard has become the owner. The earlier process with this
+ * shard's name has no lease any more, and the log refuses its late writes.
  *
  * ```text
- * Own entry ──▶ deferred ──a follower has it in memory──▶ owned there, in the next epoch.
- *                      └──none has it──▶ owned here, unless the entry changes.
+ * entry that names this shard ──▶ deferred ──a follower has the collection in memory──▶ owned there, in the next epoch
+ *                                    └──none has──▶ owned here, unless the entry changes
  * ```
- *
- * A watch may begin with entries of a stale replica: another owner may have begun before this shard had a heartbeat.
- *
- * An earlier process with the shard's name has no lease any more, and the log refuses its late writes.
  */
 import type { Bucket, Change, Entry } from '../../shared/bucket/bucket.js';
 import { type Ownership, ownershipOf, storedOwnership } from '../../shared/registry/owners.js';
@@ -30,7 +29,7 @@ export class Rejoin {
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** Whether the entry must wait. It is in `remaining` at the end, unless it changes. */
+  /** Defers an entry that names this shard, and returns true; otherwise false. Deferred entries are in `remaining`. */
   defers({ key, entry }: Change): boolean {
     const ownership = entry && ownershipOf(entry);
     const isDeferred = ownership?.shard === this.services.shard;
@@ -39,10 +38,7 @@ export class Rejoin {
     return isDeferred;
   }
 
-  /**
-   * Gives collections to followers that have them in memory. `changed` receives every entry that now names another
-   * shard.
-   */
+  /** Gives collections to followers that have them in memory. `changed` receives each entry that names another shard then. */
   async run(changed: (change: Change) => void): Promise<void> {
     const { shard, follow, context } = this.services;
     const found = [...this.#deferred.values()].filter((entry) => ownershipOf(entry).followers.length > 0);
@@ -68,7 +64,7 @@ export class Rejoin {
     context.logger.info({ shard, collections, kept }, 'followers that have collections in memory own them now');
   }
 
-  /** Entries that still name this shard. */
+  /** Deferred entries that still name this shard. */
   get remaining(): readonly Change[] {
     return [...this.#deferred].map(([key, entry]) => {
       const value = storedOwnership(resumed(ownershipOf(entry)));
@@ -77,5 +73,5 @@ export class Rejoin {
   }
 }
 
-/** Marks that an append of the ended process may still arrive. */
+/** Returns the ownership with the note that an append of the ended process may still arrive. */
 const resumed = (ownership: Ownership): Ownership => ({ ...ownership, mayGetAppends: true });

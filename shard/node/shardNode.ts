@@ -33,16 +33,16 @@ interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
   readonly owners: Bucket;
   readonly losses: LogLosses;
   readonly vaultCalls: VaultCalls;
-  /** Setting `config.followers`: see there. */
+  /** Greatest age of a follower's state for an eventual search; see `config.followers`. */
   readonly staleMs: number;
 }
 
 export class ShardNode {
   readonly following: Following;
   readonly #replicas = new Map<number, CollectionReplica>();
-  /** Collections that were deleted while this shard served them. A late owner entry must not bring them back. */
+  /** Deleted collections that this shard has dropped. A late owner entry must not bring them back. */
   readonly #dropped = new Set<number>();
-  /** Keyed by collection id. */
+  /** One drop at a time, by collection id. */
   readonly #drops = new KeyedMutex<number>();
   readonly #services: ReplicaServices;
   readonly #rpc: ShardRpc;
@@ -52,7 +52,7 @@ export class ShardNode {
   readonly #watches: Watch[] = [];
   #ownersWatch: Watch | undefined;
   readonly #stopping = new AbortController();
-  /** Set until it is decided which collections are still this shard's. */
+  /** Undefined once it is decided which collections of its earlier process this shard still owns. */
   #rejoin: Rejoin | undefined;
   #serving: Serving | undefined;
   #isLeaving = false;
@@ -87,7 +87,7 @@ export class ShardNode {
     this.#ownersWatch = await whenAvailable('the owners', watch, context);
     this.#watches.push(this.#ownersWatch);
     await this.#rejoinCluster();
-    // Serve calls before the collections: other shards that start may wait for this shard's answer about theirs.
+    // Answer calls before the collections are served: other shards that start may wait for this shard's answers.
     this.#serving = await context.transport.serve(shardSubject(shard), (message) =>
       this.#services.follow.runner.answer(message, this.#rpc),
     );
@@ -102,8 +102,8 @@ export class ShardNode {
   }
 
   /**
-   * Asks a process that still runs under this name to stop. It must not answer once this one accepts writes. If it does
-   * not reply, its lease expires.
+   * Asks a process that still runs under this name to give up its lease: it must not answer once this one accepts writes. If it
+   * does not reply, waits until its lease has expired.
    */
   async #stopPredecessor(): Promise<void> {
     const { shard, lease, context } = this.#services;
@@ -118,6 +118,7 @@ export class ShardNode {
     }
   }
 
+  /** Decides which collections of its earlier process this shard still owns; see `rejoin.ts`. */
   async #rejoinCluster(): Promise<void> {
     const rejoin = this.#rejoin as Rejoin;
     await rejoin.run((change) => void this.#entryIs(change));
@@ -126,12 +127,12 @@ export class ShardNode {
     for (const change of rejoin.remaining) void this.#entryIs(change);
   }
 
-  /** Has its collections moved to other shards; see `drain`. `shards`: BUCKETS.shards. */
+  /** Drains the shard; see `drain.ts`. `shards`: BUCKETS.shards. */
   async leave(shards: Bucket, drainTimeoutMs: number): Promise<void> {
     if (this.#isLeaving || this.#stopping.signal.aborted) return;
     this.#isLeaving = true;
     const { shard, lease, context } = this.#services;
-    // Renew now: a round of placement that does not know of the drain may assign another collection.
+    // Report the drain at once: otherwise placement may assign another collection to this shard.
     await lease.renew();
     try {
       await drain(this.#services, { replicas: this.#replicas, transfer: this.#transfer }, shards, drainTimeoutMs);
@@ -199,17 +200,17 @@ export class ShardNode {
     return this.#isLeaving;
   }
 
-  /** Yields the collections that it owns and is not transferring. */
+  /** Yields the collections that this shard owns, except those in transfer. */
   *collections(): Generator<CollectionHandle> {
     for (const { owned } of this.#replicas.values()) if (owned !== undefined) yield owned;
   }
 
-  /** Gives up collections that other shards have taken over while this one was out of touch with the cluster. */
+  /** Resolves when this shard knows all owner entries as of this call. It then serves no collection that another shard owns. */
   async confirmOwned(): Promise<void> {
     await this.#ownersWatch?.caughtUp();
   }
 
-  /** Resolves when this shard follows the collections' current owner entries. */
+  /** Resolves when this shard has the role that the current owner entry of each collection gives it. */
   async #adopt(collectionIds: readonly number[]): Promise<void> {
     await this.confirmOwned();
     await Promise.all(collectionIds.map((id) => this.#replicas.get(id)?.converged()));
@@ -237,7 +238,7 @@ export class ShardNode {
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 
-  /** Stops serving at once. Also waits for an earlier drop, and removes the files that it could not. */
+  /** Stops serving a deleted collection at once, and removes its files, also those that an earlier drop could not remove. */
   #dropCollection(collectionId: number): Promise<void> {
     this.#dropped.add(collectionId);
     const stopped = this.#replicas.get(collectionId)?.stop({ keep: false });

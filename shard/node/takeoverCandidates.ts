@@ -1,4 +1,4 @@
-/** The shards that could own a collection at once: they follow it, and have it in memory. */
+/** The choice of a new owner among the followers that have a collection in memory, and so can serve it at once. */
 import { messageOf } from '../../shared/errors/errors.js';
 import { askShard, type FollowServices } from '../follow/follower.js';
 
@@ -7,7 +7,7 @@ import { askShard, type FollowServices } from '../follow/follower.js';
  */
 type ChooseOwner = (collectionId: number, followers: readonly string[]) => string | undefined;
 
-/** Asks these shards for the collections that they follow. A shard that does not answer soon is never chosen. */
+/** Asks shards which collections they have in memory. A shard that does not answer soon is not chosen. */
 export async function takeoverCandidates(shards: readonly string[], services: FollowServices): Promise<ChooseOwner> {
   const inMemory = new Map<string, ReadonlySet<number>>();
   const chosen = new Map(shards.map((shard) => [shard, 0]));

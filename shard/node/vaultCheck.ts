@@ -1,13 +1,13 @@
 /**
- * The background check of vault entries. It finds damage while it can still be repaired, even under keys that are not
- * used.
+ * The background check of vault entries. It finds damage while it can still be repaired, also of keys that are not used.
  *
- *   At start      every entry of a vault in a folder of this process.
- *   Every minute  the master key: its entry, and this machine's file of it.
- *   Then          the keys of the live records of an open collection, each entry down to its data key.
- *                 Repeated when the collection is opened again, and every hour.
+ *   At start: every entry, if the vault is in a folder of this process.
  *
- * Damage has the consequences of damage found in use. A vault that cannot be reached is read again later.
+ *   Every minute: the master key's entry, and this machine's file of it.
+ *
+ *   Every hour, and after an opening: the keys of the live records of an open collection, each unwrapped to its data key.
+ *
+ * Damage that is found has the consequences of damage that a call meets. A vault that cannot be reached is read again later.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
@@ -32,7 +32,7 @@ interface VaultCheckOptions {
   readonly damages: DamageReports;
   /** The collections that this shard owns. */
   readonly handles: () => Iterable<CollectionHandle>;
-  /** Count of the shard's calls, to which the check yields. */
+  /** Count of the shard's calls. The check is slow while there are many. */
   readonly calls: CallCount;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ export class VaultCheck {
   readonly #rounds = new PeriodicTask(() => this.round(), ROUND_MS);
   readonly #stopping = new AbortController();
   readonly #pace: CheckPace;
-  /** Time at which an open collection's entries were found whole. */
+  /** Time at which the entries of an open collection were last found whole. */
   readonly #wholeMs = new WeakMap<Collection, number>();
   #masterMs = Number.NEGATIVE_INFINITY;
   #inspecting: Promise<void> | undefined;
@@ -57,7 +57,7 @@ export class VaultCheck {
     this.#rounds.start();
   }
 
-  /** Resolves when no entry is being read any more. */
+  /** Ends the check. Resolves when it no longer reads an entry. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#rounds.stop();
@@ -80,7 +80,7 @@ export class VaultCheck {
     }
   }
 
-  /** Looks for records under the key. A problem of one collection must not keep the others from being checked. */
+  /** Looks for records under a damaged key in a collection. Logs a failure, so that other collections are checked too. */
   async #checkFor(handle: CollectionHandle, keyId: string): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     try {
@@ -90,7 +90,7 @@ export class VaultCheck {
     }
   }
 
-  /** Checks the open collections that were not checked lately. */
+  /** Checks the master key and the open collections, if they are due. */
   async round(): Promise<void> {
     const { handles, clock } = this.options;
     await this.#checkMaster();
@@ -130,7 +130,7 @@ export class VaultCheck {
     await this.#pace.rest(entries * ENTRY_COST_BYTES, this.#stopping.signal);
   };
 
-  /** Logs a problem. The handle of a collection logs its quarantine. */
+  /** Logs a problem, except a quarantine, which the handle of the collection logs. */
   #warn(error: unknown, problem: string): void {
     if (this.#stopping.signal.aborted || (error instanceof VouchError && error.code === 'internal_error')) return;
     this.options.logger.warn({ error: messageOf(error) }, problem);

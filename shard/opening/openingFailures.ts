@@ -1,6 +1,6 @@
 /**
- * The failed openings of collections, in BUCKETS.openings, and the collections that they make suspect or quarantined.
- * See `shared/registry/openings.ts`.
+ * The failed openings of collections, in BUCKETS.openings. A collection with one is suspect, with several quarantined. See
+ * `shared/registry/openings.ts`.
  */
 import type { Bucket, Change } from '../../shared/bucket/bucket.js';
 import type { Logger } from '../../shared/logger.js';
@@ -25,7 +25,7 @@ interface Options {
   readonly logger: Logger;
 }
 
-/** The failed openings of a collection. */
+/** The failures of a collection's openings, as of a revision of their entry. */
 interface Failed {
   readonly failures: readonly OpeningFailure[];
   readonly revision: number;
@@ -47,18 +47,17 @@ export class OpeningFailures {
     return this.#failed.has(collectionId);
   }
 
-  /**
-   * Why the collection must not be opened; undefined if it may be. The reason names no project, collection or shard.
-   */
+  /** Reason for which the collection must not be opened; undefined if it may be. Names no project, collection or shard. */
   quarantineOf(collectionId: number): string | undefined {
     const failures = this.#failed.get(collectionId)?.failures ?? [];
     if (!isQuarantined(failures)) return undefined;
     return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run ${commandText('keys', `release ${collectionId}`)}`;
   }
 
+  /** Adds a failure, and logs it if it was not known. */
   async add(collectionId: number, failure: OpeningFailure): Promise<void> {
     const { how, shard, alone, step } = failure;
-    // A deleted collection has no owner, and must leave no data behind.
+    // A deleted collection has no owner entry. It must leave no failures behind.
     if ((await this.options.owners.get(String(collectionId))) === undefined) return;
     const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
     if (!isNew) return;
@@ -70,15 +69,15 @@ export class OpeningFailures {
     );
   }
 
-  /** Removes failures that were wrongly counted, except those of the collections in `kept`. */
+  /** Removes failures for which `isWrong` returns true, except those of the collections in `kept`. */
   async withdraw(isWrong: (failure: OpeningFailure) => boolean, kept: readonly number[] = []): Promise<void> {
-    const spared = [...this.#failed.keys()].filter((id) => !kept.includes(id));
-    await mapConcurrent(spared, AT_ONCE, (id) =>
+    const others = [...this.#failed.keys()].filter((id) => !kept.includes(id));
+    await mapConcurrent(others, AT_ONCE, (id) =>
       this.#change(id, (failures) => failures.filter((failure) => !isWrong(failure))),
     );
   }
 
-  /** Removes the failures of a collection, if they are still the known ones. */
+  /** Removes the failures of a collection, unless another process has changed them. */
   async forget(collectionId: number): Promise<void> {
     const failed = this.#failed.get(collectionId);
     if (failed === undefined) return;
@@ -86,14 +85,14 @@ export class OpeningFailures {
     if (await this.options.openings.delete(key, failed.revision)) this.changed(collectionId, undefined);
   }
 
-  /** Takes the current entry of a collection. */
+  /** Receives the current entry of a collection; undefined if it is deleted. */
   changed(collectionId: number, entry: Change['entry']): void {
     if (entry === undefined) this.#failed.delete(collectionId);
     else this.#failed.set(collectionId, { failures: failuresOf(entry), revision: entry.revision });
     this.onChange(collectionId);
   }
 
-  /** Replaces the failures of a collection; an empty list deletes them. Returns whether that is a change. */
+  /** Replaces the failures of a collection by the result of `changed`. Returns whether they are different then. */
   async #change(
     collectionId: number,
     changed: (failures: readonly OpeningFailure[]) => readonly OpeningFailure[],

@@ -1,9 +1,9 @@
 /**
- * The notes of a shard about the collections that it opens, and those that blocked it. Counts an opening as failed if
- * the note of an ended or silent process names it. See `shared/registry/openings.ts`.
+ * The note of a shard about the openings in progress. An opening in the note of a process that has ended, or no longer answers,
+ * counts as failed. So does one that blocked this process for long. See `shared/registry/openings.ts`.
  *
- * One write notes all collections whose openings begin at one moment, and those openings wait for it. The end of an
- * opening is written with the next note, or after `ENDS_WRITTEN_MS`.
+ * Openings that begin at one moment are noted in one write, and wait for it. The end of an opening is written with the next
+ * note, or after `ENDS_WRITTEN_MS`.
  */
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -30,18 +30,18 @@ import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
 import { NotServed } from '../../shared/transport/transportErrors.js';
 import { OpeningFailures } from './openingFailures.js';
-import type { OpeningSteps, StepMark } from './openingSteps.js';
+import type { OpeningSteps, StepNote } from './openingSteps.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
-  /** Name of the process, as in the heartbeat. */
+  /** Id of the process, as in its heartbeat. */
   readonly session: string;
   readonly leaseMs: number;
   /** BUCKETS.openings. */
   readonly openings: Bucket;
-  /** Note of this shard. */
+  /** This shard's note. */
   readonly note: OpeningsNote;
-  /** Steps of suspect openings of this shard. */
+  /** Steps of this shard's openings of suspect collections. */
   readonly steps: OpeningSteps;
   /** BUCKETS.shards, with the heartbeats. */
   readonly shards: Pick<Bucket, 'get'>;
@@ -53,44 +53,47 @@ export interface OpeningNotesOptions {
   readonly logger: Logger;
 }
 
+/** State of a process that has noted an opening. `blocked`: it does not answer. */
 type Fate = 'lives' | 'blocked' | 'ended';
 
-/** A collection that blocked the event loop. */
+/** A stall of the event loop by work of a collection. */
 interface Blocked {
   readonly id: number;
   readonly ms: number;
   readonly atMs: number;
-  /** Number of its opening; 0 if it was open, and applied a frame. */
+  /** Number of the opening that stalled; 0 for another work of the collection: it applied a frame. */
   readonly number: number;
   readonly alone: boolean;
 }
 
 /** Longest time until the end of an opening is written. */
 const ENDS_WRITTEN_MS = 100;
-/** Wait for an answer that shows whether a shard lives. It takes milliseconds. */
+/** Longest wait for the answer of a shard. A live one answers in milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;
-/** Time for which the end of an opening is remembered. A stall is reported sooner after its end. */
+/** Time for which an ended opening is remembered. A stall is reported within this time of its end. */
 const REMEMBERED_MS = 1_000;
 const AT_ONCE = 16;
 
 export class OpeningNotes {
-  /** Openings in progress here: collection id → number. */
+  /** Openings in progress here: collection id → number of the opening. */
   readonly #mine = new Map<number, number>();
+  /** Suspect collection that is being opened here. */
   #alone: number | null = null;
-  /** Openings that ended a moment ago, oldest first. */
+  /** Openings that ended within REMEMBERED_MS, oldest first, by collection id. */
   readonly #ended = new Map<number, { readonly number: number; readonly alone: boolean; readonly endedMs: number }>();
+  /** Number of the last opening. */
   #numbers = 0;
-  /** Notes of other shards. */
+  /** Notes of other shards, by shard. */
   readonly #notes = new Map<string, StoredOpenings>();
   readonly #failures: OpeningFailures;
   #watch: Watch | undefined;
-  /** Notes of this shard's previous process, until they are counted. */
-  #left: { readonly note: StoredOpenings | undefined; readonly mark: StepMark | undefined } | undefined;
+  /** Notes that this shard's previous process has left, until their openings are counted. */
+  #left: { readonly note: StoredOpenings | undefined; readonly step: StepNote | undefined } | undefined;
   readonly #predecessor = new SharedRun(() => this.#countPredecessor());
   readonly #writes = new SharedRun(() => this.#write());
-  /** Set until the ends of openings are written. */
+  /** Timer until the ends of openings are written. */
   #ends: NodeJS.Timeout | undefined;
-  /** Fates of processes without a heartbeat, by session and shard. */
+  /** States of processes without a heartbeat, by session and shard. */
   readonly #fates = new Map<string, Promise<Fate>>();
   readonly #changes = new KeyedMutex<string>();
   #blocked: Blocked[] = [];
@@ -103,16 +106,16 @@ export class OpeningNotes {
     this.#failures = new OpeningFailures(options, onChange);
   }
 
-  /** Resolves when all failures are known. */
+  /** Resolves when the failures of all collections have been received. */
   async start(): Promise<void> {
     const { openings, note, steps } = this.options;
     this.#watch = await openings.watch((change) => this.#changed(change));
-    this.#left = { note: await note.read(), mark: await steps.left() };
+    this.#left = { note: await note.read(), step: await steps.left() };
     // The caller of `isSuspect` receives the error.
     this.#predecessor.next().catch(() => undefined);
   }
 
-  /** Ends, and leaves no note behind. */
+  /** Ends, and removes the note. */
   async stop(): Promise<void> {
     clearTimeout(this.#ends);
     this.#watch?.stop();
@@ -121,16 +124,14 @@ export class OpeningNotes {
     await this.options.steps.close();
   }
 
-  /**
-   * Why the collection must not be opened; undefined if it may be. The reason names no project, collection or shard.
-   */
+  /** Reason for which the collection must not be opened; undefined if it may be. Names no project, collection or shard. */
   quarantineOf(collectionId: number): string | undefined {
     return this.#failures.quarantineOf(collectionId);
   }
 
   /**
-   * Whether the collection must be opened alone. First counts its failures that dead processes left. Throws
-   * `unavailable`.
+   * Whether the collection must be opened alone, because an opening of it has failed. First counts the openings in the notes of
+   * processes that have ended or no longer answer. Throws `unavailable`.
    */
   async isSuspect(collectionId: number): Promise<boolean> {
     await this.#counted();
@@ -144,7 +145,7 @@ export class OpeningNotes {
     return this.#failures.has(collectionId);
   }
 
-  /** Resolves when the opening is noted. Throws `unavailable`. */
+  /** Notes the beginning of an opening. Throws `unavailable`. */
   async begin(collectionId: number, { alone }: { alone: boolean }): Promise<void> {
     this.#mine.set(collectionId, ++this.#numbers);
     if (alone) this.#alone = collectionId;
@@ -152,10 +153,12 @@ export class OpeningNotes {
     if (alone) this.options.steps.beginOpening(collectionId, this.#mine.get(collectionId) ?? 0);
   }
 
+  /** Notes the step that an opening begins or resumes, if the collection is suspect. */
   step(collectionId: number, kind: string, number: number): void {
     if (collectionId === this.#alone) this.options.steps.step(kind, number);
   }
 
+  /** Notes the end of an opening. */
   end(collectionId: number): void {
     const endedMs = this.options.clock.monotonicMs();
     for (const [id, ended] of this.#ended) {
@@ -172,24 +175,24 @@ export class OpeningNotes {
     }
     this.#ends ??= setTimeout(() => {
       this.#ends = undefined;
-      // A later note will have it.
+      // After a failure the end is written with a later note.
       this.#writes.next().catch((error: unknown) => this.#warn('the end of an opening could not be noted', error));
     }, ENDS_WRITTEN_MS).unref();
   }
 
-  /** Removes the failures of a collection that was opened without the loss of a lease. */
+  /** Removes the failures of a suspect collection, which was opened without the loss of the lease. */
   opened(collectionId: number): Promise<void> {
     return this.#failures.forget(collectionId);
   }
 
-  /** Remembers which collection caused a stall of this process. */
+  /** Remembers a stall of the event loop that work of a collection has caused. */
   stalled({ thread, cause, works: [work], ms }: Stall): void {
     const { leaseMs, clock } = this.options;
     const id = work?.subject?.id;
     if (thread !== 'loop' || cause !== 'work' || id === undefined || ms < leaseMs / 4) return;
     const atMs = clock.monotonicMs();
     const ended = this.#ended.get(id);
-    // The opening may have ended in the turn that stalled.
+    // The opening may have ended in the very turn that stalled.
     const isEnded = ended !== undefined && atMs - ended.endedMs < REMEMBERED_MS;
     const number = this.#mine.get(id) ?? (isEnded ? ended.number : 0);
     if (number === 0 && work?.op !== 'commit' && work?.op !== 'replay') return;
@@ -197,8 +200,8 @@ export class OpeningNotes {
   }
 
   /**
-   * Call it when the lease had expired and is valid again. Counts each collection that blocked the event loop since.
-   * Removes failures that other shards wrongly counted as `blocked` by this process.
+   * Counts a failure of each collection that blocked the event loop before the lease was lost. Removes failures `blocked` that
+   * other shards have counted wrongly for this process. Call it when the lease had expired and is valid again.
    */
   async leaseRegained(): Promise<void> {
     const { session, shard, leaseMs, clock } = this.options;
@@ -234,14 +237,14 @@ export class OpeningNotes {
   }
 
   /**
-   * Counts as `ended` the openings that this shard's previous process left: it has stopped, or has lost its lease.
-   * Removes failures that other shards counted as `blocked` while the process was between two steps.
+   * Counts as `ended` the openings in the note of this shard's previous process: it has stopped, or has lost its lease. Removes
+   * failures `blocked` that other shards counted while that process was between two steps.
    */
   async #countPredecessor(): Promise<void> {
     if (this.#left === undefined) return;
     const { shard, session, note, clock } = this.options;
-    const { note: before, mark } = this.#left;
-    if (mark !== undefined) await this.#countMark(mark);
+    const { note: before, step } = this.#left;
+    if (step !== undefined) await this.#countStep(step);
     if (before !== undefined && before.session !== session) {
       await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
         this.#failures.add(id, failureIn(shard, before, { collectionId: id, how: 'ended' }, clock)),
@@ -251,7 +254,8 @@ export class OpeningNotes {
     this.#left = undefined;
   }
 
-  async #countMark({ session, at }: StepMark): Promise<void> {
+  /** Counts the opening whose step ended the previous process. */
+  async #countStep({ session, at }: StepNote): Promise<void> {
     const { shard, clock, steps } = this.options;
     const ended = `${session}.${at?.number}`;
     if (at !== null) {
@@ -285,7 +289,7 @@ export class OpeningNotes {
     await note.write(this.#mine.size === 0 ? undefined : openings);
   }
 
-  /** Returns whether a process that has noted an opening still lives. */
+  /** Returns the state of a process that has noted an opening. */
   async #fateOf(shard: string, session: string): Promise<Fate> {
     const heartbeat = await this.options.shards.get(shard);
     if (heartbeat !== undefined) return heartbeatOf(heartbeat).session === session ? 'lives' : 'ended';
@@ -301,7 +305,7 @@ export class OpeningNotes {
     return fate;
   }
 
-  /** Asks a shard without a heartbeat. It answers if its event loop runs, even if only that it has no lease. */
+  /** Asks a shard without a heartbeat. If its event loop runs it answers, even if only with the error that it has no lease. */
   async #askFate(shard: string): Promise<Fate> {
     const { transport, clock } = this.options;
     const envelope = { requestId: 'opening', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
@@ -313,7 +317,7 @@ export class OpeningNotes {
     }
   }
 
-  /** Removes an opening that was counted from the note of another process. */
+  /** Removes a counted opening from the note of another process. */
   #strike(shard: string, session: string, collectionId: number): Promise<void> {
     const { openings } = this.options;
     const key = openingsKey(shard);

@@ -1,8 +1,8 @@
 /**
- * Marks the step of a suspect collection's opening in a file, where the next process of this shard finds it.
+ * Notes the step of a suspect collection's opening in a file, where the next process of this shard finds it.
  *
- * A mark exists only during the turn of the event loop that runs the step. A process that waits or does other work has
- * none. So a process that ended with a mark was ended by the step itself, or by an operator in that very millisecond.
+ * The file names a step only during the turn of the event loop that runs it. While the process waits or does other work, it
+ * names none. So if a process ended with a step in its file, that step ended it, or an operator did in that very millisecond.
  */
 import typia from 'typia';
 import { NoteFile } from '../../shared/files/noteFile.js';
@@ -10,10 +10,10 @@ import type { Whole } from '../../shared/model/whole.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { MemoryGuard } from '../capacity/memoryGuard.js';
 
-export interface StepMark {
-  /** The process, as in the heartbeat of its shard. */
+export interface StepNote {
+  /** Id of the process, as in its heartbeat. */
   readonly session: string;
-  /** Null if the process is between two steps, or opens no suspect collection. */
+  /** The step; null between two steps, and while no suspect collection is opened. */
   readonly at: {
     readonly collection: Whole;
     /** Number of the opening. */
@@ -24,25 +24,25 @@ export interface StepMark {
 
 interface Options {
   readonly session: string;
-  /** Undefined if the file cannot be opened. Then no step is marked. */
+  /** Undefined if the file cannot be opened. Then no step is noted. */
   readonly file: Pick<NoteFile, 'read' | 'write' | 'close'> | undefined;
   readonly memory: Pick<MemoryGuard, 'usedPart'>;
-  /** Called if a mark cannot be written. A full disk, for example, must not keep collections closed. */
+  /** Called if a step cannot be noted. A full disk, for example, must not keep collections closed. */
   readonly onFailure: (error: unknown) => void;
 }
 
-const isMark = typia.createIs<StepMark>();
+const isStepNote = typia.createIs<StepNote>();
 
-/** With more memory in use, the system or the heap's limit may end the process at any moment. */
+/** Share of the memory in use above which the operating system, or the limit of the heap, may end the process at any moment. */
 const NEARLY_FULL = 0.9;
-/** Share of the memory that an opening must have taken to be the cause of its end. */
+/** Share of the memory that an opening must have taken to be the cause of such an end. */
 const OWN_PART = 0.25;
 
 export class OpeningSteps {
   #opening: { readonly collection: number; readonly number: number; readonly usedBefore: number } | undefined;
-  /** Current mark. */
-  #marked: string | undefined;
-  /** Set by the first step of this turn. */
+  /** Step in the file. */
+  #noted: string | undefined;
+  /** State of the memory at the first step of this turn. `taken`: by this opening. */
   #memory: 'enough' | 'taken' | 'short' | undefined;
 
   constructor(private readonly options: Options) {}
@@ -52,19 +52,19 @@ export class OpeningSteps {
     return new OpeningSteps({ ...options, file: file ?? undefined });
   }
 
-  /** Returns the mark that the previous process of the shard left. It stays until `counted`. */
-  async left(): Promise<StepMark | undefined> {
-    const mark = await this.options.file?.read().catch(this.options.onFailure);
-    return isMark(mark) && mark.session !== this.options.session ? mark : undefined;
+  /** Returns what the previous process of the shard has noted. It stays in the file until `counted`. */
+  async left(): Promise<StepNote | undefined> {
+    const note = await this.options.file?.read().catch(this.options.onFailure);
+    return isStepNote(note) && note.session !== this.options.session ? note : undefined;
   }
 
-  /** Ends, and leaves no mark behind. */
+  /** Ends, and leaves no step in the file. */
   async close(): Promise<void> {
     this.endOpening();
     await this.options.file?.close();
   }
 
-  /** Removes the mark of the previous process. */
+  /** Removes the step of the previous process. */
   counted(): void {
     this.#write(undefined);
   }
@@ -79,17 +79,17 @@ export class OpeningSteps {
     this.#clear();
   }
 
-  /** Marks a step of the opening that begins or resumes in this turn. */
+  /** Notes the step that the opening begins or resumes in this turn. */
   step(kind: string, number: number): void {
     if (this.#opening === undefined) return;
     if (this.#memory === undefined) {
       this.#memory = this.#look(this.#opening.usedBefore);
       void nextTurn().then(() => this.#clear());
     }
-    // With so little memory any other work may end the process, so a mark would prove nothing.
+    // With so little memory any other work may end the process, so a noted step would prove nothing.
     if (this.#memory === 'short') return;
     const step = this.#memory === 'taken' ? 'memory' : `${kind} ${number}`;
-    if (step !== this.#marked) this.#write(step);
+    if (step !== this.#noted) this.#write(step);
   }
 
   #look(usedBefore: number): 'enough' | 'taken' | 'short' {
@@ -100,19 +100,19 @@ export class OpeningSteps {
 
   #clear(): void {
     this.#memory = undefined;
-    if (this.#marked !== undefined) this.#write(undefined);
+    if (this.#noted !== undefined) this.#write(undefined);
   }
 
   #write(step: string | undefined): void {
     const { session, file, onFailure } = this.options;
-    this.#marked = step;
+    this.#noted = step;
     const opening = this.#opening;
     const at =
       step === undefined || opening === undefined
         ? null
         : { collection: opening.collection, number: opening.number, step };
     try {
-      file?.write({ session, at } satisfies StepMark);
+      file?.write({ session, at } satisfies StepNote);
     } catch (error) {
       onFailure(error);
     }

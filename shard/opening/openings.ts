@@ -1,8 +1,8 @@
 /**
- * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at
- * once, or in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
- * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and
- * the others wait until it is open.
+ * The order in which a shard opens collections, each of which takes a share of a core. An opening that calls wait for begins at
+ * once, or in a turn that is fair between projects. Openings in the background, those of followed collections, are a few at a
+ * time, and none begins while one for a call runs. A suspect collection is opened alone: it waits until no other is being
+ * opened, and others wait until it is open.
  */
 import type { Clock } from '../../shared/clock.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -10,16 +10,18 @@ import { FairSemaphore, type WorkOf } from '../../shared/scheduling/fairSemaphor
 import type { Lease } from '../answering/lease.js';
 import type { OpeningNotes } from './openingNotes.js';
 
-/** Openings that calls wait for. A project that opens thousands of collections leaves most places to others. */
+/** Largest numbers of openings that calls wait for. One project, which may open thousands, gets a quarter of the places. */
 const ASKED = { atOnce: 32, ofProject: 8 };
 const BACKGROUND = { atOnce: 2 };
 
 export class Openings {
   readonly #asked: FairSemaphore;
   readonly #background: FairSemaphore;
-  /** Number of running openings, except a suspect one. */
+  /** Number of running openings of collections that are not suspect. */
   #beside = 0;
+  /** Whether a suspect collection is being opened. */
   #isAlone = false;
+  /** Openings that wait to begin. `alone`: of a suspect collection. */
   readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];
 
   constructor(
@@ -31,6 +33,7 @@ export class Openings {
     this.#background = new FairSemaphore(BACKGROUND, clock, () => this.#asked.size === 0);
   }
 
+  /** Runs an opening that a call waits for, in its turn. */
   async asked<T>(collection: WorkOf, open: () => Promise<T>): Promise<T> {
     try {
       return await this.#asked.run(collection, open);
@@ -39,6 +42,7 @@ export class Openings {
     }
   }
 
+  /** Runs an opening in the background, in its turn. */
   inBackground(collection: WorkOf, open: () => Promise<void>): Promise<void> {
     return this.#background.run(collection, open);
   }
@@ -53,7 +57,7 @@ export class Openings {
       const { lapses } = lease;
       await notes.begin(collectionId, { alone });
       const opened = await open();
-      // An opening that costs the lease may still succeed. It must not clear the suspicion.
+      // An opening that cost the lease may succeed all the same. The collection then stays suspect.
       if (alone && lease.valid && lease.lapses === lapses) await notes.opened(collectionId);
       return opened;
     } finally {
@@ -85,7 +89,7 @@ export class Openings {
     this.#letIn();
   }
 
-  /** Begins waiting openings, suspect collections last. */
+  /** Begins the waiting openings that may begin now, those of suspect collections last. */
   #letIn(): void {
     while (!this.#isAlone && this.#waitingToEnter.length > 0) {
       const beside = this.#waitingToEnter.findIndex(({ alone }) => !alone);

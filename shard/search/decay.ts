@@ -1,30 +1,27 @@
-/** The factor by which a record counts less as it ages; see `Decay`. */
+/** Decay: the factor by which a record counts less as it ages. The decayed distance is score / factor. */
 import type { Decay } from '../../shared/protocol/calls.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { HeavyRows, Weights } from '../kernel/weightedScan.js';
 import type { InsertionTimes } from '../state/decayTimes.js';
 import type { Found } from './found.js';
 
-/** Half-lives after which a record ages no further: a score / 2^-900 is still finite, a score * 2^-900 still a normal double. */
+/** Half-lives after which a record ages no further: score / 2^-900 is still finite, and score * 2^-900 a normal double. */
 const HALF_LIVES_MAX = 900;
 
-/** Returns whole seconds from the insertion to `nowMs`; 0 if it is in the future. */
+/** Returns the whole seconds from the insertion to `nowMs`; 0 if the insertion is later. */
 export const ageSecs = (nowMs: number, insertedMs: number): number =>
   Math.max(0, Math.floor((nowMs - insertedMs) / 1000));
 
-/**
- * Returns a factor in (0, 1]: 1 at age 0, halved at each half-life. It never rises with the age, except by a rounding
- * error.
- */
+/** Returns the factor at an age: 1 at age 0, halved with each half-life. It falls with the age, except for rounding errors. */
 export const ageFactor = (ageSecs: number, halfLifeSecs: number): number =>
   2 ** -Math.min(ageSecs / halfLifeSecs, HALF_LIVES_MAX);
 
-/** 2 ** -n. */
+/** The powers 2 ** -n, by n. */
 const POWERS = Float64Array.from({ length: HALF_LIVES_MAX + 1 }, (_, n) => 2 ** -n);
 
 /**
- * Returns an upper bound of `ageFactor`, except for a rounding error, and at most 1.07 times it. It is much cheaper
- * than `**`. The bound is the chord between whole numbers of half-lives, and a power of two is convex.
+ * Returns an upper bound of `ageFactor`, except for a rounding error: at most 1.07 times the factor, at much less cost. Between
+ * whole numbers of half-lives it is the chord of the factor, which is convex.
  */
 export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   const halfLives = Math.min(ageSecs / halfLifeSecs, HALF_LIVES_MAX);
@@ -32,7 +29,7 @@ export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   return POWERS[whole]! * (1 - (halfLives - whole) / 2);
 }
 
-/** Returns the hits with their factors and ages, in their order. */
+/** Adds factors and ages to the hits, in their order. */
 export function aged(hits: Hits, insertions: Pick<InsertionTimes, 'of'>, { nowMs, halfLifeSecs }: Decay): Found {
   const { ids, slots, scores } = hits;
   const agesSecs = new Float64Array(slots.length);

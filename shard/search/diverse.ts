@@ -1,4 +1,4 @@
-/** Maximal marginal relevance (Carbonell and Goldstein, 1998) by distances: near to the query, far from one another. */
+/** Maximal marginal relevance (Carbonell and Goldstein, 1998) by distances: hits near the query and far from one another. */
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { componentsOf, distanceOf, type Found, hitsAt } from './found.js';
 
@@ -6,13 +6,13 @@ import { componentsOf, distanceOf, type Found, hitsAt } from './found.js';
 const COMPONENTS_PER_STEP = 1 << 16;
 
 /**
- * Returns `k` hits of the pool, which is in the order of its distances. The first is the nearest. Each next one has the
- * least
+ * Chooses `k` hits of a pool, which is in the order of its distances. The first is the nearest one. Each next one has the least
+ * value of
  *
- *   (1 − diversity) · distance to the query − diversity · least distance to a hit chosen before.
+ *   (1 − diversity) · distance to the query − diversity · least distance to a chosen hit.
  *
- * Equal ones are chosen in the order of the pool. In an aged pool, the distance to the query is the decayed one.
- * `vectorOf` returns the components of a row. They are used at once.
+ * Of equal ones the first in the pool is chosen. With decay the distance to the query is the decayed one. `vectorOf`: returns
+ * the components of a row, which are used before its next call.
  */
 export function* diverse(
   pool: Found,
@@ -51,12 +51,12 @@ export function* diverse(
 }
 
 const HALF = 2 ** 16;
-/** The square of one step of a component. */
+/** The square of the number 1 in Q16.16. */
 const ONE = 2 ** 32;
 
 /**
- * Returns the squared distance. Each difference is split into halves of 17 and 16 bits, so that the three sums are exact
- * integers below 2^53 at any dimension. Only their sum is rounded, everywhere alike.
+ * Returns the squared distance. Each difference is split into parts of 17 and 16 bits, so that the three sums are exact integers
+ * below 2^53 for all dimensions. Only the result is rounded, and so is equal on all machines.
  */
 function distanceBetween(one: Int32Array, other: Int32Array): number {
   let high = 0;

@@ -3,22 +3,22 @@ import type { Results } from '../../shared/protocol/calls.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
 import type { Hits } from '../kernel/scanScratch.js';
 
-/** Records that were found, best first: arrays of one length, except that `scores` is empty for texts alone. */
+/** Records that were found, best first, in columns of equal length. `scores` is empty in a search by text alone. */
 export interface Found extends Hits {
-  /** Present with decay. */
+  /** Factors and ages; present with decay. */
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
   /** BM25 of each hit; present if the call asks for it. */
   readonly textScores?: Float64Array;
-  /** Present with the graph: hops to the nearest seed, −1 if no seed is within reach. */
+  /** Hops to the nearest seed of the graph, −1 without one within reach; present with a graph. */
   readonly hops?: Int32Array;
-  /** Present with groups: the place of each hit's value in `values`, which are canonical JSON. */
+  /** Group of each hit: the place of its value in `values`, which are canonical JSON. Present with groups. */
   readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };
 }
 
-/** Records with the requested fields. `takenBytes`: bytes of fields and groups. */
+/** Records with the requested fields. `takenBytes`: bytes that fields and groups take. */
 export type FoundFields = Found & { readonly fields?: RecordFields; readonly takenBytes?: number };
 
-/** Returns the distance that orders hit `i` before text and graph. */
+/** Returns the distance by which a search without text and graph orders hit `i`. */
 export const distanceOf = ({ scores, aged }: Found, i: number): number =>
   aged === undefined ? scores[i]! : scores[i]! / aged.factors[i]!;
 
@@ -38,7 +38,7 @@ export function hitsAt({ ids, slots, scores, aged, textScores }: Found, places: 
   };
 }
 
-/** Fills with a loop, since `Float64Array.from` and `map` take ten times as long. */
+/** Makes an array of numbers, by a loop: `Float64Array.from` and `map` take ten times as long. */
 export function floats(length: number, value: (i: number) => number): Float64Array {
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) values[i] = value(i);
@@ -59,7 +59,7 @@ export const resultOf = ({ ids, scores, aged, textScores, hops, groups, fields }
 export const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 
-/** `bytes`: little-endian, at any alignment. */
+/** Returns the components of a vector. `bytes`: little-endian, at any alignment. */
 export const componentsOf = (bytes: Uint8Array): Int32Array =>
   bytes.byteOffset % 4 === 0
     ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)

@@ -5,18 +5,15 @@ import { RecordColumns } from '../records/recordColumns.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { type Found, type FoundFields, hitsAt } from './found.js';
 
-/**
- * Adds the external ids of the hits, if any record of the collection has one. A record keeps its id as long as it
- * exists.
- */
+/** Adds the external ids of the hits, if any record of the collection has one. The external id of a record never changes. */
 export const withExternalIds = (found: Found, records: CollectionState): FoundFields =>
   records.externalIds.isUsed
     ? { ...found, fields: { externalIds: Array.from(found.ids, (id) => records.externalIdOf(id)) } }
     : found;
 
 /**
- * Adds the fields that the call names, as they are now. A hit that was permanently deleted since is left out. If a hit
- * was replaced since, returns undefined, or in the last of several tries returns its present fields. Throws
+ * Adds the fields that the call names, as they are now, and leaves out hits that were permanently deleted since. If a hit was
+ * replaced since, returns undefined, so that the search is repeated; the last try returns the new fields of such a hit. Throws
  * `validation_error` if fields and groups take more than the call's `maxBytes`.
  */
 export async function withFields(
@@ -53,7 +50,7 @@ export async function withFields(
   };
 }
 
-/** Throws `validation_error` if fields and groups take more. */
+/** Throws `validation_error` if fields and groups take more bytes than allowed. */
 export function assertWithin(sizeBytes: number, maxBytes: number): void {
   if (sizeBytes > maxBytes)
     throw new VouchError(

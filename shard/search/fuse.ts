@@ -1,10 +1,10 @@
-/** Joins the orders of a pool by distance and by text: a convex combination of scores, or of reciprocal ranks. */
+/** Fusion of the orders of a pool by distance and by text: a weighted sum of scores, or of reciprocal ranks. */
 import type { Fusion } from '../../shared/protocol/calls.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { TopK } from '../kernel/topK.js';
 import { distanceOf, type Found, floats, hitsAt } from './found.js';
 
-/** Fusion of a search that names none. */
+/** The default fusion. */
 const EVEN: Fusion = { by: 'blend', textWeight: 0.5 };
 /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
 const RANK_OFFSET = 60;
@@ -16,15 +16,15 @@ export interface Pool {
 }
 
 /**
- * Returns the best `k` of a pool by distance and by text, greatest sum first. `w` is the weight of the text.
+ * Returns the best `k` of a pool by the sum of two parts, greatest sum first. `w` is the weight of the text.
  *
  *   blend: (1 − w) · (1 − (distance − least) / (greatest − least)) + w · (bm25 − least) / (greatest − least).
  *   rrf:   (1 − w) / (60 + rank by distance) + w / (60 + rank by text).
  *
- * In a blend equal distances all count as nearest, and equal BM25 scores as 0. Ranks begin at 1 and are of the pool: by
- * distance, then score, then id, and by falling BM25, then id. A record without a word of the query has no rank by text,
- * and its second part is 0. Equal sums are ordered by distance, then by score, then by id. The distance is the decayed
- * one if the pool is aged; the scores stay unchanged.
+ * In a blend the least and the greatest are those of the pool. If all distances are equal they count as nearest, and if all BM25
+ * scores are equal they count as 0. Ranks begin at 1: by distance, then score, then id, and by falling BM25, then id. A record
+ * without a word of the query has no rank by text, and its second part is 0. Equal sums are ordered by distance, then by score,
+ * then by id. With decay the distance is the decayed one.
  */
 export function* fuse({ hits, bm25 }: Pool, k: number, { by, textWeight }: Fusion = EVEN): Steps<Found> {
   const { ids, scores } = hits;
@@ -42,7 +42,7 @@ export function* fuse({ hits, bm25 }: Pool, k: number, { by, textWeight }: Fusio
   return hitsAt(hits, best.sorted().items);
 }
 
-/** The two parts of the sum of each candidate. */
+/** The two parts of each candidate's sum, without their weights. */
 interface Parts {
   readonly near: (i: number) => number;
   readonly matching: (i: number) => number;
@@ -75,14 +75,14 @@ function* rankedParts(
   return { near: (i) => near[i]!, matching: (i) => matching[i]! };
 }
 
-/** Returns 1 / (60 + rank) of each candidate in the heap, which ends; 0 of the others. */
+/** Returns 1 / (60 + rank) for each candidate in the heap, and 0 for the others. The heap cannot be used afterwards. */
 function reciprocalRanks(order: TopK, candidates: number): Float64Array {
   const parts = new Float64Array(candidates);
   for (const [place, i] of order.sorted().items.entries()) parts[i] = 1 / (RANK_OFFSET + place + 1);
   return parts;
 }
 
-/** Returns the least of the values, and its difference from the greatest. */
+/** Returns the least value, and its difference to the greatest. */
 function rangeOf(values: Float64Array): [least: number, range: number] {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Ranks hits by nearness in the graph to the best of them: adjusted = distance · (1 + weight · hops). The distance is
- * that of `distanceOf`. If no seed is within reach it stays unchanged.
+ * Orders hits by their distance and their nearness in the graph to the best hits, the seeds. The order is that of distance ·
+ * (1 + weight · hops to the nearest seed). Without a seed within reach the distance alone counts. It is that of `distanceOf`.
  */
 import type { GraphRerank } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -11,8 +11,8 @@ import { distanceOf, type Found, hitsAt } from './found.js';
 const UNREACHED = -1;
 
 /**
- * Returns the hits with their hops, ordered by adjusted distance, equal ones by score, then by id. Seeds are the nodes
- * linked to the first `seedCount` hits. The walk ends when all hits that have nodes are reached.
+ * Returns the hits with their hops in that order, equal ones by score, then by id. The seeds are the nodes of the first
+ * `seedCount` hits. The walk through the graph ends when it has reached all hits that have nodes.
  */
 export async function rerankByGraph(found: Found, graph: Graph, options: GraphRerank, slice: Slice): Promise<Found> {
   const hops = await hopsOf(found.ids, graph, options, slice);
@@ -27,7 +27,7 @@ export async function rerankByGraph(found: Found, graph: Graph, options: GraphRe
   return { ...hitsAt(found, order), hops: Int32Array.from(order, (i) => hops[i]!) };
 }
 
-/** Returns the hops of each hit: the least over its nodes. */
+/** Returns the hops of each hit, that is of its node nearest to a seed. */
 async function hopsOf(
   recordIds: Float64Array,
   graph: Graph,

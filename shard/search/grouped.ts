@@ -1,11 +1,11 @@
 /**
- * Finds the best hits per value of a metadata key: the `k` groups with the best first hits, and the best `size` hits of
- * each. Always exact. A record with several values is in several groups, one without a value in none.
+ * Finds the best hits for each value of a metadata key. A group is the hits of one value. The result is the `k` groups with the
+ * best first hits, and of each the best `size` hits. Always exact. A record with several values is in several groups, and one without a value in none.
  *
- * It costs two scans, however many groups there are. The first keeps the best row of each group. Once it has `k`
- * groups, it knows the distance beyond which no row can be first in a group, and the kernel skips farther rows. The
- * second fills the groups from the rows of these `k` groups only; it is omitted if `size` is 1. The values of all
- * records with the key are collected too: some 30 ns each.
+ * The number of groups does not matter: there are two scans. The first finds the best row of each group. With `k` groups, it
+ * knows the distance beyond which no row can be the first of a group, and the kernel skips farther rows. The second scan fills
+ * the `k` groups from their rows; it is omitted if `size` is 1. Before, the values of all records with the key are collected, at
+ * some 30 ns each.
  */
 import type { Decay, Grouping } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -19,12 +19,13 @@ import type { InsertionTimes } from '../state/decayTimes.js';
 import { aged, DecayWeights } from './decay.js';
 import { type Found, floats } from './found.js';
 
-/** Parts of a collection that are grouped. */
+/** Parts of a collection that the search reads. */
 export interface Grouped {
   readonly vectors: Pick<VectorBlocks, 'idOf' | 'gather'>;
   readonly insertions: InsertionTimes;
-  /** Values of the key, and the eligible rows that have one. */
+  /** Values of the key, by slot. */
   readonly values: SlotValues;
+  /** Eligible rows that have a value. */
   readonly rows: SlotSet;
 }
 
@@ -37,18 +38,18 @@ export interface GroupedQuery {
   readonly scoreMost: number | undefined;
 }
 
-/** `of`: the place of each hit's group in `groups`. */
+/** The hits of all groups. `of`: the place of each hit's group in `groups`. */
 export interface GroupedFound {
   readonly found: Found;
   readonly groups: NamedValues;
   readonly of: Int32Array;
 }
 
-/** Largest number of values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
+/** Largest number of values that a step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
 const VALUES_PER_STEP = 4_096;
-/** A row with more values is divided between slices. */
+/** Largest number of values of a row that are looked at in one slice. */
 const UNDIVIDED_MAX = 512;
-/** Rows that enter groups between two updates of the farthest distance. */
+/** Rows offered to groups between two updates of the farthest distance. */
 const LOOK_EVERY = 64;
 
 export async function groupedSearch(
@@ -103,17 +104,19 @@ async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet
 }
 
 /**
- * Offers each row to the groups of its values. If a step of the scan has met very many values, its other rows wait for
- * the end of the step. Rows are numbers in columns: thousands of objects would be garbage that survives several
- * collections.
+ * Offers each row to the groups of its values. Once a step of the scan has looked at very many values, its other rows wait for
+ * the end of the step. Waiting rows are numbers in columns: thousands of objects would burden the garbage collector.
  */
 abstract class GroupCollector implements Collector {
+  /** Decayed distance beyond which no row is wanted. */
   abstract readonly worst: number;
+  /** Number of values that this step may still look at. */
   #left = VALUES_PER_STEP;
+  /** Rows that wait, in three columns. */
   #slots: number[] = [];
   #weighted: number[] = [];
   #scores: number[] = [];
-  /** Row that is being offered to its groups. */
+  /** Row that is being offered to its groups, with its decayed distance and its score. */
   protected slot = 0;
   protected weighted = 0;
   protected score = 0;
@@ -178,7 +181,7 @@ class FirstOfGroups extends GroupCollector {
   readonly #slots: Uint32Array;
   readonly #weighted: Float64Array;
   readonly #scores: Float64Array;
-  /** Place of each ordinal in the heap, plus 1; 0 for a group that is not in it. */
+  /** For each value its place in the heap, plus 1; 0 if its group is not in the heap. */
   readonly #places: Uint32Array;
 
   constructor(
@@ -224,13 +227,13 @@ class FirstOfGroups extends GroupCollector {
       if (this.#compare(place - 1) < 0) this.#sink(place - 1, ordinal);
     } else if (this.#count < this.k) this.#rise(ordinal);
     else if (this.#precedes(ordinal, 0)) {
-      // If the dropped group returns, then with a row that is better than all its earlier ones.
+      // The dropped group can return only with a row that is better than all its earlier ones.
       this.#places[this.#ordinals[0]!] = 0;
       this.#sink(0, ordinal);
     }
   }
 
-  /** Whether a group whose best row is the offered one precedes the group at a place. */
+  /** Whether a group with the offered row as its best precedes the group at a place. */
   #precedes(ordinal: number, at: number): boolean {
     const order = this.#compare(at);
     return order === 0 ? this.values.isBefore(ordinal, this.#ordinals[at]!) : order < 0;
@@ -254,7 +257,7 @@ class FirstOfGroups extends GroupCollector {
     return order === 0 ? this.values.isBefore(this.#ordinals[one]!, this.#ordinals[other]!) : order < 0;
   }
 
-  /** Stores a group whose best row is the offered one. */
+  /** Stores a group at a place, with the offered row as its best. */
   #put(at: number, ordinal: number): void {
     this.#ordinals[at] = ordinal;
     this.#slots[at] = this.slot;
@@ -288,7 +291,7 @@ class FirstOfGroups extends GroupCollector {
     this.#put(at, ordinal);
   }
 
-  /** Replaces a worse group, or the group itself before it improved, and restores the heap. */
+  /** Puts a group in place of a worse one, or of itself with a worse row, and restores the order of the heap. */
   #sink(from: number, ordinal: number): void {
     let at = from;
     for (let child = 2 * at + 1; child < this.#count; child = 2 * at + 1) {
@@ -308,8 +311,9 @@ class MembersOfGroups extends GroupCollector {
   /** Members in the order of the groups. */
   readonly #members: readonly TopK[];
   readonly #room: TopKRoom;
-  /** Place of each ordinal's group, plus 1; 0 for a group that is left out. */
+  /** For each value the place of its group, plus 1; 0 for a group that is left out. */
   readonly #places: Uint32Array;
+  /** Number of rows offered to groups. */
   #met = 0;
 
   constructor(
@@ -356,7 +360,7 @@ class MembersOfGroups extends GroupCollector {
     if (this.#met % Math.max(LOOK_EVERY, this.#members.length) === 0) this.#look();
   }
 
-  /** Updates the bound: a row farther than the last of every group is in none. */
+  /** Updates `worst`: a row farther than the last one of every group is in none. */
   #look(): void {
     let worst = 0;
     for (const members of this.#members) worst = Math.max(worst, members.worst);

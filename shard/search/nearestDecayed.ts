@@ -1,4 +1,4 @@
-/** Search by decayed distance through an index that knows no ages: candidates first, then blocks of young rows. */
+/** Search by decayed distance through an index, which orders rows by plain distance: candidates first, then young rows. */
 import type { IndexKind } from '../../shared/model/indexSpec.js';
 import type { Decay } from '../../shared/protocol/calls.js';
 import type { Hits } from '../kernel/scanScratch.js';
@@ -9,12 +9,12 @@ import type { InsertionTimes } from '../state/decayTimes.js';
 import { aged, DecayWeights } from './decay.js';
 import type { Found } from './found.js';
 
-/** Parts of a collection that decay reads. No slot may be reused until a search has ended. */
+/** Parts of a collection that the search reads. The caller lets no slot be reused until it has ended. */
 export interface Decaying {
   readonly vectors: Pick<VectorBlocks, 'blocks' | 'liveCount' | 'idOf' | 'searchWeighted'>;
   readonly index: {
     readonly serving: IndexKind | 'brute';
-    /** Returns the nearest `n` by plain distance, or all if they are fewer. */
+    /** Returns the nearest `n` rows by plain distance. */
     search(query: Int32Array, n: number, eligible?: SlotSet): Promise<Hits>;
   };
   readonly insertions: InsertionTimes;
@@ -29,25 +29,27 @@ export interface DecayedQuery {
   readonly scoreMost?: number | undefined;
 }
 
-/** Candidates requested from an index at first, and their growth if they are too few. */
+/** Candidates requested from the index at first: so many per result, and at least so many. */
 const CANDIDATES_PER_RESULT = 4;
 const CANDIDATES_MIN = 64;
+/** Factor by which more candidates are requested if the first do not suffice. */
 const WIDENED = 4;
 
-/** Cost of a search of an index, in rows of an exact scan: about that of HNSW, the most expensive per candidate. */
+/** Cost of a search of an index: about that of HNSW, whose candidates cost most. The unit is a row of an exact scan. */
 const INDEX_COST_ROWS = 1_800;
 const CANDIDATE_COST_ROWS = 58;
 
 const indexCostRows = (candidates: number): number => INDEX_COST_ROWS + CANDIDATE_COST_ROWS * candidates;
 
 /**
- * Returns the first `n` by score / factor, then by score, then by id, of the live rows or of those in `eligible`. As
- * exact as the index is by plain distance. With a largest score it is always exact, since the scan skips farther rows.
+ * Returns the first `n` by score / factor, then by score, then by id, of the live rows or of those in `eligible`. As exact as
+ * the index is by plain distance. With a largest score it is always exact: a scan skips farther rows, and needs no index. It is
+ * also exact if an exact scan costs less than the index.
  *
- * An index does not know ages. Its candidates end at a plain score S. Let D be the decayed distance of the last of the
- * best `n` among them. Any other row has a score of at least S, so it enters only with a factor of at least S / D. Rows
- * with such factors are young, and are in few blocks. Either those are scanned, or the index is asked for more
- * candidates, whichever costs less. With more candidates S rises and D falls, until no block is left.
+ * The candidates of an index end at a plain score S. Let D be the decayed distance of the last of the best `n` among them. Any
+ * other row has a score of at least S, so it belongs to the best only with a factor of at least S / D. Rows with such factors
+ * are young, and are in few blocks. These blocks are scanned, or the index is asked for more candidates, whichever costs less.
+ * With more candidates S rises and D falls, until no block is left.
  */
 export async function nearestDecayed(
   { vectors, index, insertions }: Decaying,

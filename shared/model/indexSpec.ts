@@ -31,13 +31,15 @@ export interface IndexSpec {
   readonly parameters: IndexParameters;
 }
 
-export const EXACT: IndexSpec = { kind: 'brute', parameters: {} };
+/** The spec of exact search. */
+export const BRUTE: IndexSpec = { kind: 'brute', parameters: {} };
 
 /**
  * State `building`: the first generation is being built or loaded, or a requested one is built while another serves. State
  * `failed`: no generation serves, because the last build failed.
  */
 export interface IndexState {
+  /** `none`, as in the API, while every search is exact. */
   readonly activeKind: IndexKind | 'none';
   readonly status: 'none' | 'building' | 'active' | 'failed';
   readonly desiredKind: DesiredKind;

@@ -1,4 +1,4 @@
-/** Operations that streams deny to every login: streams made by Vouch, and earlier ones that did not deny them yet. */
+/** Operations that streams deny to every login: streams that Vouch makes, and older ones, which did not deny them before. */
 import { expect } from 'chai';
 import {
   connect,
@@ -30,7 +30,7 @@ const DENIED: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BUCKET_STREAMS.map((name) => [name, ['delete', 'purge']])),
 };
 
-/** A stream as earlier versions of Vouch, or users, have made it. */
+/** Makes a stream like earlier versions of Vouch, or a user. */
 const lasting = (name: string, subject: string, more: Partial<StreamConfig> = {}): Partial<StreamConfig> => ({
   ...{ name, subjects: [subject], ...LASTING, num_replicas: 1, ...more },
 });
@@ -40,7 +40,7 @@ const EARLIER: readonly Partial<StreamConfig>[] = [
   lasting('VOUCH_SERVICE_LOG', 'vouch.servicelog.*', { allow_direct: true }),
   lasting('VOUCH_VAULT', 'vouch.vault.*.*'),
 ];
-/** Bound to the server of this name, if there are several. */
+/** Connects to the server of this name, if there are several. */
 const earlierSeals = (number: number, server: string | undefined): Partial<StreamConfig> => ({
   ...lasting(`VOUCH_SEALS_${number}`, `vouch.seals.${number}.*.*`),
   ...(server === undefined ? {} : { placement: { tags: [server] } as Placement }),
@@ -90,12 +90,12 @@ describe('the operations that streams deny', () => {
   beforeEach(() => nats.erase());
   afterEach(() => platforms.close());
 
-  it('are all that Vouch does not need, in streams that Vouch makes', async () => {
+  it('are all operations that Vouch does not need, in streams that Vouch makes', async () => {
     await openAll(await platforms.open(nats.url));
     await expectDenials(jsm);
   });
 
-  it('are all that Vouch does not need, in earlier streams, whose content stays', async () => {
+  it('are all operations that Vouch does not need, in older streams, which keep their content', async () => {
     await makeEarlier(nc);
     await nc.jetstream().publish('$KV.vouch-counters.collection-id', '7');
     await nc.jetstream().publish('vouch.log.1.1', 'a frame');
@@ -107,7 +107,7 @@ describe('the operations that streams deny', () => {
     expect((await jsm.streams.info('VOUCH_LOG_1')).state.messages).to.equal(1);
   });
 
-  it('are changed together with a new time to live', async () => {
+  it('are denied to an older stream together with a change of its time to live', async () => {
     await makeEarlier(nc);
     const platform = await platforms.open(nats.url);
     await platform.bucket(BUCKETS.leases, { ttlMs: 60_000 });
@@ -115,7 +115,7 @@ describe('the operations that streams deny', () => {
     expect(await deniedBy(jsm, 'KV_vouch-leases')).to.deep.equal(['delete', 'purge']);
   });
 
-  it('are refused by the server: purging and deleting an entry, and a header that erases earlier ones', async () => {
+  it('are refused by the server: a purge, a deletion, and a header that erases earlier entries', async () => {
     const platform = await platforms.open(nats.url);
     const bucket = await platform.bucket(BUCKETS.counters);
     await bucket.put('a', 1);
@@ -136,7 +136,7 @@ describe('the operations that streams deny', () => {
     expect((await bucket.get('b'))?.value).to.equal(2);
   });
 
-  it('are equal on three servers with earlier streams', async () => {
+  it('are denied on three servers with older streams', async () => {
     const cluster = await startTestNatsCluster();
     const there = await connect({ servers: cluster.url.split(',') });
     try {
@@ -152,7 +152,7 @@ describe('the operations that streams deny', () => {
     }
   });
 
-  it('are reported in one line that names the admin, if the login may not change them', async () => {
+  it('are an error of one line that names the admin, if the login may not deny them', async () => {
     const server = await RoleServer.start();
     try {
       await makeEarlier((await server.raw('admin')).nc);

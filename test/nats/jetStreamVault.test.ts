@@ -1,4 +1,4 @@
-/** The vault in JetStream over a real nats-server: the tests that every vault must pass, and its own. */
+/** The vault in JetStream over a real nats-server: the suite of every vault, and what only this one guarantees. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
@@ -13,7 +13,7 @@ import { vaultSuite } from '../support/suites/vaultSuite.js';
 
 const subjectOf = (project: string, keyId: string): string => vaultSubject(Buffer.from(project).toString('hex'), keyId);
 
-/** Ways to end a process in the middle of a replacement, by their moment. */
+/** Ways to end a process during a replacement, by moment. */
 const ENDS: Readonly<Record<string, (platform: ClusterPlatform, nats: TestNats) => void>> = {
   'before the entry is sent': ({ connection }) => {
     connection.js.publish = async () => {
@@ -125,7 +125,7 @@ describe('vault in JetStream', () => {
       expect(config.deny_delete ?? false).to.equal(false);
     });
 
-    it('is refused if the server would drop old messages itself, and leave their bytes', async () => {
+    it('is refused if its server drops old messages by itself, since their bytes then stay on the disk', async () => {
       const jsm = await direct.jetstreamManager();
       await jsm.streams.add({ name: VAULT_STREAM, subjects: ['vouch.vault.*.*'], max_msgs_per_subject: 1 });
       expect((await rejection(open())).message).to.match(/VOUCH_VAULT exists with (?:discard|max_msgs_per_subject)/);
@@ -141,7 +141,7 @@ describe('vault in JetStream', () => {
     });
   });
 
-  it('loses the leftovers of an ended process when it is read', async () => {
+  it('erases the leftovers of an ended process when the key is read', async () => {
     await nats.erase();
     const reader = await open();
     const writer = await platforms.open(nats.url);
@@ -154,7 +154,7 @@ describe('vault in JetStream', () => {
     expect(await ledger.find(nats.dataDir, { old: stored.entry.wrapped! })).to.deep.equal([]);
   });
 
-  it('reports whether an entry was stored although the answer is lost', async () => {
+  it('says whether an entry was stored although the answer is lost', async () => {
     await nats.erase();
     const platform = await platforms.open(nats.url);
     const vault = await openOver(platform);

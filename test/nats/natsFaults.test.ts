@@ -25,13 +25,13 @@ async function textsOf(log: EventLog): Promise<[Position, string][]> {
   return found;
 }
 
-describe('nats faults', () => {
+describe('faults of NATS', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let proxy: TcpProxy;
-  /** Connected straight to the server. */
+  /** Is connected to the server without the proxy. */
   let near: ClusterPlatform;
-  /** Connected through the proxy. */
+  /** Is connected through the proxy. */
   let far: ClusterPlatform;
 
   beforeEach(async () => {
@@ -49,7 +49,7 @@ describe('nats faults', () => {
   const isLost = (): Promise<void> => eventually('the loss is noticed', () => !far.connected);
   const isRestored = (): Promise<void> => eventually('the connection is restored', () => far.connected);
 
-  it('fail every call while no server is reached, and none afterwards', async () => {
+  it('fail every call while no server can be reached, and no call afterwards', async () => {
     await far.transport.serve('vouch.test.a', async ({ body }) => body);
     const bucket = await far.bucket(FREE_BUCKET);
     await bucket.put('a', 1);
@@ -200,7 +200,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('repeats a frame that never arrived', async () => {
+    it('stores a frame that never arrived at its second try', async () => {
       proxy.lose('everything');
       const appending = log.append(bytes('two'), first, inMs(LONG_MS));
       proxy.cut();
@@ -213,7 +213,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('with a frame that never arrived is fenced by another that did', async () => {
+    it('is refused if its frame never arrived and another frame did', async () => {
       proxy.lose('everything');
       const fenced = rejection(log.append(bytes('two'), first, inMs(LONG_MS)));
       const other = await seen.append(bytes('other'), first, inMs(LONG_MS));
@@ -225,7 +225,7 @@ describe('nats faults', () => {
       ]);
     });
 
-    it('with an unknown outcome at its deadline reports that', async () => {
+    it('says that its outcome is unknown if it is so at the deadline', async () => {
       proxy.lose('answers');
       const error = await expectCode(log.append(bytes('two'), first, inMs(300)), 'unavailable');
       expect(error).not.to.be.instanceOf(Fenced);
@@ -379,7 +379,7 @@ async function write(
   }
 }
 
-/** Puts growing numbers until the last one is answered. Returns it. */
+/** Puts growing numbers while `shouldContinue` returns true. Returns the last one, which was answered. */
 async function count(platform: ClusterPlatform, shouldContinue: () => boolean): Promise<number> {
   const bucket = await platform.bucket(FREE_BUCKET);
   for (let n = 1, answered = 0; ; n++) {

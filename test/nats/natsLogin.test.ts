@@ -41,7 +41,7 @@ describe('the login at nats-server', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A server with these lines in its configuration. */
+  /** Starts a server with these lines in its configuration. */
   async function serve(...lines: string[]): Promise<void> {
     const port = await freePort();
     const config = ['host: 127.0.0.1', `port: ${port}`, `jetstream { store_dir: ${join(folder, 'store')} }`, ...lines];
@@ -57,7 +57,7 @@ describe('the login at nats-server', () => {
     return file;
   }
 
-  /** Expects that the platform works with that login. */
+  /** Expects that the platform can be used with a login. */
   async function expectLetIn(login: Parameters<ClusterPlatforms['open']>[1], at = url): Promise<void> {
     const { connection } = await platforms.open(at, login);
     expect(connection.connected).to.equal(true);
@@ -152,7 +152,7 @@ describe('the login at nats-server', () => {
     expect(await refused({ creds: await written('other.creds', other) })).to.match(/HOST refuses the login/);
   });
 
-  it('names the setting of an unusable file', async () => {
+  it('is refused with an unusable file, and names its setting', async () => {
     url = 'nats://127.0.0.1:1';
     const missing = join(folder, 'missing');
     for (const [field, variable] of [
@@ -217,7 +217,7 @@ async function isMade(url: string, nkey: string): Promise<boolean> {
   }
 }
 
-/** Answer of a server to a connection as another server, without the password. */
+/** Returns the answer of a server to another server that does not know the password. */
 async function answerToRoute(port: number): Promise<string> {
   const socket = createConnection({ host: '127.0.0.1', port });
   let answer = '';

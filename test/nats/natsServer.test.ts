@@ -62,7 +62,7 @@ describe('nats-server', () => {
       expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.11.11; allowed is 2.12.0 or newer');
     });
 
-    it('takes a server on PATH, then one fetched earlier', async function () {
+    it('takes a server on PATH, and without one a server fetched earlier', async function () {
       // An installed server would be found between the two.
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       await pretend(join(folder, 'nats-server'), '2.12.1');
@@ -179,7 +179,7 @@ describe('nats-server', () => {
       expect(serverConfig(settings)).to.contain('sync_interval: always');
     });
 
-    it('compares versions by number', () => {
+    it('compares the parts of versions as numbers', () => {
       const usable = ['2.9.10', '2.11.99', '2.12.0', '2.12.10', '2.100.0', '3.0.0'].filter((version) =>
         isUsable({ path: '', version }),
       );
@@ -226,7 +226,7 @@ describe('nats-server', () => {
     });
 
     for (const how of ['stop', 'kill'] as const)
-      it(`keeps and serves answered writes through a ${how}`, async () => {
+      it(`has all answered writes after a ${how}`, async () => {
         const port = await freePort();
         const first = await start({ port });
         const log = await (await platforms.open(first.url)).logs.open(3);
@@ -268,7 +268,7 @@ describe('nats-server', () => {
       expect(error.message).to.match(/^nats-server ended with code 1: .*JetStream/);
     });
 
-    it('notices when the server ends by itself', async () => {
+    it('is reported when the server ends by itself', async () => {
       const server = await start({ port: await freePort() });
       process.kill(server.pid!, 'SIGKILL');
       expect(await server.ended).to.equal('was ended by SIGKILL');

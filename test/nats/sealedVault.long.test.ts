@@ -31,7 +31,7 @@ describe('vault over three NATS servers', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNatsCluster;
   let direct: NatsConnection;
-  /** The halves of every seal that any process made, in pairs. */
+  /** Pairs of the halves of every seal that a process has made. */
   let seals: Uint8Array[] = [];
 
   before(async () => {
@@ -81,23 +81,23 @@ describe('vault over three NATS servers', () => {
     const secrets = new Set([...given, ...given.filter((secret) => seals.includes(secret)).map(otherHalf)]);
     for (const secret of secrets) expect(await serversWith(secret)).to.deep.equal([]);
   };
-  /** JetStream answers slightly before the bytes are in its files. */
+  /** Waits until the bytes are in the files: JetStream answers slightly before. */
   const untilOn = (secret: Uint8Array, servers: readonly string[]): Promise<void> =>
     eventually('the bytes are in the files', async () => (await serversWith(secret)).join() === servers.join());
-  /** An entry with its own seal, of which `seal` is the second half. */
+  /** Makes an entry with a seal of which `seal` is the second half. */
   const sealedEntry = async (vault: VaultStore): Promise<{ stored: StoredVaultEntry; seal: Uint8Array }> => {
     const before = seals.length;
     const stored = await made(vault, active(freshSecret(), 1));
     expect(seals.length).to.equal(before + 2);
     return { stored, seal: seals.at(-1)! };
   };
-  /** A restarted server answers once it has found its leaders. */
+  /** Waits until a restarted server has found its leaders. */
   const manager = (): Promise<JetStreamManager> => persistently(() => direct.jetstreamManager());
   const streamInfo = async (...asked: Parameters<JetStreamManager['streams']['info']>): Promise<StreamInfo> => {
     const { streams } = await manager();
     return persistently(() => streams.info(...asked));
   };
-  /** Only the deletion counts: its answer may be lost. */
+  /** Deletes a stream. The answer may be lost. */
   const deleteStream = (stream: string): Promise<void> =>
     persistently(async () => {
       const { streams } = await manager();
@@ -114,7 +114,7 @@ describe('vault over three NATS servers', () => {
     await persistently(() => streams.deleteMessage(sealStream(place), seq));
   };
   const serverOf = async (stream: string): Promise<string> => (await streamInfo(stream)).cluster!.leader!;
-  /** Servers without a leader first find another one. */
+  /** Repeats an attempt while servers find another leader. */
   const untilReported = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
     persistently(async () => {
       const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
@@ -136,7 +136,7 @@ describe('vault over three NATS servers', () => {
     for (const vault of [...vaults, await open()]) expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
   });
 
-  it('seals entries of a process that knows only one server', async () => {
+  it('seals the entries of a process that is configured with one server', async () => {
     await open();
     const { connection } = await platforms.open(nats.url, { ...CLUSTER, replicas: 1 });
     const { stored, seal } = await sealedEntry(await JetStreamVault.open({ connection, replicas: 1, entropy }));
@@ -188,7 +188,7 @@ describe('vault over three NATS servers', () => {
     expect((await (await open()).get('p', stored.keyId))!.entry).to.deep.equal(shredded(1, 2, 3));
   });
 
-  it('erases also the seals of processes that were too late to create the key', async () => {
+  it('erases the seals of processes that were too late to create the key', async () => {
     const [one, two] = [await open(), await open()];
     const keyId = freshKeyId();
     const outcomes = await Promise.all(

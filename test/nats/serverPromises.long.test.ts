@@ -35,7 +35,7 @@ describe('three nats-servers, each killed in turn', function () {
     await nats.stop();
   });
 
-  /** Asks until a leader answers. 0: no message. */
+  /** Asks until a leader answers. Returns 0 without a message. */
   const lastOf = async (subject: string): Promise<number> => {
     for (let left = 60; ; left--)
       try {

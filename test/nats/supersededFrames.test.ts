@@ -53,7 +53,7 @@ describe('a superseded frame', () => {
     await nats.stop();
   });
 
-  /** Stores a frame past every check. */
+  /** Stores a frame without any check. */
   const letIn = async (frame: Uint8Array): Promise<Position> =>
     (await raw.jetstream().publish(logSubject(ID, STREAMS), frame)).seq;
 
@@ -90,7 +90,7 @@ describe('a superseded frame', () => {
     expect((await verified()).positions, 'positions for the verifier').to.deep.equal(at);
   });
 
-  it('is skipped at any taken place: after many repeated frames, or before a late beginning', async () => {
+  it('is skipped wherever it is: after many repeated frames, or before a late beginning', async () => {
     const three = await frameOf([third], two.end);
     const at = [await log.append(one.bytes, LOG_START, soonMs())];
     for (const frame of [two, three]) at.push(await log.append(frame.bytes, at.at(-1)!, soonMs()));
@@ -119,7 +119,7 @@ describe('a superseded frame', () => {
     expect(await verified()).to.deep.equal({ positions: at, sizeBytes: one.bytes.length + two.bytes.length });
   });
 
-  it('is refused if it is not whole, or follows another frame', async () => {
+  it('is an error if it is not whole, or follows another frame', async () => {
     await log.append(one.bytes, LOG_START, soonMs());
     const bent = Uint8Array.from(one.bytes);
     bent[90]! ^= 1;

@@ -43,7 +43,7 @@ describe('a nats-server that is killed in the middle of an erasure', () => {
   let nats: TestNats;
   let vault: JetStreamVault;
   let stored: StoredVaultEntry;
-  /** Kills the server during the next erasures. */
+  /** Kills the server in each of the next `times` erasures. */
   let killed: (times: number) => () => Promise<number>;
 
   before(async () => {
@@ -72,7 +72,7 @@ describe('a nats-server that is killed in the middle of an erasure', () => {
     await platforms.close();
     return (await platforms.open(nats.url)).vault();
   };
-  /** Its outcome may be unknown: the connection breaks. */
+  /** Erases a key. The outcome may be unknown, since the connection breaks. */
   const shred = async (): Promise<void> => {
     await vault.replace(stored, shredded(1)).catch(unlessUnavailable);
   };
@@ -107,7 +107,7 @@ describe('a nats-server that is killed in the middle of an erasure', () => {
     expect(await halvesLeft()).to.deep.equal([0]);
   });
 
-  it('killed in both erasures, keeps both halves, and refuses until the master key is replaced', async () => {
+  it('keeps both halves if it is killed in both erasures, and refuses until the master key is replaced', async () => {
     const ends = killed(2);
     await shred();
     await refused(vault);

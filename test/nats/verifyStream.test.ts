@@ -38,7 +38,7 @@ describe('the verifier of a log in JetStream', () => {
     await nats.stop();
   });
 
-  it('refuses a log whose end disappears meanwhile', async () => {
+  it('refuses a log whose end disappears while it is read', async () => {
     const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
     const raw = await connect({ servers: nats.url });
     const manager = await raw.jetstreamManager();
@@ -49,7 +49,7 @@ describe('the verifier of a log in JetStream', () => {
     expect(refusal?.place).to.deep.equal({ name: 'VOUCH_LOG_0', message: 2, byte: 0 });
   });
 
-  it('does not mistake a server that goes away for an altered log', async () => {
+  it('reports a server that ends as such, and not as an altered log', async () => {
     const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
     await nats.kill();
     const error = await verifyLog(source).then(

@@ -27,7 +27,7 @@ export interface Judged {
 const REPORTED_WITHIN_MS = 60_000;
 
 /** A shard's file covers more than its log, which has lost its end and may have continued differently since. */
-const AHEAD = /it covers \d+ events of a log of \d+|it does not belong to the log/;
+const AHEAD = /it covers \d+ events, and the log has \d+|it does not belong to the log/;
 
 /** Returns every violation; empty if all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {

@@ -1,7 +1,7 @@
 /**
- * Binary quantisation after RaBitQ (arXiv 2405.12497, see `kernel/assembly/signs.ts`): one bit per component. A search
- * estimates distances by the codes, and measures the rows that seem nearest exactly. Takes dimension / 8 + 8 bytes a
- * row.
+ * An open index of binary quantisation after RaBitQ (arXiv 2405.12497, see `kernel/assembly/signs.ts`): a code of one bit
+ * per component. A search estimates distances by the codes, and measures the rows that seem nearest exactly. Takes
+ * dimension / 8 + 8 bytes a row.
  */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
@@ -11,21 +11,23 @@ import { CodeBlocks } from './codeBlocks.js';
 import { CodeScan } from './codeScan.js';
 import { type BqPayload, readBqPayload, stretches, stretchOfCodes, writeBqPayload } from './payload.js';
 
+/** Rows that are measured by default: so many per result, and at least so many. */
 const CANDIDATES_MIN = 200;
 const CANDIDATES_PER_RESULT = 10;
 
 /**
- * Cost of a search in nanoseconds, measured on one thread (3 GHz, AVX-512) from 32 to 768 dimensions. Only ratios
- * matter, and those differ little between machines.
+ * Costs in nanoseconds, measured on one thread (3 GHz, AVX-512) from 32 to 768 dimensions. Only their ratios matter, and
+ * those differ little between machines. The first is the cost of a search without rows.
  */
 const FIXED_NS = 20_000;
 /** Cost of a component of the query, which is rotated and made into tables. */
 const QUERY_COMPONENT_NS = 10;
+/** Cost of a byte of a code that is compared. */
 const CODE_BYTE_NS = 0.14;
-/** Cost of a candidate: collected by the scan of codes, then fetched from a random place and measured. */
+/** Cost of a candidate, and of each of its bytes: collected by the scan of codes, then fetched and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
-/** Cost of a row that is measured in place, among others. */
+/** Cost of a row, and of each of its bytes, that an exact scan measures. */
 const MEASURED_NS = 1.5;
 const MEASURED_BYTE_NS = 0.04;
 
@@ -35,7 +37,7 @@ class BqIndex implements Index {
   readonly absorbs = true;
   readonly #coder: SignCoder;
 
-  /** `codes` are the codes of all covered rows; codes of other rows are ignored. The index owns `codes`. */
+  /** `codes`: those of all covered rows; others are ignored. The index frees them. */
   constructor(
     private readonly order: OpenOrder,
     private readonly mean: Int32Array,
@@ -52,7 +54,7 @@ class BqIndex implements Index {
     const { vectors, rows } = this.order;
     const { dimension, strideBytes } = vectors.shape;
     const covered = rows.covered.count;
-    // Rows that have the query's signs by chance are all measured.
+    // All rows with the code of the query are measured: with few dimensions, many have it by chance.
     const candidates = Math.min(covered, Math.max(this.#candidatesFor(k), covered / 2 ** dimension));
     const costNs =
       FIXED_NS +
@@ -143,7 +145,7 @@ async function load({ rows, vectors }: OpenOrder, { count, read }: BqPayload, co
   }
 }
 
-/** Returns a function that returns the code at a place of a stretch. */
+/** Returns a function that returns a view of code number `at` of a stretch. */
 function codesIn(dimension: number): (stretch: Uint8Array, at: number) => Uint8Array {
   const codeBytes = signCodeBytes(dimension);
   return (stretch, at) => stretch.subarray(at * codeBytes, (at + 1) * codeBytes);

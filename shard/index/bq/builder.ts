@@ -1,12 +1,9 @@
-/**
- * Builds the codes of binary quantization (BQ; RaBitQ, see `kernel/assembly/signs.ts`) relative to the mean of the live
- * rows. The first pass computes the mean, the second the codes.
- */
+/** Builds the codes of binary quantisation, relative to the mean of the live rows; see `bq.ts`. */
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payload.js';
 
-/** Computes the mean of the live rows, then the code of each. A build on a base keeps the base's mean and codes. */
+/** Computes the mean of the live rows, then the code of each. With a base it keeps the mean and the codes of the base. */
 export const bqBuilder: IndexBuilder = {
   async build(order) {
     const { rows, base, progress } = order;

@@ -14,21 +14,21 @@ interface CodeBlock {
 }
 
 /**
- * Codes by slot, in vector memory, in the same blocks as the vectors. A region's size is a power of two. So several
- * blocks share a region: as many as waste the least of it.
+ * Codes by slot, in the memory of vectors, in blocks of as many rows as those of the vectors. The size of a region is a power
+ * of two. So several blocks share a region, as many as leave the smallest share of it unused.
  */
 export class CodeBlocks {
-  readonly #together: number;
+  readonly #blocksPerRegion: number;
   readonly #regions: (Region | undefined)[] = [];
   readonly #blocks: (CodeBlock | undefined)[] = [];
 
-  /** `codeBytes`: bytes of a code with its two numbers. */
+  /** `codeBytes`: bytes of a code, with its two f32. */
   constructor(
     private readonly memory: VectorMemory,
     private readonly shape: BlockShape,
     readonly codeBytes: number,
   ) {
-    this.#together = leastWasteful(wholeGroups(shape.rowsMax) * codeBytes);
+    this.#blocksPerRegion = leastWasteful(wholeGroups(shape.rowsMax) * codeBytes);
   }
 
   get bytes(): number {
@@ -40,14 +40,14 @@ export class CodeBlocks {
     return this.#blocks[index]!;
   }
 
-  /** Throws `capacity_exceeded`. */
+  /** Writes the code of a slot. Throws `capacity_exceeded`. */
   write(slot: number, code: Uint8Array): void {
     const index = this.shape.blockOf(slot);
     this.#blocks[index] ??= this.#open(index);
     this.#blocks[index].codes.write(slot - this.shape.firstSlot(index), code);
   }
 
-  /** Copies the code of the slot, which has been written. */
+  /** Copies the code of a slot to `into`. It must have been written. */
   read(slot: number, into: Uint8Array): void {
     const index = this.shape.blockOf(slot);
     this.at(index).codes.read(slot - this.shape.firstSlot(index), into);
@@ -60,9 +60,9 @@ export class CodeBlocks {
   }
 
   #open(index: number): CodeBlock {
-    const shared = Math.floor(index / this.#together);
-    const first = shared * this.#together;
-    this.#regions[shared] ??= this.memory.allocateBlock(this.#bytesOf(first, first + this.#together));
+    const shared = Math.floor(index / this.#blocksPerRegion);
+    const first = shared * this.#blocksPerRegion;
+    this.#regions[shared] ??= this.memory.allocateBlock(this.#bytesOf(first, first + this.#blocksPerRegion));
     const region = this.#regions[shared]!;
     const address = region.address + this.#bytesOf(first, index);
     const rows = wholeGroups(this.shape.rows(index));

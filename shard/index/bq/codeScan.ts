@@ -1,6 +1,6 @@
 /**
- * Scans BQ codes: per block the kernel estimates all rows, 16 at a time, and keeps those below a falling limit. Codes
- * are read at about 7 GB/s: 6 MiB a slice.
+ * Scans BQ codes. In each block the kernel estimates the distances of all rows, 16 at a time, and returns the rows below a
+ * limit. The limit falls from block to block. Codes are read at about 7 GB/s.
  */
 import type { Arena } from '../../kernel/arena.js';
 import type { Block } from '../../kernel/block.js';
@@ -16,8 +16,9 @@ import type { CodeBlocks } from './codeBlocks.js';
 
 /** Bytes of codes compared between two pauses: up to 1 ms. */
 const SLICE_BYTES = 6 << 20;
-/** Cost of a row besides its code, and cost of a found row, in bytes of codes. */
+/** Cost of a row besides its code, in bytes of codes that are compared in that time. */
 const ROW_BYTES = 12;
+/** Cost of a row below the limit, in the same unit. */
 const TAKEN_BYTES = 100;
 const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 const ESTIMATE_WORDS = ESTIMATE_BYTES / WORD_BYTES;
@@ -33,7 +34,7 @@ export class CodeScan {
   #scratch: CodeScratch | undefined;
   #next = 0;
 
-  /** `codes`: the codes of all covered rows; `query`: rotated like them. */
+  /** `codes`: those of all covered rows. `query`: rotated by their coder. `wanted`: number of rows to find. */
   constructor(
     private readonly vectors: VectorBlocks,
     private readonly codes: CodeBlocks,
@@ -76,7 +77,7 @@ export class CodeScan {
     return this.#next < end;
   }
 
-  /** Returns the cost, in bytes. */
+  /** Estimates the rows of a block. Returns the cost, in bytes of codes. */
   #scanBlock(index: number): number {
     const { region, codes } = this.codes.at(index);
     const block = this.vectors.blocks[index]!;
@@ -96,7 +97,7 @@ export class CodeScan {
   }
 }
 
-/** The scratch of a scan: the query, then a bitmap, then the rows found in a block. */
+/** The scratch of a scan: the query, then a bitmap of rows, then the rows found in a block. */
 class CodeScratch extends MovingScratch {
   readonly #bitmapBytes: number;
   #found: Uint32Array;
@@ -116,9 +117,7 @@ class CodeScratch extends MovingScratch {
     this.#found = new Uint32Array(arena.buffer, this.#foundAddress, this.#found.length);
   }
 
-  /**
-   * Returns the rows of a block whose estimate is below `limit`, and those with the query's own code. See the kernel.
-   */
+  /** Returns the rows of a block whose estimate is below `limit`, and those with the code of the query. */
   estimate(codes: number, { rows, firstSlot }: Block, bitmap: number, limit: number): Uint32Array {
     const { kernel } = this.region.arena;
     const count = kernel.estimateRows(this.address, codes, rows, firstSlot, bitmap, limit, this.#foundAddress);
@@ -131,32 +130,32 @@ class CodeScratch extends MovingScratch {
 }
 
 /**
- * The `wanted` rows with the least estimates, in the order of their slots. Of equal ones the first are kept. All rows
- * with the query's own signs are kept too.
+ * The `wanted` rows with the least estimates, in the order of their slots; among equal estimates the first rows. All rows
+ * with the code of the query are kept too.
  */
 class NearestRows {
-  /** Rows whose estimate is not below this are dropped. */
+  /** Upper bound of the estimates of rows that are still wanted. */
   limit = Number.POSITIVE_INFINITY;
-  /** Work area of `keepLeast`, then the rows; undefined before the first. */
+  /** Work area of the kernel's `keepLeast`, then the rows; undefined before the first row. */
   #region: Region | undefined;
   #rows: Uint32Array = new Uint32Array(0);
   #count = 0;
-  /** Beyond this number of rows the far ones are dropped. */
-  #most: number;
+  /** Number of rows above which the farthest are dropped. */
+  #countMax: number;
 
   constructor(
     private readonly wanted: number,
     private readonly rowsMax: number,
   ) {
-    this.#most = 2 * wanted;
+    this.#countMax = 2 * wanted;
   }
 
-  /** Adds rows found in a block. Their slots must be above all others. */
+  /** Adds the rows found in a block. Their slots must be above those of earlier blocks. */
   add(arena: Arena, found: Uint32Array): void {
     this.#makeRoom(arena);
     this.#rows.set(found, this.#count * ESTIMATE_WORDS);
     this.#count += found.length / ESTIMATE_WORDS;
-    if (this.#count > this.#most) this.#dropFar();
+    if (this.#count > this.#countMax) this.#dropFar();
   }
 
   slots(): Uint32Array {
@@ -173,12 +172,12 @@ class NearestRows {
     const { arena, address } = this.#region!;
     this.#count = arena.kernel.keepLeast(address + KEEPING_BYTES, this.#count, this.wanted, address);
     this.limit = new Float32Array(arena.buffer, address, 1)[0]!;
-    this.#most = Math.max(this.#most, 2 * this.#count);
+    this.#countMax = Math.max(this.#countMax, 2 * this.#count);
   }
 
   /** Makes room for the rows of one more block. */
   #makeRoom(arena: Arena): void {
-    const words = (this.#most + this.rowsMax) * ESTIMATE_WORDS;
+    const words = (this.#countMax + this.rowsMax) * ESTIMATE_WORDS;
     if (words <= this.#rows.length) return;
     const region = allocateScratch(arena, KEEPING_BYTES + words * WORD_BYTES);
     const rows = new Uint32Array(region.arena.buffer, region.address + KEEPING_BYTES, words);

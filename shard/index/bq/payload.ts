@@ -1,8 +1,8 @@
 /**
- * The file of a BQ index, little-endian. The generation's manifest has the checksum of the whole.
+ * The payload of a BQ index, little-endian. The generation's manifest has its checksum.
  *
  *   "VBQ3" | u32 dimension | u32 code bytes | u32 rows |
- *   mean: i32 × components, padded to 16 bytes | per ordinal: a code with its numbers, or zeros.
+ *   mean: i32 × dimension, padded to 16 bytes | for each ordinal a code with its two f32.
  *
  * A row that is gone has zeros.
  */
@@ -20,8 +20,8 @@ const codesOffset = (dimension: number): number => HEADER_BYTES + Math.ceil(dime
 const bytesOf = (words: Int32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 /**
- * Writes the codes of `count` ordinals to a new file. Calls `write` with zeros to fill with the codes of the ordinals
- * from `from` to `to`.
+ * Writes the codes of `count` ordinals to a new file. Calls `write` with a buffer of zeros, to fill with the codes of the
+ * ordinals from `from` to `to`.
  */
 export async function writeBqPayload(
   path: string,
@@ -57,7 +57,8 @@ export interface BqPayload {
 }
 
 /**
- * Calls `use`, during which it may read, and returns its result. Throws a one-line Error if the file is inconsistent.
+ * Opens a payload for the duration of `use`, and returns the result of that. Throws an Error with a message of one line if the
+ * file is inconsistent.
  */
 export async function readBqPayload<Result>(
   path: string,
@@ -75,7 +76,7 @@ export async function readBqPayload<Result>(
       throw new Error(`the BQ payload is of ${storedDimension} dimensions, not of ${dimension}`);
     const sizeBytes = await file.sizeBytes();
     if (sizeBytes !== start + count * codeBytes)
-      throw new Error(`the BQ payload has ${sizeBytes} bytes, which is not what ${count} rows take`);
+      throw new Error(`the BQ payload has ${sizeBytes} bytes, not the ${start + count * codeBytes} of ${count} rows`);
     const read = async (into: Uint8Array, from: number, to: number): Promise<void> => {
       const wanted = into.subarray(0, (to - from) * codeBytes);
       const readBytes = await file.read(wanted, start + from * codeBytes);

@@ -13,12 +13,12 @@ import type { GenerationFacts } from '../store/manifest.js';
 import type { SavedRows } from '../store/rowsFile.js';
 import { type FrozenBlock, FrozenRows } from './frozenRows.js';
 
-/** Order for a build, as it is sent between threads. */
+/** The order for a build, as a message to the build thread. */
 export interface GenerationOrder {
   readonly facts: GenerationFacts;
   readonly strideBytes: number;
   readonly blocks: readonly FrozenBlock[];
-  /** Folder of the new generation, which must not exist. */
+  /** Folder of the new generation. */
   readonly folder: string;
   /** Folder of a complete generation to extend. It must have the same build parameters. */
   readonly baseFolder: string | undefined;
@@ -27,7 +27,8 @@ export interface GenerationOrder {
 }
 
 /**
- * Builds into the existing folder `order.folder`. Throws Cancelled, and DamagedGeneration if the base does not verify.
+ * Builds a generation into `order.folder`, which exists and is empty. Throws Cancelled, and DamagedGeneration if the base
+ * does not verify.
  */
 export async function buildGeneration(order: GenerationOrder, progress: BuildProgress): Promise<SavedGeneration> {
   const { facts, folder, baseFolder } = order;
@@ -45,7 +46,7 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
   return completeGeneration(folder, facts, { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] }, check);
 }
 
-/** Verifies the base before reading it, since a damaged payload may crash the process. */
+/** Verifies the files of the base, and reads its rows. A builder would not survive a damaged payload. */
 async function readBase(
   folder: string,
   { collectionId, dimension, kind }: GenerationFacts,

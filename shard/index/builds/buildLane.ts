@@ -1,6 +1,6 @@
 /**
- * Runs builds, one at a time, in the turns of `buildTurns.ts`. Each started build has its own thread. During other
- * builds' turns that thread sleeps at the end of a step, and keeps its memory.
+ * Runs builds, one at a time, in the turns of `buildTurns.ts`. Each started build has a thread. During the turns of other
+ * builds that thread sleeps between two steps, and keeps its memory.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { Logger } from '../../../shared/logger.js';
@@ -11,19 +11,19 @@ import { BuildTurns, type TurnJob, type TurnRules } from './buildTurns.js';
 import type { BuildJob } from './buildWorker.js';
 import { JobThread } from './jobThread.js';
 
-/** Sends a job to the thread and resolves to the answer. Throws like `JobThread.ask`. */
+/** Sends a job to the build's thread, and returns the answer. Throws like `JobThread.ask`. */
 export type Ask = (job: BuildJob) => Promise<SavedGeneration>;
 
 export interface Build {
-  /** Restarts when the build restarts. */
+  /** Another object after a restart of the build. */
   readonly progress: BuildProgress;
-  /** Settles when all work has ended; rejects with an error of `buildOutcomes.unpack`. Need not be awaited. */
+  /** Settles when all work has ended. Rejects with an error of `buildOutcomes.unpack`, which need not be handled. */
   readonly done: Promise<SavedGeneration>;
   /** Cancels the build. `done` rejects with Cancelled unless the work has already succeeded. */
   cancel(): void;
 }
 
-/** Work of a build. It may be repeated after it ended with Cancelled. */
+/** The work of a build. It may be run again after it threw Cancelled. */
 type Work = (ask: Ask, progress: BuildProgress) => Promise<SavedGeneration>;
 
 interface Job extends TurnJob {
@@ -34,17 +34,18 @@ interface Job extends TurnJob {
   progress: BuildProgress;
   /** Current run; undefined before the first turn. */
   run: Promise<void> | undefined;
+  /** False after `cancel`. */
   isWanted: boolean;
-  /** Whether the job restarts after its run, which is cancelled. */
+  /** Whether the run is cancelled only to restart later. */
   isToRestart: boolean;
 }
 
 export interface LaneOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether there is memory for a build beside others. */
+  /** Whether there is memory for one more build beside those that have begun. */
   readonly hasRoom?: () => boolean;
-  /** Called at the first turn of each build, with the time it has waited. */
+  /** Called at the first turn of each run. `waitedMs`: time since the build was ordered. */
   readonly onBegin?: (job: TurnJob, waitedMs: number) => void;
 }
 
@@ -64,7 +65,7 @@ export class BuildLane {
     this.#turns = new BuildTurns(rules, options.clock, options.hasRoom);
   }
 
-  /** Numbers of builds that run, are paused, and wait for their first turn. */
+  /** Numbers of builds that run, that are paused, and that wait for their first turn. */
   get counts(): { readonly running: number; readonly paused: number; readonly waiting: number } {
     const { begun, waiting } = this.#turns.counts;
     const running = this.#current === undefined ? 0 : 1;
@@ -118,7 +119,7 @@ export class BuildLane {
     job.run ??= this.#run(job);
   }
 
-  /** Ends the current turn, and returns its build. Cancels the build's run if it has become long and gets no place. */
+  /** Ends the current turn, and returns its build. Cancels its run if it has become long and gets no place as such. */
   #charge(): Job | undefined {
     if (this.#current === undefined) return undefined;
     const { job, sinceMs } = this.#current;
@@ -147,7 +148,7 @@ export class BuildLane {
   #restart(job: Job): void {
     this.options.logger.info(
       { collection: job.collectionId },
-      'a long build of an index waits for others, and restarts',
+      'a build of an index takes long; it waits for other long builds, and then restarts',
     );
     Object.assign(job, { progress: new BuildProgress(), run: undefined, isToRestart: false });
     this.#turns.again(job);

@@ -1,6 +1,6 @@
 /**
- * Builds generations, and reads and completes their files, outside the thread that answers requests. Builds and files
- * have separate lanes, so that a restart does not wait for another collection's build.
+ * Builds generations, and reads and completes their files, outside the shard's event loop. Builds and files have separate
+ * lanes, so that loading an index at a restart does not wait for the build of another collection.
  */
 import { messageOf } from '../../../shared/errors/errors.js';
 import { codeOf, deleteTree, makeDirectory } from '../../../shared/files/durable.js';
@@ -43,8 +43,8 @@ export class BuildThread {
   }
 
   /**
-   * Starts a build in its turn. Until `done` settles, no slot of the order's blocks may be overwritten. If the base is
-   * damaged, `done` rejects with DamagedGeneration. Afterwards the folder is complete or removed.
+   * Queues a build. Until `done` settles, no row of the order's blocks may be overwritten. `done` rejects with
+   * DamagedGeneration if the base is damaged. After that the folder of the new generation is complete, or removed.
    */
   build(order: GenerationOrder, { project, urgent }: { readonly project: string; readonly urgent: boolean }): Build {
     const { collectionId } = order.facts;
@@ -58,13 +58,13 @@ export class BuildThread {
     });
   }
 
-  /** Reads both files completely. Throws DamagedGeneration if they do not match the manifest, and Cancelled. */
+  /** Compares payload and rows with the manifest. Throws DamagedGeneration, `unavailable` and Cancelled. */
   async verify(saved: SavedGeneration, project: string): Promise<void> {
     const { collectionId } = saved.facts;
     await this.#files.take({ project, collectionId, urgent: true }, (ask) => ask({ op: 'verify', saved })).done;
   }
 
-  /** Completes a generation whose payload is in `folder`, durable or not. Removes the folder on failure. */
+  /** Writes rows and manifest beside the payload in `folder`. Removes the folder on failure. */
   complete(
     facts: GenerationFacts,
     project: string,
@@ -80,7 +80,7 @@ export class BuildThread {
     return complete.done;
   }
 
-  /** Cancels everything. Resolves when all work and both threads have ended. */
+  /** Cancels all work. Resolves when it and all threads have ended. */
   async close(): Promise<void> {
     await Promise.all([this.#builds.close(), this.#files.close()]);
   }

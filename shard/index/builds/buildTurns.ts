@@ -1,5 +1,6 @@
 /**
- * Decides which builds begin, and which of them runs. Fair between projects, then between their collections.
+ * Decides which builds begin, and which of them runs. Fair between projects, then between their collections. A place is the
+ * right to use memory for a build.
  *
  * ```text
  *             gets a place                 has run for trialMs
@@ -11,9 +12,8 @@
  * One build runs at a time; the other started builds are paused. Projects with started builds take turns of equal time.
  * The builds of a project alternate.
  *
- * A place is the right to use memory for a build. Long builds never get all places, and a project has at most one build
- * on trial. So a place becomes free within a bounded time. Projects also take turns at places. Requested builds go
- * first, but at every fourth place maintenance does.
+ * Long builds never get all places, and a project has at most one build on trial. So a place becomes free within a bounded
+ * time. Projects take turns at free places. Requested builds get them first, but every fourth place goes to maintenance.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { FairQueue, ONE_UNIT } from '../../../shared/scheduling/fairQueue.js';
@@ -38,7 +38,7 @@ export interface TurnRules {
   readonly turnMs: number;
 }
 
-/** Maintenance goes first at every place with a multiple of this number. */
+/** One place in so many goes to a build of maintenance, if there is one. */
 const MAINTENANCE_EVERY = 4;
 
 type Stage = 'trial' | 'long';
@@ -48,7 +48,7 @@ interface Entry<Job> {
   stage: Stage;
   /** Time for which the build has run. */
   usedMs: number;
-  /** Whether the build gets no more turns. It keeps its place until its threads have stopped. */
+  /** Whether the build gets no more turns. It keeps its place until its thread has stopped. */
   isEnding: boolean;
 }
 
@@ -65,6 +65,7 @@ type Queue<Job> = FairQueue<number, Entry<Job>>;
 class Waiting<Job extends TurnJob> {
   readonly #requested: Queue<Job>;
   readonly #maintenance: Queue<Job>;
+  /** Number of places given. */
   #given = 0;
 
   constructor(clock: Clock) {
@@ -81,7 +82,7 @@ class Waiting<Job extends TurnJob> {
     return this.#queueOf(entry).remove(entry.job.collectionId, entry);
   }
 
-  /** Takes the next build of a project that may have a place. */
+  /** Takes the next build, of a project for which `mayHave` returns true. */
   take(mayHave: (project: string) => boolean): Entry<Job> | undefined {
     const queues = [this.#requested, this.#maintenance];
     if (this.#given % MAINTENANCE_EVERY === MAINTENANCE_EVERY - 1) queues.reverse();
@@ -104,7 +105,7 @@ export class BuildTurns<Job extends TurnJob> {
   /** Projects in the order of their turns, the current one first. */
   readonly #projects = new Map<string, Project>();
   readonly #waiting: Readonly<Record<Stage, Waiting<Job>>>;
-  /** Builds that have a place, least recently run first. */
+  /** Builds that have a place. The one whose turn ended last is last. */
   readonly #begun = new Set<Entry<Job>>();
 
   /** `hasRoom`: whether there is memory for a build beside others. */
@@ -116,7 +117,7 @@ export class BuildTurns<Job extends TurnJob> {
     this.#waiting = { trial: new Waiting(clock), long: new Waiting(clock) };
   }
 
-  /** Numbers of builds that have begun, and that wait for a place. */
+  /** Numbers of builds that have a place, and that wait for one. */
   get counts(): { readonly begun: number; readonly waiting: number } {
     return { begun: this.#begun.size, waiting: this.#entries.size - this.#begun.size };
   }
@@ -151,7 +152,7 @@ export class BuildTurns<Job extends TurnJob> {
     return stage === 'long' ? turnMs : Math.min(turnMs, this.rules.trialMs - usedMs);
   }
 
-  /** Counts the time that a build has run. Returns false if the build must end; the caller then calls `again`. */
+  /** Adds to the time for which a build has run. Returns false if the build must end; then call `again` after its end. */
   spend(job: Job, ms: number): boolean {
     const entry = this.#entries.get(job)!;
     const project = this.#projects.get(job.project)!;
@@ -165,7 +166,7 @@ export class BuildTurns<Job extends TurnJob> {
     return mayStay;
   }
 
-  /** Stops the turns of a started build that must end. */
+  /** Gives a started build no more turns, since it was cancelled. */
   ending(job: Job): void {
     this.#entries.get(job)!.isEnding = true;
   }
@@ -200,7 +201,7 @@ export class BuildTurns<Job extends TurnJob> {
     return count;
   }
 
-  /** Moves the project and its build behind the others. */
+  /** Moves the project behind other projects, and its build behind its other builds. */
   #endTurn(entry: Entry<Job>, project: Project): void {
     project.usedMs = 0;
     this.#projects.delete(entry.job.project);

@@ -1,4 +1,4 @@
-/** The program of a build thread: executes one job at a time. Started by `jobThread.ts`. */
+/** The program of a build thread, which executes one job at a time. `jobThread.ts` starts it. */
 import { parentPort } from 'node:worker_threads';
 import { giveWay } from '../../../shared/process/workerThread.js';
 import { BuildProgress, buildOutcomes } from '../progress.js';

@@ -1,4 +1,4 @@
-/** The rows of a build, frozen at its order: 8 bytes for the place of each ordinal, and 8 for its record. */
+/** The rows of a build as of its order: 8 bytes for the place of each ordinal, and 8 for its record. */
 import { BitSet } from '../../kernel/bitSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
@@ -10,7 +10,7 @@ const DEAD = 0xffff_ffff;
 const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: new Set() };
 const NO_RECORDS: Float64Array = new Float64Array(0);
 
-/** One block of vectors at the time of an order, in memory shared with the build thread. */
+/** A block of vectors, in memory shared with the build thread, with its live rows as of the order. */
 export interface FrozenBlock {
   readonly buffer: SharedArrayBuffer;
   readonly rows: number;
@@ -21,7 +21,8 @@ export interface FrozenBlock {
 }
 
 /**
- * Returns the rows that are live now. Valid until the end of a scan that began earlier; see `VectorBlocks.beginScan`.
+ * Returns the rows that are live now. They are not overwritten until the caller ends a scan that it has begun; see
+ * `VectorBlocks.beginScan`.
  */
 export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
   vectors.blocks
@@ -32,13 +33,12 @@ export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
     }));
 
 /**
- * The rows of frozen blocks by ordinal: first those of the base with their ordinals there, then the others by slot.
- * Rows that the base left out stay left out and count as dead. `replaced`: records that have another row than in the
- * base.
+ * The rows of frozen blocks by ordinal: first those of the base, under their ordinals there, then the others by slot. Rows
+ * that the base left out stay left out, and are not live here. `replaced`: records that got another row since the base.
  */
 export class FrozenRows implements BuildRows {
   readonly #components: readonly Int32Array[];
-  /** Block and row of each ordinal. The block is DEAD if the row died after the base was made. */
+  /** Block of each ordinal, and row in the block. The block is DEAD if the row is not live. */
   readonly #block: Uint32Array;
   readonly #row: Uint32Array;
   /** Record of each ordinal. */
@@ -61,7 +61,7 @@ export class FrozenRows implements BuildRows {
     this.#row = new Uint32Array(capacity);
     const recordIds = new Float64Array(capacity);
     recordIds.set(base.recordIds);
-    this.count = this.#number(blocks, recordIds, new Set(replaced));
+    this.count = this.#assignOrdinals(blocks, recordIds, new Set(replaced));
     this.recordIds = recordIds.subarray(0, this.count);
   }
 
@@ -79,8 +79,8 @@ export class FrozenRows implements BuildRows {
     for (let ordinal = 0; ordinal < this.base.recordIds.length; ordinal++) if (!this.isLive(ordinal)) yield ordinal;
   }
 
-  /** Numbers the rows, and returns the number of ordinals. */
-  #number(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
+  /** Gives each row its ordinal, and returns the number of ordinals. */
+  #assignOrdinals(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
     const { leftOut, recordIds: baseIds } = this.base;
     const ordinals = new Map<number, number>();
     for (let ordinal = 0; ordinal < baseIds.length; ordinal++) {

@@ -1,12 +1,11 @@
 /**
- * A worker thread that executes one job at a time, and ends after some idle time. If it dies, its job fails, and the
- * next job starts another. A busy worker is never terminated: inside a native library that would abort the whole
- * process.
+ * A worker thread that executes one job at a time, and ends after some idle time. If it dies, its job fails, and the next job
+ * starts another thread. A busy thread is never terminated: inside a native library that would abort the whole process.
  *
  * ```text
- * None ──► busy ◄──► idle ──► none
- *   ▲       │
- *   └───────┘
+ * none ──a job──▶ busy ◄──▶ idle ──IDLE_MS──▶ none
+ *   ▲              │
+ *   └────dies──────┘
  * ```
  */
 import { Worker } from 'node:worker_threads';
@@ -20,7 +19,7 @@ import type { BuildJob, JobMessage } from './buildWorker.js';
 
 const PROGRAM = new URL('./buildWorker.js', import.meta.url);
 const IDLE_MS = 10_000;
-/** Limit of the JavaScript heap. Vectors and tables of rows are outside it. */
+/** Limit of the thread's JavaScript heap. Vectors and tables of rows are outside of it. */
 const WORKER_HEAP_MB = 1_024;
 
 export class JobThread {
@@ -31,8 +30,8 @@ export class JobThread {
   constructor(private readonly logger: Logger) {}
 
   /**
-   * Executes a job, after the previous one has ended. Throws errors of `buildOutcomes.unpack`, and an Error if the
-   * worker dies.
+   * Executes a job. The previous one must have ended. Throws errors of `buildOutcomes.unpack`, and an Error if the thread
+   * dies.
    */
   async ask(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
     progress.assertNotCancelled();
@@ -48,7 +47,7 @@ export class JobThread {
     return buildOutcomes.unpack(outcome);
   }
 
-  /** Ends the worker, which is idle. */
+  /** Ends the thread, which must be idle. */
   async end(): Promise<void> {
     clearTimeout(this.#idle);
     const worker = this.#worker;

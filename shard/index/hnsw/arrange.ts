@@ -1,19 +1,20 @@
 import { type EqualRows, NONE } from './equalRows.js';
 
-/** Converts rows to nodes: one node per ring of rows whose stored vectors are equal. */
+/** The nodes of a graph, for `arrange`. */
 export interface Nodes {
+  /** Whether a row has a node of its own. */
   has(ordinal: number): boolean;
   /** Makes a node of a row, if there is room. */
   add(ordinal: number, vector: Int32Array): void;
-  /** Adds a row whose vector equals that of the ordinal `first`, which is a node or was given to `add`. */
+  /** Lets a row share the node of the row `first`, whose stored vector is equal. `add` may have refused that row. */
   share(first: number, ordinal: number): void;
-  /** Leaves out a row that is gone, or that its code would not distinguish from others. */
+  /** Leaves out a row that is gone, or whose code would not distinguish it from others. */
   leaveOut(ordinal: number): void;
 }
 
 /**
- * Makes one node for each ring of equal rows below `count`, unless it has one. Ordinals below `known` are nodes, or
- * equal to a node's row. Calls `stepped` after each row and awaits its result.
+ * Arranges the rows below `count` into nodes: one for each ring of rows with equal stored vectors, unless the ring has one.
+ * Rows below `known` are nodes already, or equal to such a row. Calls `stepped` after each row, and awaits its result.
  */
 export async function arrange(
   nodes: Nodes,
@@ -36,7 +37,7 @@ export async function arrange(
   }
 }
 
-/** Yields known rows without a node last, since each equals an earlier row. */
+/** Yields all ordinals, known ones without a node last: each equals a row with one, which has to be first in the ring. */
 function* nodesFirst(count: number, known: number, isNode: (ordinal: number) => boolean): Generator<number> {
   const last: number[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++)

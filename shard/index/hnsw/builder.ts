@@ -1,7 +1,7 @@
 /**
- * Builds an HNSW graph (Malkov and Yashunin, arXiv 1603.09320; see `kernel/assembly/graphLink.ts`) with all cores. A
- * unit of progress is a row. A small graph is a function of the order. If threads share the work, the links depend on
- * their timing.
+ * Builds an HNSW graph (Malkov and Yashunin, arXiv 1603.09320; see `kernel/assembly/graphLink.ts`) with all cores. A unit of
+ * progress is a row. A small graph depends on the order alone. If threads share the work, the links also depend on their
+ * timing.
  */
 import { openSharedMemory, PAGE_BYTES } from '../../../shared/webAssembly.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
@@ -14,7 +14,7 @@ import { type HnswPayload, readHnswPayload, writeHnswPayload } from './payload.j
 import { encoded, formFor, stillSuits, suits, type VectorForm } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
-/** Address 0 stays unused. */
+/** Address of the graph. Address 0 stays unused. */
 const GRAPH_ADDRESS = 64;
 
 export const hnswBuilder: IndexBuilder = {
@@ -30,6 +30,7 @@ export const hnswBuilder: IndexBuilder = {
   },
 };
 
+/** `from`: the base, if its nodes can be kept. */
 async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | undefined) {
   const { rows, parameters, path, progress } = order;
   const width = constructionWidth(parameters);
@@ -55,8 +56,8 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
 }
 
 /**
- * Adds nodes, and their rows to `ordinals`; returns how many. Leaves out rows that codes do not distinguish, or that
- * have no room.
+ * Adds nodes for the rows that have none, and the ordinal of each to `ordinals`. Returns how many. Rows outside the range of
+ * the codes, or without room, are added to `leftOut`.
  */
 async function addNodes(
   { rows, progress }: BuildOrder,

@@ -1,14 +1,14 @@
-/** Cost model of HNSW searches, in rows of an exact scan, fitted to measurements. */
+/** Cost model of HNSW searches, fitted to measurements. The unit is a row that an exact scan measures. */
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { neighbours, searchWidth } from './parameters.js';
 
 /**
- * A search of width `ef` costs about as much as an exact scan of 1,800 + 58 ef rows. That fits real data of 100
- * dimensions with m 16. The measured cost was 0.6 times that with 15,000 rows, whose graph fits the caches, and 1.1 to
- * 1.6 times with 100,000. More neighbours mean more distances per step, though many to visited nodes. With more
- * dimensions the share of other work falls: 60 rows per width were measured with 4 dimensions, 17 with 384, 10 with
- * 768.
+ * A search of width `ef` costs about as much as an exact scan of 1,800 + 58 ef rows. That fits real data of 100 dimensions with
+ * m 16. The measured cost was 0.6 times that with 15,000 rows, whose graph fits the processor's caches, and 1.1 to 1.6 times
+ * with 100,000. With more neighbours a step computes more distances, though many nodes were visited before. With more
+ * dimensions the share of other work falls. For each unit of width the cost was 60 rows with 4 dimensions, 17 with 384, and 10
+ * with 768.
  */
 const COST_ROWS = 1800;
 const COST_ROWS_PER_WIDTH = 58;
@@ -16,7 +16,7 @@ const COST_NEIGHBOURS = 16;
 const COST_DIMENSION = 100;
 const COST_EVEN_DIMENSION = 60;
 
-/** Returns the cost of a search that visits `width` nodes, in rows of an exact scan. */
+/** Returns the cost of a search that keeps `width` nodes. */
 export function searchCost(shape: BlockShape, parameters: IndexParameters, width: number): number {
   const byNeighbours = Math.cbrt(neighbours(parameters) / COST_NEIGHBOURS);
   const beyond = Math.max(shape.dimension, COST_DIMENSION) + COST_EVEN_DIMENSION;
@@ -24,7 +24,7 @@ export function searchCost(shape: BlockShape, parameters: IndexParameters, width
   return (byDimension * (COST_ROWS + COST_ROWS_PER_WIDTH * byNeighbours * width)) / shape.scannedRowCost;
 }
 
-/** Results that an ordinary search asks for. */
+/** Number of results of an ordinary search. */
 const USUAL_K = 10;
 
 /** Returns the number of rows whose exact scan costs as much as an ordinary search with default parameters. */

@@ -2,29 +2,28 @@ export const NONE = -1;
 const FIRST_CAPACITY = 1024;
 
 /**
- * Rows by their vectors, as the graph stores them. Rows with equal vectors form a ring, and the graph has one node per
- * ring. Without that, a few dozen equal nodes would link only to each other, and hide themselves and the nodes behind
- * them.
+ * Rows by their vectors, as the graph stores them. Rows with equal vectors form a ring, and the graph has one node per ring.
+ * A few dozen nodes with equal vectors would link only to each other: no search would reach them, nor the nodes behind them.
  *
- * Also finds a row by its own vector. The graph misses that one for a quarter of real rows at the default width. Takes
- * 12 to 20 bytes a row.
+ * Also finds the rows whose vector equals a query. For a quarter of real rows, a search of the graph at the default width
+ * misses the row itself. Takes 12 to 20 bytes a row.
  */
 export class EqualRows {
-  /** Hash table with open addressing: one ordinal per ring. A power of two long, and less than half full. */
+  /** Hash table with open addressing: one ordinal per ring. Its length is a power of two; less than half of it is used. */
   #table = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
   #rings = 0;
-  /** Next row of each ordinal's ring. A row that is alone is its own next. */
+  /** For each ordinal the next row of its ring; the row itself if it is alone. */
   #next = alone(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
 
-  /** `vectorOf`: returns the words of a stored vector; undefined for a row that is gone and has no node. */
+  /** `vectorOf`: returns the words of a row's stored vector; undefined for a row that is gone and has no node. */
   constructor(readonly vectorOf: (ordinal: number) => Int32Array | undefined) {}
 
   get bytes(): number {
     return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
   }
 
-  /** Adds an ordinal, once. Returns the first row with the same vector, which may be gone, or NONE. */
+  /** Adds an ordinal, which must be new. Returns the first row with an equal vector, which may be gone; NONE without one. */
   add(ordinal: number, vector: Int32Array): number {
     this.#reserve(ordinal + 1);
     const hash = hashOf(vector);
@@ -43,9 +42,7 @@ export class EqualRows {
     return NONE;
   }
 
-  /**
-   * Calls `visit` for every row of the ring of `ordinal`, until it returns false. A row that was not added is alone.
-   */
+  /** Calls `visit` for the rows of the ring of `ordinal`, until it returns false. A row that was not added is alone. */
   ring(ordinal: number, visit: (ordinal: number) => boolean): void {
     let current = ordinal;
     do {
@@ -54,7 +51,7 @@ export class EqualRows {
     } while (current !== ordinal);
   }
 
-  /** Calls `visit` for one row of each ring whose hash equals that of the vector. */
+  /** Calls `visit` for one row of each ring whose vector has the hash of this one: nearly always an equal vector. */
   find(vector: Int32Array, visit: (ordinal: number) => void): void {
     const hash = hashOf(vector);
     const mask = this.#table.length - 1;

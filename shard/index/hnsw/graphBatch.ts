@@ -1,50 +1,51 @@
-/** Searches of a graph as one message to a thread, and their results as its answer. */
+/** The form of searches of a graph in a message to a thread, and that of their results in its answer. */
 import { atOnce } from '../../../shared/scheduling/slice.js';
 import { BlockShape } from '../../kernel/blockShape.js';
 import { RowTable } from '../../kernel/rowTable.js';
 import { hitsOfLength } from '../../kernel/scanScratch.js';
 import type { ScratchArena } from '../../kernel/vectorMemory.js';
 import type { GraphShape } from './graphMemory.js';
-import { type GraphSearch, type Searched, searchGraph } from './graphSearch.js';
+import { type GraphResult, type GraphSearch, searchGraph } from './graphSearch.js';
 
-/** Numbers before the query, the code, the own slots and the bitmap of a search. */
+/** Count of numbers that precede the parts of a search: query, code, equal slots and bitmap. */
 const HEADER = 7;
-/** Before the nodes of a search that has no hits. */
+/** In place of the number of hits: the search has nodes instead. */
 const NODES = -1;
 
 /** The message of a batch. */
 export interface GraphBatch {
   readonly dimension: number;
-  /** Number of the arena of the graph. */
+  /** Number of the graph's arena among the loans. */
   readonly arena: number;
+  /** Address of the graph. */
   readonly address: number;
   readonly shape: GraphShape;
-  /** Table of the rows. Its arenas have the numbers of the loans. */
+  /** Table of the rows, which numbers arenas like the loans. */
   readonly table: SharedArrayBuffer;
   /** Result of `packSearches`. */
   readonly searches: Int32Array;
 }
 
-/** Makes the searches of a batch in the memory lent, and returns the packed results. */
+/** Makes the searches of a batch, with scratch in the lent memory, and returns the packed results. */
 export function searchGraphs(arenas: readonly ScratchArena[], batch: GraphBatch): Float64Array {
   const { dimension, arena, address, shape } = batch;
   const table = new RowTable(batch.table, new BlockShape(dimension));
   const graph = { arena: arenas[arena]!, address, shape, table, arenas };
-  const results: Searched[] = [];
+  const results: GraphResult[] = [];
   for (const search of unpackSearches(batch.searches, dimension)) results.push(atOnce(searchGraph(graph, search)));
   return packResults(results);
 }
 
 export function packSearches(searches: readonly GraphSearch[]): Int32Array {
-  const size = searches.reduce((sum, { query, vector, own, eligible }) => {
-    return sum + HEADER + query.length + vector.length + own.length + eligible.length;
+  const size = searches.reduce((sum, { query, vector, equalSlots, eligible }) => {
+    return sum + HEADER + query.length + vector.length + equalSlots.length + eligible.length;
   }, 0);
   const numbers = new Int32Array(size);
   let at = 0;
-  for (const { query, vector, k, width, most, takesAll, own, eligible } of searches) {
-    numbers.set([k, width, most, Number(takesAll), vector.length, own.length, eligible.length], at);
+  for (const { query, vector, k, width, most, takesAll, equalSlots, eligible } of searches) {
+    numbers.set([k, width, most, Number(takesAll), vector.length, equalSlots.length, eligible.length], at);
     at += HEADER;
-    for (const part of [query, vector, own, eligible]) {
+    for (const part of [query, vector, equalSlots, eligible]) {
       numbers.set(part, at);
       at += part.length;
     }
@@ -54,7 +55,7 @@ export function packSearches(searches: readonly GraphSearch[]): Int32Array {
 
 export function* unpackSearches(numbers: Int32Array, dimension: number): Generator<GraphSearch> {
   for (let at = 0; at < numbers.length; ) {
-    const [k, width, most, takesAll, words, own, eligible] = numbers.subarray(at, at + HEADER) as unknown as number[];
+    const [k, width, most, takesAll, words, equal, eligible] = numbers.subarray(at, at + HEADER) as unknown as number[];
     at += HEADER;
     const take = (length: number): Int32Array => {
       at += length;
@@ -69,15 +70,18 @@ export function* unpackSearches(numbers: Int32Array, dimension: number): Generat
       width: width!,
       most: most!,
       takesAll: takesAll === 1,
-      own: unsigned(take(own!)),
+      equalSlots: unsigned(take(equal!)),
       eligible: unsigned(take(eligible!)),
     };
   }
 }
 
-/** The results of a batch, in order: for each the number of hits, then ids, slots and scores; or NODES, and the nodes. */
-export function packResults(results: readonly Searched[]): Float64Array {
-  const sizeOf = (one: Searched): number => ('hits' in one ? 1 + 3 * one.hits.ids.length : 2 + one.nodes.length);
+/**
+ * Packs results, in order. A result is the number of its hits, then their ids, slots and scores. Or it is NODES, then the
+ * length of `nodes`, then those.
+ */
+export function packResults(results: readonly GraphResult[]): Float64Array {
+  const sizeOf = (one: GraphResult): number => ('hits' in one ? 1 + 3 * one.hits.ids.length : 2 + one.nodes.length);
   const numbers = new Float64Array(results.reduce((sum, one) => sum + sizeOf(one), 0));
   let at = 0;
   for (const one of results) {
@@ -98,8 +102,8 @@ export function packResults(results: readonly Searched[]): Float64Array {
   return numbers;
 }
 
-export function unpackResults(numbers: Float64Array): Searched[] {
-  const results: Searched[] = [];
+export function unpackResults(numbers: Float64Array): GraphResult[] {
+  const results: GraphResult[] = [];
   for (let at = 0; at < numbers.length; ) {
     const count = numbers[at++]!;
     if (count === NODES) {

@@ -1,18 +1,18 @@
 /**
- * The host's view of a graph in the kernel's memory; `kernel/assembly/graph.ts` has the layout. A node takes its
- * vector, 16 bytes and 8 m bytes of links. About one in m also has upper lists of 4 m bytes a level.
+ * The view that TypeScript has of a graph in the kernel's memory; `kernel/assembly/graph.ts` has the layout. A node takes its
+ * vector, 16 bytes and 8 m bytes of links. About one node in m also has upper lists, of 4 m bytes for each level.
  */
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { NO_SLOT } from '../rows.js';
 import { type VectorForm, vectorBytesOf } from './vectorForm.js';
 
-/** Header; see `assembly/graph.ts`. */
+/** Length of the header, and places in it; see `assembly/graph.ts`. */
 const HEADER_WORDS = 16;
 const COUNT = 0;
 const NEXT = 1;
 const ENTRY = 2;
 const WORD_BYTES = 4;
-/** Words of a record behind the vector: slot, lock, place of the upper lists, length of the list. */
+/** Words behind the vector in the record of a node, and places among them. The fourth is the length of the lowest list. */
 const RECORD_WORDS = 4;
 const SLOT = 0;
 const LOCK = 1;
@@ -22,13 +22,14 @@ export const NO_NODE = 0xffff_ffff;
 /** Slot of a node that represents several rows with equal vectors. */
 export const SEVERAL = 0xffff_fffe;
 
-/** Size of the largest region. */
+/** Size of the largest region, and so of a graph. */
 export const REGION_BYTES_MAX = 2 ** 31;
-/** Room for upper lists, relative to their expected size. */
+/** Memory for upper lists, relative to their expected size. */
 const UPPER_MARGIN = 1.25;
+/** Levels for which there is memory besides, since a small graph may have more than expected. */
 const UPPER_LEVELS_SPARE = 64;
 
-/** Facts that decide the size and the cost of links. */
+/** Facts that decide the size of links, and the time that they take to make. */
 export interface LinksShape {
   readonly form: VectorForm;
   readonly neighbours: number;
@@ -46,12 +47,12 @@ const recordBytesOf = ({ form, neighbours }: LinksShape): number =>
 /** Cost of comparing a vector, in bytes that are read in that time. */
 const COMPARED_BYTES = 64;
 
-/** Bytes that are read to link a node: each found node has about m neighbours that are not yet visited. */
+/** Returns the bytes that are read to link a node: each node found has about m neighbours that were not visited before. */
 export const linkBytes = ({ form, neighbours, constructionWidth }: LinksShape): number =>
   (COMPARED_BYTES + vectorBytesOf(form)) * constructionWidth * neighbours;
 
 /**
- * Average words of a node's upper lists. One node in m is on level 1, and one in m of those on the next level, and so
+ * Returns the words of upper lists per node of the graph. One node in m is on level 1, one in m of those is on level 2, and so
  * on.
  */
 const upperWordsPerNode = (neighbours: number): number =>
@@ -66,8 +67,8 @@ export const graphBytes = (shape: GraphShape): number =>
   HEADER_WORDS * WORD_BYTES + upperBytesOf(shape) + shape.capacity * recordBytesOf(shape);
 
 /**
- * Returns the shape with the most nodes that fit the region of `least` nodes; fewer than `least` if no region is so
- * large.
+ * Returns a shape that fills its region. The region is the smallest one for `least` nodes, or the largest one, which may be
+ * too small for them.
  */
 export function filledUp(shape: LinksShape, least: number): GraphShape {
   const sizeBytes = Math.min(REGION_BYTES_MAX, classBytes(graphBytes({ ...shape, capacity: least })));
@@ -76,7 +77,7 @@ export function filledUp(shape: LinksShape, least: number): GraphShape {
   return { ...shape, capacity };
 }
 
-/** Returns a reader of the slots of the nodes of a graph: NO_SLOT, SEVERAL, or a slot. */
+/** Returns a function that reads the slot of a node of a graph. It returns a slot, NO_SLOT or SEVERAL. */
 export function nodeSlots(buffer: SharedArrayBuffer, address: number, shape: GraphShape): (node: number) => number {
   const words = new Uint32Array(buffer);
   const records = address + HEADER_WORDS * WORD_BYTES + upperBytesOf(shape);
@@ -85,9 +86,9 @@ export function nodeSlots(buffer: SharedArrayBuffer, address: number, shape: Gra
   return (node) => words[first + node * apart]!;
 }
 
-/** A graph in the memory of a kernel, at an address. */
+/** A graph at an address in the memory of a kernel. */
 export class GraphMemory {
-  /** Words of the upper lists written so far; 0 means no list, so the first starts at 1. */
+  /** Words of the upper lists so far. A node without lists has 0 as their place, so the first list is at 1. */
   upperWords = 1;
   readonly #words: Uint32Array;
   readonly #recordBytes: number;
@@ -116,11 +117,12 @@ export class GraphMemory {
     return this.#words[this.address / WORD_BYTES + COUNT]!;
   }
 
+  /** Node at which searches begin; NO_NODE in an empty graph. */
   get entry(): number {
     return this.#words[this.address / WORD_BYTES + ENTRY]!;
   }
 
-  /** Completes a graph whose `uppers` and `records` were written for a graph of this shape, with any capacity. */
+  /** Completes a graph, after `uppers` and `records` have been filled with those of a saved graph of this shape. */
   restore(count: number, entry: number, upperWords: number): void {
     const at = this.address / WORD_BYTES;
     this.#words[at + COUNT] = count;
@@ -131,13 +133,13 @@ export class GraphMemory {
     for (let node = 0; node < count; node++) this.#words[this.#slotWord(node) + LOCK] = 0;
   }
 
-  /** Bytes of the upper lists. `words`: their length in a graph that is to be restored. */
+  /** Returns a view of the upper lists. `words`: their length in a saved graph that is to be restored. */
   uppers(words = this.upperWords): Uint8Array {
     if (words > this.#upperWordsMax) throw new Error(`an HNSW payload with ${words} words of higher levels`);
     return new Uint8Array(this.buffer, this.#uppers, words * WORD_BYTES);
   }
 
-  /** The bytes of the first `count` records. */
+  /** Returns a view of the first `count` records, by default of all. */
   records(count = this.count): Uint8Array {
     if (count > this.shape.capacity) throw new Error(`an HNSW payload of ${count} nodes with room for fewer`);
     return new Uint8Array(this.buffer, this.#records, count * this.#recordBytes);
@@ -147,7 +149,7 @@ export class GraphMemory {
     return this.count < this.shape.capacity;
   }
 
-  /** Words of a node's vector. */
+  /** Returns a view of the words of a node's vector. */
   vectorOf(node: number): Int32Array {
     const at = this.#records + node * this.#recordBytes;
     return new Int32Array(this.buffer, at, vectorBytesOf(this.shape.form) / WORD_BYTES);
@@ -168,7 +170,7 @@ export class GraphMemory {
     return node;
   }
 
-  /** Sets a node's slot. With NO_SLOT, searches pass through the node and do not return it. */
+  /** Sets the slot of a node. With NO_SLOT, searches follow the links of the node and do not return it. */
   setSlot(node: number, slot: number): void {
     this.#words[this.#slotWord(node)] = slot;
   }
@@ -179,7 +181,7 @@ export class GraphMemory {
     if (this.#words[word] !== SEVERAL) this.#words[word] = NO_SLOT;
   }
 
-  /** Marks a node that represents several rows from now on. */
+  /** Makes a node represent several rows from now on. */
   share(node: number): void {
     this.#words[this.#slotWord(node)] = SEVERAL;
   }
@@ -188,7 +190,7 @@ export class GraphMemory {
     return (this.#records + node * this.#recordBytes + vectorBytesOf(this.shape.form)) / WORD_BYTES + SLOT;
   }
 
-  /** Takes room for the upper lists of `level` levels; 0 if there is not enough. */
+  /** Reserves the upper lists of a node of that level; returns their place. Returns 0 at level 0, or without memory. */
   #takeUpper(level: number): number {
     const words = 1 + level * (this.shape.neighbours + 1);
     const at = this.upperWords;
@@ -200,7 +202,7 @@ export class GraphMemory {
   }
 }
 
-/** Draws the level of a node: l with probability m^-l, always the same for a node. */
+/** Returns the level of a node: at least l for a share m^-l of the nodes. It depends on the node's number alone. */
 function levelOf(node: number, neighbours: number): number {
   let hash = Math.imul(node + 1, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -1,4 +1,4 @@
-/** A search of a graph that any thread can make: it walks the graph, then measures the rows found exactly. */
+/** A search of a graph that any thread can make. It walks the graph, then measures the rows of the nodes found exactly. */
 import { ascending } from '../../kernel/ascending.js';
 import type { RowTable } from '../../kernel/rowTable.js';
 import type { Hits } from '../../kernel/scanScratch.js';
@@ -12,18 +12,21 @@ import { WalkScratch, walkBytes } from './walkScratch.js';
 const WALKED_BYTES = 8 << 20;
 const UNFINISHED = 0xffff_ffff;
 
-/** One search. */
+/** The order for a search of a graph. */
 export interface GraphSearch {
-  /** Components, and the words of their code. */
+  /** Components of the query. */
   readonly query: Int32Array;
+  /** Words of the query's vector, as the graph stores vectors. */
   readonly vector: Int32Array;
   readonly k: number;
-  /** Eligible nodes to find, and largest number of nodes of any kind to keep meanwhile. */
+  /** Number of nodes to find: all nodes count, or only eligible ones with a slot. */
   readonly width: number;
+  /** Largest number of nodes to keep, whether they count or not. */
   readonly most: number;
+  /** Whether all nodes count. */
   readonly takesAll: boolean;
-  /** Slots of the rows with the code of the query. */
-  readonly own: Uint32Array;
+  /** Slots of the rows whose stored vector equals `vector`. */
+  readonly equalSlots: Uint32Array;
   /** Bitmap of the eligible slots; empty if all slots are eligible. */
   readonly eligible: Uint32Array;
 }
@@ -38,21 +41,22 @@ export interface SearchedGraph {
   readonly arenas: readonly ScratchArena[];
 }
 
-/** The nearest rows; or the nodes found, each with its distance, if one of them represents several rows. */
-export type Searched = { readonly hits: Hits } | { readonly nodes: Uint32Array };
+/** Result of a search: the nearest rows. If a node found represents several rows, the nodes, as `walk` returns them. */
+export type GraphResult = { readonly hits: Hits } | { readonly nodes: Uint32Array };
 
+/** Returns the bytes of scratch that a search needs. */
 export const scratchBytes = (shape: GraphShape, { most, eligible }: GraphSearch): number =>
   walkBytes(shape, most, 32 * eligible.length);
 
-/** Steps of a search, of about 1 ms each. Throws `unavailable` and `capacity_exceeded` if memory is short. */
-export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generator<undefined, Searched> {
+/** Searches in steps of about 1 ms. Throws `unavailable` and `capacity_exceeded` if memory is short. */
+export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generator<undefined, GraphResult> {
   const nodes = yield* walk(graph, search);
   const slots = proposed(graph, search, nodes);
   if (slots === undefined) return { nodes };
   return { hits: yield* graph.table.nearest(graph.arenas, search.query, search.k, ascending(slots)) };
 }
 
-/** Returns the nodes found, nearest first: each as its number and its distance. */
+/** Walks a graph. Returns the nodes found, nearest first: two numbers for each, the node and its distance. */
 export function* walk(
   { arena, address, shape }: Omit<SearchedGraph, 'table' | 'arenas'>,
   search: GraphSearch,
@@ -75,21 +79,21 @@ export function* walk(
   }
 }
 
-/** Returns the slots to measure: k, and those that may be nearer than their codes show. */
+/** Returns the slots to measure: k, and those that may be nearer than their codes show. Undefined if a node has several. */
 function proposed(
   { arena, address, shape }: SearchedGraph,
-  { k, own }: GraphSearch,
+  { k, equalSlots }: GraphSearch,
   found: Uint32Array,
 ): Uint32Array | undefined {
   const slotOf = nodeSlots(arena.buffer, address, shape);
-  const slots = new Uint32Array(own.length + found.length / 2);
-  slots.set(own);
-  let count = own.length;
+  const slots = new Uint32Array(equalSlots.length + found.length / 2);
+  slots.set(equalSlots);
+  let count = equalSlots.length;
   let limit = Number.POSITIVE_INFINITY;
   for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
     const slot = slotOf(found[at]!);
     if (slot === SEVERAL) return undefined;
-    if (slot !== NO_SLOT && !own.includes(slot)) slots[count++] = slot;
+    if (slot !== NO_SLOT && !equalSlots.includes(slot)) slots[count++] = slot;
     if (count >= k && limit === Number.POSITIVE_INFINITY) limit = doubtfulUpTo(shape.form, found[at + 1]!);
   }
   return slots.subarray(0, count);

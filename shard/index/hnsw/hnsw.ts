@@ -1,6 +1,6 @@
 /**
- * An open HNSW index (Malkov and Yashunin, arXiv 1603.09320): the graph of `graphMemory.ts`, searched and extended by
- * the kernel, with nodes shared by equal rows. A search costs about as much as measuring 1,800 + 58 ef_search rows
+ * An open HNSW index (Malkov and Yashunin, arXiv 1603.09320): the graph of `graphMemory.ts`, which the kernel searches and
+ * extends. Rows with equal stored vectors share a node. A search costs about as much as measuring 1,800 + 58 ef_search rows
  * (`cost.ts`).
  */
 import { Column } from '../../kernel/column.js';
@@ -21,20 +21,21 @@ import { ThreadedGraph } from './threadedGraph.js';
 import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
-/** Results beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
+/** Nodes beyond k that a search looks for, since codes order rows at almost equal distances by chance. */
 const SPARE = 8;
+/** Largest number of nodes that a search keeps. */
 const WIDTH_MAX = 4096;
 /** Bytes of vectors that a walk reads between two pauses: about 1 ms. */
 const WALKED_BYTES = 8 << 20;
 const UNFINISHED = 0xffff_ffff;
-/** Largest number of rows proposed. Among more equal rows, chance decides which are found. */
+/** Largest number of rows proposed. Of more equal rows, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
-/** Largest number of rows looked at among equal ones. If few of so many are eligible, an exact search takes no longer. */
+/** Largest number of equal rows that are looked at. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
-/** Cost of a byte of a bitmap for a thread, which is copied twice: a batch has few large ones. */
+/** Cost of a byte of a bitmap that is sent to a thread, and so copied twice. It keeps batches of large bitmaps small. */
 const BITMAP_COST = 64;
-/** Largest number of rows with the code of the query for a search on threads. */
-const OWN_MAX = 64;
+/** Largest number of rows with the query's own vector for a search on threads. */
+const EQUAL_SLOTS_MAX = 64;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
 const LINK_BYTES_MAX = 24 << 20;
 /** Rows arranged, and nodes checked, between two pauses: about 0.5 ms. */
@@ -43,7 +44,7 @@ const CHECKED_AT_ONCE = 4096;
 
 type Reach = Pick<GraphSearch, 'width' | 'most' | 'takesAll'>;
 
-/** Rows that a search proposes. */
+/** The rows that a search proposes. */
 class Proposals {
   readonly slots: Set<number>;
   #visited = 0;
@@ -56,12 +57,12 @@ class Proposals {
     this.slots = new Set(slots);
   }
 
-  /** Empty if so many rows were looked at that an exact search takes no longer. */
+  /** All proposed slots. None if so many rows were looked at that an exact search takes no longer. */
   get all(): Uint32Array {
     return Uint32Array.from(this.#visited < VISITED_MAX ? this.slots : []);
   }
 
-  /** Returns false if no more rows can be proposed. */
+  /** Proposes a row, if it is live and eligible. Returns false if no more rows are to be proposed. */
   readonly propose = (ordinal: number): boolean => {
     const slot = this.rows.slotOf(ordinal);
     if (slot !== NO_SLOT && (this.isEligible?.(slot) ?? true)) this.slots.add(slot);
@@ -70,8 +71,9 @@ class Proposals {
 }
 
 class HnswIndex implements Index {
-  /** Ordinal of each node, and node of each ordinal. */
+  /** Ordinal of each node. */
   readonly #ordinals = new Column(0);
+  /** Node of each ordinal. */
   readonly #nodes = new Column(NO_NODE);
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
@@ -111,7 +113,7 @@ class HnswIndex implements Index {
     return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.#graph.count));
   }
 
-  /** Takes the ordinals of the nodes, and joins each other row to the node of an equal one. */
+  /** Takes over the ordinals of the nodes, and lets each other row share the node of an equal one. */
   async fill(ordinals: Uint32Array): Promise<void> {
     const { rows, pause } = this.order;
     for (const [node, ordinal] of ordinals.entries()) {
@@ -153,7 +155,7 @@ class HnswIndex implements Index {
     });
   }
 
-  /** Clears the node's slot. The node stays, since it leads to others. */
+  /** Clears the slot of the row's node. The node stays, since other nodes are reached through it. */
   remove(ordinal: number): void {
     const node = this.#nodes.get(ordinal);
     if (node !== NO_NODE) this.#graph.clearSlot(node);
@@ -165,27 +167,25 @@ class HnswIndex implements Index {
     if (!this.#threaded?.queue.isOpen || rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query))
       return undefined;
     const vector = encoded(form, query);
-    const own = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
-    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, own.propose));
-    if (own.slots.size > OWN_MAX) return undefined;
+    const equal = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, equal.propose));
+    if (equal.slots.size > EQUAL_SLOTS_MAX) return undefined;
     const { width, most, takesAll } = this.#reach(k, eligible);
     const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(vectors.slots / 32));
     eligible?.addTo(bitmap);
-    const search = { query, vector, k, width, most, takesAll, own: Uint32Array.from(own.slots), eligible: bitmap };
+    const equalSlots = Uint32Array.from(equal.slots);
+    const search = { query, vector, k, width, most, takesAll, equalSlots, eligible: bitmap };
     const { strideBytes, scannedRowCost } = vectors.shape;
     const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
     const costBytes = cost * strideBytes * scannedRowCost + BITMAP_COST * bitmap.byteLength;
     return this.#threaded.queue.add(search, costBytes);
   }
 
-  /**
-   * Proposes rows near to the query. The walk passes through nodes that are gone or not eligible, until it has found
-   * enough.
-   */
+  /** Proposes rows near the query. The walk also follows the links of nodes that are gone or not eligible. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { rows } = this.order;
     const { form } = this.#graph.shape;
-    // A vector outside the range of codes is near to no code: an exact search answers.
+    // A vector outside the range of the codes is far from all codes. Without candidates, the search is exact.
     if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
     const proposals = new Proposals(rows, eligible && ((slot) => eligible.has(slot)));
     const vector = encoded(form, query);
@@ -213,19 +213,20 @@ class HnswIndex implements Index {
     return { width, most: takesAll ? width : Math.min(WIDTH_MAX, count), takesAll };
   }
 
-  /** Estimates the nodes that a search keeps until `width` of them are eligible. */
+  /** Estimates how many nodes a search keeps until `width` of them are eligible. */
   #visited(width: number, most: number, eligible: SlotSet | undefined): number {
     return eligible === undefined ? width : Math.min(most, (width * this.order.rows.covered.count) / eligible.count);
   }
 
-  #slotsOf(nodes: Uint32Array, { k, own, eligible }: GraphSearch): Uint32Array {
+  /** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
+  #slotsOf(nodes: Uint32Array, { k, equalSlots, eligible }: GraphSearch): Uint32Array {
     const isEligible = (slot: number): boolean => ((eligible[slot >>> 5]! >>> (slot & 31)) & 1) === 1;
-    const proposals = new Proposals(this.order.rows, eligible.length === 0 ? undefined : isEligible, own);
+    const proposals = new Proposals(this.order.rows, eligible.length === 0 ? undefined : isEligible, equalSlots);
     this.#propose(nodes, k, proposals);
     return proposals.all;
   }
 
-  /** Proposes the nearest nodes found: k rows, and those that may be nearer than their codes show. */
+  /** Proposes the rows of the nearest nodes found: k rows, and those that may be nearer than their codes show. */
   #propose(found: Uint32Array, k: number, { slots, propose }: Proposals): void {
     let limit = Number.POSITIVE_INFINITY;
     for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
@@ -235,7 +236,7 @@ class HnswIndex implements Index {
     }
   }
 
-  /** Makes the node of a row represent another row too. Returns false if the row has no node. */
+  /** Lets another row share the node of a row. Returns false if that has none. */
   #share(ordinal: number): boolean {
     const node = this.#nodes.get(ordinal);
     if (node === NO_NODE) return false;
@@ -283,7 +284,7 @@ class HnswIndex implements Index {
     }
   }
 
-  /** Takes scratch for `use`. Throws `unavailable` and `capacity_exceeded` before `use` is called. */
+  /** Calls `use` with scratch. Throws `unavailable` and `capacity_exceeded`, and has then not called it. */
   #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
     const region = this.#scratchRegion(most, slots);
     try {
@@ -302,13 +303,13 @@ class HnswIndex implements Index {
   }
 }
 
-/** Reads a row. Its bytes are little-endian, like every machine that runs the kernel. */
+/** Returns the components of a row. Its bytes are little-endian, like every machine that runs the kernel. */
 function componentsAt({ vectors }: OpenOrder, slot: number): Int32Array {
   const { buffer, byteOffset } = vectors.vectorBytes(slot);
   return new Int32Array(buffer, byteOffset, vectors.dimension);
 }
 
-/** Throws a one-line Error if a link leads to no node. */
+/** Throws an Error if a link leads to no node: the kernel would read outside of the graph. */
 async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Promise<void>): Promise<void> {
   for (let first = 0; first < graph.count; first += CHECKED_AT_ONCE) {
     const bad = arena.kernel.findBadNode(graph.address, graph.upperWords, first, CHECKED_AT_ONCE) >>> 0;

@@ -1,4 +1,4 @@
-/** The program of a thread that links nodes beside the thread that builds. Started by `linking.ts`. */
+/** The program of a thread that links nodes beside the build thread. `linking.ts` starts it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { giveWay } from '../../../shared/process/workerThread.js';
 import { openKernel } from '../../kernel/kernel.js';

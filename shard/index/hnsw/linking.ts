@@ -14,13 +14,13 @@ const NODES_PER_THREAD = 4096;
 /** Vectors are outside the heap. */
 const WORKER_HEAP_MB = 64;
 
-/** Number of threads that link so many nodes, including this one. */
+/** Returns the number of threads that link a number of nodes, including this one. */
 export const linkThreads = (nodes: number): number =>
   Math.max(1, Math.min(THREADS_MAX, availableParallelism(), Math.floor(nodes / NODES_PER_THREAD)));
 
 /**
- * Links all nodes that are not linked yet, with one thread per address of a scratch. Throws Cancelled. When it settles,
- * the other threads have ended.
+ * Links all nodes that are not linked yet, with one thread for each address in `walks`, where its scratch is. Throws
+ * Cancelled. When this settles, the other threads have ended.
  */
 export async function linkNodes(
   memory: SharedMemory,
@@ -45,8 +45,8 @@ export async function linkNodes(
 }
 
 /**
- * Settles when a thread has ended, after linking or because it could not begin. Rejects if it failed later or was
- * cancelled.
+ * Starts a thread, and settles when it has ended. Rejects if it failed or was cancelled after it had begun. A thread that
+ * cannot begin is not missed: others link its nodes.
  */
 function ended(workerData: LinkWorkerData): Promise<void> {
   return new Promise((resolve, reject) => {

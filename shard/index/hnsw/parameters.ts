@@ -1,6 +1,6 @@
 /**
- * Parameters of HNSW with their defaults: m (neighbours), ef_construction and ef_search (widths of the candidate
- * lists).
+ * The parameters of HNSW with their defaults. A node has `m` neighbours. The width is the number of nodes that are kept while a
+ * node is linked (`efConstruction`), or while a search runs (`efSearch`).
  */
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 
@@ -16,7 +16,7 @@ export const sameBuild = (one: IndexParameters, other: IndexParameters): boolean
   neighbours(one) === neighbours(other) && constructionWidth(one) === constructionWidth(other);
 
 /**
- * Returns the capacity for so many rows. Growing later would copy the whole graph in the thread that serves. A spare
- * node costs about 54 bytes until it is used.
+ * Returns the capacity of a graph for a number of rows. A later growth would copy the whole graph in the event loop. A spare
+ * node takes about 54 bytes until it is used.
  */
 export const capacityFor = (rows: number): number => rows + Math.ceil(rows / 8) + 1024;

@@ -1,5 +1,5 @@
 /**
- * The file of a graph, little-endian. The generation's manifest has the checksum of the whole.
+ * The payload of an HNSW index, little-endian. The generation's manifest has its checksum.
  *
  * ```text
  * "VHN1" | u32 dimension | neighbours | construction width | is float | capacity | nodes | entry |
@@ -26,7 +26,7 @@ const middlesBytesOf = (dimension: number): number => 16 * Math.ceil((dimension 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** `ordinals`: the ordinal of each node. */
+/** Writes a graph to a new file. `ordinals`: the ordinal of each node. */
 export async function writeHnswPayload(path: string, graph: GraphMemory, ordinals: Uint32Array): Promise<void> {
   const { count, entry, upperWords, shape } = graph;
   const { form, neighbours, constructionWidth, capacity } = shape;
@@ -54,15 +54,15 @@ export interface HnswPayload {
   /** Number of nodes. */
   readonly count: number;
   /**
-   * Fills an empty graph of this shape, with any capacity, and returns the ordinals by node. Does not check links.
-   * Calls `stepped` before each piece that is read.
+   * Fills an empty graph of this shape, whose capacity may differ, and returns the ordinal of each node. Does not check
+   * links. Calls `stepped` before each piece that is read.
    */
   readonly restore: (graph: GraphMemory, stepped?: () => void) => Promise<Uint32Array>;
 }
 
 /**
- * Calls `use`, during which it may read, and returns its result. Throws a one-line Error if the file is inconsistent,
- * is of another graph, or has an ordinal of `rows` or more.
+ * Opens a payload for the duration of `use`, and returns the result of that. Throws an Error with a message of one line if the
+ * file is inconsistent, has other parameters, or has an ordinal of `rows` or more.
  */
 export async function readHnswPayload<Result>(
   path: string,
@@ -83,12 +83,13 @@ export async function readHnswPayload<Result>(
         for (const piece of pieces(bytes)) {
           stepped?.();
           if ((await file.read(piece, offset)) < piece.length)
-            throw new Error(`an HNSW payload of ${offset} bytes, too few`);
+            throw new Error(`an HNSW payload that ends before byte ${offset + piece.length}`);
           offset += piece.length;
         }
       const sizeBytes = await file.sizeBytes();
-      if (sizeBytes !== offset) throw new Error(`an HNSW payload of ${sizeBytes} bytes instead of ${offset}`);
-      if (ordinals.some((ordinal) => ordinal >= rows)) throw new Error(`an HNSW payload with rows beyond ${rows}`);
+      if (sizeBytes !== offset) throw new Error(`an HNSW payload of ${sizeBytes} bytes, not ${offset}`);
+      if (ordinals.some((ordinal) => ordinal >= rows))
+        throw new Error(`an HNSW payload with ordinals of ${rows} and more`);
       graph.restore(count, entry, upperWords);
       return ordinals;
     };
@@ -102,18 +103,18 @@ function headOf(head: Int32Array, headBytes: number, wanted: number, parameters:
   const [magic, dimension = 0, m = 0, width = 0, isFloat, capacity = 0, count = 0, entry = 0, upperWords = 0] =
     new Uint32Array(head.buffer, 0, HEAD_BYTES / WORD_BYTES);
   if (headBytes < head.byteLength || magic !== MAGIC)
-    throw new Error(`an HNSW payload of ${headBytes} bytes that does not begin like one`);
+    throw new Error(`the first ${headBytes} bytes are not the header of an HNSW payload`);
   const asked = [wanted, neighbours(parameters), constructionWidth(parameters)];
   if ([dimension, m, width].some((value, at) => value !== asked[at]))
     throw new Error(`an HNSW payload of ${dimension} dimensions, m ${m}, width ${width}, not ${asked.join(', ')}`);
   if (count > capacity || (count === 0 ? entry !== NO_NODE : entry >= count) || upperWords === 0)
-    throw new Error(`an HNSW payload with a header of ${count} of ${capacity} nodes, from node ${entry} on`);
+    throw new Error(`an HNSW payload of ${count} nodes with capacity ${capacity} and entry ${entry}`);
   const step = new DataView(head.buffer).getFloat64(STEP_AT, true);
   const middles = head.slice(HEAD_BYTES / WORD_BYTES, HEAD_BYTES / WORD_BYTES + dimension);
   const form = { isFloat: isFloat === 1, middles, step };
   const shape = { form, neighbours: m, constructionWidth: width, capacity };
   if (graphBytes(shape) > REGION_BYTES_MAX)
-    throw new Error(`an HNSW payload with room for ${capacity} nodes, which is too many`);
+    throw new Error(`an HNSW payload of ${capacity} nodes, which no region has room for`);
   return { shape, count, entry, upperWords };
 }
 

@@ -1,4 +1,4 @@
-/** The searches of a graph on the search threads, or in the event loop with the code of the threads. */
+/** The searches of a graph by threads, or by the event loop with the code of the threads. */
 import { ascending } from '../../kernel/ascending.js';
 import { type Hits, scanScratchBytes } from '../../kernel/scanScratch.js';
 import type { ScanThreads, SearchBatch } from '../../kernel/scanThreads.js';
@@ -7,9 +7,9 @@ import type { OpenOrder } from '../kind.js';
 import { type SearchedIndex, SearchQueue } from '../searchQueue.js';
 import { type GraphBatch, packSearches, unpackResults } from './graphBatch.js';
 import type { GraphMemory } from './graphMemory.js';
-import { type GraphSearch, type Searched, scratchBytes, searchGraph } from './graphSearch.js';
+import { type GraphResult, type GraphSearch, scratchBytes, searchGraph } from './graphSearch.js';
 
-/** Returns the slots of the rows that the nodes represent; see `GraphSearch` for the nodes. */
+/** Returns the slots of the rows that nodes represent; see `walk` for the nodes. */
 type SlotsOf = (nodes: Uint32Array, search: GraphSearch) => Uint32Array;
 
 export class ThreadedGraph implements SearchedIndex<GraphSearch> {
@@ -57,7 +57,7 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
     return unpackResults(answer as Float64Array).map((result, at) => this.#hits(searches[at]!, result));
   }
 
-  async here(search: GraphSearch): Promise<Hits> {
+  async inLoop(search: GraphSearch): Promise<Hits> {
     const { vectors } = this.order;
     const { address, arena } = this.region;
     const graph = { arena, address, shape: this.graph.shape, ...vectors.place };
@@ -68,11 +68,11 @@ export class ThreadedGraph implements SearchedIndex<GraphSearch> {
     for (const loan of loans) freeScratch(loan);
   }
 
-  #hits(search: GraphSearch, result: Searched): Hits | Promise<Hits> {
+  #hits(search: GraphSearch, result: GraphResult): Hits | Promise<Hits> {
     return 'hits' in result ? result.hits : this.#measured(search, result.nodes);
   }
 
-  /** Measures the rows of nodes. A node may represent thousands, so each search has turns of its own. */
+  /** Measures the rows that nodes represent: perhaps thousands, so this is done in turns of its own. */
   async #measured(search: GraphSearch, nodes: Uint32Array): Promise<Hits> {
     const { vectors, pause } = this.order;
     await pause();

@@ -1,34 +1,34 @@
 /**
- * How a graph stores vectors: as a byte per component, or as f32 if bytes would confuse neighbours. Codes of one graph
- * share one step and a middle per dimension, so that distances of codes are distances in units of the step.
+ * The form in which a graph stores vectors: codes of a byte per component, or f32 if bytes would confuse neighbours.
+ * The codes of a graph have one step, and a middle for each dimension. So distances between codes are in units of the step.
  */
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { BuildRows } from '../kind.js';
 import type { BuildProgress } from '../progress.js';
 
+/** The number 1 in Q16.16. */
 const ONE = 65_536;
-/** More than the error of adding 32,768 squares in f32. */
+/** Factor above the rounding error of a sum of 32,768 squares in f32. */
 const FLOAT_DOUBT = 1 + 1 / 256;
 const CODE_MAX = 127;
 const FLOAT_BYTES = 4;
 const LANES = 16;
 
-/** Below this dimension, or with fewer rows to choose the step from, codes lose more than they save. */
+/** Fewest dimensions, and fewest rows to choose the step from, with which codes save more than they lose. */
 const CODED_DIMENSION_MIN = 16;
 const CODED_ROWS_MIN = 1024;
 /** Range of codes relative to the range of the rows, so that later rows fit too. */
 const RANGE = 1.25;
-/**
- * Rows sampled to decide whether codes distinguish them, and how many of those look for their nearest in the sample.
- */
+/** Number of rows sampled to decide whether codes distinguish them. */
 const SAMPLED_ROWS = 1024;
+/** Number of those whose nearest row in the sample is looked for. */
 const SAMPLED_QUERIES = 64;
-/** Largest squared error of a code, relative to the squared distance of a row to the nearest in the sample. */
+/** Largest squared error of a code, relative to the squared distance between a row and the nearest one in the sample. */
 const LOSS_MAX = 1 / 16;
-/** A row whose squared error exceeds the mean by this factor is outside the range. */
+/** A row is outside the range of the codes if its squared error is so many times the mean one. */
 const OUTSIDE = 4;
 
-/** How the vectors of a graph are stored. `middles` and `step` belong to codes, in Q16.16. */
+/** The form of a graph's vectors. `middles` and `step` are those of codes, in Q16.16. */
 export interface VectorForm {
   readonly isFloat: boolean;
   readonly middles: Int32Array;
@@ -41,11 +41,11 @@ const floats = (dimension: number): VectorForm => ({
   step: 0,
 });
 
-/** Returns the bytes of a stored vector: a multiple of 16. */
+/** Returns the bytes of a stored vector, a multiple of 16. */
 export const vectorBytesOf = ({ isFloat, middles: { length } }: VectorForm): number =>
   isFloat ? Math.ceil((length * FLOAT_BYTES) / LANES) * LANES : paddedCodeBytes(length);
 
-/** Encodes a vector of Q16.16 components as this graph stores it, as words. */
+/** Returns the words of a vector as the graph stores it. `components`: in Q16.16. */
 export function encoded(form: VectorForm, components: Int32Array): Int32Array {
   const { isFloat, middles, step } = form;
   const bytes = new ArrayBuffer(vectorBytesOf(form));
@@ -62,7 +62,7 @@ export function encoded(form: VectorForm, components: Int32Array): Int32Array {
 const codeOf = (component: number, middle: number, step: number): number =>
   Math.max(-CODE_MAX, Math.min(CODE_MAX, Math.round((component - middle) / step)));
 
-/** Whether a vector is about as far from its code as others; false outside the range of codes. */
+/** Whether a vector is inside the range of the codes, so that it is about as far from its code as others. */
 export function suits(form: VectorForm, components: Int32Array): boolean {
   const { isFloat, middles, step } = form;
   if (isFloat) return true;
@@ -81,10 +81,10 @@ const bits = new Uint32Array(1);
 const asFloat = new Float32Array(bits.buffer);
 
 /**
- * Returns a distance of codes beyond which no row is likely to be nearer than one at `distance`. The difference of two
- * codes has a variance of 1/6 per dimension. So the square of a distance d has a standard deviation of 2d/√6, to which
- * the squared errors add with the dimensions. Two distances are compared, and the margin is three deviations. Floats
- * differ by their last bits.
+ * Returns the squared distance of codes beyond which a row is hardly nearer than one at `distance`. The rounding of two codes
+ * gives their difference a variance of 1/6 per dimension. So a squared distance d² has a standard deviation of 2d/√6, to which
+ * the squared errors add with the dimensions. Two distances are compared, and the margin is three deviations. Distances of
+ * floats have only rounding errors.
  */
 export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number): number {
   if (!isFloat) return distance + 3.5 * Math.sqrt(distance + middles.length / 17);
@@ -93,7 +93,7 @@ export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number)
   return bits[0];
 }
 
-/** Chooses codes for these rows, or floats if the rows are few or codes would confuse neighbours. Throws Cancelled. */
+/** Returns codes for these rows; floats if the rows are few, or codes would confuse neighbours. Throws Cancelled. */
 export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   const { dimension, count } = rows;
   if (dimension < CODED_DIMENSION_MIN || count < CODED_ROWS_MIN) return floats(dimension);
@@ -115,7 +115,7 @@ export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   return codeLoss(form) <= LOSS_MAX * nearestSquared(rows, progress) ? form : floats(dimension);
 }
 
-/** Whether codes that were chosen for other rows also suit the rows from `first` on. */
+/** Whether codes that were chosen for the rows below `first` also suit nearly all others. */
 export function stillSuits(form: VectorForm, rows: BuildRows, first: number): boolean {
   if (form.isFloat) return false;
   let outside = 0;
@@ -124,8 +124,8 @@ export function stillSuits(form: VectorForm, rows: BuildRows, first: number): bo
 }
 
 /**
- * Returns the median squared distance of sampled rows to their nearest in the sample, in Q16.16 squared; 0 if most are
- * equal.
+ * Returns the median of the squared distances between a sampled row and the nearest other vector in the sample; 0 if all
+ * rows are equal.
  */
 function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   const sample = [...sampled(rows, 0)];
@@ -140,7 +140,7 @@ function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   return Number.isFinite(median) ? median : 0;
 }
 
-/** Returns the squared distance of two rows if they differ and it is below `nearest`, else `nearest`. */
+/** Returns the squared distance of two rows if it is below `nearest` and not 0; otherwise `nearest`. */
 function nearer(nearest: number, one: Int32Array, other: Int32Array): number {
   let squares = 0;
   for (let i = 0; i < one.length && squares < nearest; i++) squares += (one[i]! - other[i]!) ** 2;

@@ -1,6 +1,6 @@
 /**
- * Scratch of a graph search. Its parts, in order: header, entries, sorted list, fresh nodes, distances, visited bits,
- * query, eligible slots. About 8 bytes per kept node and a bit per node of the graph.
+ * The scratch of a walk through a graph. Its parts, in order: header, kept nodes, a sorted list, fresh nodes, distances, visited
+ * bits, query, eligible bits. It takes about 8 bytes per kept node, and a bit per node of the graph.
  */
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';
@@ -29,14 +29,14 @@ function partsOf(shape: GraphShape, most: number, slots: number): readonly numbe
   ].map(aligned);
 }
 
-/** A set of slots that writes itself into a bitmap. */
+/** A set of slots that can be written to a bitmap. */
 export type Slots = Pick<SlotSet, 'addTo'>;
 
-/** `slots`: bits of the bitmap of eligible slots; 0 for no bitmap. */
+/** Returns the bytes of a scratch. `most`: nodes to keep. `slots`: bits of the bitmap of eligible slots; 0 without one. */
 export const walkBytes = (shape: GraphShape, most: number, slots = 0): number =>
   partsOf(shape, most, slots).reduce((sum, bytes) => sum + bytes, 0);
 
-/** Scratch of a search of a graph, at an address in the same memory. It has room for `most` nodes. */
+/** A scratch at an address in the memory of the graph. It has room for `most` nodes. */
 export class WalkScratch {
   readonly #entries: number;
 
@@ -62,8 +62,8 @@ export class WalkScratch {
   }
 
   /**
-   * Prepares a search for `width` nodes: all, or those with a slot, optionally in `eligible`. `query`: the words of a
-   * vector encoded for the graph.
+   * Prepares a walk that ends with the nearest `width` nodes. With `takesAll` all nodes count, otherwise those with a slot,
+   * optionally one in `eligible`. `query`: words of the vector, as the graph stores vectors.
    */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: Slots | undefined): void {
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
@@ -75,7 +75,7 @@ export class WalkScratch {
     eligible.addTo(words.fill(0));
   }
 
-  /** Returns the first `count` nodes found, nearest first: each as its number and its distance. */
+  /** Returns a view of the first `count` nodes found, nearest first: two numbers for each, the node and its distance. */
   found(count: number): Uint32Array {
     return new Uint32Array(this.buffer, this.#entries, 2 * count);
   }

@@ -1,16 +1,16 @@
-/** The coarse quantizer of an inverted file: an exact scan over the centroids, exact rows like all others. */
+/** The coarse quantiser of an inverted file: finds the centroids nearest to a vector by an exact scan. */
 import { ExactScan } from '../../kernel/exactScan.js';
 import { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../../kernel/vectorMemory.js';
 
 /**
- * The centroids, stored as rows whose slots and ids are the numbers of the lists. The exact kernel finds the nearest
- * centroid, the first of equally near ones. So a build and a search choose the same list for a vector.
+ * The centroids, stored like the rows of a collection. Their slots and ids are the numbers of the lists. Of equally near
+ * centroids the first is found, as in a build. So builds and searches choose equal lists for equal vectors.
  */
 export class Centroids {
   readonly #rows: VectorBlocks;
 
-  /** `components`: of all centroids, one after another. Throws `capacity_exceeded`. */
+  /** `components`: those of all centroids, list by list. Throws `capacity_exceeded`. */
   constructor(memory: VectorMemory, dimension: number, count: number, components: Int32Array) {
     this.#rows = new VectorBlocks(memory, dimension);
     try {
@@ -36,7 +36,7 @@ export class Centroids {
     return new Int32Array(this.#rows.vectorBytes(list).buffer);
   }
 
-  /** Returns the numbers of the `most` lists nearest to `vector` (or its little-endian bytes), nearest first. */
+  /** Returns the numbers of the `most` nearest lists, nearest first. `vector`: components, or their little-endian bytes. */
   nearest(vector: Int32Array | Uint8Array, most: number): Uint32Array {
     const scan = new ExactScan(this.#rows, vector, most);
     try {

@@ -1,13 +1,10 @@
-/**
- * One list of an inverted file: chunks of byte codes, each with its own plane. From 64 dimensions on there are also
- * sign codes relative to the list's centroid.
- */
+/** One list of an inverted file, in chunks (`listChunk.ts`). */
 import type { Arena } from '../../kernel/arena.js';
 import { canBeCoded } from '../../kernel/planeMemory.js';
 import { ListChunk, type ListsShape, type MeasuredRow } from './listChunk.js';
 import type { StagedVector, VectorPlace } from './stagedVector.js';
 
-/** Growth of a list, relative to itself and in rows, whichever is more. */
+/** Rows for which a list gets memory when it is full: this share of its rows, and at least so many. */
 const GROWTH = 1 / 4;
 const GROWTH_MIN = 8;
 
@@ -20,7 +17,7 @@ export type ListedRow = Pick<MeasuredRow, 'slot' | 'vector'>;
 const largestOf = ({ arena, address }: VectorPlace, strideBytes: number): number =>
   arena.kernel.largestComponent(address, strideBytes) >>> 0;
 
-/** The rows nearest to one centroid. Rows that cannot have codes have their own chunks. */
+/** The rows whose nearest centroid is that of the list. Rows that cannot have codes are in chunks of their own. */
 export class InvertedList {
   readonly chunks: ListChunk[] = [];
   #count = 0;
@@ -39,7 +36,7 @@ export class InvertedList {
     return this.chunks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
   }
 
-  /** Adds rows in new chunks, whose planes are fitted to them. Yields after each row. Throws `capacity_exceeded`. */
+  /** Adds rows in new chunks, and fits their planes to these rows. Yields after each row. Throws `capacity_exceeded`. */
   *fill(rows: readonly ListedRow[], staged: StagedVector): Generator<undefined> {
     const { narrowReach, strideBytes } = this.shape;
     const centroid = this.centroid();
@@ -62,7 +59,7 @@ export class InvertedList {
     }
   }
 
-  /** Adds a row. Throws `capacity_exceeded`, and then has not added it. */
+  /** Adds a row. Throws `capacity_exceeded` without a change. */
   add({ slot, vector }: ListedRow, staged: StagedVector): void {
     const { narrowReach, strideBytes } = this.shape;
     const largest = largestOf(vector, strideBytes);
@@ -81,6 +78,7 @@ export class InvertedList {
     this.#count = 0;
   }
 
+  /** Adds an empty chunk for `vector` and more. */
   #grow(hasCodes: boolean, vector: VectorPlace, staged: StagedVector): ListChunk {
     const before = this.chunks.find((chunk) => chunk.hasCodes);
     const centroid = this.centroid();
@@ -97,7 +95,7 @@ export class InvertedList {
     return chunk;
   }
 
-  /** Fits the plane to rows around the centroid, whose farthest component is that of the vector. */
+  /** Fits the plane of a list without rows: to the centroid ± the largest difference between its and the vector's components. */
   #fitAround(chunk: ListChunk, { arena, address }: VectorPlace, centroid: Int32Array, staged: StagedVector): void {
     const components = new Int32Array(arena.buffer, address, centroid.length);
     const reach = components.reduce((most, component, i) => Math.max(most, Math.abs(component - centroid[i]!)), 0);
@@ -105,7 +103,7 @@ export class InvertedList {
     const largest = ends.flatMap((end) => [...end]).reduce((most, component) => Math.max(most, Math.abs(component)), 0);
     const within = canBeCoded(largest, this.shape.narrowReach) ? ends : [components];
     const { arena: own } = chunk.region;
-    // Yield one vector at a time, since both are written to the same place.
+    // A generator, since both vectors are written to one place.
     chunk.fit(placed(own, within, staged), within === ends ? largest : 0, staged);
   }
 }

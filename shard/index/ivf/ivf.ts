@@ -1,6 +1,6 @@
 /**
- * An open inverted file (see `builder.ts`): each list has a sign code and a byte code per row, and centroids are exact
- * rows. A search reads n_probe lists, prunes by sign codes, then by byte codes, and the exact kernel ranks the rest.
+ * An open inverted file (see `builder.ts`). A list has a sign code and a byte code for each row. A search reads the n_probe
+ * lists with the nearest centroids. It excludes rows by sign codes, then by byte codes; the rest is measured exactly.
  */
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
@@ -18,38 +18,40 @@ import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './pay
 import { rowsByList } from './rowsByList.js';
 import { StagedVector, type VectorPlace } from './stagedVector.js';
 
-/**
- * Work between two pauses, in bytes of codes: 0.5 to 1 ms. The next figures are costs per call of the kernel and per
- * row.
- */
+/** Work between two pauses, in bytes of codes that are compared in that time: 0.5 to 1 ms. */
 const SLICE_BYTES = 6 << 20;
+/** Cost of a call of the kernel, of a row that is added to a list, and of one that is checked, in that unit. */
 const CALL_COST_BYTES = 4 << 10;
 const ADDED_COST_BYTES = 12 << 10;
-const COUNTED_COST_BYTES = 256;
-/** Vectors that middles and steps are fitted to at once: well below a millisecond. */
+const CHECKED_COST_BYTES = 256;
+/** Bytes of vectors, and number of rows, to which a chunk is fitted at once: well below a millisecond. */
 const FILLED_BYTES = 2 << 20;
 const FILLED_ROWS_MAX = 4096;
 
-/** Costs in rows of an exact scan, with 100 dimensions. A candidate is measured later; a row is read as a code. */
+/** Cost of a search without rows, with 100 dimensions. The unit of costs is a row that an exact scan measures. */
 const COST_ROWS = 1000;
 const COST_PER_CENTROID = 2;
 const COST_PER_PROBE = 60;
+/** Costs of a row that is measured exactly in the end, and of one in a list that is read. */
 const COST_BY_CODES = { candidate: 2, row: 1 };
-/** Rows that the sign codes cannot prune are read as byte codes. */
+/** Costs with sign codes. The rows that these cannot exclude are also compared by byte codes. */
 const COST_BY_SIGNS = { candidate: 12, row: 0.35 };
 
 class IvfIndex implements Index {
   readonly capacityLeft = Number.POSITIVE_INFINITY;
   readonly absorbs = true;
+  /** Facts that all lists have in common. */
   readonly #common: ListsShape;
   readonly #usualShift: number;
   readonly #centroids: Centroids;
   readonly #lists: readonly InvertedList[];
-  /** List of each ordinal. The length is a capacity. */
+  /** List of each ordinal, or NO_LIST. It may be longer than the number of ordinals. */
   #assigned: Uint32Array;
+  /** Number of ordinals. */
   #ordinals: number;
-  /** Number of rows, and sum of the squares of the lists' lengths. */
+  /** Number of rows in lists. */
   #count = 0;
+  /** Sum of the squares of the lists' lengths. */
   #squares = 0;
 
   /** Makes an index without rows. Throws `capacity_exceeded`. */
@@ -83,7 +85,7 @@ class IvfIndex implements Index {
 
   cost(k: number): number {
     const lists = this.#lists.length;
-    // Queries are distributed like rows, so the lists read are as long as the list of a random row.
+    // Queries are distributed like rows. So a list that is read is as long, on average, as the list of a random row.
     const length = this.#count === 0 ? 0 : this.#squares / this.#count;
     const probes = probesFor(lists, this.order.parameters);
     const read = Math.min(this.#count, length * probes);
@@ -92,7 +94,7 @@ class IvfIndex implements Index {
     return (fixed + candidate * k + row * read) / this.order.vectors.shape.scannedRowCost;
   }
 
-  /** Adds the rows of the payload. Throws `capacity_exceeded`, and an Error if a live row is in no list. */
+  /** Adds the rows of the payload to the lists. Throws `capacity_exceeded`, and an Error if a live row has no list. */
   async fill(): Promise<void> {
     const { rows, vectors, pause } = this.order;
     await this.#checkRows();
@@ -139,8 +141,8 @@ class IvfIndex implements Index {
   }
 
   /**
-   * Returns the nearest `k` rows of the lists read, and a few others that codes do not distinguish from them. Sign
-   * codes drop rows that seem too far by several of their usual errors, which may miss a near row.
+   * Returns the nearest `k` rows of the lists read, and a few others that codes do not distinguish from them. Sign codes
+   * exclude rows that seem too far by some multiple of their usual error, and so may exclude a near row.
    */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     if (this.#count === 0) return new Uint32Array(0);
@@ -171,10 +173,7 @@ class IvfIndex implements Index {
     this.#centroids.free();
   }
 
-  /**
-   * Signs to compare with, unless the search reads all lists: it must then find what an exact search finds, and signs
-   * guess.
-   */
+  /** Returns the sign codes to use. Undefined if a search reads all lists: it then finds what an exact search finds. */
   #signsFor(probes: number): ListSigns | undefined {
     return probes < this.#lists.length ? this.#common.signs : undefined;
   }
@@ -192,10 +191,10 @@ class IvfIndex implements Index {
     this.#squares += 2 * to.count - 1;
   }
 
-  /** Removes rows that are gone from their lists, in slices. Throws an Error if a live row is in no list. */
+  /** Gives ordinals without a live row no list, in slices. Throws an Error if a live row has none. */
   async #checkRows(): Promise<void> {
     const { rows, pause } = this.order;
-    const atOnce = SLICE_BYTES / COUNTED_COST_BYTES;
+    const atOnce = SLICE_BYTES / CHECKED_COST_BYTES;
     for (let ordinal = 0; ordinal < this.#ordinals; ordinal++) {
       if (rows.slotOf(ordinal) === NO_SLOT) this.#assigned[ordinal] = NO_LIST;
       else if (this.#assigned[ordinal] === NO_LIST) throw new Error(`an IVF payload with row ${ordinal} in no list`);
@@ -203,6 +202,7 @@ class IvfIndex implements Index {
     }
   }
 
+  /** Notes the list of the next ordinal. Returns false if it has none. */
   #assign(ordinal: number, list: number): boolean {
     if (ordinal >= this.#assigned.length) {
       const assigned = this.#assigned;
@@ -214,13 +214,13 @@ class IvfIndex implements Index {
     return list !== NO_LIST;
   }
 
-  /** Reads lists in slices, all of them or until the query has seen k rows. */
+  /** Reads lists in slices: all of them, or with `untilFull` only until the query has seen k rows. */
   async #read(lists: Uint32Array, scan: ListQuery, eligible: SlotSet | undefined, untilFull = false): Promise<void> {
     const { codeBytes } = this.#common;
     let spentBytes = 0;
     for (const list of lists) {
       if (untilFull && scan.isFull) return;
-      // Lists may grow during a pause, but only by rows that the search has measured elsewhere.
+      // During a pause, a list may grow by rows of the tail, which the search has measured before.
       for (const chunk of this.#lists[list]!.chunks) {
         const { end } = chunk;
         for (let position = 0; position < end; ) {

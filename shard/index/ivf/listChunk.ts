@@ -1,4 +1,4 @@
-/** Memory of one part of an inverted list: per row a byte code (dimension bytes), two f32, a slot, and a sign code. */
+/** The memory of a part of an inverted list. It has for each row a byte code, two f32, a slot, and a sign code. */
 import { BitSet } from '../../kernel/bitSet.js';
 import { bitmapBytesOf } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
@@ -11,12 +11,12 @@ import type { StagedVector, VectorPlace } from './stagedVector.js';
 
 const SLOT_BYTES = 4;
 const ALIGNMENT_BYTES = 16;
-/** Largest chunk, unless a few codes need more. */
+/** Largest chunk, unless the fewest rows of a chunk need more. */
 const CHUNK_BYTES_MAX = 1 << 20;
-/** Share of a chunk that may stay empty, to have fewer chunks. */
+/** Largest share of a new chunk that may be empty. A chunk of half the size is made instead of an emptier one. */
 const WASTE_MAX = 1 / 4;
 
-/** Common facts of all lists of an index. */
+/** Facts that all lists of an index have in common. */
 export interface ListsShape {
   readonly memory: VectorMemory;
   readonly codeBytes: number;
@@ -26,27 +26,29 @@ export interface ListsShape {
   readonly signs: ListSigns | undefined;
 }
 
-/** A row of a list. `largest`: its largest component in magnitude. */
+/** A row for a list. */
 export interface MeasuredRow {
   readonly slot: number;
   readonly vector: VectorPlace;
+  /** Magnitude of its largest component. */
   readonly largest: number;
 }
 
-/** The layout of chunks; see `ListChunk`. */
+/** The sizes of the parts of a chunk; see `ListChunk`. */
 class ChunkSizes {
-  readonly centreBytes: number;
+  readonly centroidBytes: number;
   readonly #signBytes: number;
+  /** The capacity of a chunk is a multiple of this. */
   readonly #rowsUnit: number;
 
   constructor(private readonly shape: ListsShape) {
     const { signs } = shape;
-    this.centreBytes = signs === undefined ? 0 : rotatedBytes(signs.dimension);
+    this.centroidBytes = signs === undefined ? 0 : rotatedBytes(signs.dimension);
     this.#signBytes = signs === undefined ? 0 : signCodeBytes(signs.dimension);
     this.#rowsUnit = signs === undefined ? CODED_ROWS : wholeGroups(1);
   }
 
-  /** Returns the bytes of the chunk for so many rows: a power of two, like every region. */
+  /** Returns the bytes of a chunk for `rows` rows, or for some of them: a power of two, like the size of every region. */
   bytesFor(rows: number): number {
     const least = classBytes(this.#bytes(this.#rowsUnit));
     const wanted = this.#bytes(rows);
@@ -80,15 +82,15 @@ class ChunkSizes {
   }
 
   #bytes(rows: number): number {
-    return this.centreBytes + this.bitmapBytes(rows) + this.planeBytes(0) + rows * this.#rowBytes;
+    return this.centroidBytes + this.bitmapBytes(rows) + this.planeBytes(0) + rows * this.#rowBytes;
   }
 }
 
 /**
- * A part of a list that never moves: the codes of its rows under their own plane, and their slots. A removed row leaves
- * a gap for a later row, so that a search that paused in the chunk misses nothing.
+ * A part of a list. Its rows never move. A removed row leaves a gap for a later one, so that a search that paused in the chunk
+ * misses none. The parts of its memory:
  *
- *   Rotated centroid | bitmap of the places that have a row | sign codes | plane of `capacity` rows |
+ *   Rotated centroid | bitmap of the used places | sign codes | plane with byte codes |
  *   slots: capacity × u32, NO_SLOT for a gap
  */
 export class ListChunk {
@@ -98,18 +100,18 @@ export class ListChunk {
   readonly slotsAddress: number;
   readonly bitmapAddress: number;
   readonly plane: PlaneMemory;
-  /** Sign codes of the rows, around the rotated centroid at the beginning of the chunk. */
+  /** Sign codes of the rows, relative to the rotated centroid at the beginning of the chunk. */
   readonly signs: SignCodes | undefined;
-  /** End of the places that were ever used. */
+  /** End of the places that are used, or were. */
   end = 0;
-  /** Upper bound of the magnitudes of all components, and of the plane's middles. It does not shrink. */
+  /** Upper bound of the magnitudes of all components, and of the plane's middles. It never falls. */
   largestComponent = 0;
   readonly #used: BitSet;
   #gaps = 0;
 
   /**
-   * Makes an empty chunk. Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller.
-   * `hasCodes`: false if they cannot have codes. `centroid`: that of the list.
+   * Makes an empty chunk of the list with this centroid. `hasCodes` is false for rows that cannot have codes. The capacity may be
+   * smaller than `rows`. Throws `capacity_exceeded`.
    */
   constructor(
     private readonly shape: ListsShape,
@@ -123,7 +125,7 @@ export class ListChunk {
     this.capacity = sizes.capacityOf(this.region.sizeBytes);
     const { address } = this.region;
     const { buffer } = this.region.arena;
-    this.bitmapAddress = address + sizes.centreBytes;
+    this.bitmapAddress = address + sizes.centroidBytes;
     const signsAddress = this.bitmapAddress + sizes.bitmapBytes(this.capacity);
     const planeAddress = signsAddress + sizes.signBytes(this.capacity);
     this.slotsAddress = planeAddress + sizes.planeBytes(this.capacity);
@@ -133,14 +135,14 @@ export class ListChunk {
     this.signs = signs === undefined ? undefined : this.#placeSigns(signs, signsAddress);
   }
 
-  /** Whether a place below `end` has a row. */
+  /** Whether a place has a row. */
   readonly holds = (position: number): boolean => this.#used.has(position);
 
   get hasCapacity(): boolean {
     return this.#gaps > 0 || this.end < this.capacity;
   }
 
-  /** Fits middles and steps of the plane to these vectors. `largest`: their largest component in magnitude. */
+  /** Fits middles and steps of the plane to vectors. `largest`: magnitude of their largest component. */
   fit(vectors: Iterable<VectorPlace>, largest: number, staged: StagedVector): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
@@ -152,7 +154,7 @@ export class ListChunk {
     this.largestComponent = largest;
   }
 
-  /** Takes middles and steps of another chunk. */
+  /** Copies middles and steps from another chunk. */
   inherit(other: ListChunk): void {
     this.plane.inherit(other.plane);
     this.largestComponent = other.largestComponent;
@@ -187,7 +189,7 @@ export class ListChunk {
   #encode(position: number, vector: VectorPlace, staged: StagedVector): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
-    // The kernel counts rows from the first. Addresses are u32 and wrap around to 0.
+    // The kernel expects the address of row 0. Addresses are u32, so a negative one wraps around.
     const first = (staged.addressIn(arena, vector) - position * strideBytes) | 0;
     arena.kernel.encodeRows(this.plane.address, first, strideBytes, position, 1);
     if (this.signs === undefined) return;
@@ -196,9 +198,9 @@ export class ListChunk {
   }
 
   #placeSigns(signs: ListSigns, address: number): SignCodes {
-    const { arena, address: centreAddress } = this.region;
-    const centre = signs.rotated(this.centroid);
-    new Float32Array(arena.buffer, centreAddress, centre.length).set(centre);
+    const { arena, address: centroidAddress } = this.region;
+    const rotated = signs.rotated(this.centroid);
+    new Float32Array(arena.buffer, centroidAddress, rotated.length).set(rotated);
     return new SignCodes(arena.buffer, address, this.capacity, signCodeBytes(signs.dimension));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One query against chunks of inverted lists. Sign codes (64 dimensions and more) prune first, with 1.6 standard
- * errors, then byte codes with a proven bound. The caller ranks the remaining rows exactly.
+ * Compares a query with the rows of inverted lists. First sign codes (64 dimensions and more) exclude rows by an estimate of
+ * the distance, then byte codes by a proven bound. The caller measures the rows that are left.
  */
 import type { Arena } from '../../kernel/arena.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
@@ -12,20 +12,20 @@ import type { ScratchRegion } from '../../kernel/vectorMemory.js';
 import { FoundRows } from './foundRows.js';
 import type { ListChunk } from './listChunk.js';
 
-/** Rows per call of the kernel until k rows are found, since until then it returns every row. */
+/** Rows per call of the kernel until k rows are found: until then, it excludes no row. */
 const ROWS_AT_FIRST = 64;
-/** Found rows are thinned at this number, and at twice the rows left by the last time. */
+/** Number of found rows at which those too far are first removed. Later this happens when the rest has doubled. */
 const THINNED_MIN = 4096;
 
-/** Rows per call of the kernel with sign codes, which drop most of them. */
+/** Rows per call of the kernel with sign codes, which exclude most of them. */
 const ROWS_BY_SIGNS = 4 * BATCH_ROWS;
 const BITMAP_BYTES = ROWS_BY_SIGNS / 8;
-/** The kernel writes estimates behind the rows found so far. */
+/** Memory for the rows that a call finds, and behind them for estimates. */
 const ROOM_BYTES = ROWS_BY_SIGNS * FOUND_BYTES + ESTIMATE_SPARE_BYTES;
 
 /**
- * A row is dropped if its estimate by signs is too far by this many standard errors. One estimate in twenty is farther
- * off, and few of those rows are among the nearest.
+ * Standard errors by which an estimate must be too far to exclude a row. One estimate in twenty has a greater error, and few of
+ * those rows are among the nearest.
  */
 const ERRORS = 1.6;
 
@@ -35,16 +35,14 @@ export interface QueriedRows {
   readonly narrowReach: number;
 }
 
-/**
- * A query for the nearest `k` rows of the chunks that it is compared with. Codes show that most rows are farther than k
- * others; the caller measures the rest. Always call `free`.
- */
+/** A query for the nearest `k` rows of the chunks that are given to `scan`. Always call `free`. */
 export class ListQuery {
   readonly #query: Uint8Array;
   readonly #found = new FoundRows();
   #scratch: ListScratch | undefined;
-  /** Number of rows compared, exact until k. */
+  /** Number of rows that were not excluded: all rows compared, until there are k. */
   #seen = 0;
+  /** Number of found rows at which those too far are next removed. */
   #thinAt = THINNED_MIN;
 
   /** `k`: at least 1. `rotated`: the query, rotated for sign codes; undefined to compare without them. */
@@ -57,15 +55,14 @@ export class ListQuery {
     this.#query = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
   }
 
-  /** Whether the query has seen k rows. */
+  /** Whether k rows were compared. */
   get isFull(): boolean {
     return this.#seen >= this.k;
   }
 
   /**
-   * Compares rows of the chunk from `position` on, optionally only those in `eligible`; returns the position behind
-   * them. Each chunk is read from 0: the kernel reads bitmaps by whole words, and cannot resume at the former end of a
-   * chunk that grew.
+   * Compares rows of the chunk from `position` on, optionally only those in `eligible`. Returns the position behind them, for
+   * the next call. Begin each chunk at 0: the kernel reads whole words of bitmaps, and cannot begin at any position.
    */
   scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
     const most = this.rotated === undefined ? BATCH_ROWS : ROWS_BY_SIGNS;
@@ -88,6 +85,7 @@ export class ListQuery {
     this.#scratch = undefined;
   }
 
+  /** Takes the rows that codes do not exclude. */
   #takeNear(chunk: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
     const scratch = this.#scratch!;
     const bitmap =
@@ -101,7 +99,7 @@ export class ListQuery {
     this.#thinAt = Math.max(THINNED_MIN, 2 * this.#found.count);
   }
 
-  /** Takes rows without looking at codes. */
+  /** Takes all rows, since they or the query cannot have codes. */
   #takeAll({ slots, holds }: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
     for (let at = position; at < position + rows; at++) {
       if (!holds(at) || eligible?.has(slots[at]!) === false) continue;
@@ -119,16 +117,17 @@ export class ListQuery {
 
 interface FoundViews {
   readonly region: ScratchRegion;
-  /** Rows found, viewed as f64 and as u32. */
+  /** Rows found, as f64. */
   readonly numbers: Float64Array;
+  /** Rows found, as u32. */
   readonly words: Uint32Array;
 }
 
-/** The scratch of a scan and the query for signs, then the rows found by a call of the kernel, then a bitmap. */
+/** The scratch of a scan, then the query for sign codes, the rows found by a call of the kernel, and a bitmap. */
 class ListScratch extends ScanScratch {
   readonly comparesSigns: boolean;
   #found: FoundViews | undefined;
-  /** Chunk whose centre the query for signs has entered. */
+  /** Chunk for whose centroid the query for sign codes is prepared. */
   #entered: ListChunk | undefined;
 
   constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
@@ -151,7 +150,7 @@ class ListScratch extends ScanScratch {
     return this.#found;
   }
 
-  /** Bound: a row above it is not among the nearest. */
+  /** Squared distance of the k-th nearest row so far: a farther one is not among the nearest. */
   get worst(): number {
     return this.region.arena.kernel.worstDistance(this.address);
   }
@@ -178,7 +177,10 @@ class ListScratch extends ScanScratch {
     );
   }
 
-  /** Returns the address of the bitmap of a chunk. Only its rows from `first` on, a multiple of 64, can be read. */
+  /**
+   * Writes a bitmap of the eligible rows. Returns the address that the bitmap of the whole chunk would have; only its bits
+   * from `first` on, a multiple of 64, are there.
+   */
   stageEligible(slots: Uint32Array, first: number, rows: number, eligible: SlotSet): number {
     const address = this.roomAddress + ROOM_BYTES;
     const words = new Uint32Array(this.region.arena.buffer, address, BITMAP_BYTES / 4).fill(0);

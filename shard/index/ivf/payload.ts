@@ -1,8 +1,8 @@
 /**
  * The payload of an inverted file index, little-endian.
  *
- *   "VIVF" u32 | u32 version | u32 dimension | u32 lists | u32 count | u32 usual shift | 8 zero bytes.
- *   Centroids: lists × dimension × i32 | the list of each ordinal: count × u32.
+ *   "VIVF" | u32 version | u32 dimension | u32 lists | u32 count | u32 usual shift | 8 zero bytes |
+ *   centroids: lists × dimension × i32 | list of each ordinal: count × u32.
  *
  * A row that is gone has NO_LIST.
  */
@@ -13,7 +13,7 @@ const MAGIC = 0x46564956;
 const VERSION = 1;
 const HEADER_WORDS = 8;
 const WORD_BYTES = 4;
-/** Words written at once: well below a millisecond. */
+/** Words that are written at once, in well below a millisecond. */
 const PIECE_WORDS = 1 << 16;
 const SHIFT_MAX = 31;
 
@@ -24,12 +24,12 @@ interface PayloadHeader {
   readonly lists: number;
   /** Number of ordinals. */
   readonly count: number;
-  /** Shift that suits most rows. */
+  /** Shift from components to codes that suited the sample of the build; see `kMeans.ts`. */
   readonly usualShift: number;
 }
 
 export interface IvfPayload extends PayloadHeader {
-  /** Components of the centroids, one after another. */
+  /** Components of the centroids, list by list. */
   readonly centroids: Int32Array;
   /** List of each ordinal. */
   readonly assigned: Uint32Array;
@@ -38,7 +38,7 @@ export interface IvfPayload extends PayloadHeader {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** `centroidOf`: returns the components of a list's centroid. */
+/** Writes a payload to a new file. `centroidOf`: returns the components of a list's centroid. */
 export async function writeIvfPayload(
   path: string,
   header: PayloadHeader,
@@ -67,7 +67,7 @@ export async function writeIvfPayload(
   }
 }
 
-/** Throws a one-line Error if the file is inconsistent or of another dimension. */
+/** Reads a payload. Throws an Error with a message of one line if the file is inconsistent or of another dimension. */
 export async function readIvfPayload(path: string, dimension: number): Promise<IvfPayload> {
   const file = await DurableFile.open(path);
   try {

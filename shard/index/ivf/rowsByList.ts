@@ -1,8 +1,8 @@
 import { NO_LIST } from './payload.js';
 
 /**
- * Sorts rows by their assigned list. Returns a function from a list to its ordinals, ascending. Takes 4 bytes a row and
- * 4 a list.
+ * Sorts ordinals by their list. Returns a function that returns the ordinals of a list, ascending. Takes 4 bytes a row, and 4 a
+ * list.
  */
 export function rowsByList(assigned: Uint32Array, lists: number): (list: number) => Uint32Array {
   const ends = new Uint32Array(lists + 1);

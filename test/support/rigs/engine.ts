@@ -25,7 +25,7 @@ import type { EventLogs } from '../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
-import { EXACT } from '../../../shared/model/indexSpec.js';
+import { BRUTE } from '../../../shared/model/indexSpec.js';
 import type { Receipt } from '../../../shared/model/receipt.js';
 import type { Results } from '../../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall, WriteCall } from '../../../shared/protocol/writes.js';
@@ -138,7 +138,7 @@ export interface EngineOptions {
 /** Index services of a shard without desired or saved indexes. */
 const exactOnly = (): IndexServices =>
   ({
-    desired: { read: async () => EXACT },
+    desired: { read: async () => BRUTE },
     store: { kindOf: () => undefined, removeAll: async () => undefined },
     absorber: { forget: () => undefined },
   }) as unknown as IndexServices;

@@ -16,7 +16,7 @@ import { VouchError } from '../../../shared/errors/errors.js';
 import type { Scale } from '../../../shared/fixedPoint.js';
 import { silentLogger } from '../../../shared/logger.js';
 import type { MetricText } from '../../../shared/metrics/metricsText.js';
-import { EXACT, type IndexSpec, type IndexState } from '../../../shared/model/indexSpec.js';
+import { BRUTE, type IndexSpec, type IndexState } from '../../../shared/model/indexSpec.js';
 import { type HeldBytes, NOTHING_HELD } from '../../../shared/model/quotas.js';
 import type { RecordName } from '../../../shared/model/recordName.js';
 import type { Call, ResultOf, Results } from '../../../shared/protocol/calls.js';
@@ -274,7 +274,7 @@ export class FakeBackend implements Backend {
 
 /** A build that has just begun and never ends. */
 function stateOf({ kind }: IndexSpec): IndexState {
-  if (kind === EXACT.kind) return NO_INDEX;
+  if (kind === BRUTE.kind) return NO_INDEX;
   const building = {
     status: 'building',
     buildingGeneration: 1,

@@ -12,7 +12,7 @@ import { systemClock } from '../../../shared/clock.js';
 import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
-import { EXACT } from '../../../shared/model/indexSpec.js';
+import { BRUTE } from '../../../shared/model/indexSpec.js';
 import { catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { configOf, Engine } from './engine.js';
 import { newBuildThread } from './generations.js';
@@ -72,7 +72,7 @@ export class IndexRig {
   async open(): Promise<void> {
     await this.#catalog.create(
       catalogKey(this.config.project, this.config.name),
-      storedEntry({ config: this.config, spec: EXACT }),
+      storedEntry({ config: this.config, spec: BRUTE }),
     );
     await this.start();
   }

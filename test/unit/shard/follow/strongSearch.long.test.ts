@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
-import { EXACT, type IndexSpec } from '../../../../shared/model/indexSpec.js';
+import { BRUTE, type IndexSpec } from '../../../../shared/model/indexSpec.js';
 import type { Results, SearchBatchCall, SearchCall } from '../../../../shared/protocol/calls.js';
 import { catalogKey, storedEntry } from '../../../../shared/registry/catalogEntry.js';
 import { NotServed } from '../../../../shared/transport/transportErrors.js';
@@ -237,7 +237,7 @@ describe('a strong search at a follower', () => {
 
   it("is answered with the owner's index type, and otherwise forwarded", async () => {
     const config = configOf(ID);
-    const entry = storedEntry({ config, spec: EXACT });
+    const entry = storedEntry({ config, spec: BRUTE });
     await rig.cluster.bucket(BUCKETS.catalog).create(catalogKey(config.project, config.name), entry);
     const { reach } = await rig.shard('s2');
     await startFollowed();
@@ -248,7 +248,7 @@ describe('a strong search at a follower', () => {
     const wanted: readonly IndexSpec[] = [
       { kind: 'ivf', parameters: { nList: 4, nProbe: 4 } },
       { kind: 'ivf', parameters: { nList: 5, nProbe: 5 } },
-      EXACT,
+      BRUTE,
     ];
     for (const spec of wanted) {
       // The follower does not receive the change yet.

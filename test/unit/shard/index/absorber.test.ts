@@ -1,11 +1,11 @@
-/** Tails that take turns, counted by calls. */
+/** The turns of tails, counted in calls. */
 import { expect } from 'chai';
 import { Absorber } from '../../../../shard/index/absorber.js';
 import type { Clock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { eventually } from '../../../support/expectations.js';
 
-/** Each slice is used up by one call. */
+/** A clock that makes each slice last for one call. */
 class StepClock implements Clock {
   #ms = 0;
   nowMs(): number {
@@ -35,7 +35,7 @@ describe('an absorber', () => {
     expect(calls.slice(0, 40).filter((project) => project === 'b')).to.have.length(20);
   });
 
-  it('skips a forgotten tail, and calls a tail once although it was wanted twice', async () => {
+  it('does not call a forgotten tail, and calls a tail once that was queued twice', async () => {
     const absorber = new Absorber(new StepClock(), silentLogger);
     const calls: string[] = [];
     const one = (): boolean => calls.push('one') < 0;

@@ -1,5 +1,5 @@
 /**
- * The desired index in the catalog: a shard writes it beside the coordinators, and overwrites none of their changes.
+ * The desired index in the catalog: a shard writes it, and overwrites no change that a coordinator makes meanwhile.
  */
 import { expect } from 'chai';
 import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';
@@ -51,7 +51,7 @@ describe('the desired index of a collection', () => {
     bucket.close();
   });
 
-  it('is the one at creation, until another is written', async () => {
+  it('is that of the creation, until another is written', async () => {
     expect(await specs.read(config)).to.deep.equal({ kind: 'auto', parameters: {} });
     await specs.write(config, HNSW);
     expect(await specs.read(config)).to.deep.equal(HNSW);
@@ -82,7 +82,7 @@ describe('the desired index of a collection', () => {
     expect(await stored(), 'no parameters are left of the other kind').to.deep.equal({ ...kept, index: 'bq' });
   });
 
-  it('is written again on top of a concurrent change', async () => {
+  it('is written beside a concurrent change of the entry, and keeps that change', async () => {
     const entry = (await stored()) as { readonly [key: string]: BucketValue };
     for (const n of [1, 2]) bucket.before.push(() => bucket.put('p.c', { ...entry, changed: n }));
     await specs.write(config, HNSW);
@@ -108,7 +108,7 @@ describe('the desired index of a collection', () => {
     await expectCode(specs.write(config, HNSW), 'unavailable');
   });
 
-  it('is known to every coordinator from its watch', async () => {
+  it('reaches every coordinator through its watch', async () => {
     const other = new Catalog({ catalog: bucket, counters: bucket, ids: bucket }, systemClock, BOUNDS);
     await other.start();
     expect(other.list('p').map(({ index }) => index)).to.deep.equal(['auto']);
@@ -121,7 +121,7 @@ describe('the desired index of a collection', () => {
     other.stop();
   });
 
-  it("is current in a reread, although the coordinator's watch has not reported it yet", async () => {
+  it("is current after a reread, before the coordinator's watch has delivered it", async () => {
     const watch = new LateWatch(bucket);
     const late = new Catalog({ catalog: watch.bucket, counters: bucket, ids: bucket }, systemClock, BOUNDS);
     await late.start();

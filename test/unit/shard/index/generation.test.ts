@@ -1,5 +1,5 @@
 // Covers: shard/index/generation.ts
-/** A generation whose index is searched by threads: what an answer shows, and when the index changes. */
+/** Searches of an index by threads: the rows that they show, and when the index changes meanwhile. */
 import { expect } from 'chai';
 import { Generation } from '../../../../shard/index/generation.js';
 import type { Index } from '../../../../shard/index/kind.js';
@@ -15,7 +15,7 @@ const DIMENSION = 2;
 const QUERY = Int32Array.of(0, 0);
 const K = 3;
 
-/** An index that notes its changes, and whose searches by threads end when the test says so. */
+/** An index that notes its changes. The test ends its searches by threads. */
 class NotingIndex implements Index {
   readonly bytes = 0;
   readonly capacityLeft = 1_000;
@@ -80,7 +80,7 @@ describe('a generation that is searched by threads', () => {
     });
   });
 
-  it('answers with the records of the call, whatever is written until the end', async () => {
+  it('answers with the records of the time of the call, whatever is written until its end', async () => {
     insert(1.5);
     const found = search();
     remove(0);
@@ -90,7 +90,7 @@ describe('a generation that is searched by threads', () => {
     expect(await idsOf(found)).to.deep.equal([1, 5, 2]);
   });
 
-  it('removes and absorbs rows only after the last of the searches', async () => {
+  it('removes and absorbs rows only when the last search has ended', async () => {
     const found = [search(), search()];
     insert(5);
     remove(1);
@@ -102,7 +102,7 @@ describe('a generation that is searched by threads', () => {
     await Promise.all(found);
   });
 
-  it('searches in the event loop while a change waits for the searches by threads', async () => {
+  it('makes new searches in the event loop while a change waits for searches by threads', async () => {
     const found = search();
     remove(1);
     expect(await idsOf(search())).to.deep.equal([1, 3, 4]);

@@ -18,30 +18,30 @@ const serving = (changes: Partial<ServingGeneration> = {}): ServingGeneration =>
 /** Number of rows for which an exact scan takes as long as an index. */
 const WORTH_ROWS = 6_000;
 
-describe('the next step of an index', () => {
-  it('is for kind auto a build from 10,000 rows on, and a drop below 5,000', () => {
-    expect(kindFor('auto', 9_999, undefined, WORTH_ROWS)).to.equal(undefined);
+describe('the next step of maintenance', () => {
+  it('is a build for kind auto from 10,000 rows on, and a drop below 5,000', () => {
+    expect(kindFor('auto', 9_999, undefined, WORTH_ROWS)).to.equal('brute');
     expect(kindFor('auto', 10_000, undefined, WORTH_ROWS)).to.equal('hnsw');
     expect(kindFor('auto', 5_000, 'hnsw', WORTH_ROWS)).to.equal('hnsw');
-    expect(kindFor('auto', 4_999, 'hnsw', WORTH_ROWS)).to.equal(undefined);
+    expect(kindFor('auto', 4_999, 'hnsw', WORTH_ROWS)).to.equal('brute');
     expect(nextStep('auto', 10_000, undefined, WORTH_ROWS)).to.equal('build');
     expect(nextStep('auto', 4_999, serving({ covered: 4_999 }), WORTH_ROWS)).to.equal('drop');
   });
 
-  it('is for kind auto no build until an index beats a scan, and a drop below half', () => {
-    expect(kindFor('auto', 13_999, undefined, 14_000)).to.equal(undefined);
+  it('is a build for kind auto once an index beats a scan, and a drop below half', () => {
+    expect(kindFor('auto', 13_999, undefined, 14_000)).to.equal('brute');
     expect(kindFor('auto', 14_000, undefined, 14_000)).to.equal('hnsw');
     expect(kindFor('auto', 7_000, 'hnsw', 14_000)).to.equal('hnsw');
-    expect(kindFor('auto', 6_999, 'hnsw', 14_000)).to.equal(undefined);
+    expect(kindFor('auto', 6_999, 'hnsw', 14_000)).to.equal('brute');
   });
 
-  it('is for a requested kind a build at any size', () => {
+  it('is a build for a requested kind at any size', () => {
     expect(kindFor('ivf', 0, undefined, WORTH_ROWS)).to.equal('ivf');
     expect(nextStep('ivf', 0, undefined, WORTH_ROWS)).to.equal('build');
     expect(nextStep('brute', 1_000_000, undefined, WORTH_ROWS)).to.equal('nothing');
   });
 
-  it('is a build if the serving kind differs from the desired one', () => {
+  it('is a build if another kind than the desired one serves', () => {
     expect(nextStep('bq', 100_000, serving(), WORTH_ROWS)).to.equal('build');
   });
 
@@ -51,7 +51,7 @@ describe('the next step of an index', () => {
     expect(nextStep('hnsw', 1_000, unindexed, WORTH_ROWS)).to.equal('build');
   });
 
-  it('is to absorb a short tail, and to extend the saved build by a long one', () => {
+  it('absorbs a short tail, and extends the saved build by a long one', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10 }), WORTH_ROWS)).to.equal('absorb');
     expect(nextStep('hnsw', 112_500, serving({ tail: 12_500 }), WORTH_ROWS)).to.equal('absorb');
     expect(nextStep('hnsw', 112_501, serving({ tail: 12_501 }), WORTH_ROWS)).to.equal('extend');
@@ -60,7 +60,7 @@ describe('the next step of an index', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0 }), WORTH_ROWS)).to.equal('extend');
   });
 
-  it('leaves a tail of slow rows waiting until it is long', () => {
+  it('is nothing for a short tail of rows that take long to absorb', () => {
     const slow = { absorbs: false };
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, ...slow }), WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('hnsw', 112_501, serving({ tail: 12_501, ...slow }), WORTH_ROWS)).to.equal('extend');
@@ -68,7 +68,7 @@ describe('the next step of an index', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0, ...slow }), WORTH_ROWS)).to.equal('extend');
   });
 
-  it('is a new build with too many dead or refused rows, or far beyond the trained size', () => {
+  it('is a new build with too many dead or refused rows, or four times the trained rows', () => {
     expect(nextStep('hnsw', 69_999, serving({ covered: 69_999, garbage: 30_001 }), WORTH_ROWS)).to.equal('build');
     expect(nextStep('hnsw', 70_001, serving({ covered: 70_001, garbage: 29_999 }), WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('hnsw', 112_501, serving({ refused: 12_501 }), WORTH_ROWS)).to.equal('build');
@@ -77,7 +77,7 @@ describe('the next step of an index', () => {
     expect(nextStep('hnsw', 400_000, serving({ covered: 400_000 }), WORTH_ROWS)).to.equal('nothing');
   });
 
-  it('is to persist after many absorbed rows, so that a crash repeats few', () => {
+  it('saves the index after many absorbed rows, so that few are absorbed again after a crash', () => {
     expect(nextStep('hnsw', 100_000, serving({ unsaved: 25_001 }), WORTH_ROWS)).to.equal('persist');
     expect(nextStep('hnsw', 100_000, serving({ unsaved: 25_000 }), WORTH_ROWS)).to.equal('nothing');
   });

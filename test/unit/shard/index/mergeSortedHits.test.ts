@@ -22,7 +22,7 @@ describe('the merge of hits of tail and index', () => {
     ]);
   });
 
-  it('contains a record of both lists once, and fewer than k hits if there are no more', () => {
+  it('has a record of both lists once, and all hits if there are fewer than k', () => {
     expect([...mergeSortedHits(hits([1, 0], [2, 5]), hits([1, 0], [3, 5]), 5).ids]).to.deep.equal([1, 2, 3]);
     expect([...mergeSortedHits(hits([1, 0]), hits(), 5).ids]).to.deep.equal([1]);
     expect([...mergeSortedHits(hits(), hits([4, 1]), 5).ids]).to.deep.equal([4]);

@@ -1,5 +1,5 @@
 // Covers: shard/index/collectionIndex.ts, shard/index/generationMaker.ts, shard/index/desiredSpecs.ts
-/** Indexes of a collection that moves, is deleted, or whose shard stops, before and during a build. */
+/** The index of a collection that is moved or deleted, and of one whose shard stops, before and during a build. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 const PROJECT = 'p';
 const DIMENSION = 8;
 const ROWS = 1_500;
-/** Takes seconds for this number of rows. */
+/** Number of rows whose build takes seconds. */
 const SLOW = { m: 64, efConstruction: 4_096 };
 
 describe('the index of a collection', () => {
@@ -49,7 +49,7 @@ describe('the index of a collection', () => {
     return { failure: rejection(backend.call(collection, { op: 'rebuild', kind: null }, later)) };
   };
 
-  it('is built by the shard that takes over, as configured in the catalog', async () => {
+  it('is built by the next owner, as the catalog says', async () => {
     const first = await cluster.shard('s1');
     await fill('brute');
     await backend.call(collection, { op: 'configureIndex', spec: { kind: 'ivf', parameters: { nList: 20 } } }, soon());
@@ -62,7 +62,7 @@ describe('the index of a collection', () => {
     expect(new Float64Array(new Uint8Array(ids).buffer)[0]).to.equal(8);
   });
 
-  it('is deleted with its files with the collection, also during a rebuild', async () => {
+  it('is deleted with its files when its collection is deleted, also during a rebuild', async () => {
     await cluster.shard('s1');
     await fill('hnsw');
     await serves('hnsw');
@@ -73,7 +73,7 @@ describe('the index of a collection', () => {
     await eventually('the files of the index are deleted', () => saved().length === 0);
   });
 
-  it('does not keep its shard from stopping during a rebuild with held writes', async () => {
+  it('lets its shard stop during a rebuild that holds writes', async () => {
     const shard = await cluster.shard('s1');
     await fill('hnsw');
     const { failure } = await slowRebuild();

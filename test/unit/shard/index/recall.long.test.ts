@@ -16,11 +16,11 @@ import { scannedShare } from '../../../support/rigs/scannedShare.js';
 const ROWS = 32_000;
 const QUERIES = 100;
 const K = 10;
-/** Late rows: one in five of the records at the build. */
+/** Rows inserted after the build: one for every five of its rows. */
 const LATE_EVERY = 6;
 const DELETED_SHARE = 0.2;
 const WRITES_AT_ONCE = 1_000;
-/** Each filter passes one record in this number. */
+/** One record in so many passes each filter. */
 const FILTERS = [10, 100, 1_000];
 const FILTERED_QUERIES = 20;
 
@@ -56,7 +56,7 @@ describe('the recall on real data', () => {
     rig = undefined;
   });
 
-  it('reaches the figure that the parameters of a kind promise', async () => {
+  it('reaches the floor of the parameters of each kind', async () => {
     const { kind, parameters, recall, before: former } = random.pick(GATES);
     rig = await openIndexRig({ dimension: set.dimension });
     const { collection } = rig;

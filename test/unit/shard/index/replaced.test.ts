@@ -1,5 +1,5 @@
 /**
- * Records that get new vectors under an index: searches find the new vectors, not the old ones, and no record twice.
+ * Records that get new vectors while an index serves: searches find the new vectors and not the old ones, and no record twice.
  */
 import { expect } from 'chai';
 import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
@@ -32,7 +32,7 @@ for (const kind of ['hnsw', 'ivf', 'bq'] as const)
     afterEach(() => rig.dispose());
 
     const someVector = (): Vector => Array.from({ length: DIMENSION }, () => random.int(10_000));
-    /** Gives these records new vectors, and returns the old ones. */
+    /** Gives records new vectors. Returns the old ones. */
     async function upsert(places: readonly number[]): Promise<Vector[]> {
       const before = places.map((place) => vectors[place]!);
       const batch = places.map(someVector);

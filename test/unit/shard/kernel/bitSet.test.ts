@@ -34,7 +34,7 @@ const sorted = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b)
 describe('a bit set', () => {
   const random = seededRandom(testSeed());
 
-  it('contains the added and not deleted numbers, and grows', () => {
+  it('contains the numbers that were added and not deleted, also beyond its first size', () => {
     for (const size of [0, 1, 31, 32, 33, 500]) {
       const both = new Both(size);
       for (let i = 0; i < 2_000; i++) {

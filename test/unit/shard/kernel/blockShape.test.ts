@@ -9,7 +9,7 @@ const fits = (dimension: number, reach: number): boolean => BigInt(dimension) * 
 describe('the narrow path through a block', () => {
   const random = seededRandom(testSeed());
 
-  it('is used exactly as far as 64 bits fit every sum and 32 bits every difference', () => {
+  it('is used exactly while every sum fits 64 bits and every difference 32 bits', () => {
     for (let dimension = 1; dimension <= DIMENSION_MAX; dimension++) {
       const reach = narrowReach(dimension);
       const isLargest = fits(dimension, reach) && (reach === 2 ** 31 - 1 || !fits(dimension, reach + 1));

@@ -67,7 +67,7 @@ describe('the codes of rows', () => {
     });
   }
 
-  it('lose no row among few eligible ones, in a list, or within a limit', async () => {
+  it('lose no row of a search among few eligible ones, in a list, or within a largest distance', async () => {
     for (const vector of [KINDS.normal!, KINDS.clustered!, KINDS['with outliers among the rows']!]) {
       const collection = new Modelled(48);
       for (let row = 0; row < 1_500; row++) collection.insert(vector(random, 48, row));

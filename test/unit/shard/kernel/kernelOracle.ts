@@ -31,7 +31,7 @@ export const randomVector = (random: SeededRandom, dimension: number, bound: num
 export const bytesOf = (vector: Int32Array): Uint8Array =>
   new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 
-/** Numbers are exact below 2^53; BigInt takes over only where a partial sum might not be. */
+/** Returns the squared distance. Numbers are exact below 2^53; BigInt is used where a partial sum may be larger. */
 function total(a: Int32Array, b: Int32Array): bigint {
   let sum = 0n;
   let part = 0;
@@ -84,7 +84,7 @@ export class Modelled {
     this.vectors = new VectorBlocks(memory, dimension);
   }
 
-  /** An `id` other than the next makes slot order differ from id order. */
+  /** Inserts a row. With an `id` other than the next, the order of slots differs from that of ids. */
   insert(vector: Int32Array, id = this.#nextId): number {
     this.#nextId = Math.max(this.#nextId, id) + 1;
     const slot = this.vectors.acquire();
@@ -105,7 +105,7 @@ export class Modelled {
     this.rows.delete(slot);
   }
 
-  /** A copy of the current rows, which later changes do not affect. */
+  /** Returns a copy of the current rows. */
   frozen(): Rows {
     return new Map([...this.rows].map(([slot, row]) => [slot, { ...row }]));
   }

@@ -104,7 +104,7 @@ describe('the ranking of rows', () => {
       }
     });
 
-    it('leaves no scratch memory behind', async () => {
+    it('frees all scratch memory', async () => {
       const collection = filled(9, 500);
       await checkRank(collection, shuffled(some(collection.rows, 0.5)), 10);
       const { vectors, memory } = collection;
@@ -129,7 +129,7 @@ describe('the ranking of rows', () => {
   });
 
   describe('outside a set', () => {
-    it('considers the other rows, and only eligible ones if asked', async () => {
+    it('considers all other rows, or only eligible ones', async () => {
       const collection = filled(10, 5_000);
       retireSome(collection, 0.1);
       const live = new Map([...collection.rows].filter(([, row]) => row.live));
@@ -150,7 +150,7 @@ describe('the ranking of rows', () => {
       }
     });
 
-    it('keeps to the exceptions and eligible rows of its start, however they change during a pause', async () => {
+    it('considers the rows of its start, however the sets change during a pause', async () => {
       const collection = filled(1_024, 8_000, 2 ** 31);
       const query = randomVector(random, 1_024, 2 ** 31);
       const covered = some(collection.rows, 0.1);

@@ -32,7 +32,7 @@ describe('an exact search', () => {
     }
   });
 
-  it('refuses an invalid k, and stays intact', async () => {
+  it('refuses an invalid k, and then still answers', async () => {
     const collection = new Modelled(3);
     for (let i = 0; i < 900; i++) collection.insert(randomVector(random, 3, 2 ** 20));
     const query = randomVector(random, 3, 2 ** 20);
@@ -44,7 +44,7 @@ describe('an exact search', () => {
     await collection.check(query, 900);
   });
 
-  it('rounds a score once', async () => {
+  it('returns scores that are rounded once', async () => {
     const collection = new Modelled(2);
     collection.insert(Int32Array.of(MAX, 0));
     const { scores } = await collection.vectors.search(Int32Array.of(MIN, 1), 1, noPause);
@@ -126,7 +126,7 @@ describe('an exact search', () => {
     expect(await collection.vectors.search(new Int32Array(9), 10, noPause)).to.have.nested.property('ids.length', 0);
   });
 
-  it('follows inserts, soft and hard deletes in any order', async () => {
+  it('finds the live rows after inserts, soft and hard deletes in any order', async () => {
     for (const dimension of [4, 31, 128]) {
       const collection = new Modelled(dimension);
       for (let i = 0; i < 2_000; i++) {

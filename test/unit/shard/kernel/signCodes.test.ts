@@ -9,7 +9,7 @@ const differences = (one: Int32Array, other: Int32Array): number[] => Array.from
 
 describe('sign codes', () => {
   for (const dimension of [1, 3, 63, 64, 100, 128, 192, 768, 1_000, 4_096]) {
-    it(`come from a rotation that keeps lengths and products and spreads each of ${dimension} components`, () => {
+    it(`come from a rotation that keeps lengths and products, at ${dimension} dimensions`, () => {
       const coder = new SignCoder(dimension);
       const origin = randomVector(random, dimension, 2 ** 20);
       const [one, other] = [0, 1].map(() => randomVector(random, dimension, 2 ** 24));

@@ -21,7 +21,7 @@ describe('vector blocks', () => {
     }
   });
 
-  it('return the bytes that were written, from any alignment', () => {
+  it('return the bytes that were written, whatever their alignment was', () => {
     for (const dimension of [1, 2, 3, 4, 5, 129]) {
       const vectors = new VectorBlocks(new VectorMemory(), dimension);
       const written = Array.from({ length: 100 }, () => bytesOf(randomVector(random, dimension, 2 ** 31)));

@@ -44,7 +44,7 @@ describe('vector memory', () => {
     expect([memory.usedBytes, memory.grownBytes]).to.deep.equal([0, 0]);
   });
 
-  it('grows with the rows: little for few rows, and a few percent beyond many rows', () => {
+  it('grows with the rows: it is small for few, and a few percent larger than many', () => {
     for (const dimension of [1, 4, 100, 128, 768, 4_096]) {
       const codeBytes = dimension < 16 ? 0 : 16 * Math.ceil(dimension / 16) + 8;
       const rowBytes = 16 * Math.ceil(dimension / 4) + 8 + codeBytes;
@@ -81,7 +81,7 @@ describe('vector memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('is sufficient for every reserved row', () => {
+  it('has room for every reserved row', () => {
     const memory = new VectorMemory({ boundBytes: MIB });
     const vectors = new VectorBlocks(memory, 100);
     vectors.reserve(500);
@@ -105,7 +105,7 @@ describe('vector memory', () => {
     expect(used, 'a scan leaves nothing behind').to.equal(memory.usedBytes);
   });
 
-  it('leaves room for scans if released blocks left only small pieces', async () => {
+  it('has room for scans although released blocks left only small pieces', async () => {
     const memory = new VectorMemory({ arenaBytes: 2 * MIB });
     const collection = new Modelled(64, memory);
     for (let i = 0; i < 1_000; i++) collection.insert(randomVector(random, 64, 2 ** 17));
@@ -162,7 +162,7 @@ describe('vector memory', () => {
     expect(memory.usedBytes).to.equal(0);
   });
 
-  it('shows no data of the collection that used it before', async () => {
+  it('shows a collection no row of another that used it before', async () => {
     const memory = new VectorMemory();
     for (let round = 0; round < 3; round++) {
       const collection = new Modelled(random.pick([2, 6, 8]), memory);

@@ -137,7 +137,7 @@ class Draws {
   }
 }
 
-/** A clock by which every slice is used up by its first step. */
+/** A clock that advances so fast that every slice ends after its first step. */
 const alwaysDue = (): Clock => {
   let ms = 0;
   return { ...systemClock, nowMs: () => 0, monotonicMs: () => (ms += 10) };
@@ -169,10 +169,10 @@ describe('the metadata index', () => {
       expect(await indexed.found({})).to.deep.equal([]);
     });
 
-  it('yields within conditions, and judges a record by its state at the end', async () => {
+  it('yields within a condition, and selects a record by its state at the end', async () => {
     const draws = new Draws(seededRandom(testSeed()));
     for (const pathsMax of [10_000, 3]) {
-      // Every step yields: a write happens between any two pieces of work.
+      // Every step yields, so a write happens between any two steps.
       const indexed = new Indexed(700, { pathsMax, stepWork: 1 });
       for (let slot = 0; slot < SLOTS; slot++) indexed.set(slot, draws.object());
       for (let round = 0; round < 60; round++) {
@@ -198,7 +198,7 @@ describe('the metadata index', () => {
     }
   });
 
-  it('judges a record that is written in steps by its state at the end', async () => {
+  it('selects a record that is written in steps by its state at the end', async () => {
     const draws = new Draws(seededRandom(testSeed()));
     for (const pathsMax of [10_000, 3]) {
       const indexed = new Indexed(700, { pathsMax, stepWork: 1 });
@@ -256,7 +256,7 @@ describe('the metadata index', () => {
     });
   });
 
-  it('keeps thousands of strings in order', async () => {
+  it('finds ranges among thousands of strings', async () => {
     const random = seededRandom(testSeed());
     const indexed = new Indexed(3);
     const terms = (): Json => Array.from({ length: 12 }, () => `${random.pick(['', LONG])}${random.int(6_000)}`);
@@ -276,7 +276,7 @@ describe('the metadata index', () => {
     }
   });
 
-  it('counts only JSON objects as metadata', async () => {
+  it('indexes only metadata that is a JSON object', async () => {
     const indexed = new Indexed();
     const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
     for (const [slot, text] of ['{}', '[]', '1', 'null', '"{}"', '{', '', nested(64), nested(65)].entries())

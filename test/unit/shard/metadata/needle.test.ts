@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Needle } from '../../../../shard/metadata/needle.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
-describe('a needle', () => {
+describe('a needle, the text that is looked for in another,', () => {
   it('is found where String.includes finds it, whatever its length', () => {
     const random = seededRandom(testSeed());
     for (let i = 0; i < 20_000; i++) {

@@ -3,7 +3,7 @@ import { Prefixes } from '../../../../shard/metadata/prefixes.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('the texts that values may begin with', () => {
-  it('are marked for a value exactly if it begins with them', () => {
+  it('are found for exactly the values that begin with them', () => {
     const random = seededRandom(testSeed());
     const someText = (chars: number): string =>
       Array.from({ length: random.int(chars) }, () => random.pick(['a', 'a', 'a', 'b', '\ud800'])).join('');

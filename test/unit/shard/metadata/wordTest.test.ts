@@ -8,7 +8,7 @@ describe('a test of words', () => {
   const isIn = (mode: WordMode, words: string, text: string): boolean =>
     new WordTest(mode, tokensOf(words)).isIn(tokensOf(text));
 
-  it('finds all words in any order, any of them, or all in a row', () => {
+  it('finds all words in any order, any of them, or a phrase', () => {
     const text = 'The quick brown fox, quick as ever';
     for (const [mode, words, wanted] of [
       ['all', 'fox QUICK', true],
@@ -25,7 +25,7 @@ describe('a test of words', () => {
       expect(isIn(mode, words, text), `${mode} ${words}`).to.equal(wanted);
   });
 
-  it('finds nothing without a word', () => {
+  it('selects nothing if it has no word', () => {
     for (const mode of ['all', 'any', 'phrase'] as const) {
       expect(isIn(mode, '?!', 'what?!')).to.equal(false);
       expect(isIn(mode, 'what', '')).to.equal(false);

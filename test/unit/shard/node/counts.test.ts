@@ -25,7 +25,7 @@ describe('counts of a shard', () => {
     expect(await count(HELD)).to.deep.include({ records: [0], sequences: [0] });
   });
 
-  it('do not end the process if one collection is foreign and the log of another becomes unreachable', async () => {
+  it('fail without an unhandled rejection if a collection is foreign and the log of another is unreachable', async () => {
     let failed = 0;
     rig.cluster.logs.open = async () => {
       await delay(AWAY_MS);

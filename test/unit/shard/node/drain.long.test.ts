@@ -29,7 +29,7 @@ describe('a draining shard', () => {
     ({ backend } = await cluster.coordinator());
     for (let i = 0; i < count; i++) {
       const { collection } = await backend.create(PROJECT, { name: `c${i}`, dimension: 2, index: 'brute' }, soon());
-      // Every other one stays empty and is not opened.
+      // Every second collection stays empty, so that it is not opened.
       if (i % 2 === 0) await backend.call(collection, insertOf(fixed(i, 0)), soon());
       collections.push(collection);
     }
@@ -91,7 +91,7 @@ describe('a draining shard', () => {
     expect(new Set(await ownersNow())).to.deep.equal(new Set(['s2']));
   });
 
-  it('keeps its collections if no other shard stays', async () => {
+  it('keeps its collections if all other shards drain too', async () => {
     const one = await cluster.shard('s1');
     const two = await cluster.shard('s2');
     await fill(4);
@@ -119,7 +119,7 @@ describe('a draining shard', () => {
     await leaving.stop();
   });
 
-  it('waits for held writes', async () => {
+  it('waits until a hold of writes has ended', async () => {
     const leaving = await cluster.shard('s1');
     await fill(1);
     const [collection] = collections as [Collection];

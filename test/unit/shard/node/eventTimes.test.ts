@@ -24,8 +24,8 @@ describe('events ahead of the clock', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('are reported and warned of once until the clock catches up, and new events keep their time', async () => {
-    // Behind the clock that sets the deadlines of calls.
+  it('are reported, with one warning, until the clock has caught up; new events get their time', async () => {
+    // This clock is behind the one that sets the deadlines of calls.
     let nowMs = systemClock.nowMs() - 4 * HOUR_MS;
     const clock = { ...systemClock, nowMs: () => nowMs };
     const collection = new Engine(logs, { clock }).host(configOf(ID));

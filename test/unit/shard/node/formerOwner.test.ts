@@ -1,4 +1,4 @@
-/** A shard that was taken for lost and returned before it learned of its successor. */
+/** A shard that was replaced as lost, and returns before it learns of its successor. */
 import { expect } from 'chai';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
@@ -13,7 +13,7 @@ import { type RiggedShard, ShardRig } from '../../../support/rigs/shardRig.js';
 
 const ID = 7;
 
-/** Reach of a shard whose requests to s1 fail until the test lets them through. */
+/** Transport of a shard whose requests to s1 fail until the test lets them pass. */
 class Barred extends Reach {
   isBarred = true;
   asked = 0;
@@ -38,7 +38,7 @@ class Barred extends Reach {
 }
 
 /**
- * Reach of a shard that reads from a stale replica until its watch has caught up. `meanwhile` runs after the watch has
+ * Buckets of a shard that reads from a stale replica until its watch has caught up. `meanwhile` runs after the watch has
  * started.
  */
 class Behind extends Reach {
@@ -79,7 +79,7 @@ describe('a former owner', () => {
     await rig.shard('s2', reach);
     await rig.create(ID, 's1');
     await rig.call(ID, insertOf(fixed(1, 0)));
-    // It receives no change of owners, and renews its lease.
+    // The former owner receives no change of owners, and renews its lease.
     former.reach.hold(BUCKETS.owners);
   });
   afterEach(() => rig.stop());
@@ -89,7 +89,7 @@ describe('a former owner', () => {
     eventually(`the owner of epoch ${epoch} serves`, async () => (await records(epoch).catch(() => -1)) === count);
   const replace = (takenFrom: readonly string[]): Promise<void> => rig.change(ID, { shard: 's2', epoch: 2, takenFrom });
 
-  it('serves until it has seen the owner entry, and its successor starts after that', async () => {
+  it('serves until it has received the owner entry, and its successor begins only then', async () => {
     await replace(['s1']);
     await eventually('the next owner asks the former one', async () => reach.asked > 1);
     expect(await records(1)).to.equal(1);
@@ -100,7 +100,7 @@ describe('a former owner', () => {
     expect(await rejection(records(1))).to.be.an.instanceOf(NotServed);
   });
 
-  it('asked twice to release a deleted collection has released it when either call is answered', async () => {
+  it('has released a deleted collection when any of two calls for that is answered', async () => {
     let store: (stored?: unknown) => void = () => undefined;
     rig.cluster.logs.fates.push(
       new Promise((resolve) => {
@@ -121,7 +121,7 @@ describe('a former owner', () => {
     expect(given).to.equal(2);
   });
 
-  it('without a heartbeat is not waited for', async () => {
+  it('does not delay its successor if it has no heartbeat', async () => {
     await replace(['s1', 's9']);
     await eventually('the next owner asks the former one', async () => reach.asked > 1);
     await former.stop();
@@ -138,7 +138,7 @@ describe('a former owner', () => {
     await untilServes(2, 1);
   });
 
-  it('is waited for by the second successor if the first has not started', async () => {
+  it('delays its second successor too if the first one has not started', async () => {
     await rig.shard('s3');
     await replace(['s1']);
     await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
@@ -146,7 +146,7 @@ describe('a former owner', () => {
     for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NotServed);
   });
 
-  it('does not wait for itself if its successor returns the collection without having served it', async () => {
+  it('does not wait for itself if its successor gives the collection back unserved', async () => {
     await rig.change(ID, { shard: 's4', epoch: 2, followers: ['s1'], takenFrom: ['s1'] });
     former.reach.release(BUCKETS.owners);
     await rig.ask('s1', { op: 'adopt', collectionIds: [ID] });
@@ -157,7 +157,7 @@ describe('a former owner', () => {
 });
 
 describe('two starting shards', () => {
-  it('answer each other before they serve what each took from the other', async () => {
+  it('answer each other before they serve collections that each took from the other', async () => {
     const rig = new ShardRig();
     const owners = rig.cluster.bucket(BUCKETS.owners);
     const names = ['s1', 's2'];

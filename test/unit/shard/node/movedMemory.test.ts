@@ -1,5 +1,5 @@
 // Covers: shard/state/dedupWindow.ts, shard/state/collectionState.ts, shard/node/ownershipTransfer.ts
-/** The state that a collection keeps beside its records follows from its log: it is unchanged by a warm move. */
+/** State of a collection besides its records, which follows from the log: a warm move does not change it. */
 import { expect } from 'chai';
 import type { Call, ResultOf, Results } from '../../../../shared/protocol/calls.js';
 import { expectCode } from '../../../support/expectations.js';

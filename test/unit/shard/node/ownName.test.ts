@@ -23,7 +23,7 @@ describe('the generated name of a shard', () => {
     await writeFile(lock, JSON.stringify({ ...holder, pid: gone, started: null }));
   }
 
-  it('fits a subject, and differs between machines and between processes on a data folder', async () => {
+  it('fits a subject, and differs between machines and between running processes of a data folder', async () => {
     const names = [
       await taken(),
       await taken(),

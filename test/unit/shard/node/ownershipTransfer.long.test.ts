@@ -48,7 +48,7 @@ describe('an ownership transfer', () => {
         answered = Math.max(answered, receipt.sequence);
       }
     };
-    // Like a coordinator that learns of no change: it asks the known owner for as long as that answers.
+    // A coordinator that receives no change asks the known owner as long as that answers.
     const reader = async (): Promise<void> => {
       let { epoch } = await rig.ownership(ID);
       while (!isOver()) {
@@ -70,7 +70,7 @@ describe('an ownership transfer', () => {
     return inserted.size;
   }
 
-  it('between any two shards lets no call fail and no read go back in time', async () => {
+  it('between any two shards fails no call, and no later read shows an earlier state', async () => {
     const random = seededRandom(testSeed());
     const { opened, end } = watchOpenings();
     let isOver = false;
@@ -100,7 +100,7 @@ describe('an ownership transfer', () => {
         const { opened, open } = gate();
         const { reach } = shards.get(shard)!;
         const updates: unknown[] = reach.ownerUpdates;
-        // Only the repeated attempt can learn the outcome.
+        // Only a repeated attempt finds the outcome.
         reach.hold(BUCKETS.owners);
         for (let n = random.int(3); n >= 0; n--) updates.push(random.pick(['lost', 'landed', opened]));
         setTimeout(open, random.int(200));
@@ -117,7 +117,7 @@ describe('an ownership transfer', () => {
     expect(await loading).to.be.above(12);
   });
 
-  it('settled after the collection has moved away and back leaves no second server', async () => {
+  it('with an outcome that arrives after a move away and back leaves one owner that answers', async () => {
     const { reach } = shards.get('s1')!;
     const unanswered = 1_000;
     reach.ownerUpdates.push(...Array.from({ length: unanswered }, () => 'lost' as const));
@@ -161,7 +161,7 @@ describe('an ownership transfer', () => {
     await rig.untilFollowed(ID);
   });
 
-  it('is postponed if it would wait too long for a commit, and the owner continues to serve', async () => {
+  it('is refused if a commit takes too long, and the owner continues to serve', async () => {
     await insert(1);
     const { opened, open } = gate();
     rig.cluster.logs.fates.push(opened);
@@ -175,7 +175,7 @@ describe('an ownership transfer', () => {
     expect((await rig.ownership(ID)).shard).to.equal('s1');
   });
 
-  it('is refused at another shard, under another epoch, and twice at once', async () => {
+  it('is refused at another shard, under another epoch, and beside another transfer', async () => {
     await insert(1);
     await expectCode(handOver('s2', 2), 'conflict');
     await expectCode(handOver('s1', 1), 'conflict');
@@ -239,7 +239,7 @@ describe('an ownership transfer', () => {
     shards.set(name, await rig.shard(name, reach));
   };
 
-  it('is the first act of a restarted shard, to followers with the collection in memory', async () => {
+  it('is made by a restarted shard before it answers, to followers with the collection in memory', async () => {
     const [followed, idle, alone] = [ID, ID + 1, ID + 2];
     await rig.create(idle, 's1', ['s2']);
     await rig.create(alone, 's1');
@@ -292,7 +292,7 @@ describe('an ownership transfer', () => {
     expect((await rig.ask('s2', { op: 'openIds' })).open).to.deep.equal([ID]);
   });
 
-  it('includes the quota of the project, to the last record', async () => {
+  it('hands over the quota of the project, to the last record', async () => {
     await rig.stop();
     rig = new ShardRig({ limits: { maxRecords: 200 } });
     for (const name of SHARDS) shards.set(name, await rig.shard(name));

@@ -1,4 +1,4 @@
-/** The check of vault entries: it finds damaged entries whose keys are not used. */
+/** The check of vault entries, which finds damage also of keys that are not used. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ describe('the check of vault entries', () => {
     expect(rig.context.damages.reported()).to.deep.equal([]);
   });
 
-  it('finds all damage at the start, although a collection of the project is already closed', async () => {
+  it('finds all damage at the start, although a collection of the project is closed by then', async () => {
     const other = keyOf(2);
     await rig.insert(OTHER, 'd', { keyId: other });
     for (const key of [KEY, other]) rig.vault.damaged.add(`${PROJECT}.${key}`);
@@ -76,7 +76,7 @@ describe('the check of vault entries', () => {
     ]);
   });
 
-  it('does not report a vault that does not answer as damaged, and retries', async () => {
+  it('reads a vault that does not answer again, and does not report it as damaged', async () => {
     rig.vault.damaged.add(`${PROJECT}.${KEY}`);
     rig.vault.before = () => {
       throw unavailable('away');

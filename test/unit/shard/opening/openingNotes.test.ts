@@ -2,7 +2,7 @@
 /** Notes of a shard's openings, and the failures that are counted for abandoned notes. */
 import { expect } from 'chai';
 import { OpeningNotes } from '../../../../shard/opening/openingNotes.js';
-import { OpeningSteps, type StepMark } from '../../../../shard/opening/openingSteps.js';
+import { OpeningSteps, type StepNote } from '../../../../shard/opening/openingSteps.js';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
@@ -37,7 +37,7 @@ describe('opening notes', () => {
   let started: OpeningNotes[];
   let hanging: ReturnType<typeof gate>;
   /** Mark in the file of each shard. */
-  let marks: Map<string, unknown>;
+  let files: Map<string, unknown>;
   let memory: { usedPart: number };
 
   beforeEach(() => {
@@ -45,7 +45,7 @@ describe('opening notes', () => {
     transport = new InProcessTransport({ logger: silentLogger });
     for (const id of [7, 8, 9]) void owners.create(String(id), OWNER);
     started = [];
-    marks = new Map();
+    files = new Map();
     memory = { usedPart: 0.5 };
     hanging = gate();
   });
@@ -59,7 +59,7 @@ describe('opening notes', () => {
     const options = {
       ...{ shard, session, leaseMs: LEASE_MS, openings: over, shards, owners, transport },
       note: noteInBucket(over, shard),
-      steps: new OpeningSteps({ session, file: markOf(shard), memory, onFailure }),
+      steps: new OpeningSteps({ session, file: fileOf(shard), memory, onFailure }),
       ...{ metrics: new Metrics('shard', shard), clock: systemClock, logger: silentLogger },
     };
     const notes = new OpeningNotes(options, () => undefined);
@@ -68,12 +68,12 @@ describe('opening notes', () => {
     started.push(notes);
     return notes;
   };
-  const markOf = (shard: string) => ({
-    read: async () => marks.get(shard),
-    write: (mark: unknown) => void marks.set(shard, mark),
+  const fileOf = (shard: string) => ({
+    read: async () => files.get(shard),
+    write: (note: unknown) => void files.set(shard, note),
     close: async () => undefined,
   });
-  const stepIn = (shard: string): string | undefined => (marks.get(shard) as StepMark | undefined)?.at?.step;
+  const stepIn = (shard: string): string | undefined => (files.get(shard) as StepNote | undefined)?.at?.step;
   const lapse = (shard: string): Promise<boolean> => shards.delete(shard);
   /** Subscribes the shard's subject without answering. */
   const hang = (shard: string) =>
@@ -199,18 +199,18 @@ describe('opening notes', () => {
     expect((await noteOf('s1'))?.openings).to.deep.equal({ '9': 1 });
   });
 
-  /** Ends the process in the middle of the turn in which it marks the step. */
+  /** Ends the process in the middle of the turn in which it files the step. */
   const endIn = async (shard: string, session: string, id: number, step?: number): Promise<void> => {
     const notes = await start(shard, session);
     await notes.isSuspect(id);
     await notes.begin(id, { alone: true });
     const left = { ...(await noteOf(shard))! };
     if (step !== undefined) notes.step(id, 'event', step);
-    const mark = marks.get(shard);
+    const note = files.get(shard);
     await notes.stop();
     started.splice(started.indexOf(notes), 1);
     await openings.put(openingsKey(shard), storedOpenings(left));
-    marks.set(shard, mark);
+    files.set(shard, note);
   };
 
   it('name the step of a suspect opening for one turn of the event loop', async () => {
@@ -222,7 +222,7 @@ describe('opening notes', () => {
     notes.step(8, 'event', 2);
     expect(stepIn('s1')).to.equal(undefined);
     notes.step(7, 'event', 3);
-    expect(marks.get('s1')).to.deep.equal({ session: 's1a', at: { collection: 7, number: 2, step: 'event 3' } });
+    expect(files.get('s1')).to.deep.equal({ session: 's1a', at: { collection: 7, number: 2, step: 'event 3' } });
     await new Promise((resolve) => setImmediate(resolve));
     expect(stepIn('s1')).to.equal(undefined);
     notes.step(7, 'records', 4);

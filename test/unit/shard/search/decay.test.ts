@@ -31,7 +31,7 @@ describe('the age of a record', () => {
     expect(ageFactor(1, 1e300)).to.equal(1);
   });
 
-  it('has an upper bound close to its factor, and never below', () => {
+  it('has an upper bound that is close to its factor, and never less', () => {
     for (let age = 0; age < 200_000; age += 7) {
       const factor = ageFactor(age, 123);
       const bound = ageFactorMost(age, 123);

@@ -69,7 +69,7 @@ describe('an indexed search with decay', () => {
     expect(decaying.requested).to.deep.equal([64]);
   });
 
-  it('requests more candidates if many rows may enter, and knows when to scan all', async () => {
+  it('requests more candidates if many rows may be among the best, and scans all if that costs less', async () => {
     const aging = filled(ROWS, () => NOW_MS - random.int(365 * DAY_SECS) * 1_000);
     const asked: number[] = [];
     for (let i = 0; i < 20; i++) asked.push(...(await check(aging, query(), 10, lasting(2 ** random.int(10)))));
@@ -86,7 +86,7 @@ describe('an indexed search with decay', () => {
     expect(await check(large, query(), 10, lasting(30), 0.01)).to.deep.equal([]);
   });
 
-  it('returns all hits if the index has no more', async () => {
+  it('returns all rows if there are fewer than requested', async () => {
     const aging = filled(ROWS, SPREADS.inOrder!);
     const { vectors } = aging.collection;
     const decaying = aging.decaying('hnsw');

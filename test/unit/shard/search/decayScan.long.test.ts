@@ -53,7 +53,7 @@ describe('an exact search with decay', () => {
     });
   }
 
-  it('yields while thousands of rows enter the result, however few their bytes', async () => {
+  it('yields while thousands of rows are among the best so far, however few bytes they have', async () => {
     const aging = filled(128, 12_000, 2 ** 17);
     const query = randomVector(random, 128, 2 ** 17);
     const decay = { nowMs: NOW_MS, halfLifeSecs: 3_600 };
@@ -69,7 +69,7 @@ describe('an exact search with decay', () => {
     expect(await pauses(5_000)).to.be.at.least(1);
   });
 
-  it('is right in large blocks, with codes and without', async () => {
+  it('finds the nearest rows in large blocks, with codes and without', async () => {
     for (const [dimension, rows] of [
       [128, 4_000],
       [1_100, 700],
@@ -87,7 +87,7 @@ describe('an exact search with decay', () => {
       }
   });
 
-  it('weighs few rows if young and old rows are mixed, at any half-life', async () => {
+  it('computes the factors of few rows if young and old rows are mixed, at any half-life', async () => {
     const ROWS = 6_000;
     const QUERIES = 16;
     const aging = filled(16, ROWS, 2 ** 17, (among) => NOW_MS - among.int(100 * 86_400_000));
@@ -166,7 +166,7 @@ describe('an exact search with decay', () => {
     expect(found.scores[0]).to.be.above(1_000 * found.scores[1]!);
   });
 
-  it('continues over several arenas', async () => {
+  it('finds the nearest rows in several arenas', async () => {
     const memory = new VectorMemory({ arenaBytes: 1 << 21 });
     for (const spread of [SPREADS.inOrder, ANY_ORDER]) {
       const aging = filled(256, 5_000, 2 ** 17, spread, memory);
@@ -203,7 +203,7 @@ describe('an exact search with decay', () => {
     await check(aging, new Int32Array(9), 10, anyDecay());
   });
 
-  it('shows the collection as at its start, whatever is written between its slices', () => {
+  it('finds the nearest rows of its start, whatever is written between its slices', () => {
     interface UnderWay {
       readonly scan: WeightedScan;
       readonly best: TopK;

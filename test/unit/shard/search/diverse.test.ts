@@ -42,7 +42,7 @@ function plainly(vectors: readonly (readonly number[])[], k: number, diversity: 
 describe('diverse hits', () => {
   const one = 65_536;
 
-  it('begin with the nearest, and then prefer hits that are far from those before', () => {
+  it('begin with the nearest one; the others are far from those before', () => {
     const line = [[one], [one + 1], [2 * one], [-2 * one]];
     expect(chosen(line, 3, 0)).to.deep.equal([1, 2, 3]);
     expect(chosen(line, 3, 0.5)).to.deep.equal([1, 4, 2]);
@@ -60,7 +60,7 @@ describe('diverse hits', () => {
     }
   });
 
-  it('come in the order of the pool where all are equal; an empty pool has no hits', () => {
+  it('are in the order of the pool if all are equal, and none if the pool is empty', () => {
     expect(chosen([[5], [5], [5]], 2, 1)).to.deep.equal([1, 2]);
     const empty = { ids: new Float64Array(0), slots: new Uint32Array(0), scores: new Float64Array(0) };
     expect([...atOnce(diverse(empty, 3, 1, () => bytesOf([]))).ids]).to.deep.equal([]);

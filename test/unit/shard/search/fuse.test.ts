@@ -31,13 +31,13 @@ const texts =
 const ids = (found: Found): number[] => [...found.ids];
 
 describe('the fusion of distance and text', () => {
-  it('weighs both equally, each scaled to 0..1 over the pool', () => {
+  it('adds both with equal weights by default, each scaled to 0..1 over the pool', () => {
     // Vector parts 1, 0.75, 0.5, 0; text parts 0, 0.25, 1, 0.5: together 0.5, 0.5, 0.75, 0.25.
     const found = blended(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
     expect(ids(found)).to.deep.equal([3, 1, 2, 4]);
   });
 
-  it('keeps true distances as scores, and slots with their records', () => {
+  it('keeps distances as scores, and the slots of the records', () => {
     const found = blended(pool([1, 2], [2, 4], [3, 6]), texts({ 3: 9 }), 2);
     expect([...found.scores]).to.deep.equal([2, 6]);
     expect([...found.slots]).to.deep.equal([10, 30]);
@@ -50,7 +50,7 @@ describe('the fusion of distance and text', () => {
     expect(ids(blended(pool(), texts({}), 5))).to.deep.equal([]);
   });
 
-  it('keeps the vector order if no text matches, or all match equally', () => {
+  it('orders by distance if no text matches, or all match equally', () => {
     const hits = pool([5, 1], [2, 2], [9, 3]);
     expect(ids(blended(hits, texts({}), 3))).to.deep.equal([5, 2, 9]);
     expect(ids(blended(hits, () => 4, 3))).to.deep.equal([5, 2, 9]);
@@ -75,7 +75,7 @@ describe('the fusion of distance and text', () => {
     expect(ids(blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({ 1: 3, 3: 3 }), 1))).to.deep.equal([3]);
   });
 
-  it('handles factors close to zero', () => {
+  it('orders by decayed distance also with factors close to zero', () => {
     const found = blended(pool([1, 2 ** 40, 2 ** -900], [2, 0, 2 ** -900], [3, 5, 1]), texts({ 1: 1 }), 3);
     expect(ids(found)).to.deep.equal([2, 3, 1]);
   });
@@ -111,17 +111,17 @@ describe('the fusion of distance and text', () => {
     expect(found(1)).to.deep.equal([2, 3, 1, 4]);
   });
 
-  it('ranks no text without a word, and breaks ties by distance', () => {
+  it('gives no rank to a text without a word of the query, and orders equal sums by distance', () => {
     const hits = pool([1, 1], [2, 2], [3, 300]);
     const found = (bm25: Readonly<Record<number, number>>, textWeight = 0.5): number[] =>
       ids(blended(hits, texts(bm25), 3, { by: 'rrf', textWeight }));
-    // 1/61, 1/62 + 1/62, 1/63 + 1/61: how far the third is does not matter.
+    // The sums are 1/61, 1/62 + 1/62 and 1/63 + 1/61: ranks count, and distances do not.
     expect(found({ 3: 9, 2: 8 })).to.deep.equal([3, 2, 1]);
     expect(found({})).to.deep.equal([1, 2, 3]);
     expect(found({ 3: 9 }, 1)).to.deep.equal([3, 1, 2]);
   });
 
-  it('keeps the text scores of a pool that has them', () => {
+  it('keeps the text scores of the hits', () => {
     const hits = { ...pool([1, 2], [2, 4]), textScores: Float64Array.of(0, 7) };
     const found = blended(hits, texts({ 2: 7 }), 2, { by: 'rrf', textWeight: 0.5 });
     expect(ids(found)).to.deep.equal([2, 1]);

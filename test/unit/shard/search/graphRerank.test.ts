@@ -56,7 +56,7 @@ describe('the rerank by graph', () => {
     write(4);
     const found = foundOf([1, 2, 3, 4, 5], [1, 2, 2.1, 2.2, 2.3]);
     const by = await rerankByGraph(found, graph, { ...DEFAULTS, weight: 1 }, slice());
-    // 2 · 2, 2.1 · 3; the fourth is three hops away, and the fifth has no node.
+    // The adjusted distances are 2 · 2 and 2.1 · 3. The fourth hit is three hops away, and the fifth has no node.
     expect([...by.ids]).to.deep.equal([1, 4, 5, 2, 3]);
     expect([...by.hops!]).to.deep.equal([0, -1, -1, 1, 2]);
     expect([...by.scores]).to.deep.equal([1, 2.2, 2.3, 2, 2.1]);
@@ -65,7 +65,7 @@ describe('the rerank by graph', () => {
     expect([...deeper.hops!].sort()).to.deep.equal([-1, 0, 1, 2, 3]);
   });
 
-  it('orders equal hits by score, then by id, and keeps an empty answer', async () => {
+  it('orders equal hits by score, then by id, and accepts an empty answer', async () => {
     const { graph } = chain();
     const same = await rerankByGraph(foundOf([9, 7, 8], [3, 3, 3]), graph, DEFAULTS, slice());
     expect([...same.ids]).to.deep.equal([7, 8, 9]);
@@ -82,7 +82,7 @@ describe('the rerank by graph', () => {
     expect(moved).to.deep.equal({ factors: Float64Array.of(1, 1, 0.5), agesSecs: Float64Array.of(0, 1, 60) });
   });
 
-  it('starts at all nodes of a record, in any number, and yields meanwhile', async () => {
+  it('starts at all nodes of a record, however many, and yields meanwhile', async () => {
     const NODES = 300_000;
     const graph = new Graph();
     for (let i = 1; i <= NODES; i++)
@@ -106,7 +106,7 @@ describe('the rerank by graph', () => {
       kind: 1,
     });
     let rests = 0;
-    // At each reading of this clock the slice is used up.
+    // Each reading of this clock ends the slice.
     const due = new Slice({ nowMs: () => 0, monotonicMs: () => (rests += 10) });
     const { hops } = await rerankByGraph(foundOf([1, 2], [1, 2]), graph, DEFAULTS, due);
     expect(Array.from(hops!)).to.deep.equal([0, 1]);

@@ -26,7 +26,7 @@ interface Member {
 describe('a search in groups', () => {
   const random = seededRandom(testSeed());
 
-  /** Rows in many groups, so that groups are dropped and reappear. */
+  /** A collection with so many groups that some are dropped and return. */
   const collection = (rows: number, groups: number) => {
     const vectors = new VectorBlocks(new VectorMemory(), 3);
     const insertions = new InsertionTimes(vectors.shape);
@@ -79,7 +79,7 @@ describe('a search in groups', () => {
       vectors.destroy();
     });
 
-  it('examines few values in each turn, although each row has thousands', async () => {
+  it('looks at few values in each turn, although each row has thousands', async () => {
     const [rows, values, distinct] = [120, 3_000, 9_000];
     const { vectors, insertions, stored } = collection(rows, 1);
     const visited = new VisitedValues();
@@ -101,7 +101,7 @@ describe('a search in groups', () => {
   });
 });
 
-/** Counts the values that are examined in each turn of the event loop. */
+/** Counts the values that are looked at in each turn of the event loop. */
 class VisitedValues extends SlotValues {
   most = 0;
   #inTurn = 0;

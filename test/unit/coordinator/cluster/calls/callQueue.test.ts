@@ -5,7 +5,7 @@ import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../../shared/clock.js';
 import { unavailable } from '../../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../../shared/logger.js';
-import { EXACT } from '../../../../../shared/model/indexSpec.js';
+import { BRUTE } from '../../../../../shared/model/indexSpec.js';
 import type { Call } from '../../../../../shared/protocol/calls.js';
 import type { Outcome } from '../../../../../shared/protocol/wire.js';
 import { storedOwnership } from '../../../../../shared/registry/owners.js';
@@ -128,7 +128,7 @@ describe('the way of calls to the owner', () => {
       throw unavailable('the connection is lost');
     };
     const queue = queueOver(lost, new Owners(1));
-    for (const call of [rebuild, { op: 'configureIndex', spec: EXACT }] as const)
+    for (const call of [rebuild, { op: 'configureIndex', spec: BRUTE }] as const)
       await expectCode(queue.send(7, call, soon()), 'unavailable');
     expect(received).to.have.length(2);
   });

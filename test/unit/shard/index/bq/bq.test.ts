@@ -19,7 +19,7 @@ import { estimatesOf, leastEstimated } from './estimates.js';
 
 const random = seededRandom(testSeed());
 
-/** A collection and a BQ index over it, opened like in a generation. */
+/** A collection, and an open BQ index of it. */
 class Indexed {
   rows: Rows;
   index: Index | undefined;
@@ -69,7 +69,7 @@ class Indexed {
     return [...(await this.index!.candidates(query, k, undefined))];
   }
 
-  /** Expected result of `found` for an index with codes around `mean`. */
+  /** Expected result of `found`, with codes relative to `mean`. */
   expected(query: Int32Array, mean: Int32Array, wanted: number): number[] {
     const covered = [...this.model.rows].filter(([slot]) => this.rows.covered.has(slot));
     const vectors = covered.map(([slot, { vector }]) => [slot, vector] as const);
@@ -102,7 +102,7 @@ describe('a BQ index', () => {
   const vectorsOf = ({ model }: Indexed): Int32Array[] => [...model.rows.values()].map(({ vector }) => vector);
 
   for (const dimension of [1, 3, 100, 768]) {
-    it(`proposes the rows with the least estimates by codes around the mean, at ${dimension} dimensions`, async () => {
+    it(`proposes the rows with the least estimated distances, at ${dimension} dimensions`, async () => {
       const indexed = filled(dimension, 1_200, { candidates: 37 });
       const mean = meanOf(vectorsOf(indexed), dimension);
       const path = newPath();
@@ -139,7 +139,7 @@ describe('a BQ index', () => {
     for (const [slot, { vector }] of indexed.model.rows) expect(await indexed.found(vector, 1)).to.include(slot);
   });
 
-  it('finds all rows if they are equal, and a single row', async () => {
+  it('finds all rows of a collection of equal rows, and the only row of another', async () => {
     for (const rows of [1, 2, 1_500]) {
       const model = new Modelled(3);
       for (let i = 0; i < rows; i++) model.insert(Int32Array.of(7, -7, 0));
@@ -165,7 +165,7 @@ describe('a BQ index', () => {
     expect(await Promise.all(queries.map((query) => indexed.found(query)))).to.deep.equal(before);
   });
 
-  it('extends a base: its mean and codes stay, new rows are added, and released rows are not found', async () => {
+  it('extends a base: keeps its mean and codes, adds new rows, and does not find released ones', async () => {
     const indexed = filled(20, 1_000, { candidates: 60 });
     const mean = meanOf(vectorsOf(indexed), 20);
     const base = newPath();
@@ -214,7 +214,7 @@ describe('a BQ index', () => {
     }
   });
 
-  it('takes vector memory while it is open, fails with capacity_exceeded without it, and releases all', async () => {
+  it('takes vector memory only while it is open, and fails with capacity_exceeded without memory', async () => {
     const source = filled(128, 2_000);
     const path = newPath();
     const ids = await source.build(path);

@@ -11,7 +11,7 @@ import { estimatesOf, leastEstimated } from './estimates.js';
 
 const random = seededRandom(testSeed());
 
-/** A collection whose codes the test maintains, around a given mean. */
+/** A collection and its codes, relative to a given mean. */
 class Coded {
   readonly model: Modelled;
   readonly codes: CodeBlocks;
@@ -72,7 +72,7 @@ describe('a scan of bit codes', () => {
     });
   }
 
-  it("estimates a row's distance from itself exactly, and others better with more components", () => {
+  it('estimates the distance of a row to itself exactly, and others better with more dimensions', () => {
     for (const [dimension, most] of [
       [64, 0.2],
       [1_024, 0.05],
@@ -104,7 +104,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('finds every row with the signs of the query, in any number', () => {
+  it('finds every row with the code of the query, whatever their number', () => {
     const coded = new Coded(256);
     const ends = [-5_000, 5_000].map((end) => new Int32Array(256).fill(end));
     const rows = coded.model.vectors.shape.rowsMax * 5;
@@ -114,7 +114,7 @@ describe('a scan of bit codes', () => {
     }
   });
 
-  it('shows the rows covered at its start, whatever is written while it pauses', () => {
+  it('finds rows covered at its start, whatever is written while it pauses', () => {
     const coded = new Coded(24);
     for (let i = 0; i < 2_000; i++) coded.insert(randomVector(random, 24, 2_000));
     for (let round = 0; round < 10; round++) {

@@ -1,4 +1,4 @@
-/** Builds in turns, in real threads: pauses, cancellations and deaths, and their effect on other builds. */
+/** Builds in turns, in real threads: the effect of pauses, cancellations and deaths on other builds. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const ROWS = 20_000;
 const HUGE = { kind: 'hnsw', parameters: { m: 128, efConstruction: 4_096 } } as const;
 /** A build of some tenths of a second. */
 const SMALL = { kind: 'ivf', parameters: { nList: 64 } } as const;
-/** Turns so short that each build has many. */
+/** Rules with turns so short that each build has many. */
 const RULES: TurnRules = {
   places: 4,
   longPlaces: 3,
@@ -85,7 +85,7 @@ describe('builds that take turns', () => {
     await expectsTurns(huge[0]!);
   });
 
-  it('write the same bytes as a build that runs alone', async () => {
+  it('write the bytes that a build without others writes', async () => {
     const alone = await build('a', 1, SMALL).done;
     const beside = await Promise.all([2, 3, 4].map((id) => build(`p${id}`, id, SMALL).done));
     for (const { payload, rows: saved } of beside)
@@ -101,7 +101,7 @@ describe('builds that take turns', () => {
   });
 
   for (const which of [0, 1])
-    it(`end when cancelled, running or paused, and leave the turns to the others (${which + 1} of 2)`, async () => {
+    it(`end when they are cancelled, running or paused, and leave their turns to others (${which + 1} of 2)`, async () => {
       const both = [build('a', 1, HUGE), build('b', 2, HUGE)];
       await underWay(...both);
       both[which]!.cancel();
@@ -119,7 +119,7 @@ describe('builds that take turns', () => {
       await underWay(...both);
       process.off('worker', onWorker);
       await workers[which]!.terminate();
-      // Either thread may have been started first.
+      // Any of the two threads may have started first.
       const dead = await Promise.race(both.map(({ done }, number) => done.then(() => number).catch(() => number)));
       expect((await rejection(both[dead]!.done)).message).to.equal('the build thread died: it was ended');
       expect(existsSync(folderOf(dead + 1))).to.equal(false);
@@ -127,7 +127,7 @@ describe('builds that take turns', () => {
       await build('c', 3, SMALL).done;
     });
 
-  it('restart from scratch if they are long and lost their place, with the same bytes at last', async () => {
+  it('restart if they take long and get no long place, and write the bytes of an undisturbed build', async () => {
     const alone = await build('a', 1, SMALL).done;
     await builds.close();
     start({ ...RULES, places: 2, longPlaces: 1, trialMs: 20 });
@@ -141,7 +141,7 @@ describe('builds that take turns', () => {
     expect((await long.done).payload).to.deep.equal(alone.payload);
   });
 
-  it('end with the lane, paused builds too', async () => {
+  it('end when the lane is closed, also paused ones', async () => {
     const all = [build('a', 1, HUGE), build('b', 2, HUGE), build('b', 3, HUGE), build('c', 4, HUGE)];
     await underWay(all[0]!, all[1]!, all[3]!);
     await builds.close();

@@ -1,4 +1,4 @@
-/** Generations built beside the thread that answers: their content, and the cleanup of failed builds. */
+/** Builds outside the event loop: the files that they write, and the cleanup after failures. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -48,7 +48,7 @@ describe('the build thread', () => {
   };
   const generations = (): Promise<string[]> => readdir(join(folder, String(COLLECTION))).catch(() => [] as string[]);
   const recordIdsOf = async (saved: SavedGeneration): Promise<number[]> => [...(await readRows(saved)).recordIds];
-  /** A build of some seconds, which the tests cancel or kill in the first. */
+  /** Starts a build of some seconds. The tests cancel or kill it within the first. */
   const longBuild = (number: number) =>
     builds.build(orderOf(store, long.vectors, number, undefined, { kind: 'hnsw', parameters: {} }), PATIENT);
   let long: Modelled;
@@ -56,7 +56,7 @@ describe('the build thread', () => {
     long = collectionOf(20_000, 64);
   });
 
-  it('builds live rows into a generation that is found, verified and read', async () => {
+  it('writes a generation of the live rows, which is found, verified and read', async () => {
     const { vectors } = collectionOf(2_000);
     for (let slot = 0; slot < 2_000; slot += 3) vectors.retire(slot);
     const build = builds.build(orderOf(store, vectors, 1), URGENT);
@@ -77,7 +77,7 @@ describe('the build thread', () => {
     expect(saved[0]!.rows).to.deep.equal(saved[1]!.rows);
   });
 
-  it('sees the vectors of its start, although memory grows and rows change meanwhile', async () => {
+  it('builds from the vectors of its start, although memory grows and rows change meanwhile', async () => {
     const collection = collectionOf(3_000, 64);
     const { vectors } = collection;
     const expected = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
@@ -93,7 +93,7 @@ describe('the build thread', () => {
     expect([saved.payload, saved.rows]).to.deep.equal([expected.payload, expected.rows]);
   });
 
-  it('extends a base: ordinals stay, dead rows are marked, and new rows come after them', async () => {
+  it('extends a base: keeps its ordinals, leaves out dead rows, and adds new rows behind', async () => {
     const collection = collectionOf(2_000);
     const { vectors } = collection;
     const base = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
@@ -111,7 +111,7 @@ describe('the build thread', () => {
     expect([...leftOut].map((ordinal) => recordIds[ordinal])).to.deep.equal(died);
   });
 
-  it('keeps leaving out the rows that a base has left out', async () => {
+  it('leaves out the rows that its base has left out', async () => {
     const { vectors } = collectionOf(1_200);
     const first = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const again = store.folderOf(COLLECTION, 2);
@@ -142,7 +142,7 @@ describe('the build thread', () => {
     expect(ended).to.deep.equal([3, 4, 1, 2]);
   });
 
-  it('stops at once when it is cancelled, and leaves nothing behind', async () => {
+  it('stops a cancelled build at once, and removes its files', async () => {
     const [running, waiting, next] = [
       longBuild(1),
       longBuild(2),
@@ -220,7 +220,7 @@ describe('the build thread', () => {
     expect(await generations()).to.deep.equal([]);
   });
 
-  it('verifies during a build', async () => {
+  it('verifies a generation while another is built', async () => {
     const { vectors } = collectionOf(1_000);
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const base = await blockedBase(join(folder, 'base'));
@@ -232,7 +232,7 @@ describe('the build thread', () => {
     await rejection(build.done);
   });
 
-  it('removes an incomplete generation', async () => {
+  it('removes the files of a generation that cannot be completed', async () => {
     const unfinished = store.folderOf(COLLECTION, 1);
     await mkdir(unfinished, { recursive: true });
     const rows = { recordIds: new Float64Array(1), leftOut: [] };

@@ -1,9 +1,9 @@
-/** The order of builds, for builds of counted steps. */
+/** The order of builds. A build is a number of steps here. */
 import { expect } from 'chai';
 import { BuildTurns, type TurnJob, type TurnRules } from '../../../../../shard/index/builds/buildTurns.js';
 import { systemClock } from '../../../../../shared/clock.js';
 
-/** A step takes one millisecond and is a turn. */
+/** Rules by which each step is a turn, and takes one millisecond. */
 const RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 10, turnMs: 1 };
 const HUGE = 10_000;
 
@@ -77,7 +77,7 @@ class Steps {
 const countOf = (names: readonly string[], wanted: string): number => names.filter((name) => name[0] === wanted).length;
 
 describe('the turns of builds', () => {
-  it('finish a small build after as many steps of three huge ones of another project', () => {
+  it('finish a small build after as many steps of three huge builds of another project', () => {
     const steps = new Steps();
     for (const name of ['a1', 'a2', 'a3']) steps.add(name, HUGE);
     steps.run(100);
@@ -122,7 +122,7 @@ describe('the turns of builds', () => {
     expect(steps.ended).to.deep.equal(['a1', 'e1', 'd2', 'b1', 'c1', 'd1']);
   });
 
-  it('start every fourth build from maintenance, however many are requested', () => {
+  it('start a build of maintenance at every fourth place, however many are requested', () => {
     const steps = new Steps({ places: 1, longPlaces: 0 });
     for (let i = 0; i < 6; i++) steps.add(`r${i}`, 1, true);
     steps.add('m1', 1);
@@ -137,7 +137,7 @@ describe('the turns of builds', () => {
     expect(steps.ended).to.deep.equal(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('let at most as many builds take memory as there are places', () => {
+  it('let no more builds begin than there are places', () => {
     const steps = new Steps();
     for (const project of 'abcdefgh') for (let i = 0; i < 4; i++) steps.add(`${project}${i}`, 30);
     const ran = steps.run(HUGE);
@@ -146,7 +146,7 @@ describe('the turns of builds', () => {
     expect(ran.length).to.be.at.most(32 * (30 + RULES.trialMs));
   });
 
-  it('let one build at a time take memory while memory is nearly full', () => {
+  it('let one build at a time begin while memory is nearly full', () => {
     const steps = new Steps();
     steps.hasRoom = false;
     for (const project of 'abc') steps.add(`${project}1`, 20);
@@ -167,7 +167,7 @@ describe('the turns of builds', () => {
     expect(ran.length).to.be.at.most(5 * 6 * RULES.trialMs);
   });
 
-  it('discard the work of a long build once at most', () => {
+  it('discard the work of a long build at most once', () => {
     const steps = new Steps();
     for (const project of 'abcdef') steps.add(`${project}1`, 100);
     steps.run(HUGE);

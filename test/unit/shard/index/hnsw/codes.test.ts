@@ -19,7 +19,7 @@ describe('the HNSW index with codes, for many rows of many dimensions', () => {
     return { collection, slots, serving: rig.kept(await collection.indexed()) };
   }
 
-  it('finds nearly all nearest rows, eligible ones too, in less memory than with floats', async () => {
+  it('finds nearly all nearest rows, also among eligible ones, in less memory than with floats', async () => {
     const { collection, slots, serving } = await codedOf(3000);
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
     const eligible = new SlotSet(collection.vectors.shape);
@@ -59,7 +59,7 @@ describe('the HNSW index with codes, for many rows of many dimensions', () => {
     expect(await serving.index.candidates(shifted(30)(), K, undefined)).to.have.length(0);
   });
 
-  it('refuses rows outside the range of its codes, which a later build widens for many of them', async () => {
+  it('refuses rows outside the range of its codes, and a later build has a wider range', async () => {
     const { collection, serving } = await codedOf(2000);
     const far = shifted(30);
     for (const row of times(20, far)) expect(serving.absorb(collection.insert(row))).to.equal(false);

@@ -69,7 +69,7 @@ describe('the HNSW index', () => {
     expect(serving.absorb(collection.insert(vector()))).to.equal(false);
   });
 
-  it('absorbs rows if linking one takes a few milliseconds', async () => {
+  it('absorbs rows only if linking one takes at most a few milliseconds', async () => {
     const absorbs = async (parameters: IndexParameters): Promise<boolean> => {
       const collection = new Collection(rig.folder);
       for (let i = 0; i < 100; i++) collection.insert(vector());
@@ -87,7 +87,7 @@ describe('the HNSW index', () => {
     expect(await serving.recall(times(50, vector))).to.be.at.least(0.95);
   });
 
-  it('finds k rows beyond a region of removed rows, and accepts new rows in it', async () => {
+  it('finds k rows although the nearest ones are removed, and absorbs new rows among these', async () => {
     const collection = new Collection(rig.folder);
     const near = times(1500, () => collection.insert(vector()));
     const far = times(300, () => collection.insert(Int32Array.from(vector(), (value) => value + 50 * ONE)));
@@ -116,7 +116,7 @@ describe('the HNSW index', () => {
     expect((await serving.search(vector(), 5000)).ids).to.have.length(1200);
   });
 
-  it('starts from an earlier build, without rows removed since and with new ones', async () => {
+  it('extends an earlier build: leaves out rows removed since, and adds new ones', async () => {
     const { collection, slots, serving } = await filled(2000);
     for (const slot of slots.splice(0, 400)) serving.remove(slot);
     const added = times(800, () => collection.insert(vector()));
@@ -136,7 +136,7 @@ describe('the HNSW index', () => {
     }
   });
 
-  it('is unchanged after it was written and read during searches', async () => {
+  it('answers as before after it was written and read during searches', async () => {
     const { collection, serving } = await filled(1500);
     for (let i = 0; i < 300; i++) serving.absorb(collection.insert(vector()));
     const path = join(rig.folder, 'saved');
@@ -157,7 +157,7 @@ describe('the HNSW index', () => {
     expect(await serving.recall(values)).to.equal(1);
   });
 
-  it('keeps equal rows when their representative is removed, also over a restart', async () => {
+  it('finds equal rows after the first of them is removed, also after a restart', async () => {
     const collection = new Collection(rig.folder);
     const equal = times(1500, () => collection.insert(flat(1)));
     const serving = rig.kept(await collection.indexed());
@@ -185,7 +185,7 @@ describe('the HNSW index', () => {
     expect([...(await serving.search(near, 1)).slots]).to.deep.equal([slot]);
   });
 
-  it('opens when it is full and a representative of equal rows is gone', async () => {
+  it('opens when it is full and the row of a shared node is gone', async () => {
     const { collection, serving } = await filled(1000);
     const twice = vector();
     const [first, second] = [collection.insert(twice), collection.insert(twice)];
@@ -206,7 +206,7 @@ describe('the HNSW index', () => {
     ]).to.deep.equal([second]);
   });
 
-  it('can be stopped during its build', async () => {
+  it('stops its build when that is cancelled', async () => {
     const collection = new Collection(rig.folder);
     for (let i = 0; i < 50; i++) collection.insert(vector());
     const progress = new BuildProgress();
@@ -241,25 +241,25 @@ describe('the HNSW index', () => {
     };
     const middles = Math.ceil((4 * DIMENSION) / 16) * 16;
     const { size } = await stat(good);
-    expect(await damaged((path) => truncate(path, 50))).to.match(/payload of 50 bytes/);
-    expect(await damaged((path) => truncate(path, 5000))).to.match(/too few/);
-    expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/instead of/);
-    expect(await damaged(overwrite(0, 1))).to.match(/does not begin like one/);
-    expect(await damaged(overwrite(24, 2 ** 30))).to.match(/with a header of/);
-    expect(await damaged(overwrite(28, 1000))).to.match(/from node 1000 on/);
+    expect(await damaged((path) => truncate(path, 50))).to.match(/the first 50 bytes are not the header/);
+    expect(await damaged((path) => truncate(path, 5000))).to.match(/ends before byte \d+$/);
+    expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/bytes, not \d+$/);
+    expect(await damaged(overwrite(0, 1))).to.match(/are not the header/);
+    expect(await damaged(overwrite(24, 2 ** 30))).to.match(/of 1073741824 nodes with capacity/);
+    expect(await damaged(overwrite(28, 1000))).to.match(/entry 1000$/);
     expect(await damaged(overwrite(32, 2 ** 28))).to.match(/words of higher levels/);
-    expect(await damaged(overwrite(64 + middles, 1000))).to.match(/rows beyond 1000/);
+    expect(await damaged(overwrite(64 + middles, 1000))).to.match(/ordinals of 1000 and more/);
     // Fields of the last node: its first neighbour, their number, and its offset on higher levels.
     expect(await damaged(overwrite(size - 4 * 32, 1000))).to.match(/node 999 has a link to no node/);
     expect(await damaged(overwrite(size - 4 * 33, 33))).to.match(/node 999 has a link to no node/);
     expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a link to no node/);
-    expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/rows beyond 999/);
+    expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/ordinals of 999 and more/);
     expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
     expect(await refusal(new Collection(rig.folder, 40).open(good, ids))).to.match(/not/);
     expect(await refusal(collection.open(join(rig.folder, 'absent'), ids))).to.match(/ENOENT/);
   });
 
-  it('requires a new build if the graph would differ', () => {
+  it('extends no build with other parameters', () => {
     expect(hnsw.sameBuild({}, { m: 16, efConstruction: 200, efSearch: 500 })).to.equal(true);
     expect(hnsw.sameBuild({ m: 8 }, {})).to.equal(false);
     expect(hnsw.sameBuild({ efConstruction: 100 }, {})).to.equal(false);

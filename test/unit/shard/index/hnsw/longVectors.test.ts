@@ -8,7 +8,7 @@ const LONG_DIMENSION = 4_096;
 describe('the HNSW index of long vectors', () => {
   const rig = hnswRig(LONG_DIMENSION);
 
-  it('pauses in a wide search, which does not propose a row that is removed meanwhile', async () => {
+  it('pauses in a wide search, and does not propose a row that is removed meanwhile', async () => {
     const collection = new Collection(rig.folder, LONG_DIMENSION);
     times(4_500, () => collection.insert(rig.vector()));
     const { path, recordIds } = await collection.build('payload', { m: 8, efConstruction: 16 });

@@ -14,7 +14,7 @@ const SEARCHES = 60;
 const ARENA_BYTES = 1 << 21;
 const FILLED_BYTES = 1 << 16;
 
-/** Threads that end when they receive a search. */
+/** A program whose thread exits when it receives a search. */
 const DYING = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -37,7 +37,7 @@ for (const dimension of [12, 48])
       threads.warm();
       await eventually('a thread has started', () => threads.ready > 0);
     };
-    /** Searches by threads, all at once, and then one by one in the event loop. */
+    /** Makes searches by threads, all together, and then one by one in the event loop. */
     const expectAlike = async (
       { index, search }: Pick<Awaited<ReturnType<Collection['indexed']>>, 'index' | 'search'>,
       k = K,
@@ -63,7 +63,7 @@ for (const dimension of [12, 48])
     };
 
     for (const count of [2, 3])
-      it(`find what the event loop finds, before and after changes: ${count} threads`, async () => {
+      it(`find what the event loop finds, before and after changes, with ${count} threads`, async () => {
         const { collection, opened, alike } = await indexed(open(count));
         const { arenas } = collection.vectors.place;
         expect(arenas.length).to.be.above(1);
@@ -81,14 +81,14 @@ for (const dimension of [12, 48])
       });
 
     for (const different of [30, 100])
-      it(`find rows with equal vectors, ${different} different ones`, async () => {
+      it(`find rows with equal vectors, of ${different} different vectors`, async () => {
         const alike = times(different, rig.vector);
         const one = await indexed(open(2), () => rig.random.pick(alike));
         await started();
         await expectAlike(one.alike, 100);
       });
 
-    it('find rows with components beyond the narrow path', async () => {
+    it('find rows with components so large that sums of squares exceed 64 bits', async () => {
       const far = (): Int32Array => rig.vector().map((component) => 8_000 * component);
       const one = await indexed(open(2), far);
       await started();

@@ -39,7 +39,7 @@ describe('the IVF index', () => {
   const centroidsOf = ({ centroids, lists, dimension }: IvfPayload): Vector[] =>
     Array.from({ length: lists }, (_, list) => centroids.subarray(list * dimension, (list + 1) * dimension));
 
-  /** Index of the nearest centroid, the first among equals. */
+  /** Returns the number of the nearest centroid, the first of equally near ones. */
   const nearestOf = (centroids: readonly Vector[], vector: Vector): number => {
     const distances = centroids.map((centroid) => squared(centroid, vector));
     const [least] = distances.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
@@ -58,7 +58,7 @@ describe('the IVF index', () => {
     [300, 200],
     [4_096, 2 ** 17],
   ] as const) {
-    it(`puts each row of ${dimension} dimensions up to ${bound} into the list of its nearest centroid`, async () => {
+    it(`puts each row into the list of its nearest centroid, at ${dimension} dimensions, components up to ${bound}`, async () => {
       const rows = rowsOf(dimension);
       rows.insert(clustered(dimension > 1_000 ? 60 : 600, dimension, bound));
       const { path } = await rows.build();
@@ -70,7 +70,7 @@ describe('the IVF index', () => {
     });
   }
 
-  it('finds the existing clusters', async () => {
+  it('makes a list for each cluster of the rows', async () => {
     const rows = rowsOf(8, { nList: 4 });
     const corners = [0, 1, 2, 3].map((corner) => new Int32Array(8).fill(corner * 2 ** 20));
     rows.insert(Array.from({ length: 400 }, (_, at) => corners[at % 4]!.map((value) => value + random.int(1000))));
@@ -91,7 +91,7 @@ describe('the IVF index', () => {
     expect(readFileSync(one.path).equals(readFileSync(other.path))).to.equal(true);
   });
 
-  it('finds every row by its own vector in a single list, if it was built, extended or absorbed', async () => {
+  it('finds every row by its own vector in one list, whether it was built, extended or absorbed', async () => {
     for (const [dimension, bound] of [
       [2, 2 ** 10],
       [100, 2 ** 18],
@@ -133,7 +133,7 @@ describe('the IVF index', () => {
     }
   });
 
-  it('loses no row over several arenas, of rows with and without codes', async () => {
+  it('loses no row in several arenas, with and without codes', async () => {
     const rows = rowsOf(64, { nList: 8, nProbe: 8 }, new VectorMemory({ arenaBytes: 1 << 21 }));
     const vectors = clustered(9_000, 64, 2 ** 17);
     for (let at = 0; at < vectors.length; at += 700) vectors[at] = randomVector(random, 64, 2 ** 31);
@@ -150,7 +150,7 @@ describe('the IVF index', () => {
     }
   });
 
-  it('loses no row if lists grow while a search pauses in them', async () => {
+  it('loses no row if a list grows while a search pauses in it', async () => {
     const rows = rowsOf(16, { nList: 3_200, nProbe: 3_200 });
     const vectors = Array.from({ length: 6_400 }, () => randomVector(random, 16, 2 ** 17));
     rows.insert(vectors);
@@ -195,7 +195,7 @@ describe('the IVF index', () => {
     expect((await rows.search(query, 10, eligible)).map(({ id }) => id)).to.have.members(ids.slice(0, 7));
   });
 
-  it('keeps centroids and lists of its base, without dead rows', async () => {
+  it('extends a base: keeps its centroids and lists, without dead rows', async () => {
     const rows = rowsOf(12);
     const ids = rows.insert(clustered(800, 12, 2 ** 18));
     const base = await rows.build();
@@ -209,7 +209,7 @@ describe('the IVF index', () => {
     expect(after.assigned.subarray(0, 800)).to.deep.equal(kept);
   });
 
-  it('is unchanged after it was written and opened', async () => {
+  it('answers as before after it was written and opened', async () => {
     const rows = rowsOf(33, { nProbe: 3 });
     const ids = rows.insert(clustered(700, 33, 2 ** 18));
     await rows.buildAndOpen();
@@ -241,7 +241,7 @@ describe('the IVF index', () => {
     expect(await none.search(new Int32Array(5), 10)).to.have.length(10);
   });
 
-  it('releases all memory, also after a failed opening', async () => {
+  it('frees all memory when it is closed, and after a failed opening', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(500, 16, 2 ** 18));
     const payload = await rows.build();
@@ -257,7 +257,7 @@ describe('the IVF index', () => {
     expect(rows.memory.usedBytes).to.equal(blocks);
   });
 
-  it('leaves rows without memory to the exact search, and stays unchanged', async () => {
+  it('leaves a row to the exact search if memory is short, and stays unchanged', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(1_000, 16, 2 ** 18));
     const payload = await rows.buildAndOpen();
@@ -279,7 +279,7 @@ describe('the IVF index', () => {
     expect(memory.usedBytes).to.equal(rows.vectors.bytes);
   });
 
-  it('reports in one line what is wrong with a damaged payload', async () => {
+  it('refuses a damaged payload, and says in one line what is wrong', async () => {
     const rows = rowsOf(7);
     rows.insert(clustered(200, 7, 2 ** 18));
     const payload = await rows.build();
@@ -303,7 +303,7 @@ describe('the IVF index', () => {
     expect(rows.memory.usedBytes).to.equal(rows.vectors.bytes);
   });
 
-  it('stops when it is cancelled', async () => {
+  it('stops its build when that is cancelled', async () => {
     const rows = rowsOf(16);
     rows.insert(clustered(2_000, 16, 2 ** 18));
     const progress = new BuildProgress();
@@ -317,7 +317,7 @@ describe('the IVF index', () => {
 });
 
 describe('the codes of an IVF build', () => {
-  it('fit in the sums of the kernel', () => {
+  it('never exceed the sums of the kernel', () => {
     for (const dimension of [1, 2, 4, 100, 4_096, 32_768]) {
       const shape = new CodeShape(dimension);
       expect(dimension * shape.differenceMax ** 2).to.be.below(2 ** 32);
