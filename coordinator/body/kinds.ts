@@ -81,8 +81,11 @@ interface RawKind<T> {
 
 /** Larger bodies are prepared in a worker: reading the vectors of this many bytes takes half a millisecond. */
 const INLINE_BYTES = 256 * 1024;
-/** A batch is prepared in a worker if its JSON without the vectors is longer: it would take a millisecond. */
-const BATCH_JSON_BYTES = 64 * 1024;
+/**
+ * A body is prepared in a worker if its JSON without the vectors is longer: it would take milliseconds, up to 9 for metadata
+ * that is given as an array of bytes.
+ */
+const INLINE_JSON_BYTES = 64 * 1024;
 /** A body of at most this many bytes is short. */
 const SHORT_BYTES = 4 * 1024;
 /**
@@ -232,16 +235,18 @@ export function prepareInline<K extends BodyKind>(
   const jsonKind = definition as Kind<Prepared<K>>;
   if (form === 'msgpack')
     return preparePacked(jsonKind, bytes, bounds, scale, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
-  const isCheap = (json: Buffer): boolean => isCheapJson(name, jsonKind, json);
+  const isCheap = (json: Buffer): boolean => isCheapJson(jsonKind, json);
   const prepared = prepareTakingVectors(jsonKind, bytes, bounds, scale, isCheap);
   if (prepared !== undefined) return prepared;
   return isCheap(bytes) ? prepareJson(jsonKind, bytes, bounds, { scale, rows: null }) : undefined;
 }
 
-function isCheapJson<T>(name: BodyKind, definition: Kind<T>, json: Buffer): boolean {
+function isCheapJson<T>(definition: Kind<T>, json: Buffer): boolean {
   if (json.length <= SHORT_BYTES) return true;
-  const bytesMax = name === 'batch' || name === 'upsert' ? BATCH_JSON_BYTES : INLINE_BYTES;
-  return json.length <= bytesMax && assertNesting(json, depthOf(definition), '$', definition).pieces <= INLINE_PIECES;
+  return (
+    json.length <= INLINE_JSON_BYTES &&
+    assertNesting(json, depthOf(definition), '$', definition).pieces <= INLINE_PIECES
+  );
 }
 
 const depthOf = ({ depthMax = JSON_DEPTH_MAX }: { readonly depthMax?: number }): number => depthMax;
