@@ -5,6 +5,7 @@
 import type hnswlib from 'hnswlib-node';
 import { hnswlibNode } from '../scripts/hnswlib/library.js';
 import { ExactScan } from '../shard/kernel/exactScan.js';
+import { rowBytesOf } from '../shard/kernel/rowForm.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
@@ -92,8 +93,8 @@ function scan(vectors: VectorBlocks, query: Int32Array, k: number, eligible?: Sl
 }
 
 function read(vectors: VectorBlocks): void {
-  for (const { region, vectorsAddress, live, strideBytes } of vectors.blocks) {
-    const sizeBytes = live.count * strideBytes;
+  for (const { region, vectorsAddress, live, form, strideBytes } of vectors.blocks) {
+    const sizeBytes = live.count * rowBytesOf(form, strideBytes);
     region.arena.kernel.readAll(vectorsAddress, sizeBytes - (sizeBytes % READ_STEP_BYTES));
   }
 }

@@ -338,7 +338,7 @@ export class CollectionIndex {
     const { kind, number } = building.facts;
     const fields = { collectionId: config.id, kind, generation: number };
     const stopLogging = building.logProgress(logger, fields);
-    const scan = vectors.beginScan();
+    const scan = vectors.beginScan(true);
     try {
       // Wait a turn, so that the caller learns first that the build has begun.
       await nextTurn();

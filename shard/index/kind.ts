@@ -34,7 +34,7 @@ export interface BuildRows {
   readonly count: number;
   /** Returns false for rows of the base that have died. They keep their ordinals and must not be found. */
   isLive(ordinal: number): boolean;
-  /** Components of a live row: a view, valid for a moment. */
+  /** Components of a live row, valid until the next call. */
   components(ordinal: number): Int32Array;
 }
 

@@ -5,6 +5,7 @@
 
 import { VouchError } from '../../shared/errors/errors.js';
 import { messageText } from '../../shared/errors/errorTable.js';
+import { DIMENSION_MAX } from '../../shared/limits.js';
 import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../shared/webAssembly.js';
 import { BuddyAllocator, classBytes } from './buddyAllocator.js';
 import { type Kernel, openKernel } from './kernel.js';
@@ -17,6 +18,8 @@ const GROWTH_BYTES = 1 << 20;
  * that are made and freed may leave no other free piece that is large enough.
  */
 const SCAN_PART = 1 / 64;
+
+const ROW_BYTES_MAX = 4 * DIMENSION_MAX;
 
 /** More than the scratch of a scan for the nearest 10,000 rows. */
 const SCAN_BYTES_MIN = 1 << 19;
@@ -31,6 +34,8 @@ const refused = (cause: unknown): VouchError =>
 export class Arena {
   readonly kernel: Kernel;
   readonly memory: SharedMemory;
+  /** Address of room for one row of any dimension. Each use writes over the one before. */
+  readonly rowAddress: number;
   readonly #allocator: BuddyAllocator;
   /** Allocator of the reserve for scans. Its addresses count from `#scanPartAt`. */
   readonly #scanPart: BuddyAllocator;
@@ -57,6 +62,7 @@ export class Arena {
     }
     // Address 0 stays unused. The kernel has no data of its own, which the build checks.
     this.#allocator.allocate(1);
+    this.rowAddress = this.#allocator.allocate(ROW_BYTES_MAX)!;
     this.#scanPart = new BuddyAllocator(Math.max(sizeBytes * SCAN_PART, SCAN_BYTES_MIN));
     this.#scanPartAt = this.#allocator.allocate(this.#scanPart.sizeBytes)!;
     this.#ownBytes = this.#allocator.usedBytes;

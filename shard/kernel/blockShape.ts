@@ -1,10 +1,10 @@
 /**
- * The layout of a collection's rows in blocks. A block's size is a power of two, which the allocator gives without
- * waste. The first block has 8 rows or more, and each next is twice as large, up to a megabyte or 64 rows. Slots are
- * numbered through all blocks.
+ * The layout of a collection's rows in blocks. A block has two regions, whose sizes are powers of two, which the
+ * allocator gives without waste. The first block has 8 rows, and each next is twice as large, up to a megabyte of rows
+ * or 64 of them. Slots are numbered through all blocks.
  *
- *   Vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 per 64 rows |
- *   code plane, if the block is worth one.
+ *   Rows: rows × strideBytes, or their residuals (`rowForm.ts`).
+ *   Side: ids: rows × f64 | live bitmap: a u64 per 64 rows | code plane, if the block is worth one.
  *
  * Row r is bit r % 64 of word r / 64 of the bitmap.
  */
@@ -40,10 +40,12 @@ export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROW
 export const narrowReach = (dimension: number): number =>
   Math.min(Math.ceil(Math.sqrt(2 ** 63 / dimension)) - 1, 2 ** 31 - 1);
 
-function rowsWithin(sizeBytes: number, rowBytes: number): number {
-  let rows = Math.max(0, Math.floor(sizeBytes / rowBytes));
-  while (rows > 0 && rows * rowBytes + bitmapBytesOf(rows) > sizeBytes) rows--;
-  return rows;
+/** The sizes of a block. */
+interface Sizes {
+  readonly firstSlot: number;
+  readonly rows: number;
+  readonly rowsBytes: number;
+  readonly sideBytes: number;
 }
 
 export class BlockShape {
@@ -51,37 +53,38 @@ export class BlockShape {
   readonly strideBytes: number;
   /** Bytes of the codes of a row; 0 if no block has codes. */
   readonly codeBytes: number;
-  readonly #firstBytes: number;
-  /** First slots of the blocks that are smaller than the last, and of the first block of full size. */
-  readonly #growing: number[] = [0];
-  readonly #steadyRows: number;
+  /** The blocks that are smaller than the last, and the first block of full size. */
+  readonly #growing: Sizes[] = [];
 
   constructor(readonly dimension: number) {
     this.strideBytes = Math.ceil(dimension / LANES) * LANES * COMPONENT_BYTES;
     this.codeBytes = codeBytesOf(dimension);
-    this.#firstBytes = classBytes(FIRST_ROWS * (this.strideBytes + ID_BYTES) + bitmapBytesOf(FIRST_ROWS));
-    const steadyBytes = Math.max(STEADY_BYTES, classBytes(STEADY_ROWS * (this.strideBytes + ID_BYTES)));
-    let slots = 0;
-    let sizeBytes = this.#firstBytes;
-    for (; sizeBytes < steadyBytes; sizeBytes *= 2) {
-      slots += this.#rowsIn(sizeBytes);
-      this.#growing.push(slots);
+    const steadyBytes = Math.max(STEADY_BYTES, classBytes(STEADY_ROWS * this.strideBytes));
+    let firstSlot = 0;
+    for (let rowsBytes = classBytes(FIRST_ROWS * this.strideBytes); rowsBytes <= steadyBytes; rowsBytes *= 2) {
+      const sizes = { ...this.#sizesFor(rowsBytes), firstSlot };
+      this.#growing.push(sizes);
+      firstSlot += sizes.rows;
     }
-    this.#steadyRows = this.#rowsIn(sizeBytes);
   }
 
-  /** Bytes of block `index`. */
-  blockBytes(index: number): number {
-    return this.#firstBytes * 2 ** Math.min(index, this.#growing.length - 1);
+  /** Bytes of the plain rows of block `index`. */
+  rowsBytes(index: number): number {
+    return this.#sizes(index).rowsBytes;
+  }
+
+  /** Bytes of all else in block `index`. */
+  sideBytes(index: number): number {
+    return this.#sizes(index).sideBytes;
   }
 
   rows(index: number): number {
-    return this.firstSlot(index + 1) - this.firstSlot(index);
+    return this.#sizes(index).rows;
   }
 
-  /** Whether block `index` has a code plane behind its bitmap. */
+  /** Whether block `index` has a code plane. */
   hasPlane(index: number): boolean {
-    return this.#codedRowsIn(this.blockBytes(index)) >= CODED_ROWS_MIN;
+    return this.#isCoded(this.rows(index));
   }
 
   /** Time of an exact scan per row, in units of one exactly measured row. */
@@ -92,7 +95,7 @@ export class BlockShape {
 
   /** Largest number of rows of a block. */
   get rowsMax(): number {
-    return this.#steadyRows;
+    return this.#growing.reduce((most, { rows }) => Math.max(most, rows), 0);
   }
 
   /** Bits in the bitmap of a block's rows. */
@@ -102,28 +105,53 @@ export class BlockShape {
 
   firstSlot(index: number): number {
     const last = this.#growing.length - 1;
-    return index <= last ? this.#growing[index]! : this.#growing[last]! + (index - last) * this.#steadyRows;
+    const { firstSlot, rows } = this.#sizes(index);
+    return firstSlot + Math.max(0, index - last) * rows;
   }
 
   /** Returns the block that holds the slot. */
   blockOf(slot: number): number {
     let last = this.#growing.length - 1;
-    const beyond = slot - this.#growing[last]!;
-    if (beyond >= 0) return last + Math.floor(beyond / this.#steadyRows);
-    while (this.#growing[last]! > slot) last--;
+    const { firstSlot, rows } = this.#growing[last]!;
+    if (slot >= firstSlot) return last + Math.floor((slot - firstSlot) / rows);
+    while (last >= 0 && this.#growing[last]!.firstSlot > slot) last--;
     return last;
   }
 
-  #rowsIn(sizeBytes: number): number {
-    const coded = this.#codedRowsIn(sizeBytes);
-    return coded >= CODED_ROWS_MIN ? coded : rowsWithin(sizeBytes, this.strideBytes + ID_BYTES);
+  #sizes(index: number): Sizes {
+    return this.#growing[Math.min(index, this.#growing.length - 1)]!;
   }
 
-  /** Rows in a block with a code plane. */
-  #codedRowsIn(sizeBytes: number): number {
-    if (this.codeBytes === 0) return 0;
-    const rowBytes = this.strideBytes + ID_BYTES + planeRowBytes(this.codeBytes);
-    const rows = rowsWithin(sizeBytes - planeFixedBytes(this.codeBytes), rowBytes);
-    return rows - (rows % CODED_ROWS);
+  #isCoded(rows: number): boolean {
+    return this.codeBytes > 0 && rows >= CODED_ROWS_MIN;
+  }
+
+  /** Chooses the number of rows that takes the least memory per row, once they are split if they have codes. */
+  #sizesFor(rowsBytes: number): Omit<Sizes, 'firstSlot'> {
+    const most = this.#whole(Math.floor(rowsBytes / this.strideBytes));
+    const sideBytes = classBytes(this.#sideBytesOf(most));
+    const fewer = this.#rowsWithin(sideBytes / 2, most);
+    const finalBytes = this.#isCoded(most) ? rowsBytes / 4 : rowsBytes;
+    const isBetter = (finalBytes + sideBytes / 2) * most < (finalBytes + sideBytes) * fewer;
+    if (isBetter && fewer >= FIRST_ROWS && this.#isCoded(fewer) === this.#isCoded(most))
+      return { rows: fewer, rowsBytes, sideBytes: sideBytes / 2 };
+    return { rows: most, rowsBytes, sideBytes };
+  }
+
+  #rowsWithin(sideBytes: number, most: number): number {
+    const rowBytes = ID_BYTES + (this.#isCoded(most) ? planeRowBytes(this.codeBytes) : 0);
+    let rows = this.#whole(Math.min(most, Math.floor(sideBytes / rowBytes)));
+    while (rows > 0 && this.#sideBytesOf(rows) > sideBytes) rows = this.#whole(rows - 1);
+    return rows;
+  }
+
+  #sideBytesOf(rows: number): number {
+    const planeBytes = planeFixedBytes(this.codeBytes) + rows * planeRowBytes(this.codeBytes);
+    return rows * ID_BYTES + bitmapBytesOf(rows) + (this.#isCoded(rows) ? planeBytes : 0);
+  }
+
+  /** Rounds down to rows that a code plane can have. */
+  #whole(rows: number): number {
+    return this.#isCoded(rows) ? rows - (rows % CODED_ROWS) : rows;
   }
 }

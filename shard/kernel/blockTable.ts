@@ -18,7 +18,7 @@ export interface BlockEntry {
   readonly words: number;
   readonly firstSlot: number;
   readonly plane: number;
-  readonly isWide: 0 | 1;
+  readonly way: number;
 }
 
 /** The blocks of a scan that several threads share, in shared memory. Each block is taken once. */
@@ -34,8 +34,8 @@ export class BlockTable {
   static of(blocks: readonly BlockEntry[]): BlockTable {
     const words = HEADER_WORDS + blocks.length * ENTRY_WORDS;
     const table = new BlockTable(new SharedArrayBuffer(words * Uint32Array.BYTES_PER_ELEMENT));
-    for (const [at, { arena, vectors, ids, bitmap, words, firstSlot, plane, isWide }] of blocks.entries())
-      table.#words.set([arena, vectors, ids, bitmap, words, firstSlot, plane, isWide], HEADER_WORDS + at * ENTRY_WORDS);
+    for (const [at, { arena, vectors, ids, bitmap, words, firstSlot, plane, way }] of blocks.entries())
+      table.#words.set([arena, vectors, ids, bitmap, words, firstSlot, plane, way], HEADER_WORDS + at * ENTRY_WORDS);
     return table;
   }
 

@@ -16,6 +16,9 @@ export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION
 /** Largest allowed ratio of two mean residuals: of the plane as it is, and of one with middles and steps chosen for the rows. */
 const POOR = 1.25;
 
+/** Largest step with which half a step fits a residual of 8 bits. */
+const BYTE_STEP_MAX = 254;
+
 /** The parts of a block that its plane works on. */
 export interface CodedRows {
   readonly region: Pick<Region, 'arena'>;
@@ -64,6 +67,26 @@ export class CodePlane {
     return this.#largest;
   }
 
+  /** Whether other threads read the plane, so that middles and steps must not change. */
+  get isRead(): boolean {
+    return this.#readers > 0;
+  }
+
+  /**
+   * Chooses middles and steps for the rows if residuals of 8 bits are then enough. `largest`: as in `wrote`. Returns
+   * false if nothing was changed. No other thread may read the plane.
+   */
+  fitBytes(largest: number): boolean {
+    const before = this.#memory.scale;
+    this.#fit();
+    if (this.#memory.steps.some((step) => step > BYTE_STEP_MAX)) {
+      this.#memory.restore(before);
+      return false;
+    }
+    this.#encodeAll(largest);
+    return true;
+  }
+
   /** Encodes written rows. `largest`: an upper bound of the components of all rows so far. */
   wrote(row: number, rows: number, largest: number): void {
     this.#endRow = Math.max(this.#endRow, row + rows);
@@ -72,7 +95,7 @@ export class CodePlane {
     if (this.#isOff) return;
     if (this.#hasCodes) this.#encode(row, rows);
     // Codes that other threads read do not change. The next write checks again.
-    if (this.#written >= this.#reviewAt && (!this.#hasCodes || this.#readers === 0)) this.#review(largest);
+    if (this.#written >= this.#reviewAt && (!this.#hasCodes || !this.isRead)) this.#review(largest);
   }
 
   beginRead(): void {
@@ -104,10 +127,8 @@ export class CodePlane {
       this.#memory.restore(before);
       return;
     }
-    this.#encode(0, this.#endRow);
-    this.#memory.renew();
+    this.#encodeAll(largest);
     this.#hasCodes = true;
-    this.#largest = largest;
   }
 
   #fit(): void {
@@ -117,6 +138,13 @@ export class CodePlane {
     kernel.beginFit(address);
     kernel.fitRows(address, vectorsAddress, idsAddress, this.#endRow, strideBytes);
     kernel.endFit(address, strideBytes);
+  }
+
+  /** Encodes all rows by new middles and steps. */
+  #encodeAll(largest: number): void {
+    this.#encode(0, this.#endRow);
+    this.#memory.renew();
+    this.#largest = largest;
   }
 
   #encode(row: number, rows: number): void {

@@ -49,11 +49,11 @@ export class ExactScan extends SlicedScan implements PartableScan<Hits> {
     return this.#next;
   }
 
-  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, isWide, cost }: Way): number {
+  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, way, cost }: Way): number {
     const { region, vectorsAddress, idsAddress, words, firstSlot, rows, strideBytes } = block;
     const chosen = this.choice.rows(index);
     const bitmap = chosen === block.live ? block.bitmapAddress : scratch.stage(chosen);
-    region.arena.kernel.scanRows(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane, isWide);
+    region.arena.kernel.scanRows(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane, way);
     this.#next = this.#order!.next().value;
     return rows * strideBytes * cost;
   }

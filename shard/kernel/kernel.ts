@@ -4,7 +4,7 @@ import { compileFile, instantiate, type SharedMemory } from '../../shared/webAss
 /**
  * Functions of the kernel; `assembly/` documents them. Addresses and sizes count bytes, as u32. Arguments are numbers
  * below 2^32. Results arrive as i32; `>>> 0` makes them unsigned. A scan is the address of its scratch. `plane`: 0 for
- * none. `isWide`: 0 or 1.
+ * none. `way`: how rows are read; see `assembly/way.ts`. `isWide`: 0 or 1.
  */
 export interface Kernel {
   scanBytes(capacity: number, strideBytes: number): number;
@@ -17,7 +17,7 @@ export interface Kernel {
     words: number,
     firstSlot: number,
     plane: number,
-    isWide: number,
+    way: number,
   ): void;
   rowList(scan: number): number;
   offerRows(
@@ -27,7 +27,7 @@ export interface Kernel {
     listed: number,
     firstSlot: number,
     plane: number,
-    isWide: number,
+    way: number,
   ): void;
   enterGather(
     scan: number,
@@ -37,12 +37,15 @@ export interface Kernel {
     words: number,
     firstSlot: number,
     plane: number,
+    way: number,
   ): void;
-  gatherRows(scan: number, limit: number, isWide: number): number;
+  gatherRows(scan: number, limit: number): number;
   beginFit(plane: number): void;
   fitRows(plane: number, vectors: number, ids: number, rows: number, strideBytes: number): void;
   endFit(plane: number, strideBytes: number): void;
   encodeRows(plane: number, vectors: number, strideBytes: number, first: number, rows: number): void;
+  splitRows(plane: number, vectors: number, strideBytes: number, rows: number, to: number, isBytes: number): number;
+  joinRow(plane: number, residuals: number, strideBytes: number, row: number, to: number, isBytes: number): void;
   entries(scan: number): number;
   mergeScan(scan: number, other: number): void;
   finishScan(scan: number): number;

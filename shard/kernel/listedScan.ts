@@ -35,13 +35,13 @@ export class ListedScan extends SlicedScan {
     return undefined;
   }
 
-  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, isWide, cost }: Way): number {
+  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, way, cost }: Way): number {
     const { region, vectorsAddress, idsAddress, firstSlot, rows, strideBytes } = block;
     let considered = 0;
     while (this.#at < this.slots.length && this.slots[this.#at]! < firstSlot + rows) {
       const listed = this.#list(index, block, scratch.views.rowList);
       if (listed > 0)
-        region.arena.kernel.offerRows(scratch.address, vectorsAddress, idsAddress, listed, firstSlot, plane, isWide);
+        region.arena.kernel.offerRows(scratch.address, vectorsAddress, idsAddress, listed, firstSlot, plane, way);
       considered += listed;
     }
     return considered * strideBytes * cost * SCATTERED_COST;

@@ -23,6 +23,17 @@ export const canBeCoded = (largest: number, reach: number): boolean => 2 * large
 
 let lastVersion = 0;
 
+/** Returns views of a plane that was made at this address. */
+export function planeViews(buffer: SharedArrayBuffer, address: number, rows: number) {
+  const [, codeBytes = 0, middles, steps, , , codes] = new Uint32Array(buffer, address, HEADER_BYTES / WORD_BYTES);
+  return {
+    codeBytes,
+    middles: new Int32Array(buffer, middles, codeBytes),
+    steps: new Int32Array(buffer, steps, codeBytes),
+    codes: new Int8Array(buffer, codes, codeBytes * rows),
+  };
+}
+
 /**
  * A code plane in the kernel's memory. `assembly/plane.ts` defines its content.
  *

@@ -1,13 +1,15 @@
-/** Where the rows of a collection are, for any thread: 4 words a block, in shared memory. */
+/** Where the rows of a collection are, for any thread: 6 words a block, in shared memory. */
 import type { Arena } from './arena.js';
 import type { Block } from './block.js';
 import { type BlockShape, narrowReach } from './blockShape.js';
 import { BATCH_ROWS } from './kernel.js';
+import type { RowForm } from './rowForm.js';
 import { type Hits, hitsOfLength, ScanScratch } from './scanScratch.js';
 import type { ScratchArena } from './vectorMemory.js';
+import { unfiltered } from './way.js';
 
-/** Words of an entry: arena, address of the vectors, address of the ids, largest component. */
-const ENTRY_WORDS = 4;
+/** Words of an entry: arena, address of the vectors, address of the ids, largest component, code plane, form. */
+const ENTRY_WORDS = 6;
 /** Bytes of scattered rows that are measured in about 1 ms. */
 const SLICE_BYTES = 4 << 20;
 
@@ -28,8 +30,9 @@ export class RowTable {
   static of(blocks: readonly Block[], shape: BlockShape, arenas: readonly Arena[]): RowTable {
     const words = new SharedArrayBuffer(blocks.length * ENTRY_WORDS * Uint32Array.BYTES_PER_ELEMENT);
     const table = new RowTable(words, shape);
-    for (const [at, { region, vectorsAddress, idsAddress, largestComponent }] of blocks.entries()) {
-      const entry = [arenas.indexOf(region.arena), vectorsAddress, idsAddress, largestComponent];
+    for (const [at, { region, vectorsAddress, idsAddress, largestComponent, planeAddress, form }] of blocks.entries()) {
+      const arena = arenas.indexOf(region.arena);
+      const entry = [arena, vectorsAddress, idsAddress, largestComponent, planeAddress, form];
       table.#words.set(entry, at * ENTRY_WORDS);
     }
     return table;
@@ -65,8 +68,9 @@ export class RowTable {
         let listed = 0;
         while (at < slots.length && slots[at]! < end && listed < BATCH_ROWS) rowList[listed++] = slots[at++]! - first;
         const [vectors, ids, largest] = [this.#words[word + 1]!, this.#words[word + 2]!, this.#words[word + 3]!];
-        const isWide = Number(largest + scratch.largestQueryComponent > this.#reach);
-        arena.kernel.offerRows(scratch.address, vectors, ids, listed, first, 0, isWide);
+        const [plane, form] = [this.#words[word + 4]!, this.#words[word + 5]! as RowForm];
+        const way = unfiltered(form, largest + scratch.largestQueryComponent > this.#reach);
+        arena.kernel.offerRows(scratch.address, vectors, ids, listed, first, plane, way);
       }
       return scratch?.hits() ?? hitsOfLength(0);
     } finally {

@@ -159,7 +159,7 @@ export class SharedScan implements PartedScan<Hits> {
 
   #entry(block: Block, bitmap: number, largestQueryComponent: number): BlockEntry {
     const { region, vectorsAddress: vectors, idsAddress: ids, words, firstSlot } = block;
-    const { plane, isWide } = wayThrough(this.#vectors, block, largestQueryComponent);
-    return { arena: this.arenas.indexOf(region.arena), vectors, ids, bitmap, words, firstSlot, plane, isWide };
+    const { plane, way } = wayThrough(this.#vectors, block, largestQueryComponent);
+    return { arena: this.arenas.indexOf(region.arena), vectors, ids, bitmap, words, firstSlot, plane, way };
   }
 }

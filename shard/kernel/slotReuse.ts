@@ -1,17 +1,29 @@
 /**
- * Reuses released slots once every scan that began before the release has ended, since such a scan may read the row. A
- * counter orders scans and releases.
+ * Reuses released slots, and frees memory, once every scan that may read them has ended. A counter orders scans and
+ * releases.
  */
+
+/** A step that waits for scans: those with numbers above `since`, up to `until`. */
+interface Waiting {
+  readonly since: number;
+  readonly until: number;
+  readonly act: () => void;
+}
+
 export class SlotReuse {
   readonly #free: number[] = [];
   /** Released slots that a scan may still read → number of the newest such scan. Oldest release first. */
   readonly #released = new Map<number, number>();
-  /** Numbers of the running scans, oldest first. */
-  readonly #scans = new Set<number>();
+  /** Numbers of the running scans, oldest first; true if the scan reads only places that it knew when it began. */
+  readonly #scans = new Map<number, boolean>();
+  #waiting: Waiting[] = [];
   #newestScan = 0;
 
-  /** `erase`: called with a slot when no scan reads it any more, before the slot is reused. */
-  constructor(private readonly erase: (slot: number) => void) {}
+  /**
+   * `erase`: called with a slot when no scan reads it any more, before the slot is reused. Returns whether it can be
+   * reused now; otherwise the slot arrives later, by `offer`.
+   */
+  constructor(private readonly erase: (slot: number) => boolean) {}
 
   /** Number of slots that can be taken now. */
   get freeCount(): number {
@@ -22,8 +34,18 @@ export class SlotReuse {
     return this.#scans.size > 0;
   }
 
+  /** Number of the newest scan: every later one has a larger number. */
+  get newestScan(): number {
+    return this.#newestScan;
+  }
+
   take(): number | undefined {
     return this.#free.pop();
+  }
+
+  /** Adds slots that were erased before and can be reused now. */
+  offer(slots: readonly number[]): void {
+    for (const slot of slots) this.#free.push(slot);
   }
 
   release(slot: number): void {
@@ -32,15 +54,26 @@ export class SlotReuse {
     else this.#reclaim(slot);
   }
 
-  /** Returns the scan's number. Pass it to `endScan` once. */
-  beginScan(): number {
-    this.#scans.add(++this.#newestScan);
+  /**
+   * Calls `act` once no running scan can read a place that existed since scan number `since`: now, or at the end of
+   * one of them.
+   */
+  whenUnread(since: number, act: () => void): void {
+    const waiting = { since, until: this.#newestScan, act };
+    if (this.#isReadBy(waiting)) this.#waiting.push(waiting);
+    else act();
+  }
+
+  /** Returns the scan's number. Pass it to `endScan` once. `isFrozen`: it reads only places that it knows now. */
+  beginScan(isFrozen = false): number {
+    this.#scans.set(++this.#newestScan, isFrozen);
     return this.#newestScan;
   }
 
   endScan(scan: number): void {
     this.#scans.delete(scan);
-    const [oldest = Number.POSITIVE_INFINITY] = this.#scans;
+    this.#endWaits();
+    const [oldest = Number.POSITIVE_INFINITY] = this.#scans.keys();
     for (const [slot, newestReader] of this.#released) {
       if (newestReader >= oldest) return;
       this.#released.delete(slot);
@@ -48,8 +81,19 @@ export class SlotReuse {
     }
   }
 
+  #endWaits(): void {
+    if (this.#waiting.length === 0) return;
+    const ended = this.#waiting.filter((waiting) => !this.#isReadBy(waiting));
+    this.#waiting = this.#waiting.filter((waiting) => !ended.includes(waiting));
+    for (const { act } of ended) act();
+  }
+
+  #isReadBy({ since, until }: Waiting): boolean {
+    for (const [scan, isFrozen] of this.#scans) if (scan <= until && (!isFrozen || scan > since)) return true;
+    return false;
+  }
+
   #reclaim(slot: number): void {
-    this.erase(slot);
-    this.#free.push(slot);
+    if (this.erase(slot)) this.#free.push(slot);
   }
 }

@@ -7,6 +7,9 @@
  *    ▲                               │                    │
  *    └────────── erased ◄────────────┴────── release ─────┘
  * ```
+ *
+ * The rows of a full block are split (`rowForm.ts`) to take less memory. They do not change, except that they are
+ * erased. If a quarter is erased and room is needed, the block is plain again, and its erased slots can be acquired.
  */
 import { assertWhole } from '../../shared/model/whole.js';
 import type { Arena } from './arena.js';
@@ -26,6 +29,9 @@ import type { VectorMemory } from './vectorMemory.js';
 import { type Collector, topWeighted, WeightedScan, type Weighting, weightedHits } from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
+
+/** Part of the rows of a block that must be erased before it is worth to make the others plain. */
+const ERASED_MIN = 1 / 4;
 
 const hitsOf = (scan: SlicedScan): Hits => scan.hits();
 
@@ -72,6 +78,8 @@ export class VectorBlocks implements ScannedRows {
   readonly narrowReach: number;
   readonly #blocks: Block[] = [];
   readonly #reuse = new SlotReuse((slot) => this.#blockOf(slot).erase(slot - this.#blockOf(slot).firstSlot));
+  /** Full blocks whose codes other threads read. */
+  readonly #unsplit = new Set<Block>();
   /** The first slot that was never used. */
   #nextSlot = 0;
   #capacity = 0;
@@ -104,13 +112,13 @@ export class VectorBlocks implements ScannedRows {
 
   /** Bytes of vector memory in use. */
   get bytes(): number {
-    return this.#blocks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
+    return this.#blocks.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Ensures that the next `count` calls of `acquire` succeed. Throws `capacity_exceeded`. */
   reserve(count: number): void {
     assertWhole(count);
-    while (this.#reuse.freeCount + this.#capacity - this.#nextSlot < count) this.#addBlock();
+    while (this.#reuse.freeCount + this.#capacity - this.#nextSlot < count) this.#addRoom();
   }
 
   /** A slot for a new row, to be written next. Throws `capacity_exceeded`. */
@@ -118,7 +126,7 @@ export class VectorBlocks implements ScannedRows {
     const reused = this.#reuse.take();
     if (reused !== undefined) return reused;
     this.reserve(1);
-    return this.#nextSlot++;
+    return this.#reuse.take() ?? this.#nextSlot++;
   }
 
   /**
@@ -148,6 +156,7 @@ export class VectorBlocks implements ScannedRows {
       const { largestComponent } = block;
       block.wrote(row, rows);
       if (block.largestComponent > largestComponent) this.#place = undefined;
+      this.#split(block);
     }
   }
 
@@ -162,6 +171,7 @@ export class VectorBlocks implements ScannedRows {
     const { largestComponent } = block;
     block.write(row, id, vector);
     if (block.largestComponent > largestComponent) this.#place = undefined;
+    this.#split(block);
   }
 
   publish(slot: number): void {
@@ -181,14 +191,19 @@ export class VectorBlocks implements ScannedRows {
 
   /** Returns a copy of the vector of a live or retired row. */
   vectorBytes(slot: number): Uint8Array {
-    const block = this.#blockOf(slot);
-    return block.vectorBytes(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
+    return this.vectorView(slot).slice();
   }
 
-  /** Returns a view of the vector. Use it before the next write. */
+  /** Returns a view of the vector. Use it before the next call or write. */
   vectorView(slot: number): Uint8Array {
     const block = this.#blockOf(slot);
-    return block.vectorView(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
+    return block.vectorView(slot - block.firstSlot);
+  }
+
+  /** Returns the components of a row. Use them before the next call or write. */
+  components(slot: number): Int32Array {
+    const { buffer, byteOffset } = this.vectorView(slot);
+    return new Int32Array(buffer, byteOffset, this.dimension);
   }
 
   readonly idOf = (slot: number): number => {
@@ -257,13 +272,16 @@ export class VectorBlocks implements ScannedRows {
     return finished(new ListedScan(this, query, k, ascending(chosen)), pause, hitsOf);
   }
 
-  beginScan(): number {
-    return this.#reuse.beginScan();
+  /** `isFrozen`: the scan reads only rows of which it knows the place when this returns, where they are then. */
+  beginScan(isFrozen = false): number {
+    return this.#reuse.beginScan(isFrozen);
   }
 
   endScan(scan: number): void {
     this.#reuse.endScan(scan);
+    const [block] = this.#unsplit;
     if (this.#destroyed) this.#free();
+    else if (block !== undefined) this.#split(block);
   }
 
   /** Frees all memory when the running scans have ended. Call nothing else afterwards. */
@@ -274,15 +292,41 @@ export class VectorBlocks implements ScannedRows {
 
   #free(): void {
     if (this.#reuse.isRead) return;
-    for (const { region } of this.#blocks.splice(0)) this.memory.freeBlock(region);
+    for (const block of this.#blocks.splice(0)) block.free();
+  }
+
+  /** Splits the rows of a block if it is full. */
+  #split(block: Block): void {
+    this.#unsplit.delete(block);
+    if (!block.isSplittable) return;
+    if (!block.split()) this.#unsplit.add(block);
+    this.#place = undefined;
+  }
+
+  #addRoom(): void {
+    if (this.#destroyed) throw new Error('the collection has been destroyed');
+    if (!this.#joinErased()) this.#addBlock();
   }
 
   #addBlock(): void {
-    if (this.#destroyed) throw new Error('the collection has been destroyed');
-    const block = new Block(this.memory, this.shape, this.#blocks.length, this.#blocks.at(-1));
+    const before = this.#blocks.findLast(({ planeAddress }) => planeAddress !== 0);
+    const { memory } = this;
+    const block = new Block(this.shape, this.#blocks.length, { memory, reuse: this.#reuse }, before);
     this.#blocks.push(block);
     this.#place = undefined;
     this.#capacity += block.rows;
+  }
+
+  /** Makes the rows plain in the block with most erased ones. Returns false if there are too few, or memory is short. */
+  #joinErased(): boolean {
+    let most: Block | undefined;
+    for (const block of this.#blocks) if (block.erasedCount > (most?.erasedCount ?? 0)) most = block;
+    if (most === undefined || most.erasedCount < ERASED_MIN * most.rows) return false;
+    const rows = most.join();
+    if (rows === undefined) return false;
+    this.#reuse.offer(rows.map((row) => most.firstSlot + row));
+    this.#place = undefined;
+    return true;
   }
 
   *#blocksFrom(slot: number, count: number): Generator<{ block: Block; row: number; rows: number }> {

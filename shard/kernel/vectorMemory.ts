@@ -73,12 +73,25 @@ export class VectorMemory {
 
   /** Allocates a block. Throws `capacity_exceeded` at the bound, or if the system has no more memory. */
   allocateBlock(sizeBytes: number): Region {
-    const takenBytes = classBytes(sizeBytes);
-    if (this.#blockBytes + takenBytes > this.#boundBytes)
-      throw refusal('capacity_exceeded', 'vectors', { max: this.#boundBytes });
-    const region = this.#allocate(sizeBytes) ?? this.#allocateInNewArena(sizeBytes);
-    this.#blockBytes += takenBytes;
-    return region;
+    return this.#allocateTogether([sizeBytes])[0]!;
+  }
+
+  /** Allocates two blocks in one arena. Throws like `allocateBlock`. */
+  allocatePair(oneBytes: number, otherBytes: number): [Region, Region] {
+    const [one, other] = this.#allocateTogether([oneBytes, otherBytes]);
+    return [one!, other!];
+  }
+
+  /** Allocates a block in this arena; undefined at the bound, or if the arena or the system has no more memory. */
+  allocateIn(arena: Arena, sizeBytes: number): Region | undefined {
+    if (!this.#isWithin([sizeBytes])) return undefined;
+    try {
+      const regions = regionsIn(arena, [sizeBytes]);
+      if (regions !== undefined) this.#blockBytes += classBytes(sizeBytes);
+      return regions?.[0];
+    } catch {
+      return undefined;
+    }
   }
 
   freeBlock(region: Region): void {
@@ -89,20 +102,48 @@ export class VectorMemory {
     this.threads?.forget(region.arena);
   }
 
-  #allocate(sizeBytes: number): Region | undefined {
+  #allocateTogether(sizes: readonly number[]): Region[] {
+    if (!this.#isWithin(sizes)) throw refusal('capacity_exceeded', 'vectors', { max: this.#boundBytes });
+    const regions = this.#allocate(sizes) ?? this.#allocateInNewArena(sizes);
+    this.#blockBytes += takenBytes(sizes);
+    return regions;
+  }
+
+  #isWithin(sizes: readonly number[]): boolean {
+    return this.#blockBytes + takenBytes(sizes) <= this.#boundBytes;
+  }
+
+  #allocate(sizes: readonly number[]): Region[] | undefined {
     for (const arena of this.#arenas) {
-      const address = arena.allocate(sizeBytes);
-      if (address !== undefined) return { arena, address, sizeBytes };
+      const regions = regionsIn(arena, sizes);
+      if (regions !== undefined) return regions;
     }
     return undefined;
   }
 
-  #allocateInNewArena(sizeBytes: number): Region {
+  #allocateInNewArena(sizes: readonly number[]): Region[] {
     const arena = new Arena(this.#arenaBytes);
-    const address = arena.allocate(sizeBytes);
-    if (address === undefined) throw new Error(`a block of ${sizeBytes} bytes is larger than an arena`);
+    const regions = regionsIn(arena, sizes);
+    if (regions === undefined) throw new Error(`blocks of ${sizes.join(' and ')} bytes are larger than an arena`);
     this.#arenas.add(arena);
-    return { arena, address, sizeBytes };
+    return regions;
+  }
+}
+
+const takenBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + classBytes(size), 0);
+
+/** Allocates all or nothing. Throws `capacity_exceeded` if the system has no memory. */
+function regionsIn(arena: Arena, sizes: readonly number[]): Region[] | undefined {
+  const regions: Region[] = [];
+  try {
+    for (const sizeBytes of sizes) {
+      const address = arena.allocate(sizeBytes);
+      if (address === undefined) break;
+      regions.push({ arena, address, sizeBytes });
+    }
+    return regions.length === sizes.length ? regions : undefined;
+  } finally {
+    if (regions.length < sizes.length) for (const { address } of regions) arena.free(address);
   }
 }
 

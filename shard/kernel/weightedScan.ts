@@ -138,7 +138,7 @@ export class WeightedScan extends SlicedScan {
     return undefined;
   }
 
-  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, isWide, cost }: Way): number {
+  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, way, cost }: Way): number {
     const { region, vectorsAddress, idsAddress, words, firstSlot, rows, strideBytes } = block;
     const { kernel } = region.arena;
     const { most, within, without } = this.#parts![this.#at++]!;
@@ -148,9 +148,9 @@ export class WeightedScan extends SlicedScan {
     if (without !== undefined) chosen.subtract(without);
     const bitmap = chosen === block.live ? block.bitmapAddress : scratch.stage(chosen);
     const scannedBytes = (within === undefined ? 1 : WITHIN_SHARE) * rows * strideBytes * cost;
-    kernel.enterGather(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane);
+    kernel.enterGather(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane, way);
     for (let takenBytes = 0; ; ) {
-      const count = kernel.gatherRows(scratch.address, scoreMostOf(this.#asked, most), isWide);
+      const count = kernel.gatherRows(scratch.address, scoreMostOf(this.#asked, most));
       if (count === 0) return scannedBytes + takenBytes;
       takenBytes += count * TAKEN_COST_BYTES + this.#take(count, scratch) * OFFERED_COST_BYTES;
     }

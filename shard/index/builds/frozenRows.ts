@@ -1,43 +1,37 @@
 /** The rows of a build as of its order: 8 bytes for the place of each ordinal, and 8 for its record. */
 import { BitSet } from '../../kernel/bitSet.js';
+import { RowReader, type RowsIn } from '../../kernel/rowForm.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
 import { NO_RECORD } from '../rows.js';
 import type { SavedRows } from '../store/rowsFile.js';
 
-const COMPONENT_BYTES = 4;
 const DEAD = 0xffff_ffff;
 const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: new Set() };
 const NO_RECORDS: Float64Array = new Float64Array(0);
 
 /** A block of vectors, in memory shared with the build thread, with its live rows as of the order. */
-export interface FrozenBlock {
-  readonly buffer: SharedArrayBuffer;
-  readonly rows: number;
-  readonly vectorsAddress: number;
+export interface FrozenBlock extends RowsIn {
   readonly idsAddress: number;
   /** Copy of the bitmap of live rows. */
   readonly live: Uint32Array;
 }
 
 /**
- * Returns the rows that are live now. They are not overwritten until the caller ends a scan that it has begun; see
- * `VectorBlocks.beginScan`.
+ * Returns the rows that are live now. They are neither moved nor overwritten until the caller ends a scan that began in
+ * this turn of the event loop; see `VectorBlocks.beginScan`.
  */
 export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
   vectors.blocks
     .filter(({ live }) => live.count > 0)
-    .map(({ region, rows, vectorsAddress, idsAddress, live }) => ({
-      ...{ buffer: region.arena.buffer, rows, vectorsAddress, idsAddress },
-      live: live.words.slice(),
-    }));
+    .map(({ place, idsAddress, live }) => ({ ...place, idsAddress, live: live.words.slice() }));
 
 /**
  * The rows of frozen blocks by ordinal: first those of the base, under their ordinals there, then the others by slot. Rows
  * that the base left out stay left out, and are not live here. `replaced`: records that got another row since the base.
  */
 export class FrozenRows implements BuildRows {
-  readonly #components: readonly Int32Array[];
+  readonly #readers: readonly RowReader[];
   /** Block of each ordinal, and row in the block. The block is DEAD if the row is not live. */
   readonly #block: Uint32Array;
   readonly #row: Uint32Array;
@@ -48,14 +42,11 @@ export class FrozenRows implements BuildRows {
   constructor(
     blocks: readonly FrozenBlock[],
     readonly dimension: number,
-    private readonly strideBytes: number,
+    strideBytes: number,
     private readonly base: SavedRows = NO_BASE,
     replaced = NO_RECORDS,
   ) {
-    this.#components = blocks.map(
-      ({ buffer, rows, vectorsAddress }) =>
-        new Int32Array(buffer, vectorsAddress, (rows * strideBytes) / COMPONENT_BYTES),
-    );
+    this.#readers = blocks.map((block) => new RowReader(block, strideBytes, dimension));
     const capacity = countLive(blocks) + base.recordIds.length;
     this.#block = new Uint32Array(capacity).fill(DEAD);
     this.#row = new Uint32Array(capacity);
@@ -70,8 +61,7 @@ export class FrozenRows implements BuildRows {
   }
 
   components(ordinal: number): Int32Array {
-    const from = (this.#row[ordinal]! * this.strideBytes) / COMPONENT_BYTES;
-    return this.#components[this.#block[ordinal]!]!.subarray(from, from + this.dimension);
+    return this.#readers[this.#block[ordinal]!]!.read(this.#row[ordinal]!);
   }
 
   /** Yields the ordinals of the base that are not live. */

@@ -131,7 +131,7 @@ function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   const sample = [...sampled(rows, 0)];
   const apart = sample.slice(0, SAMPLED_QUERIES).map((query) => {
     progress.obey();
-    const components = rows.components(query);
+    const components = rows.components(query).slice();
     let nearest = Number.POSITIVE_INFINITY;
     for (const other of sample) if (other !== query) nearest = nearer(nearest, components, rows.components(other));
     return nearest;

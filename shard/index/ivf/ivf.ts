@@ -6,7 +6,6 @@ import { VouchError } from '../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
-import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { Centroids } from './centroids.js';
@@ -16,7 +15,7 @@ import { ListQuery } from './listQuery.js';
 import { ListSigns } from './listSigns.js';
 import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
 import { rowsByList } from './rowsByList.js';
-import { StagedVector, type VectorPlace } from './stagedVector.js';
+import { StagedVector } from './stagedVector.js';
 
 /** Work between two pauses, in bytes of codes that are compared in that time: 0.5 to 1 ms. */
 const SLICE_BYTES = 6 << 20;
@@ -99,7 +98,7 @@ class IvfIndex implements Index {
     const { rows, vectors, pause } = this.order;
     await this.#checkRows();
     const byList = rowsByList(this.#assigned, this.#lists.length);
-    const staged = new StagedVector(vectors.shape.strideBytes);
+    const staged = new StagedVector(vectors);
     const atOnce = Math.ceil(SLICE_BYTES / (vectors.shape.strideBytes + ADDED_COST_BYTES));
     const atMost = Math.max(1, Math.min(FILLED_ROWS_MAX, Math.floor(FILLED_BYTES / vectors.shape.strideBytes)));
     let added = 0;
@@ -107,8 +106,7 @@ class IvfIndex implements Index {
       for (const [list, to] of this.#lists.entries()) {
         for (const ordinals of portions(byList(list), atMost)) {
           const slots = Array.from(ordinals, (ordinal) => rows.slotOf(ordinal));
-          const listed = slots.map((slot) => ({ slot, vector: placeOf(vectors, slot) }));
-          for (const _ of to.fill(listed, staged)) if (++added % atOnce === 0) await pause();
+          for (const _ of to.fill(slots, staged)) if (++added % atOnce === 0) await pause();
         }
         this.#count += to.count;
         this.#squares += to.count ** 2;
@@ -181,9 +179,9 @@ class IvfIndex implements Index {
   #add(list: number, slot: number): void {
     const { vectors } = this.order;
     const to = this.#lists[list]!;
-    const staged = new StagedVector(vectors.shape.strideBytes);
+    const staged = new StagedVector(vectors);
     try {
-      to.add({ slot, vector: placeOf(vectors, slot) }, staged);
+      to.add(slot, staged);
     } finally {
       staged.free();
     }
@@ -243,11 +241,6 @@ function probesFor(lists: number, { nProbe }: IndexParameters): number {
 
 function* portions(ordinals: Uint32Array, most: number): Generator<Uint32Array> {
   for (let first = 0; first < ordinals.length; first += most) yield ordinals.subarray(first, first + most);
-}
-
-function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
-  const { region, vectorsAddress, firstSlot, strideBytes } = blocks[shape.blockOf(slot)]!;
-  return { arena: region.arena, address: vectorsAddress + (slot - firstSlot) * strideBytes };
 }
 
 export const ivf: IndexOpener = {

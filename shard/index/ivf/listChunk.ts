@@ -7,7 +7,7 @@ import { rotatedBytes, SignCodes, signCodeBytes, wholeGroups } from '../../kerne
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
 import { NO_SLOT } from '../rows.js';
 import type { ListSigns } from './listSigns.js';
-import type { StagedVector, VectorPlace } from './stagedVector.js';
+import type { StagedVector } from './stagedVector.js';
 
 const SLOT_BYTES = 4;
 const ALIGNMENT_BYTES = 16;
@@ -29,7 +29,6 @@ export interface ListsShape {
 /** A row for a list. */
 export interface MeasuredRow {
   readonly slot: number;
-  readonly vector: VectorPlace;
   /** Magnitude of its largest component. */
   readonly largest: number;
 }
@@ -142,13 +141,16 @@ export class ListChunk {
     return this.#gaps > 0 || this.end < this.capacity;
   }
 
-  /** Fits middles and steps of the plane to vectors. `largest`: magnitude of their largest component. */
-  fit(vectors: Iterable<VectorPlace>, largest: number, staged: StagedVector): void {
+  /**
+   * Fits middles and steps of the plane to vectors at addresses in its arena. Each is valid until the next.
+   * `largest`: magnitude of their largest component.
+   */
+  fit(addresses: Iterable<number>, largest: number): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
     const { address } = this.plane;
     arena.kernel.beginFit(address);
-    for (const vector of vectors) arena.kernel.fitRows(address, staged.addressIn(arena, vector), 0, 1, strideBytes);
+    for (const vector of addresses) arena.kernel.fitRows(address, vector, 0, 1, strideBytes);
     arena.kernel.endFit(address, strideBytes);
     this.plane.renew();
     this.largestComponent = largest;
@@ -161,9 +163,9 @@ export class ListChunk {
   }
 
   /** Adds a row. There must be capacity. */
-  add({ slot, vector, largest }: MeasuredRow, staged: StagedVector): void {
+  add({ slot, largest }: MeasuredRow, staged: StagedVector): void {
     const position = this.#gaps > 0 ? this.slots.indexOf(NO_SLOT) : this.end;
-    if (this.hasCodes) this.#encode(position, vector, staged);
+    if (this.hasCodes) this.#encode(position, slot, staged);
     if (position < this.end) this.#gaps--;
     else this.end++;
     this.slots[position] = slot;
@@ -186,15 +188,14 @@ export class ListChunk {
     this.shape.memory.freeBlock(this.region);
   }
 
-  #encode(position: number, vector: VectorPlace, staged: StagedVector): void {
+  #encode(position: number, slot: number, staged: StagedVector): void {
     const { arena } = this.region;
     const { strideBytes } = this.shape;
     // The kernel expects the address of row 0. Addresses are u32, so a negative one wraps around.
-    const first = (staged.addressIn(arena, vector) - position * strideBytes) | 0;
+    const first = (staged.addressIn(arena, slot) - position * strideBytes) | 0;
     arena.kernel.encodeRows(this.plane.address, first, strideBytes, position, 1);
     if (this.signs === undefined) return;
-    const components = new Int32Array(vector.arena.buffer, vector.address, this.centroid.length);
-    this.signs.write(position, this.shape.signs!.encode(components, this.centroid));
+    this.signs.write(position, this.shape.signs!.encode(staged.components(slot), this.centroid));
   }
 
   #placeSigns(signs: ListSigns, address: number): SignCodes {

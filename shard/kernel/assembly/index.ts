@@ -6,6 +6,7 @@ export { enterGather, gatherRows, offerRows, scanRows } from './rows';
 export { finishScan, mergeScan } from './heap';
 export { largestComponent, readAll } from './lanes';
 export { beginFit, encodeRows, endFit, fitRows } from './plane';
+export { joinRow, splitRows } from './splitRows';
 export { encodeSigns, enterSigns, estimateRows, keepLeast, rotate } from './signs';
 export { cutRows } from './cut';
 export { scanList, scanListBySigns, worstDistance } from './listScan';

@@ -1,12 +1,11 @@
-/**
- * Scans of rows. `plane`: the code plane of the block, or 0. `isWide`: 1 if components may be any, which excludes a
- * plane; 0 if they satisfy the bound of `narrow.ts`.
- */
-import { considerNarrow, considerWideRows } from './consider';
+/** Scans of rows. `plane`: the code plane of the block, or 0. `way`: how to read the rows; see `way.ts`. */
+import { considerListed } from './consider';
 import { worstTotal } from './heap';
 import { enterPlane, keepNear, listNear, setReach } from './nearness';
 import { Plane } from './plane';
 import { BATCH, enterBlock, listRows, Scan } from './scan';
+import { centre } from './splitRows';
+import { FILTERS, SPLIT, WIDE } from './way';
 
 /**
  * Longest pause of the plane, in batches. The plane pauses after it has kept more than half of a batch. The pause is
@@ -20,14 +19,16 @@ const SPARSE: u32 = 3;
 
 const WORD_ROWS: u32 = 64;
 
-@inline function enter(scan: Scan, plane: u32): void {
+@inline function enter(scan: Scan, plane: u32, way: u32): void {
   scan.plane = plane;
-  if (plane != 0) enterPlane(scan, changetype<Plane>(usize(plane)));
+  scan.way = way;
+  if (way & FILTERS) enterPlane(scan, changetype<Plane>(usize(plane)));
+  if (way & SPLIT && !(way & WIDE)) centre(scan, changetype<Plane>(usize(plane)));
 }
 
 /** Whether the plane filters the next batch. */
 @inline function usesPlane(scan: Scan): bool {
-  if (scan.plane == 0 || scan.count < scan.capacity) return false;
+  if (!(scan.way & FILTERS) || scan.count < scan.capacity) return false;
   if (scan.planeRest == 0) return true;
   scan.planeRest--;
   return false;
@@ -72,11 +73,11 @@ function considerNear(scan: Scan): void {
     scan.nextWord = to;
   }
   rate(scan, kept, eligible);
-  considerNarrow(scan, kept);
+  considerListed(scan, kept);
 }
 
 /** Considers the rows of the next batch; false at the end of the block. */
-function considerBatch(scan: Scan, isWide: u32): bool {
+function considerBatch(scan: Scan): bool {
   if (usesPlane(scan)) {
     if (scan.nextWord >= scan.words) return false;
     setReach(scan, worstTotal(scan));
@@ -84,8 +85,7 @@ function considerBatch(scan: Scan, isWide: u32): bool {
     return true;
   }
   const listed = listRows(scan);
-  if (isWide) considerWideRows(scan, listed);
-  else considerNarrow(scan, listed);
+  considerListed(scan, listed);
   return listed > 0;
 }
 
@@ -98,11 +98,11 @@ export function scanRows(
   words: u32,
   firstSlot: u32,
   plane: u32,
-  isWide: u32,
+  way: u32,
 ): void {
   enterBlock(scan, vectors, ids, bitmap, words, firstSlot);
-  enter(scan, plane);
-  while (considerBatch(scan, isWide)) {}
+  enter(scan, plane, way);
+  while (considerBatch(scan)) {}
 }
 
 /** Offers the first `listed` rows of the scan's row list, which the host has written. `listed` is at least 1. */
@@ -113,21 +113,17 @@ export function offerRows(
   listed: u32,
   firstSlot: u32,
   plane: u32,
-  isWide: u32,
+  way: u32,
 ): void {
   enterBlock(scan, vectors, ids, 0, 0, firstSlot);
-  enter(scan, plane);
-  if (isWide) {
-    considerWideRows(scan, listed);
-    return;
-  }
+  enter(scan, plane, way);
   let kept = listed;
   if (usesPlane(scan)) {
     setReach(scan, worstTotal(scan));
     kept = keepNear(scan, listed);
     rate(scan, kept, listed);
   }
-  considerNarrow(scan, kept);
+  considerListed(scan, kept);
 }
 
 /**
@@ -142,18 +138,19 @@ export function enterGather(
   words: u32,
   firstSlot: u32,
   plane: u32,
+  way: u32,
 ): void {
   enterBlock(scan, vectors, ids, bitmap, words, firstSlot);
-  enter(scan, plane);
+  enter(scan, plane, way);
   scan.gathers = 1;
 }
 
 /** Continues the block until it finds rows within `limit` (a score); returns how many, 0 at the end of the block. */
-export function gatherRows(scan: Scan, limit: f64, isWide: u32): u32 {
+export function gatherRows(scan: Scan, limit: f64): u32 {
   scan.limit = limit;
   scan.gathered = 0;
   // A finite limit works like a full heap.
   scan.count = limit < Infinity ? scan.capacity : 0;
-  while (scan.gathered == 0 && considerBatch(scan, isWide)) {}
+  while (scan.gathered == 0 && considerBatch(scan)) {}
   return scan.gathered;
 }

@@ -2,8 +2,8 @@
  * Scratch of one scan, in the memory of the blocks that it reads. It holds no address of itself, so the host may move
  * it to another memory between two blocks by copying its bytes.
  *
- *   Header | numbers of a batch of rows | totals of a group | products of a batch | query |
- *   weights, exact and rounded | heap of the nearest
+ *   Header | row list | totals of a group | products of a batch | query |
+ *   weights, exact and rounded | query less middles | heap of the nearest
  */
 /** Rows listed before they are read. A batch is split into GROUP streams. */
 export const BATCH: u32 = 256;
@@ -13,7 +13,7 @@ export const GROUP: u32 = 8;
 /** Bytes of an entry: score f64, id f64, unused u32, slot u32. */
 export const ENTRY_BYTES: u32 = 24;
 
-const HEADER_BYTES: usize = 96;
+const HEADER_BYTES: usize = 112;
 const ROWS_BYTES: usize = usize(BATCH) * 4;
 const TOTALS_BYTES: usize = usize(GROUP) * 8;
 const DOTS_BYTES: usize = usize(BATCH) * 4;
@@ -47,6 +47,9 @@ export class Scan {
   /** Code plane of the block, or 0; and the version that the weights are for. */
   plane: u32;
   preparedVersion: u32;
+  /** How to read the block's rows; see `way.ts`. Then the version that the query less middles is for. */
+  way: u32;
+  centredVersion: u32;
   /** See `nearness.ts`: |q - m|^2 - E - S, then W, 2 T, and the lower bound of near rows. */
   planeDistance: f64;
   unit: f32;
@@ -84,9 +87,14 @@ export class Scan {
   return exactWeightsOf(scan) + scan.strideBytes;
 }
 
+/** Components of the query less the middles, as i32, one per byte of a code: see `splitRows.ts`. */
+@inline export function centredOf(scan: Scan): usize {
+  return weightsOf(scan) + weightsBytes(scan.strideBytes);
+}
+
 /** Entries of the heap, or of the gathered rows. */
 @inline export function entriesOf(scan: Scan): usize {
-  return weightsOf(scan) + weightsBytes(scan.strideBytes);
+  return centredOf(scan) + 2 * weightsBytes(scan.strideBytes);
 }
 
 @inline function weightsBytes(strideBytes: usize): usize {
@@ -95,7 +103,7 @@ export class Scan {
 
 /** Bytes that a scan for the nearest `capacity` needs. */
 export function scanBytes(capacity: u32, strideBytes: u32): u32 {
-  const fixed = u32(HEADER_BYTES + ROWS_BYTES + TOTALS_BYTES + DOTS_BYTES + weightsBytes(strideBytes));
+  const fixed = u32(HEADER_BYTES + ROWS_BYTES + TOTALS_BYTES + DOTS_BYTES + 3 * weightsBytes(strideBytes));
   return fixed + 2 * strideBytes + capacity * ENTRY_BYTES;
 }
 

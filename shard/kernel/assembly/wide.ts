@@ -36,8 +36,12 @@ export const WIDE_GROUP: u32 = 4;
 
 /** Considers the listed row `at`. */
 export function considerWide(scan: Scan, at: u32): void {
+  considerWideAt(scan, at, vectorOf(scan, at));
+}
+
+/** Considers the listed row `at`, whose vector is at an address. */
+export function considerWideAt(scan: Scan, at: u32, vector: usize): void {
   const query = queryOf(scan);
-  const vector = vectorOf(scan, at);
   const end: usize = scan.strideBytes;
   let sums = i64x2.splat(0);
   let uppers = sums;

@@ -31,9 +31,9 @@ export function judgeMemory(findings: Findings): void {
 
 class MemoryJudge {
   readonly #rows = new WeakMap<VectorBlocks, Rows>();
-  /** Owners of the blocks that a scan may have read, and of their memory. */
+  /** Owners of the blocks that a scan may have read; and for their memory, the scans that began while it had rows. */
   readonly #rowsIn = new WeakMap<Block, { readonly rows: Rows; readonly index: number }>();
-  readonly #rowsAt = new WeakMap<Region, Rows>();
+  readonly #readersOf = new WeakMap<Region, { readonly rows: Rows; readonly scans: Set<number> }>();
   /** Address → size of allocated memory. */
   readonly #allocated = new WeakMap<Arena, Map<number, number>>();
 
@@ -43,7 +43,11 @@ class MemoryJudge {
     const rows = this.#of(vectors);
     const ids = vectors.blocks.map((block, index) => {
       this.#rowsIn.set(block, { rows, index });
-      this.#rowsAt.set(block.region, rows);
+      for (const region of block.regions) {
+        const readers = this.#readersOf.get(region) ?? { rows, scans: new Set() };
+        readers.scans.add(scan);
+        this.#readersOf.set(region, readers);
+      }
       return block.ids.slice(0, Math.max(0, vectors.slots - block.firstSlot));
     });
     for (const slot of rows.released) {
@@ -76,7 +80,9 @@ class MemoryJudge {
   }
 
   freesBlock(region: Region): void {
-    if ((this.#rowsAt.get(region)?.scans.size ?? 0) > 0) this.#add('frees rows that a scan may read');
+    const readers = this.#readersOf.get(region);
+    for (const scan of readers?.scans ?? [])
+      if (readers!.rows.scans.has(scan)) this.#add('frees rows that a scan may read');
     this.frees(region.arena, region.address, region.sizeBytes);
   }
 
@@ -148,6 +154,12 @@ before(Arena.prototype, 'freeScratch', (arena, [address, sizeBytes]) =>
 after(VectorMemory.prototype, 'allocateBlock', (_, { arena, address, sizeBytes }) =>
   judges.current?.allocated(arena, address, sizeBytes),
 );
+after(VectorMemory.prototype, 'allocatePair', (_, regions) => {
+  for (const { arena, address, sizeBytes } of regions) judges.current?.allocated(arena, address, sizeBytes);
+});
+after(VectorMemory.prototype, 'allocateIn', (_, region) => {
+  if (region !== undefined) judges.current?.allocated(region.arena, region.address, region.sizeBytes);
+});
 after(Arena.prototype, 'allocateScratch', (arena, address, [sizeBytes]) => {
   if (address !== undefined) judges.current?.allocated(arena, address, sizeBytes);
 });

@@ -40,3 +40,10 @@ export interface IndexSubject {
 export interface KindSubject extends IndexSubject {
   readonly kind: IndexKind;
 }
+
+/** Powers of two by which vectors are multiplied, so that full blocks have each form of rows. */
+export const SCALES = {
+  'residuals of 8 bits': 2 ** -3,
+  'residuals of 16 bits': 1,
+  'plain components': 2 ** 8,
+} as const;

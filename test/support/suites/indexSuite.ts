@@ -3,12 +3,14 @@
 import { collectionTests, Rigs } from './indexCollection.js';
 import { generationTests } from './indexGenerations.js';
 import { kindTests } from './indexKind.js';
-import type { IndexSubject, KindSubject } from './indexSubject.js';
+import { type IndexSubject, type KindSubject, SCALES } from './indexSubject.js';
 
 /** Exact search has no index, so it is tested only as a collection's. */
 export function indexSuite(name: string, subject: IndexSubject): void {
   describe(`index: ${name}`, () => {
-    if (isKind(subject) && subject.threads === undefined) describe('over rows', () => kindTests(subject));
+    if (isKind(subject) && subject.threads === undefined)
+      for (const [form, scale] of Object.entries(SCALES))
+        describe(`over rows with ${form}`, () => kindTests(subject, scale));
     describe('in a collection', () => {
       const rigs = new Rigs(subject);
       collectionTests(rigs);

@@ -88,7 +88,7 @@ describe('the ranking of rows', () => {
 
     it('is exact for tens of thousands in any order, over several arenas', async () => {
       const memory = new VectorMemory({ arenaBytes: ARENA_BYTES });
-      const collection = filled(4, 60_000, 2 ** 18, memory);
+      const collection = filled(64, 15_000, 2 ** 18, memory);
       const arenas = new Set(collection.vectors.blocks.map(({ region }) => region.arena));
       expect(arenas.size).to.be.above(1);
       retireSome(collection, 0.1);
@@ -96,7 +96,7 @@ describe('the ranking of rows', () => {
       for (const given of [slots, shuffled(slots)]) {
         await checkRank(collection, given, 50);
         const chosen = new Set(some(collection.rows, 0.5));
-        const query = randomVector(random, 4, 2 ** 18);
+        const query = randomVector(random, 64, 2 ** 18);
         const list = Uint32Array.from(given);
         const hits = await collection.vectors.rank(query, 50, list, noPause, setOf(collection, chosen));
         const both = new Set(slots.filter((slot) => chosen.has(slot)));

@@ -10,7 +10,7 @@ import { nextTurn } from '../../../../shared/scheduling/slice.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { type Expected, listed, Modelled, nearest, randomVector } from './kernelOracle.js';
 
-const DIMENSION = 24;
+const DIMENSION = 64;
 const K = 15;
 const ROWS = 12_000;
 /** Size of an arena: small, so that the rows need several. */
@@ -123,9 +123,9 @@ describe('threads that share scans', () => {
   });
 
   it('leave small scans to the event loop', async () => {
-    const collection = filled(open(2, 24 * 4 * ROWS), 500);
+    const collection = filled(open(2, DIMENSION * 4 * ROWS), 500);
     const scan = new ExactScan(collection.vectors, vector(), K);
-    expect(scan.costBytes).to.be.within(1, 500 * 24 * 4);
+    expect(scan.costBytes).to.be.within(1, 500 * DIMENSION * 4);
     await search(collection)();
     expect(scannedBy).to.deep.equal(['loop']);
     expect(opened[0]!.running).to.equal(0);
