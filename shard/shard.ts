@@ -22,7 +22,7 @@ import { shardOf } from '../shared/registry/owners.js';
 import { Reservations } from '../shared/registry/reservations.js';
 import { earlierKeysOf, registerSigner } from '../shared/registry/signers.js';
 import { openSigner, type Signer } from '../shared/signing/signer.js';
-import { ShredMarks } from '../shared/vault/shredMarks.js';
+import { ShredNotes } from '../shared/vault/shredNotes.js';
 import { Lease } from './answering/lease.js';
 import { AsOfThread } from './asOf/asOfThread.js';
 import { countMeasured } from './asOf/measured.js';
@@ -311,13 +311,13 @@ async function openVault(
     platform.bucket(BUCKETS.shreds),
     platform.bucket(BUCKETS.catalog),
   ]);
-  const marks = new ShredMarks(bucket, clock);
+  const notes = new ShredNotes(bucket, clock);
   const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
   return {
     keys,
     vaultCalls: new VaultCalls(vault),
-    records: new RecordVault(vault, marks, keys, clock, systemEntropy),
-    shreds: new PendingShreds({ vault, marks, catalog, handles, clock, logger }),
+    records: new RecordVault(vault, notes, keys, clock, systemEntropy),
+    shreds: new PendingShreds({ vault, notes, catalog, handles, clock, logger }),
     check: new VaultCheck({ vault, keys, damages, handles, calls, clock, logger }),
   };
 }

@@ -19,7 +19,7 @@ import { Reservations } from '../../shared/registry/reservations.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { NotServed } from '../../shared/transport/transportErrors.js';
-import { ShredMarks } from '../../shared/vault/shredMarks.js';
+import { ShredNotes } from '../../shared/vault/shredNotes.js';
 import { CallQueue } from './calls/callQueue.js';
 import { Catalog } from './catalog/catalog.js';
 import type {
@@ -169,8 +169,8 @@ export class ClusterBackend {
     return this.#catalog.reread(owned.project, owned.name);
   }
 
-  async shredMarks(): Promise<ShredMarks> {
-    return new ShredMarks(await this.platform.bucket(BUCKETS.shreds), this.services.clock);
+  async shredNotes(): Promise<ShredNotes> {
+    return new ShredNotes(await this.platform.bucket(BUCKETS.shreds), this.services.clock);
   }
 
   async countUnknownKey(project: string): Promise<void> {

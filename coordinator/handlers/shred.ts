@@ -4,7 +4,7 @@
  * ```text
  * active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
  *
- * 1  one replacement in the vault, after which no process uses the key: the point of no return. A mark is written before it, by
+ * 1  one replacement in the vault, after which no process uses the key: the point of no return. A note is written before it, by
  *    which shards find an interrupted shred
  * 2  every collection that may have records under the key commits the shred; after an interruption the shards do it
  * 3  every server of the vault has erased the key. The shards wait for a server that is away
@@ -13,7 +13,7 @@
  *
  * A shred that is interrupted before 1 has done nothing; after 1, a repetition or the shards finish it.
  *
- * A key that the vault never knew is created as a shredded one, in a single step. It needs no mark, since no collection has
+ * A key that the vault never knew is created as a shredded one, in a single step. It needs no note, since no collection has
  * records under it; the number of such keys in a project is bounded.
  */
 
@@ -21,12 +21,12 @@ import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { ShredNotes } from '../../shared/vault/shredNotes.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 
 const CONCURRENT_COLLECTIONS = 16;
 
-type ShredBackend = Pick<Backend, 'findById' | 'list' | 'call' | 'keyEntries' | 'shredMarks' | 'countUnknownKey'>;
+type ShredBackend = Pick<Backend, 'findById' | 'list' | 'call' | 'keyEntries' | 'shredNotes' | 'countUnknownKey'>;
 
 /** Resolves when the key is destroyed everywhere. Throws `unavailable` if that is uncertain. May be repeated at any time. */
 export async function shredKey(
@@ -36,11 +36,11 @@ export async function shredKey(
   envelope: Envelope,
 ): Promise<void> {
   const { keyEntries } = backend;
-  const marks = await backend.shredMarks();
+  const notes = await backend.shredNotes();
   const before = await keyEntries.find(project, keyId, envelope);
   if (before !== 'damaged' && before?.status === 'shredded' && before.pendingIds.length === 0)
     return keyEntries.settle(project, keyId, envelope);
-  const { pendingIds, wasKnown } = await destroyKey(backend, marks, project, keyId, envelope);
+  const { pendingIds, wasKnown } = await destroyKey(backend, notes, project, keyId, envelope);
   const done: number[] = [];
   const commit = async (collectionId: number): Promise<void> => {
     if (await commitShred(backend, collectionId, keyId, envelope)) done.push(collectionId);
@@ -53,8 +53,8 @@ export async function shredKey(
   }
   const left = pendingIds.length === 0 ? [] : await keyEntries.strikeOff(project, keyId, done, envelope);
   await keyEntries.settle(project, keyId, envelope);
-  // If this fails, a shard removes the mark.
-  if (wasKnown && left.length === 0) await marks.clear(project, keyId).catch(() => undefined);
+  // If this fails, a shard removes the note.
+  if (wasKnown && left.length === 0) await notes.clear(project, keyId).catch(() => undefined);
 }
 
 /**
@@ -63,7 +63,7 @@ export async function shredKey(
  */
 async function destroyKey(
   backend: ShredBackend,
-  marks: ShredMarks,
+  notes: ShredNotes,
   project: string,
   keyId: string,
   envelope: Envelope,
@@ -71,7 +71,7 @@ async function destroyKey(
   for (;;) {
     const stored = await backend.keyEntries.find(project, keyId, envelope);
     const wasKnown = stored !== undefined;
-    if (wasKnown) await marks.set(project, keyId);
+    if (wasKnown) await notes.set(project, keyId);
     else await backend.countUnknownKey(project);
     if (stored !== 'damaged' && stored?.status === 'shredded') return { pendingIds: stored.pendingIds, wasKnown };
     const collectionIds =

@@ -12,7 +12,7 @@ import { whenAvailable } from '../../shared/process/startUp.js';
 import { aliasOf } from '../../shared/registry/aliasEntry.js';
 import { catalogEntryOf, catalogKey, isImporting } from '../../shared/registry/catalogEntry.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
-import type { ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { ShredNote, ShredNotes } from '../../shared/vault/shredNotes.js';
 import { forget, strikeOff, type VaultStore } from '../../shared/vault/vaultStore.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
 
@@ -26,7 +26,7 @@ const FORGOTTEN_AFTER_MS = 600_000;
 
 interface PendingShredsOptions {
   readonly vault: VaultStore;
-  readonly marks: ShredMarks;
+  readonly notes: ShredNotes;
   /** BUCKETS.catalog. */
   readonly catalog: Bucket;
   /** The collections that this shard owns. */
@@ -37,7 +37,7 @@ interface PendingShredsOptions {
 
 export class PendingShreds {
   readonly #rounds = new PeriodicTask(() => this.sweep(), ROUND_MS);
-  readonly #marked = new Map<string, ShredMark>();
+  readonly #noted = new Map<string, ShredNote>();
   #watch: Watch | undefined;
   #sweeping: Promise<void> | undefined;
   /** Whether another sweep must follow the running one, which may have begun too early for a request. */
@@ -47,22 +47,22 @@ export class PendingShreds {
 
   /** Resolves when each pending shred has been tried once. */
   async start(): Promise<void> {
-    const { marks, clock, logger } = this.options;
-    this.#watch = await whenAvailable('the shreds under way', () => marks.watch(this.#marked), { clock, logger });
+    const { notes, clock, logger } = this.options;
+    this.#watch = await whenAvailable('the shreds under way', () => notes.watch(this.#noted), { clock, logger });
     await this.sweep();
     this.#rounds.start();
   }
 
   async stop(): Promise<void> {
     this.#watch?.stop();
-    this.#marked.clear();
+    this.#noted.clear();
     await this.#rounds.stop();
     await this.#sweeping;
   }
 
   /** Tries all pending shreds. Resolves when a sweep that began after this call has ended. The next sweep repeats failures. */
   sweep(): Promise<void> {
-    if (this.#marked.size === 0) return this.#sweeping ?? Promise.resolve();
+    if (this.#noted.size === 0) return this.#sweeping ?? Promise.resolve();
     if (this.#sweeping === undefined) this.#sweeping = this.#sweepAll();
     else this.#again = true;
     return this.#sweeping;
@@ -72,7 +72,7 @@ export class PendingShreds {
     do {
       this.#again = false;
       const failures: unknown[] = [];
-      for (const mark of [...this.#marked.values()]) await this.#follow(mark).catch((error) => failures.push(error));
+      for (const note of [...this.#noted.values()]) await this.#follow(note).catch((error) => failures.push(error));
       if (failures.length > 0)
         this.options.logger.warn(
           { keys: failures.length, error: messageOf(failures[0]) },
@@ -82,20 +82,20 @@ export class PendingShreds {
     this.#sweeping = undefined;
   }
 
-  async #follow(mark: ShredMark): Promise<void> {
-    const { vault, marks, clock } = this.options;
-    const { project, keyId } = mark;
+  async #follow(note: ShredNote): Promise<void> {
+    const { vault, notes, clock } = this.options;
+    const { project, keyId } = note;
     const stored = await vault.get(project, keyId);
     forget(stored);
     const pendingIds = stored?.entry.pendingIds ?? [];
-    const left = pendingIds.length === 0 ? [] : await this.#finish(mark, pendingIds);
+    const left = pendingIds.length === 0 ? [] : await this.#finish(note, pendingIds);
     await vault.settle(project, keyId);
-    const isDone = pendingIds.length > 0 || clock.monotonicMs() - mark.seenMs > FORGOTTEN_AFTER_MS;
-    if (left.length === 0 && isDone) await marks.clear(project, keyId);
+    const isDone = pendingIds.length > 0 || clock.monotonicMs() - note.seenMs > FORGOTTEN_AFTER_MS;
+    if (left.length === 0 && isDone) await notes.clear(project, keyId);
   }
 
   /** Commits the shred in this shard's collections. Returns all collections in which it is still pending. */
-  async #finish({ project, keyId }: ShredMark, pendingIds: readonly number[]): Promise<readonly number[]> {
+  async #finish({ project, keyId }: ShredNote, pendingIds: readonly number[]): Promise<readonly number[]> {
     const { handles, clock, logger, vault } = this.options;
     const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
     const done: number[] = [];

@@ -4,7 +4,8 @@ import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import type { SavedSnapshot } from './savedSnapshots.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
-export interface SnapshotMark {
+/** Facts about a snapshot that decide when the next is due. */
+export interface MadeSnapshot {
   readonly sizeBytes: number;
   /** Bytes of the log that the snapshot replaces. */
   readonly logBytes: number;
@@ -15,7 +16,7 @@ export interface SnapshotMark {
 const RETRY_PART = 4;
 
 export class CollectionSnapshots {
-  #last: SnapshotMark | undefined;
+  #last: MadeSnapshot | undefined;
   /** Log bytes at which the next snapshot is due. */
   #dueAtBytes: number;
   /** Whether a snapshot waits for its turn, or is being made. */
@@ -27,7 +28,7 @@ export class CollectionSnapshots {
   constructor(
     private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
-    last: SnapshotMark | undefined,
+    last: MadeSnapshot | undefined,
     private readonly now: () => { readonly sequence: number; readonly logBytes: number },
     private readonly make: (upTo: number) => Promise<SavedSnapshot | undefined>,
   ) {
@@ -86,7 +87,7 @@ export class CollectionSnapshots {
     }
   }
 
-  #learn(last: SnapshotMark | undefined): void {
+  #learn(last: MadeSnapshot | undefined): void {
     this.#last = last;
     if (last !== undefined && !this.#closed) this.services.madeAtMs.set(this.collection.id, last.madeAtMs);
   }

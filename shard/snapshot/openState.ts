@@ -22,7 +22,7 @@ import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { CollectionState } from '../state/collectionState.js';
 import { Journal } from '../state/journal.js';
 import { type LogPlace, placeAt } from './checkLog.js';
-import type { SnapshotMark } from './collectionSnapshots.js';
+import type { MadeSnapshot } from './collectionSnapshots.js';
 import type { SnapshotName } from './folder.js';
 import { DamagedSnapshot, UnusableSnapshot } from './format.js';
 import { readHere } from './readJob.js';
@@ -41,7 +41,7 @@ const SMALL_BYTES = 256 << 10;
 export interface OpenState {
   readonly state: CollectionState;
   readonly journal: Journal;
-  readonly snapshot: SnapshotMark | undefined;
+  readonly snapshot: MadeSnapshot | undefined;
   /** End of the part of the log that the snapshot replaces, which was not read. */
   readonly unread: LogPlace | undefined;
 }
@@ -71,7 +71,7 @@ export function openState(config: CollectionConfig, log: EventLog, options: Open
 
 interface Restored {
   readonly from: SnapshotState;
-  readonly mark: SnapshotMark;
+  readonly made: MadeSnapshot;
 }
 
 /** Reads the log from the end of the snapshot. On an error the memory is freed. `onBegin` gets the journal first. */
@@ -97,7 +97,7 @@ async function readLog(
   } finally {
     journal.onStep = undefined;
   }
-  return { state, journal, snapshot: restored?.mark, unread };
+  return { state, journal, snapshot: restored?.made, unread };
 }
 
 class StateOpening {
@@ -152,7 +152,7 @@ class StateOpening {
       if (from === undefined) continue;
       const { sizeBytes, facts, path } = snapshot;
       try {
-        return await this.#readLog({ from, mark: { sizeBytes, logBytes: facts.logBytes, madeAtMs: facts.madeAtMs } });
+        return await this.#readLog({ from, made: { sizeBytes, logBytes: facts.logBytes, madeAtMs: facts.madeAtMs } });
       } catch (error) {
         if (!(error instanceof Damaged)) throw error;
         suspects.push({ path, reason: messageOf(error) });

@@ -12,7 +12,7 @@ import { toHex } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { KEY_ID_BYTES } from '../../shared/limits.js';
 import { unlessUnavailable } from '../../shared/vault/entryName.js';
-import type { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { ShredNotes } from '../../shared/vault/shredNotes.js';
 import { forget, type StoredVaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { shredded } from '../state/refusals.js';
 import type { DataKeys } from './dataKeys.js';
@@ -49,7 +49,7 @@ export class KeyDamaged extends VouchError {
 export class RecordVault {
   constructor(
     private readonly store: VaultStore,
-    private readonly marks: Pick<ShredMarks, 'set'>,
+    private readonly notes: Pick<ShredNotes, 'set'>,
     private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'>,
     private readonly clock: Clock,
     private readonly entropy: Entropy,
@@ -119,11 +119,11 @@ export class RecordVault {
       const isShredded = entry.status === 'shredded';
       const pendingIds = isShredded ? [...entry.pendingIds, collectionId] : entry.pendingIds;
       const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId], pendingIds };
-      // Set the mark before, so that a crash leaves no pending collection without a mark, and after, since a shred may
+      // Set the note before, so that a crash leaves no pending collection without a note, and after, since a shred may
       // clear it.
-      if (isShredded) await this.marks.set(project, keyId);
+      if (isShredded) await this.notes.set(project, keyId);
       const revision = await this.store.replace(stored, listed).finally(() => forget(stored));
-      if (revision !== undefined && isShredded) await this.marks.set(project, keyId);
+      if (revision !== undefined && isShredded) await this.notes.set(project, keyId);
       if (revision !== undefined) return;
     }
     throw unavailable('the deadline passed before the vault key could be used');

@@ -19,7 +19,7 @@ import { isEntryOf } from '../registry/entryShapes.js';
 import { NatsTransport } from '../transport/nats.js';
 import { logStream, SERVICE_LOG_STREAM, VAULT_STREAM } from '../transport/subjects.js';
 import { JetStreamVault } from '../vault/jetStreamVault.js';
-import { ShredMarks } from '../vault/shredMarks.js';
+import { ShredNotes } from '../vault/shredNotes.js';
 import { natsServers } from './natsServers.js';
 import type { NatsServerState, Platform, StoreRoom } from './platform.js';
 
@@ -111,7 +111,7 @@ export class ClusterPlatform implements Platform {
   vault(): Promise<JetStreamVault> {
     const { connection, options } = this;
     const onPartly = async (project: string, keyId: string): Promise<void> =>
-      new ShredMarks(await this.bucket(BUCKETS.shreds), connection.clock).set(project, keyId);
+      new ShredNotes(await this.bucket(BUCKETS.shreds), connection.clock).set(project, keyId);
     this.#opened ??= this.#whileStarting('the vault', () =>
       JetStreamVault.open({ connection, replicas: options.replicas, onPartly }),
     ).catch((error: unknown) => {

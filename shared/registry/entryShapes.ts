@@ -9,7 +9,7 @@ import { BUCKETS, type BucketName } from '../bucket/buckets.js';
 import type { CollectionConfig } from '../model/collectionConfig.js';
 import type { HELD_KINDS } from '../model/quotas.js';
 import type { UnixMs, Whole, WholeBetween } from '../model/whole.js';
-import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
+import { notedBy, type StoredShredNote } from '../vault/shredNotes.js';
 import type { StoredAlias } from './aliasEntry.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import { keyRecord, type StoredKey } from './keys.js';
@@ -78,7 +78,7 @@ const isReached = typia.createIs<WatermarkEntry>();
 const isSigner = typia.createIs<StoredSigner>();
 const isLogIdentity = typia.createIs<StoredIdentity>();
 const isLogCheckpoint = typia.createIs<StoredCheckpoint>();
-const isShredMark = typia.createIs<StoredShredMark>();
+const isShredNote = typia.createIs<StoredShredNote>();
 
 const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => boolean>> = {
   [BUCKETS.catalog]: (key, value) =>
@@ -95,7 +95,7 @@ const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => bo
   [BUCKETS.signers]: (key, value) => isSigner(value) && isSignersKey(key),
   [BUCKETS.serviceLog]: (key, value) => (key === 'identity' ? isLogIdentity(value) : isLogCheckpoint(value)),
   [BUCKETS.ids]: (_, value) => Number.isSafeInteger(value),
-  [BUCKETS.shreds]: (key, value) => isShredMark(value) && markedBy(key) !== undefined,
+  [BUCKETS.shreds]: (key, value) => isShredNote(value) && notedBy(key) !== undefined,
 };
 
 /** Whether the value has the shape of the bucket's entries, if they have one. */

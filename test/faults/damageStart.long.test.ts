@@ -17,7 +17,7 @@ import { openFolderVault, openRegistryBucket } from '../../shared/platform/stand
 import { createKey } from '../../shared/registry/keys.js';
 import { openSigner } from '../../shared/signing/signer.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
-import { ShredMarks } from '../../shared/vault/shredMarks.js';
+import { ShredNotes } from '../../shared/vault/shredNotes.js';
 import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { AlikeFolder } from '../support/rigs/alikeFolder.js';
@@ -47,7 +47,7 @@ describe('damage at any byte of the files that a start needs', () => {
     await withBucket(bare.path, BUCKETS.keys, (keys) =>
       createKey(keys, { project: 'p', scope: 'admin' }, systemClock, systemEntropy),
     );
-    await withBucket(bare.path, BUCKETS.shreds, (shreds) => new ShredMarks(shreds, systemClock).set('p', MARK.keyId));
+    await withBucket(bare.path, BUCKETS.shreds, (shreds) => new ShredNotes(shreds, systemClock).set('p', MARK.keyId));
     await withBucket(bare.path, BUCKETS.serviceLog, (log) =>
       log.create('identity', { origin: 'vouch.example/log', public_key: 'ab'.repeat(32) }),
     );

@@ -11,7 +11,7 @@ import { whenAvailable } from '../../shared/process/startUp.js';
 import { sealStream, sealSubject, VAULT_STREAM } from '../../shared/transport/subjects.js';
 import { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
 import { decodeSeal, encodeSeal, SEAL_BYTES } from '../../shared/vault/seal.js';
-import { type ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
+import { type ShredNote, ShredNotes } from '../../shared/vault/shredNotes.js';
 import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
 import { eventually, expectCode } from '../support/expectations.js';
 import { findBytes } from '../support/findBytes.js';
@@ -64,8 +64,8 @@ describe('vault over three NATS servers', () => {
       connection: platform.connection,
       bucket: platform.bucket(BUCKETS.shreds),
     }));
-    const marks = new ShredMarks(await bucket, connection.clock);
-    const onPartly = (project: string, keyId: string): Promise<void> => marks.set(project, keyId);
+    const notes = new ShredNotes(await bucket, connection.clock);
+    const onPartly = (project: string, keyId: string): Promise<void> => notes.set(project, keyId);
     // Opens like a platform: just started servers take their time to find leaders.
     const opening = (): Promise<JetStreamVault> => JetStreamVault.open({ connection, replicas: 3, entropy, onPartly });
     return { vault: await whenAvailable('the vault', opening, connection), reach: new SealReach(connection) };
@@ -121,11 +121,11 @@ describe('vault over three NATS servers', () => {
       expect(message).to.contain(server);
     });
   const marked = async (keyId: string): Promise<boolean> => {
-    const marks = new Map<string, ShredMark>();
+    const notes = new Map<string, ShredNote>();
     const platform = await platforms.open(nats.url, CLUSTER);
     const bucket = await platform.bucket(BUCKETS.shreds);
-    (await new ShredMarks(bucket, platform.connection.clock).watch(marks)).stop();
-    return [...marks.values()].some((mark) => mark.keyId === keyId);
+    (await new ShredNotes(bucket, platform.connection.clock).watch(notes)).stop();
+    return [...notes.values()].some((note) => note.keyId === keyId);
   };
 
   it('is opened by several processes at once, with each seal stream on its own server', async () => {

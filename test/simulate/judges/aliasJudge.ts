@@ -1,16 +1,18 @@
 /**
- * Judges the moves of an alias by the answers of its clients. A move may take effect at any moment until its answer; without an
- * answer, at any moment since. A search shows the records of one collection, to which the alias may lead at some moment of the search.
- * A search that begins after an answered move never shows the former collection. The collection of an alias is not deleted.
+ * Judges the moves of an alias by the answers of its clients. A move takes effect at some moment between its start and its
+ * answer; without an answer, at any later moment or never. A search through the alias finds records of one collection, at which
+ * the alias may be at some moment of the search. A search that begins after an answered move never finds those of the former
+ * collection. The collection of an alias is not deleted.
  */
 import { type ChurnCall, describeCall } from '../churn/churnCalls.js';
 
+/** A call that moves the alias to the collection `name`. */
 interface Move {
   readonly name: string;
   readonly startMs: number;
   /** Infinite without an answer. */
   readonly endMs: number;
-  /** Its collection was deleted meanwhile: the alias may lead there until the answer, and not after it. */
+  /** Whether its answer is "not found", since the collection was deleted: the alias may be there until the answer. */
   readonly isUndone: boolean;
 }
 
@@ -21,7 +23,7 @@ export function judgeAlias(calls: readonly ChurnCall[]): string[] {
 
 class AliasJudge {
   readonly #moves: readonly Move[];
-  /** The collection of each record. */
+  /** Collection of each record, by the record's tag. */
   readonly #names = new Map<number, string>();
 
   constructor(calls: readonly ChurnCall[]) {
@@ -34,6 +36,7 @@ class AliasJudge {
     for (const { wanted } of calls) if (wanted.op === 'insert') this.#names.set(wanted.tag, wanted.name);
   }
 
+  /** Returns what is wrong in the answer to a call. */
   wrongIn({ wanted, outcome, startMs, endMs }: ChurnCall): string[] {
     const possible = this.#possible(startMs, endMs);
     const isMoved = this.#moves.some((move) => !move.isUndone && move.endMs <= startMs);
@@ -48,17 +51,17 @@ class AliasJudge {
     if (wanted.op !== 'searchAlias') return [];
     // A move without an answer may have left the alias at a collection that was deleted meanwhile.
     if (outcome.kind === 'absent') return isCertain ? ['the alias leads to no collection'] : [];
-    return outcome.kind === 'found' ? this.#wrongMarks(outcome.tags, names) : [];
+    return outcome.kind === 'found' ? this.#wrongTags(outcome.tags, names) : [];
   }
 
-  #wrongMarks(tags: readonly number[], names: ReadonlySet<string>): string[] {
+  #wrongTags(tags: readonly number[], names: ReadonlySet<string>): string[] {
     const shown = new Set(tags.map((tag) => this.#names.get(tag)));
     if (names.size === 0) return ['the alias was never moved anywhere'];
     if (shown.size > 1) return ['the alias leads to several collections'];
     return [...shown].filter((name) => !names.has(name!)).map((name) => `the alias leads to ${name}`);
   }
 
-  /** The moves whose collection the alias may lead to at some moment of that time. */
+  /** Returns the moves to whose collections the alias may lead at some moment of a time. */
   #possible(startMs: number, endMs: number): Move[] {
     const isReplaced = (move: Move): boolean =>
       move.isUndone

@@ -1,6 +1,6 @@
 /**
- * Judges the answers that shards send. An owner must not answer a read that arrived after another owner had begun. Nor
- * may it if its lease had ended, unless it has renewed that since. A follower's eventual answer must not be older than
+ * Judges the answers that shards send. An owner must not answer a read that arrived after another owner had begun. If it arrived
+ * after the owner's lease had ended, the lease must have been renewed since. A follower's eventual answer must not be older than
  * allowed.
  */
 import { Malformed } from '../../../shared/errors/malformed.js';
@@ -13,18 +13,19 @@ import { DRIFT_SHARE, type OwnersJudge } from './ownersJudge.js';
 const READ = /^vouch\.c\.(\d+)\.(\d+)\.read$/;
 const EVENTUAL = /^vouch\.f\.(\d+)$/;
 
+/** A read that has arrived at a process. */
 interface Asked {
   readonly at: Party;
   readonly subject: string;
   /** Whether another owner had begun when it arrived. */
   readonly isOver: boolean;
-  /** Last heartbeat of the shard, if its lease had ended when the read arrived. */
+  /** Time of the shard's last heartbeat, if its lease had ended when the read arrived; otherwise undefined. */
   readonly endedLease: number | undefined;
-  /** Event that the answer must at least show. */
+  /** Least sequence of the state that may answer. */
   readonly floor: number;
 }
 
-/** Outcomes of an answer. Empty if the message is an error, which its headers mark, or comes from the transport. */
+/** Returns the outcomes in an answer; none if the message is an error, or one of the transport itself. */
 function outcomesIn(body: Buffer): readonly Outcome[] {
   try {
     const outcomes = unpackOutcomes(body);
@@ -36,7 +37,7 @@ function outcomesIn(body: Buffer): readonly Outcome[] {
 }
 
 export class AnswersJudge {
-  /** Keyed by the subject of the answer. */
+  /** Reads without an answer, by the subject of the answer. */
   readonly #asked = new Map<string, Asked>();
 
   constructor(
@@ -46,7 +47,7 @@ export class AnswersJudge {
     private readonly staleMs: number,
   ) {}
 
-  /** Notes a request that arrived at a process. */
+  /** Receives each message that arrives at a process. */
   arrived(at: Party, subject: string, reply: string): void {
     const [, id, epoch] = READ.exec(subject) ?? [];
     if (id !== undefined) {
@@ -60,6 +61,7 @@ export class AnswersJudge {
     this.#asked.set(reply, { at, subject, isOver: false, endedLease: undefined, floor });
   }
 
+  /** Receives each message that a process publishes. */
   published(from: Party, subject: string, body: Buffer): void {
     const asked = this.#asked.get(subject);
     if (asked?.at !== from) return;

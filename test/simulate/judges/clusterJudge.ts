@@ -1,4 +1,4 @@
-/** Judges of a simulated cluster: they see all traffic of its NATS servers and every stored message. */
+/** The judges of a simulated cluster. They receive all traffic of its NATS servers, and every stored message. */
 import type { Broker, Message } from '../nats/broker.js';
 import { EXPECTED, type JetStream } from '../nats/jetStream.js';
 import { headerIn } from '../nats/protocol.js';
@@ -13,8 +13,6 @@ import { OwnersJudge } from './ownersJudge.js';
 import { quotaJudgeOf } from './quotaJudge.js';
 import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
-
-/** Entries of the projects' grants. */
 
 export class ClusterJudge {
   readonly findings: Findings;
@@ -53,12 +51,12 @@ export class ClusterJudge {
     };
   }
 
-  /** The end of each log, and of its watermark. */
+  /** Returns the end of each log, and its watermark. */
   ends(): LogEnd[] {
     return [...this.#logs.ends()];
   }
 
-  /** Each log with all its frames. */
+  /** Returns each log as it is now, with all its frames. */
   before(): LogBefore[] {
     return this.#logs.before();
   }
@@ -68,7 +66,7 @@ export class ClusterJudge {
     return this.serviceLog.isRolledBack;
   }
 
-  /** Call it when the servers have lost their unsynced data and all processes have ended. */
+  /** Forgets the past, and reads the messages that the servers still have. Call it after they have lost unsynced data. */
   lost(): void {
     this.states.forget();
     this.#owners.forget();

@@ -1,4 +1,4 @@
-/** Findings of the judges inside a world. */
+/** The findings of the judges that work inside a world. */
 import type { World } from '../world/world.js';
 
 /** Largest number of findings that are kept for one world. More add no information. */
@@ -9,6 +9,7 @@ export class Findings {
 
   constructor(readonly world: World) {}
 
+  /** Adds a finding. */
   add(what: string): void {
     this.world.note(`a judge found: ${what}`, 'judge');
     if (this.all.length < KEPT_MAX) this.all.push(`a judge found: ${what}`);

@@ -1,9 +1,8 @@
 /**
- * Judges the logs of the collections, as their streams receive them. Each frame continues its log. What an owner sends
- * to its followers, and what a watermark says, is in the log. An owner that has handed a collection over appends
- * nothing. An owner learns that its frame is stored, also without an acknowledgement.
+ * Judges the logs of the collections, as their streams receive them. Each frame continues its log. The log has the frames that
+ * an owner sends to its followers, and the event that a watermark names. An owner that has handed a collection over appends
+ * nothing. An owner finds out that its frame is stored, also without an acknowledgement.
  */
-
 import { unpackFeed } from '../../../shard/follow/feedMessage.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { toHex } from '../../../shared/hashing/hash.js';
@@ -16,9 +15,10 @@ const LOG = /^vouch\.log\.\d+\.(\d+)$/;
 const FEED = /^vouch\.feed\.(\d+)$/;
 const WATERMARK = new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`);
 
-/** Longer than a leader that is cut off answers from its own messages. */
+/** Time after which a process must know that its frame is stored: longer than a stale leader of NATS answers. */
 const LEARNED_MS = 15_000;
 
+/** A state that an owner had reached at a time. */
 interface Shown {
   readonly atMs: number;
   readonly sequence: number;
@@ -26,10 +26,11 @@ interface Shown {
 
 export interface LogEnd {
   readonly collectionId: number;
-  /** Last event; 0: the log is empty. */
+  /** Sequence of the last event; 0 for an empty log. */
   readonly sequence: number;
+  /** Chain head after the last event, in hex. */
   readonly chainHead: string;
-  /** Event in its watermark; 0: no watermark. */
+  /** Sequence in the watermark; 0 without one. */
   readonly noted: number;
 }
 
@@ -37,9 +38,9 @@ export interface LogEnd {
 export interface LogBefore {
   readonly collectionId: number;
   readonly frames: readonly Uint8Array[];
-  /** The last sequence of a frame → the chain head after it, in hex. */
+  /** Chain head after each frame, in hex, by the frame's last sequence. */
   readonly heads: ReadonlyMap<number, string>;
-  /** The last event that has been stored for at least that long; 0: no event. */
+  /** Returns the sequence of the last event that had been stored for at least `ageMs`; 0 without one. */
   readonly sequenceFor: (ageMs: number) => number;
 }
 
@@ -48,27 +49,28 @@ interface SeenFrame {
   readonly firstSequence: number;
   readonly lastSequence: number;
   readonly storedMs: number;
-  /** The process that had appended it last; undefined: unknown. */
+  /** The process that has appended it; undefined if that is not known. */
   readonly by: string | undefined;
-  /** Chain heads, in hex, of other frames that this process appended in its place long after it was stored. */
+  /** Chain heads, in hex, of other frames that this process has appended in its place long after it was stored. */
   readonly late: Set<string>;
 }
 
 interface SeenLog {
   readonly frames: SeenFrame[];
-  /** The last append of each process. */
+  /** The last append of each process, stored or not. */
   readonly appended: Map<string, Buffer>;
-  /** The last sequence of a frame → the chain head after it, in hex. */
+  /** Chain head after each frame, in hex, by the frame's last sequence. */
   readonly heads: Map<number, string>;
   nextSequence: number;
+  /** Sequence in the watermark; 0 without one. */
   noted: number;
-  /** How far the owner had applied the log, and when; ascending. */
+  /** States that the owner had reached, oldest first. */
   readonly shown: Shown[];
 }
 
 export class LogsJudge {
   readonly #logs = new Map<number, SeenLog>();
-  /** Whether servers have lost stored messages: then a log may end before its watermark. */
+  /** Whether servers have lost stored messages. A log may then end before its watermark. */
   isLossKnown = false;
 
   constructor(
@@ -76,9 +78,9 @@ export class LogsJudge {
     private readonly owners: OwnersJudge,
   ) {}
 
-  /** Checks a published message. `hasExpectation`: the message names its predecessor. */
+  /** Receives each published message. `hasExpectation`: whether it names its predecessor. */
   published(subject: string, body: Buffer, by: string, hasExpectation: boolean): void {
-    // Most messages are of another kind.
+    // Skip most messages at once.
     if (!subject.startsWith('vouch.')) return;
     const [, appended] = LOG.exec(subject) ?? [];
     if (appended !== undefined && readBarrier(body) === undefined)
@@ -87,6 +89,7 @@ export class LogsJudge {
     if (fed !== undefined) this.#feeds(Number(fed), body, by);
   }
 
+  /** Receives each stored message. */
   stored(subject: string, body: Buffer): void {
     const [, id] = LOG.exec(subject) ?? [];
     if (id !== undefined && readBarrier(body) === undefined) this.#grows(Number(id), body);
@@ -94,7 +97,7 @@ export class LogsJudge {
     if (noted !== undefined && body.length > 0) this.#noted(Number(noted), body);
   }
 
-  /** Last event of each log that is not empty, and the chain head after it. */
+  /** Yields the end of each log. */
   *ends(): Generator<LogEnd> {
     for (const [collectionId, { heads, noted }] of this.#logs) {
       const [sequence, chainHead] = [...heads].at(-1) ?? [0, ''];
@@ -102,7 +105,7 @@ export class LogsJudge {
     }
   }
 
-  /** Each log with all its frames. */
+  /** Returns each log as it is now, with all its frames. */
   before(): LogBefore[] {
     const { nowMs } = this.findings.world;
     return [...this.#logs].map(([collectionId, { frames, heads }]) => ({
@@ -118,12 +121,12 @@ export class LogsJudge {
     return this.#of(collectionId).heads.get(sequence) === chainHead;
   }
 
-  /** Forgets every log. */
+  /** Forgets all logs. */
   forget(): void {
     this.#logs.clear();
   }
 
-  /** The last event that the owner had applied by then; 0: unknown. */
+  /** Returns the sequence that the owner had reached at a time; 0 if that is not known. */
   shownBy(collectionId: number, atMs: number): number {
     return this.#of(collectionId).shown.findLast((shown) => shown.atMs <= atMs)?.sequence ?? 0;
   }
@@ -139,7 +142,7 @@ export class LogsJudge {
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, which it has handed over`);
   }
 
-  /** A process may append one more frame in the place of its own, which it then finds out. */
+  /** Judges a repeated append: a process may append once in the place of its own stored frame, and then knows of that frame. */
   #learns(log: SeenLog, { firstSequence, head }: { firstSequence: number; head: string }, by: string): void {
     if (firstSequence >= log.nextSequence) return;
     const own = log.frames.find((frame) => frame.by === by && frame.firstSequence === firstSequence);
@@ -166,7 +169,7 @@ export class LogsJudge {
     log.heads.set(lastSequence, toHex(chainHeadAfter));
   }
 
-  /** A frame may be fed only once it is durable and its predecessor is applied. */
+  /** Judges a frame for followers: it must be durable. By then the owner has applied the frame before it. */
   #feeds(id: number, body: Buffer, by: string): void {
     const fed = unpackFeed(body);
     if (fed === undefined) return;

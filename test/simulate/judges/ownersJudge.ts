@@ -1,7 +1,6 @@
 /**
- * Judges who owns what, and until when a shard may answer, according to the buckets: one lease long from its last
- * stored heartbeat. A newly named owner begins with its first answer or frame; by then, its predecessor has released
- * the collection.
+ * Knows from the buckets which shard owns which collection, and until when it may answer. That is one lease long from its last
+ * stored heartbeat. A new owner has begun once it has sent an answer or a frame. By then its predecessor no longer answers.
  */
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Ownership } from '../../../shared/registry/owners.js';
@@ -10,7 +9,7 @@ import type { Findings } from './findings.js';
 interface Owner {
   readonly shard: string;
   readonly epoch: number;
-  /** The previous owner that named it, and that answers nothing more from then on. */
+  /** The previous owner, if that has named this one itself. It must then answer nothing more. */
   readonly handedOverBy: string | undefined;
 }
 
@@ -21,11 +20,11 @@ const HEARTBEAT = new RegExp(`^\\$KV\\.${BUCKETS.shards}\\.(.+)$`);
 const OWNER = new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`);
 
 export class OwnersJudge {
-  /** Keyed by collection. */
+  /** Owner of each collection, by the newest entry. */
   readonly #owners = new Map<number, Owner>();
-  /** Keyed by collection: the last owner that has begun. */
+  /** Last owner of each collection that has begun. */
   readonly #begun = new Map<number, Omit<Owner, 'handedOverBy'>>();
-  /** Shard → time of its last stored heartbeat. */
+  /** Time of the last stored heartbeat of each shard. */
   readonly #renewedMs = new Map<string, number>();
 
   constructor(
@@ -33,7 +32,7 @@ export class OwnersJudge {
     private readonly leaseMs: number,
   ) {}
 
-  /** `by`: the process that wrote it; undefined: not a process of the service. */
+  /** Receives each stored message. `by`: the process that wrote it; undefined for one outside of the service. */
   stored(subject: string, body: Buffer, by: string | undefined): void {
     const [, shard] = HEARTBEAT.exec(subject) ?? [];
     if (shard !== undefined) {
@@ -45,10 +44,7 @@ export class OwnersJudge {
     if (id !== undefined && body.length > 0) this.#changed(Number(id), JSON.parse(body.toString()) as Ownership, by);
   }
 
-  /**
-   * Notes that the shard has answered as the owner of that epoch. Without an epoch: it has written as the owner of its
-   * newest.
-   */
+  /** Notes that a shard has answered as the owner of an epoch; without `epoch`, that it has appended a frame as the newest owner. */
   begun(collectionId: number, shard: string, epoch?: number): void {
     const owner = this.#owners.get(collectionId);
     const since = epoch ?? (owner?.shard === shard ? owner.epoch : 0);
@@ -61,19 +57,19 @@ export class OwnersJudge {
     return owner !== undefined && owner.epoch > epoch && owner.shard !== shard;
   }
 
-  /** Time of the shard's last stored heartbeat, if its lease must have ended. */
+  /** Returns the time of the shard's last stored heartbeat if its lease must have ended; otherwise undefined. */
   endedLeaseOf(shard: string): number | undefined {
     const renewedMs = this.#renewedMs.get(shard);
     if (renewedMs === undefined) return undefined;
     return renewedMs + this.leaseMs * (1 + DRIFT_SHARE) < this.findings.world.nowMs ? renewedMs : undefined;
   }
 
-  /** Whether the shard has named another owner and nothing has renamed it since. */
+  /** Whether the shard has handed the collection over, by the newest entry. */
   hasHandedOver(collectionId: number, shard: string): boolean {
     return this.#owners.get(collectionId)?.handedOverBy === shard;
   }
 
-  /** Called after the buckets have lost their ends and all processes have ended. */
+  /** Call it after servers have lost stored messages, when all processes have ended. */
   forget(): void {
     this.#owners.clear();
     this.#begun.clear();

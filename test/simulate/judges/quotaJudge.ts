@@ -1,7 +1,6 @@
 /**
- * Judges the quotas of the project by the use of all its collections after each applied frame. Live records never
- * exceed theirs. Bytes exceed theirs at most by deletions and shreds, which are never refused. A refusal comes only
- * near the quota.
+ * Judges the quotas of the project by the use of all its collections after each applied frame. Live records never exceed their
+ * quota. Bytes exceed theirs at most by deletions and shreds, which are never refused. A request is refused only near a quota.
  */
 import type { CollectionState } from '../../../shard/state/collectionState.js';
 import type { Event } from '../../../shared/log/event.js';
@@ -16,7 +15,7 @@ type Kind = keyof Amount;
 
 const REFUSAL = /^507 capacity_exceeded: the quota of (records|bytes) is full: .*, and the request adds (\d+)$/;
 
-/** A refused request must reach this share of a quota at some recent moment. */
+/** Share of a quota that a refused request would have reached at some moment since LONG_MS before its start. */
 const NEAR_SHARE = 0.5;
 const LONG_MS = 10_000;
 
@@ -30,7 +29,7 @@ interface Moment extends Amount {
 
 export const isQuotaRefusal = ({ outcome }: Call): boolean => outcome.kind === 'refused' && REFUSAL.test(outcome.why);
 
-/** Undefined if the service has its usual quotas, which nothing here reaches. */
+/** Returns a judge; undefined if the service has its default quotas, which no simulation reaches. */
 export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<string, string>>): QuotaJudge | undefined {
   const { VOUCH_MAX_RECORDS: records, VOUCH_MAX_BYTES: bytes } = settings;
   if (records === undefined && bytes === undefined) return undefined;
@@ -39,10 +38,11 @@ export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<strin
 }
 
 export class QuotaJudge {
-  /** Use by collection, after the newest frame that any process has applied. */
+  /** Use of each collection, after the newest frame that a process has applied. */
   readonly #used = new Map<number, Used>();
+  /** Use of all collections after each applied frame. */
   readonly #moments: Moment[] = [{ atMs: 0, records: 0, bytes: 0 }];
-  /** Log bytes that no quota refuses. */
+  /** Bytes of deletions and shreds. */
   #exemptBytes = 0;
   #isOver = false;
 
@@ -51,6 +51,7 @@ export class QuotaJudge {
     private readonly limits: Amount,
   ) {}
 
+  /** Receives each applied frame. */
   applied(collectionId: number, frame: Frame, state: CollectionState): void {
     const { lastSequence: sequence, liveRecords: records } = frame.header;
     if (this.#isOver || sequence <= (this.#used.get(collectionId)?.sequence ?? -1)) return;
@@ -62,12 +63,12 @@ export class QuotaJudge {
     this.#hold('bytes', now.bytes - this.#exemptBytes);
   }
 
-  /** Called after the servers have lost what the quotas count, or a shard's grant. */
+  /** Ends the judgement. Call it after servers have lost what the quotas count. */
   forget(): void {
     this.#isOver = true;
   }
 
-  /** Reports refusals without a reason. Returns the calls; those that a quota may refuse had no effect. */
+  /** Reports refusals far below a quota. Returns the calls, in which refusals by a quota count as without effect. */
   judged(calls: readonly Call[]): Call[] {
     return calls.map((call) => {
       const [, kind, brings] = (call.outcome.kind === 'refused' && REFUSAL.exec(call.outcome.why)) || [];
@@ -84,7 +85,7 @@ export class QuotaJudge {
       this.findings.add(`${op} of ${collection} is refused with ${most} of ${this.limits[kind]} ${kind} in use`);
   }
 
-  /** Greatest use at any moment of that time. */
+  /** Returns the greatest use at any moment of a time. */
   #most(kind: Kind, fromMs: number, toMs: number): number {
     const first = this.#moments.findLastIndex(({ atMs }) => atMs <= fromMs);
     let most = 0;
@@ -104,7 +105,7 @@ export class QuotaJudge {
   }
 }
 
-/** Bytes of deletions and shreds: the whole frame if it has no other events. */
+/** Returns the bytes of deletions and shreds: those of the whole frame if it has no other events. */
 function exemptBytesOf({ bytes, events }: Frame): number {
   if (events.every(isExempt)) return bytes.length;
   return events.reduce((sum, event, i) => {

@@ -1,6 +1,6 @@
 /**
- * Judges the service log, as its stream receives it. Its entries name events that the logs of the collections have. A
- * published checkpoint is signed over entries that exist. A log that has lost some is neither signed nor appended to.
+ * Judges the service log, as its stream receives it. The logs of the collections have the events that its entries name. The log
+ * has the entries that a published checkpoint covers. A log that has lost entries is neither signed nor appended to.
  */
 import { decodeFrame } from '../../../coordinator/serviceLog/frame.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
@@ -17,12 +17,12 @@ import type { LogsJudge } from './logsJudge.js';
 const CHECKPOINT = new RegExp(`^\\$KV\\.${BUCKETS.serviceLog}\\.(newest|witnessed)$`);
 
 export class ServiceLogJudge {
-  /** Root after each frame, keyed by the number of entries. */
+  /** Root after each frame, by the number of entries. */
   readonly #roots = new Map<number, string>();
   #tree = new Frontier();
   /** Number of entries of the newest checkpoint. */
   #published = 0;
-  /** Whether stored messages are being read again, in any order. */
+  /** Whether the remaining messages are being read again, in any order. */
   #isReading = false;
   isRolledBack = false;
 
@@ -36,7 +36,7 @@ export class ServiceLogJudge {
     if (CHECKPOINT.test(subject) && body.length > 0) this.#publishes(JSON.parse(body.toString()) as StoredCheckpoint);
   }
 
-  /** Whether the log has exactly these entries at this size. */
+  /** Whether the log has this root at this size. */
   holds({ size, root }: Pick<TreeHead, 'size' | 'root'>): boolean {
     return (size === 0 ? toHex(EMPTY_ROOT) : this.#roots.get(size)) === toHex(root);
   }
@@ -49,7 +49,7 @@ export class ServiceLogJudge {
     this.#isReading = true;
   }
 
-  /** Compares after everything that remains was read. */
+  /** Compares log and checkpoint. Call it when all remaining messages were read. */
   compare(): void {
     this.#isReading = false;
     this.isRolledBack = this.#published > this.#tree.size;

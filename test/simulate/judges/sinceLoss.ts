@@ -1,8 +1,8 @@
 /**
- * Judges a history in which servers have lost unsynced data, within what the pages allow. Answers from before are
- * checked against the logs of that time. What is left is the beginning of those logs. It has everything stored for
- * longer than the sync interval, and is still there at the end, with all later events. A log that ends before its
- * watermark is reported, and so is a service log that ends before its checkpoint.
+ * Judges a history in which servers have lost unsynced data, as the pages allow it. Answers from before the loss are compared with
+ * the logs of that time. After the loss, each log is a beginning of its former log, with everything that was stored for longer
+ * than the sync interval. At the end it still has that, and all later events. A log that ends before its watermark is reported,
+ * and so is a service log that ends before its checkpoint.
  */
 import { toHex } from '../../../verifier/bytes.js';
 import { GivenFrames } from '../../../verifier/source.js';
@@ -13,13 +13,13 @@ import type { Loss } from '../cluster/simulatedService.js';
 
 const UNKNOWN = { kind: 'unknown', why: 'the servers have lost their power' } as const;
 
-/** Calls until the loss; the outcome of a call that met the loss is unknown. */
+/** Returns the calls before the loss. A call that was not answered by then has an unknown outcome. */
 export const untilLoss = (calls: readonly Call[], { atMs }: Loss): Call[] =>
   calls
     .filter(({ startMs }) => startMs < atMs)
     .map((call): Call => (call.endMs < atMs ? call : ({ ...call, outcome: UNKNOWN } as Call)));
 
-/** The logs just before the loss. `after`: the logs at the end. */
+/** Returns the logs just before the loss. `after`: the logs at the end. */
 export async function logsBefore(
   { before }: Loss,
   collections: readonly LogOf[],
@@ -37,26 +37,26 @@ export async function logsBefore(
   return logs;
 }
 
-/** Reads answered by the vault, which may have lost a key or the record of its shredding. */
+/** Reads that the vault answers. It may have lost a key, or the fact that one was shredded. */
 const OF_VAULT: readonly string[] = ['getEncrypted', 'keyStatus'];
 
-/** Calls since the loss. The outcome of earlier writes is unknown by now; later refusals may be due to the loss. */
+/** Returns the calls since the loss, and earlier writes with an unknown outcome. Later refusals may be due to the loss. */
 export const sinceLoss = (calls: readonly Call[], { atMs }: Loss): Call[] =>
   calls.flatMap((call): Call[] => {
     const isChange = isWrite(call) || call.op === 'shred' || call.op === 'configureIndex';
     if (call.startMs < atMs) return isChange ? [{ ...call, outcome: UNKNOWN } as Call] : [];
     if (OF_VAULT.includes(call.op)) return [];
     const { kind } = call.outcome;
-    // If the vault lost a key, the collections learn nothing when it is shredded.
+    // The shred of a key that the vault has lost does not reach the collections.
     const isOpen = kind === 'refused' || kind === 'shredded' || call.op === 'shred' || isPartlyRefused(call);
     return isOpen ? [{ ...call, outcome: UNKNOWN } as Call] : [call];
   });
 
-/** Whether some collections of a search over several did not answer. */
+/** Whether some collections did not answer a search over several. */
 const isPartlyRefused = ({ op, outcome }: Call): boolean =>
   op === 'multiSearch' && outcome.kind === 'ok' && outcome.answer.failures.length > 0;
 
-/** Returns every violation by the logs after the loss. `reported`: the quarantined collections. */
+/** Returns what is wrong in the logs after the loss. `reported`: ids of the quarantined collections. */
 export function judgeLoss(
   { ends, before, syncedAgoMs }: Loss,
   collections: readonly LogOf[],
@@ -67,7 +67,7 @@ export function judgeLoss(
   const nameOf = (collectionId: number): string | undefined => collections.find(({ id }) => id === collectionId)?.name;
   for (const { collectionId, heads, sequenceFor } of before) {
     const name = nameOf(collectionId);
-    // Other collections come and go.
+    // Collections of other projects come and go.
     if (name === undefined) continue;
     const { sequence, chainHead } = ends.find((end) => end.collectionId === collectionId) ?? {
       sequence: 0,

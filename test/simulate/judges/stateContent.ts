@@ -1,10 +1,10 @@
-/** One hash over everything in a state and its history, independent of the records' slots: equal on every replica. */
+/** One hash over everything in a state and its history. It does not depend on slots, so it is equal on every replica. */
 import { createHash, type Hash } from 'node:crypto';
 import type { CollectionState } from '../../../shard/state/collectionState.js';
 import type { EncryptedRecord } from '../../../shard/state/encryptedRecords.js';
 import type { LogHistory } from '../../../shard/state/logHistory.js';
 
-/** Requires a whole state. `wrong`: records in memory that differ from the state tree. */
+/** Returns the hash of a whole state, and the ids of the records that differ from the state tree (`wrong`). */
 export function contentOf(state: CollectionState, history: LogHistory): { content: string; wrong: readonly number[] } {
   const hash = createHash('sha256');
   const wrong: number[] = [];
@@ -30,7 +30,7 @@ export function contentOf(state: CollectionState, history: LogHistory): { conten
   return { content: hash.digest('hex'), wrong };
 }
 
-/** A fixed order, whatever the order of writing. */
+/** Returns the values in a fixed order: the order of fields differs. */
 const valuesOf = (record: EncryptedRecord): unknown[] => {
   const { id, tag, insertedMs, keyId, contentHash, sequence, payloadBytes, isTombstoned } = record;
   return [id, tag, insertedMs, keyId, contentHash, sequence, payloadBytes, isTombstoned];

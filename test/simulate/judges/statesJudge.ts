@@ -1,7 +1,7 @@
 /**
- * Judges the states of the collections in all processes: owners, followers, and readers of snapshots and logs. After
- * the same event of a collection, all of them have one state hash, and so has the replayed log. Now and then, and at
- * the end, everything else in them is compared too.
+ * Judges the states of the collections in all processes: in owners, followers, and readers of snapshots and logs. After an event
+ * all of them have one state hash, which is that of the replayed log. After some events, and at the end, everything else in them
+ * is compared too.
  */
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import type { CollectionState } from '../../../shard/state/collectionState.js';
@@ -19,9 +19,10 @@ import type { QuotaJudge } from './quotaJudge.js';
 import { contentOf } from './stateContent.js';
 import { after, before, JudgeOf } from './wrapped.js';
 
-/** Everything is compared after one frame in this many; the same frames on every replica. */
+/** Everything is compared after one frame in this many. These frames are equal for all replicas. */
 const COMPARED_ONE_IN = 32;
 
+/** A state in a process. */
 interface Replica {
   readonly of: Party;
   readonly journal: Journal;
@@ -30,7 +31,7 @@ interface Replica {
   readonly project: string;
 }
 
-/** The first state seen, and its process. */
+/** Hash of the first state after an event, and the process that had it. */
 interface Seen {
   readonly hash: string;
   readonly by: string;
@@ -42,8 +43,9 @@ const judges = new JudgeOf<StatesJudge>();
 
 export class StatesJudge {
   readonly #replicas = new Map<LogHistory, Replica>();
-  /** Keyed by collection. */
+  /** State hashes by collection. */
   readonly #hashes = new Map<number, BySequence>();
+  /** Hashes of everything, by collection. */
   readonly #contents = new Map<number, BySequence>();
 
   constructor(
@@ -53,7 +55,7 @@ export class StatesJudge {
     judges.set(findings.world, this);
   }
 
-  /** Notes that a journal is used; if it is new, it may have been restored from a snapshot. */
+  /** Receives each journal that is used. A new one may have been restored from a snapshot, and is judged at once. */
   used(journal: Journal): void {
     if (this.#replicas.has(journal.history)) return;
     const { config, state } = journal as unknown as { config: CollectionConfig; state: CollectionState };
@@ -65,7 +67,7 @@ export class StatesJudge {
     this.#content(replica);
   }
 
-  /** A whole frame is applied. */
+  /** Receives each whole frame that is applied. */
   applied(history: LogHistory, frame: Frame): void {
     const replica = this.#replicas.get(history);
     if (replica?.project === PROJECT) this.quota?.applied(replica.collectionId, frame, replica.state);
@@ -74,11 +76,12 @@ export class StatesJudge {
     if (history.end.chainHead[0]! % COMPARED_ONE_IN === 0) this.#content(replica);
   }
 
+  /** Receives the vectors of each state that is closed. */
   closed(vectors: VectorBlocks): void {
     for (const [history, { state }] of this.#replicas) if (state.vectors === vectors) this.#replicas.delete(history);
   }
 
-  /** At the end, compares the contents of all open replicas with each other, and the hashes with those of the logs. */
+  /** Ends the judgement: compares everything in all open replicas, and the state hashes with those of the logs. */
   over(collections: readonly LogOf[], logs: readonly CollectionLog[]): void {
     for (const replica of this.#replicas.values())
       if (replica.of.alive && replica.journal.isWhole && replica.journal.sequence > 0) this.#content(replica);
@@ -92,7 +95,7 @@ export class StatesJudge {
     }
   }
 
-  /** Called after the logs have lost their ends and all processes have ended. */
+  /** Call it after servers have lost stored messages, when all processes have ended. */
   forget(): void {
     this.quota?.forget();
     this.#replicas.clear();

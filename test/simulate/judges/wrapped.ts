@@ -1,13 +1,13 @@
 /**
- * Lets judges look into the processes of a world by wrapping methods of the product's classes: the product has no hooks
- * for them. Outside of a world the methods are unchanged.
+ * Lets judges observe the processes of a world. It wraps methods of the product's classes, which have no hooks for judges. Outside
+ * of a world the methods do what they did.
  */
 import { currentWorld, type World } from '../world/world.js';
 
 type Method = (...args: never[]) => unknown;
 type MethodsOf<T> = { [K in keyof T]: T[K] extends Method ? K : never }[keyof T];
 
-/** Keeps the judge of each world that has one. */
+/** The judge of each world that has one. */
 export class JudgeOf<J> {
   readonly #judges = new WeakMap<World, J>();
 

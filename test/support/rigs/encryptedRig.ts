@@ -12,7 +12,7 @@ import type { EventLogs } from '../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../shared/logger.js';
 import type { ReadCall, Results } from '../../../shared/protocol/calls.js';
 import type { InsertEncryptedCall, WriteCall } from '../../../shared/protocol/writes.js';
-import { type ShredMark, ShredMarks } from '../../../shared/vault/shredMarks.js';
+import { type ShredNote, ShredNotes } from '../../../shared/vault/shredNotes.js';
 import { configOf, Engine, type EngineOptions, soon, type TestCollection } from './engine.js';
 import { keyEntriesOf } from './keyEntries.js';
 import { MemoryVault } from './memoryVault.js';
@@ -29,9 +29,9 @@ export class EncryptedRig {
   /** Runs before and after each commit that a shred asks of a collection; if it throws, so does the commit. */
   onCommit: (when: 'before' | 'after', collectionId: number) => Promise<void> | void = () => undefined;
   readonly vault = new MemoryVault();
-  /** Runs before and after each mark is set or removed. */
+  /** Runs before and after each note is set or removed. */
   onMark: () => Promise<void> | void = () => undefined;
-  readonly marks = new ShredMarks(this.#marks(), systemClock);
+  readonly notes = new ShredNotes(this.#notes(), systemClock);
   readonly logs = new ScriptedLogs();
   readonly #counters = new MemoryBucket({ logger: silentLogger });
   readonly #collections = new Map<number, TestCollection>();
@@ -94,17 +94,17 @@ export class EncryptedRig {
     return ((await this.read(collectionId, { op: 'describe' })) as Results['describe']).sequence;
   }
 
-  /** Number of keys marked for shredding. */
-  async marked(): Promise<number> {
-    const marks = new Map<string, ShredMark>();
-    (await this.marks.watch(marks)).stop();
-    return marks.size;
+  /** Number of keys with a note of a shred. */
+  async noted(): Promise<number> {
+    const notes = new Map<string, ShredNote>();
+    (await this.notes.watch(notes)).stop();
+    return notes.size;
   }
 
   shred(keyId: string): Promise<void> {
     const owners = {
       keyEntries: keyEntriesOf(this.vault),
-      shredMarks: async () => this.marks,
+      shredNotes: async () => this.notes,
       countUnknownKey: (project: string) => countUnknownKey(this.#counters, UNKNOWN_KEYS_MAX, project),
       findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
       list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
@@ -123,17 +123,17 @@ export class EncryptedRig {
   /** Does the sweep that a shard does at its start and every few seconds. */
   async sweep(clock: Clock = systemClock): Promise<void> {
     const handles = (): CollectionHandle[] => [...this.#collections.values()].map((collection) => collection.hosted);
-    const { vault, marks } = this;
+    const { vault, notes } = this;
     const catalog = new MemoryBucket({ logger: silentLogger });
-    const shreds = new PendingShreds({ vault, marks, catalog, handles, clock, logger: silentLogger });
+    const shreds = new PendingShreds({ vault, notes, catalog, handles, clock, logger: silentLogger });
     await shreds.start();
     await shreds.stop();
     catalog.close();
   }
 
-  #marks(): Bucket {
+  #notes(): Bucket {
     const bucket = new MemoryBucket({ logger: silentLogger });
-    const marking = async <T>(work: () => Promise<T>): Promise<T> => {
+    const noting = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.onMark();
       const result = await work();
       await this.onMark();
@@ -143,10 +143,10 @@ export class EncryptedRig {
       get: (key) => bucket.get(key),
       create: (...created) => bucket.create(...created),
       update: (...updated) => bucket.update(...updated),
-      put: (...put) => marking(() => bucket.put(...put)),
+      put: (...put) => noting(() => bucket.put(...put)),
       next: (...next) => bucket.next(...next),
       clear: (key) => bucket.clear(key),
-      delete: (key) => marking(() => bucket.delete(key)),
+      delete: (key) => noting(() => bucket.delete(key)),
       watch: (listener) => bucket.watch(listener),
     };
   }

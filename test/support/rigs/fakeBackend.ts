@@ -22,7 +22,7 @@ import type { RecordName } from '../../../shared/model/recordName.js';
 import type { Call, ResultOf, Results } from '../../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall } from '../../../shared/protocol/writes.js';
 import type { Envelope } from '../../../shared/transport/transport.js';
-import { ShredMarks } from '../../../shared/vault/shredMarks.js';
+import { ShredNotes } from '../../../shared/vault/shredNotes.js';
 import { keyEntriesOf } from './keyEntries.js';
 import { MemoryVault } from './memoryVault.js';
 
@@ -60,7 +60,7 @@ export class FakeBackend implements Backend {
   impairment: string | undefined;
   readonly keys = new MemoryVault();
   readonly keyEntries = keyEntriesOf(this.keys);
-  readonly marks = new ShredMarks(new MemoryBucket({ logger: silentLogger }), systemClock);
+  readonly notes = new ShredNotes(new MemoryBucket({ logger: silentLogger }), systemClock);
   readonly #counters = new MemoryBucket({ logger: silentLogger });
   /** Number of requests for health and metrics, and the work that each waits for. */
   readonly asked = { health: 0, metrics: 0 };
@@ -203,8 +203,8 @@ export class FakeBackend implements Backend {
     return [...this.#collections.values()].find(({ collection }) => collection.id === collectionId)?.collection;
   }
 
-  async shredMarks(): Promise<ShredMarks> {
-    return this.marks;
+  async shredNotes(): Promise<ShredNotes> {
+    return this.notes;
   }
 
   countUnknownKey(project: string): Promise<void> {

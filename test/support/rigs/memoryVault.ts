@@ -8,7 +8,7 @@ import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrapped
 import { type Clock, systemEntropy } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { EntryName } from '../../../shared/vault/entryName.js';
-import type { ShredMarks } from '../../../shared/vault/shredMarks.js';
+import type { ShredNotes } from '../../../shared/vault/shredNotes.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/vault/vaultStore.js';
 
 export type VaultStep = 'get' | 'create' | 'replace' | 'settle' | 'list';
@@ -112,7 +112,7 @@ const MASTER = masterKeyOf(new Uint8Array(DATA_KEY_BYTES).fill(7));
 export function recordVaultOver(
   store: VaultStore,
   clock: Clock,
-  marks: Pick<ShredMarks, 'set'> = { set: async () => undefined },
+  notes: Pick<ShredNotes, 'set'> = { set: async () => undefined },
 ): RecordVault {
   const keys = {
     create: async (name: EntryName, collectionIds: readonly number[]) => {
@@ -130,5 +130,5 @@ export function recordVaultOver(
       return 'opens' as const;
     },
   };
-  return new RecordVault(store, marks, keys, clock, systemEntropy);
+  return new RecordVault(store, notes, keys, clock, systemEntropy);
 }

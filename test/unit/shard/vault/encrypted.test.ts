@@ -240,7 +240,7 @@ describe('the vault entry of an encrypted record', () => {
       collectionIds: [ID, OTHER],
       pendingIds: [],
     });
-    expect(await rig.marked()).to.equal(0);
+    expect(await rig.noted()).to.equal(0);
     await expectCode(rig.payload(ID, 1), 'record_shredded');
     expect(await rig.payload(ID, 2)).to.equal('kept');
     expect(await rig.collection(ID).records()).to.equal(1);

@@ -240,18 +240,18 @@ describe('an interrupted shred', () => {
   it('leaves a mark for ten minutes if it died before it began, and otherwise none', async () => {
     const rig = await newRig();
     await rig.shred(KEY);
-    expect(await rig.marked()).to.equal(0);
+    expect(await rig.noted()).to.equal(0);
     await rig.shred(KEY);
-    expect(await rig.marked()).to.equal(0);
-    await rig.marks.set(PROJECT, keyOf(2));
+    expect(await rig.noted()).to.equal(0);
+    await rig.notes.set(PROJECT, keyOf(2));
     await rig.sweep();
-    expect(await rig.marked()).to.equal(1);
+    expect(await rig.noted()).to.equal(1);
     for (const jumpedMs of [601_000, -601_000]) {
       await rig.sweep({ ...systemClock, nowMs: () => systemClock.nowMs() + jumpedMs });
-      expect(await rig.marked(), 'a clock that was set').to.equal(1);
+      expect(await rig.noted(), 'a clock that was set').to.equal(1);
     }
     await rig.sweep({ ...systemClock, monotonicMs: () => systemClock.monotonicMs() + 601_000 });
-    expect(await rig.marked()).to.equal(0);
+    expect(await rig.noted()).to.equal(0);
     await rig.stop();
   });
 

@@ -7,12 +7,12 @@ import type { Bucket, Watch } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';
 import { type EntryName, isKeyId } from './entryName.js';
 
-export interface ShredMark extends EntryName {
+export interface ShredNote extends EntryName {
   /** When this process first saw it, by its monotonic clock: the wall clock of the stored time may have changed. */
   readonly seenMs: number;
 }
 
-export interface StoredShredMark {
+export interface StoredShredNote {
   /** Unix milliseconds, for an operator. */
   readonly since_ms: number;
 }
@@ -20,35 +20,35 @@ export interface StoredShredMark {
 /** Replaces the first dot in the project of the master key's note, which no bucket key may have. No project name contains it. */
 const DOT = '=';
 
-const markKey = (project: string, keyId: string): string => `${project.replaceAll('.', DOT)}.${keyId}`;
+const noteKey = (project: string, keyId: string): string => `${project.replaceAll('.', DOT)}.${keyId}`;
 
 /** The vault entry that a key of the bucket names; undefined for other keys. */
-export function markedBy(key: string): EntryName | undefined {
+export function notedBy(key: string): EntryName | undefined {
   const dot = key.lastIndexOf('.');
   const keyId = key.slice(dot + 1);
   return dot > 0 && isKeyId(keyId) ? { project: key.slice(0, dot).replaceAll(DOT, '.'), keyId } : undefined;
 }
 
-export class ShredMarks {
+export class ShredNotes {
   constructor(
     private readonly bucket: Bucket,
     private readonly clock: Clock,
   ) {}
 
   async set(project: string, keyId: string): Promise<void> {
-    await this.bucket.put(markKey(project, keyId), { since_ms: this.clock.nowMs() });
+    await this.bucket.put(noteKey(project, keyId), { since_ms: this.clock.nowMs() });
   }
 
   async clear(project: string, keyId: string): Promise<void> {
-    await this.bucket.delete(markKey(project, keyId));
+    await this.bucket.delete(noteKey(project, keyId));
   }
 
-  /** Keeps `marks` up to date, once this has resolved. */
-  watch(marks: Map<string, ShredMark>): Promise<Watch> {
+  /** Keeps `notes` up to date, once this has resolved. */
+  watch(notes: Map<string, ShredNote>): Promise<Watch> {
     return this.bucket.watch(({ key, entry }) => {
-      const name = markedBy(key);
-      if (name === undefined || entry === undefined) marks.delete(key);
-      else marks.set(key, { ...name, seenMs: this.clock.monotonicMs() });
+      const name = notedBy(key);
+      if (name === undefined || entry === undefined) notes.delete(key);
+      else notes.set(key, { ...name, seenMs: this.clock.monotonicMs() });
     });
   }
 }

@@ -3,29 +3,29 @@ import { MARK } from '../../../../shard/vault/wrappedKey.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
-import { type ShredMark, ShredMarks } from '../../../../shared/vault/shredMarks.js';
+import { type ShredNote, ShredNotes } from '../../../../shared/vault/shredNotes.js';
 
 const KEY_ID = '0123456789abcdef'.repeat(2);
 
-describe('marks of unsettled vault entries', () => {
+describe('notes of unsettled vault entries', () => {
   let bucket: MemoryBucket;
-  let marks: ShredMarks;
-  let marked: Map<string, ShredMark>;
+  let notes: ShredNotes;
+  let noted: Map<string, ShredNote>;
   beforeEach(async () => {
     bucket = new MemoryBucket({ logger: silentLogger });
-    marks = new ShredMarks(bucket, systemClock);
-    marked = new Map();
-    await marks.watch(marked);
+    notes = new ShredNotes(bucket, systemClock);
+    noted = new Map();
+    await notes.watch(noted);
   });
   afterEach(() => bucket.close());
 
-  const names = (): object[] => [...marked.values()].map(({ project, keyId }) => ({ project, keyId }));
+  const names = (): object[] => [...noted.values()].map(({ project, keyId }) => ({ project, keyId }));
 
   it('name their entry; the entry of the master key, which has no project, too', async () => {
     for (const { project, keyId } of [{ project: 'p_1-x', keyId: KEY_ID }, MARK]) {
-      await marks.set(project, keyId);
+      await notes.set(project, keyId);
       expect(names()).to.deep.equal([{ project, keyId }]);
-      await marks.clear(project, keyId);
+      await notes.clear(project, keyId);
       expect(names()).to.deep.equal([]);
     }
   });
