@@ -66,6 +66,7 @@ export class Arena {
     this.#scanPart = new BuddyAllocator(Math.max(sizeBytes * SCAN_PART, SCAN_BYTES_MIN));
     this.#scanPartAt = this.#allocator.allocate(this.#scanPart.sizeBytes)!;
     this.#ownBytes = this.#allocator.usedBytes;
+    this.#backed(this.rowAddress, ROW_BYTES_MAX);
   }
 
   get sizeBytes(): number {

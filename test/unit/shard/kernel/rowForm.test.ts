@@ -201,6 +201,12 @@ describe('the rows of full blocks', () => {
     expectVectors(collection);
   });
 
+  it('are read in a memory that has nothing else', () => {
+    const collection = filled(16, 2 ** 14, 60);
+    expect(formsOf(collection)).to.include(BYTES);
+    expectVectors(collection);
+  });
+
   it('keep nothing of an erased row', () => {
     const collection = filled(64, 2 ** 14, 400);
     const { vectors, rows } = collection;
