@@ -1,8 +1,9 @@
 /**
- * Runs the calls of a message, each by itself, and returns their outcomes together, in the order of the calls.
+ * Runs the calls of a message, each by itself, and returns their outcomes together, in the order of the calls. The handler
+ * decides who may answer: an owner by epoch and lease (`collectionReplica.ts`), a follower by the age of its state (`follower.ts`).
  *
  * ```text
- * Message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
+ * message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
  * ```
  */
 import { DURATION_MAX_MS } from '../../config/config.js';
@@ -22,16 +23,16 @@ interface AnyCall {
   readonly op: string;
 }
 
-/** Runs the calls of one subject: the owner of a collection, a follower, or the shard itself. */
+/** Handles the calls of a subject: that of an owner, of a follower, or of the shard itself. */
 export interface CallHandler<C extends AnyCall> {
   readonly areCalls: AreCalls<C>;
-  /** Collection whose long reads take turns with those of others. */
+  /** The collection, if its long reads take turns with those of other collections. */
   readonly reader?: ReadTarget & Subject;
-  /** True for calls that keep the cluster together: they are not refused when the shard is full. */
+  /** True for calls on which the cluster depends. They are not refused because of load. */
   readonly isUrgent?: boolean;
-  /** Throws if no call may run here now. */
+  /** Throws if no call may begin here now. */
   assertMayRun(): void;
-  /** Throws if the result or error of a call must not be sent any more. */
+  /** Throws if the result or the error of a call must not be sent now. */
   assertMayAnswer(): void;
   run(call: C, envelope: Envelope): Promise<unknown>;
 }
@@ -43,7 +44,7 @@ export class CallRunner {
     private readonly transport: Pick<Transport, 'maxPayloadBytes'>,
   ) {}
 
-  /** Returns the packed outcomes of the message's calls. */
+  /** Runs the calls of a message, and returns their outcomes as a message. */
   async answer<C extends AnyCall>(message: Message, handler: CallHandler<C>): Promise<Uint8Array> {
     const { admission } = this;
     const calls = unpackCalls(message.body, handler.areCalls, message.shiftMs);
@@ -51,7 +52,7 @@ export class CallRunner {
     if (!admission.admit(calls.length, sizeBytes, handler.isUrgent))
       return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
     try {
-      // A sender may name any deadline, but a timer has a maximum.
+      // A message may have any deadline, but a timer has a maximum.
       const latestMs = this.tools.clock.nowMs() + DURATION_MAX_MS;
       const outcomes = calls.map((sent) =>
         this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
@@ -63,8 +64,8 @@ export class CallRunner {
   }
 
   /**
-   * Packs the outcomes. Reads whose results do not fit the message are answered `moved`, and the coordinator sends them
-   * again: it had underestimated large records. Results of writes are small, and a write must not be repeated.
+   * Packs the outcomes. Reads whose results do not fit the message are answered `moved`, so that the coordinator, which had
+   * underestimated their size, sends them again. Results of writes are small, and a write must not be repeated.
    */
   #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
     const { maxPayloadBytes } = this.transport;
@@ -122,7 +123,7 @@ export class CallRunner {
       handler.assertMayAnswer();
       return result;
     } catch (error) {
-      // An error can reveal the state too, for example that a record does not exist.
+      // An error shows the state too, for example that a record does not exist.
       if (!(error instanceof NotServed)) handler.assertMayAnswer();
       throw error;
     }

@@ -1,4 +1,4 @@
-/** The calls that coordinators and other shards make to a shard by its name. */
+/** Answers the calls that coordinators and other shards make to this shard by its name, while its lease is valid. */
 import { hostname } from 'node:os';
 import { messageOf, refusal, unavailable, unreachable } from '../../shared/errors/errors.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
@@ -15,15 +15,15 @@ import type { VaultCalls } from '../vault/vaultCalls.js';
 import type { CollectionReplica, ReplicaServices } from './collectionReplica.js';
 import type { OwnershipTransfer } from './ownershipTransfer.js';
 
-/** Ends of logs that are read at a time. */
+/** Collections that are asked, or whose logs are read, at a time. */
 const READS_AT_ONCE = 16;
 
-/** Parts of the shard that its calls act on. */
+/** Parts of the shard that the calls use. */
 interface CalledShard {
   readonly replicas: ReadonlyMap<number, CollectionReplica>;
   readonly transfer: OwnershipTransfer;
   readonly vaultCalls: VaultCalls;
-  /** Resolves when this shard follows the collections' current owner entries. */
+  /** Resolves when this shard has the role that the current owner entry of each collection gives it. */
   readonly adopt: (collectionIds: readonly number[]) => Promise<void>;
   readonly drop: (collectionId: number) => Promise<void>;
 }
@@ -76,7 +76,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'heads':
         return { sequences: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#head(id)) };
       case 'readIndex':
-        // Answered under the lease and as the owner, like a search here.
+        // Like a search here, this is answered only by the owner, and only under the lease.
         return { shown: call.collectionIds.map((id) => this.shard.replicas.get(id)?.owned?.shown ?? null) };
       case 'stateHashAt':
         return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
@@ -106,7 +106,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     }
   }
 
-  /** Stops serving at once; cleans up in the background. */
+  /** Stops serving a deleted collection at once, and removes its files in the background. */
   async #dropLater(collectionId: number): Promise<void> {
     try {
       await this.shard.drop(collectionId);
@@ -116,9 +116,10 @@ export class ShardRpc implements CallHandler<ShardCall> {
     }
   }
 
+  /** Counts collections that this shard owns, open or not. */
   async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
     const store = this.services.context.snapshots?.store;
-    // An async callback: a throw would leave earlier counts without a handler of their failure.
+    // The callback is async: if it threw, the rejections of earlier counts would not be handled.
     const counts = await Promise.all(collectionIds.map(async (id) => this.#handleOf(id).count()));
     return {
       records: counts.map(({ records }) => records),
@@ -141,13 +142,14 @@ export class ShardRpc implements CallHandler<ShardCall> {
     };
   }
 
+  /** Returns a collection that this shard owns. Throws `unavailable`. */
   #handleOf(collectionId: number): CollectionHandle {
     const handle = this.shard.replicas.get(collectionId)?.held;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
     return handle;
   }
 
-  /** Counts a log; a damaged log counts as empty, so that it does not hide the other collections. */
+  /** Counts records in a log. A damaged log counts as empty, so that the other collections are counted. */
   async #countInLog(collectionId: number): Promise<LogCount> {
     const { logs, logger } = this.services.context;
     try {
@@ -183,9 +185,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     return { ready: await follower.warm() };
   }
 
-  /**
-   * Returns the head; null if this shard no longer owns the collection when its sequence is known, or is not sure to.
-   */
+  /** Returns the sequence of a collection; null unless this shard owns it before and after the sequence is read. */
   async #head(collectionId: number): Promise<number | null> {
     const replica = this.shard.replicas.get(collectionId);
     const handle = replica?.owned;
