@@ -16,6 +16,8 @@ export type NewRecord =
       readonly externalId?: string;
       /** 32 hex: a record that was inserted with it is not inserted again. */
       readonly requestId?: string | null;
+      /** Unix seconds, in the future: from then on the record is in no answer about the present. */
+      readonly expiresAt?: number | null;
     };
 
 export interface InsertManyOptions extends CallOptions {
@@ -51,7 +53,7 @@ interface Target {
 type Item = Exclude<NewRecord, Vector>;
 
 const OPTIONS = ['batchSize', 'concurrency', 'onProgress'];
-const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId'];
+const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId', 'expiresAt'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
 const BATCH_CHARS = 8 * 1024 * 1024;
@@ -148,12 +150,14 @@ function requestOf(batch: readonly Item[]): Request {
     batch.some((item) => of(item) != null) ? batch.map((item) => of(item) ?? null) : undefined;
   const [metadata, texts] = [listOf((item) => item.metadata), listOf((item) => item.text)];
   const [requestIds, tags] = [listOf((item) => item.requestId), listOf((item) => item.tag)];
+  const expiresAt = listOf((item) => item.expiresAt);
   return {
     batch: batch.map(({ values }) => values),
     ...(metadata && { metadata }),
     ...(texts && { texts }),
     ...(requestIds && { requestIds }),
     ...(tags && { tags }),
+    ...(expiresAt && { expiresAt }),
   };
 }
 

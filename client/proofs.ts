@@ -29,6 +29,8 @@ export interface SentRecord {
   readonly text?: string | null | undefined;
   readonly externalId?: string | undefined;
   readonly requestId?: string | undefined;
+  /** Unix seconds, as reads show it. */
+  readonly expiresAt?: number | undefined;
   /** Time of its insert, Unix milliseconds. Needed if the receipt is of a change that keeps the record, and so its insert time. */
   readonly insertedMs?: number | undefined;
   /** The state after the write. Default `live`; a soft delete leaves the record `tombstoned`. */

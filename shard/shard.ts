@@ -42,6 +42,7 @@ import type { IndexServices } from './index/services.js';
 import { GenerationStore } from './index/store/generationStore.js';
 import { ScanThreads, threadsOf } from './kernel/scanThreads.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
+import { DueRemovals } from './node/dueRemovals.js';
 import { EventTimes } from './node/eventTimes.js';
 import { PendingShreds } from './node/pendingShreds.js';
 import { ShardNode } from './node/shardNode.js';
@@ -94,9 +95,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const metrics = new Metrics('shard', name);
   const session: Session = { ...opening, metrics, session: systemId() };
   const damages = new DamageReports();
-  const admission = new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) =>
-    metrics.count('vouch_refused_total', { reason }),
-  );
+  const admission = admissionOf(opening, metrics);
   const memory = openVectorMemory(opening, metrics);
   const guards = guardsOf(opening, admission, memory);
   const indexes = await openIndexes(opening, metrics, damages, guards.memoryGuard);
@@ -107,18 +106,19 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   );
   const notes = await notesOf(session, { openings, shards, owners }, guards.memoryGuard, () => node);
   const lease = leaseOf(session, shards, notes, () => node);
+  const turns = new Openings(notes, lease, clock);
+  const removals = await removalsOf(opening, { openings, turns, lease }, () => node);
   const context: CollectionContext = {
     admission,
-    openings: new Openings(notes, lease, clock),
+    openings: turns,
     logs: platform.logs,
     watermarks: new WatermarkNotes(watermarks, () => lease.valid, metrics, logger),
     transport: platform.transport,
-    ...{ memory, ...guards },
+    ...{ memory, ...guards, removals },
     quota: new Quota(new Reservations(quotas, config.limits), platform.transport, clock, logger),
     vault: records,
     ...{ indexes, pasts, snapshots, damages, signer, metrics, clock, logger },
-    limits: config.limits,
-    dedupWindow: config.limits.dedupWindow,
+    ...{ limits: config.limits, dedupWindow: config.limits.dedupWindow },
   };
   const node: ShardNode = new ShardNode({
     ...{ shard: name, owners, context, lease, onServing: () => void shreds.sweep() },
@@ -131,12 +131,12 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   await guards.storeGuard.start(quotas);
   const endNotes = await startNotes(opening, notes);
   await node.start();
-  await shreds.start();
+  await Promise.all([shreds.start(), removals.start()]);
   check.start();
   eventTimes.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
   const stop = async (): Promise<void> => {
-    await check.stop();
+    await Promise.all([check.stop(), removals.stop()]);
     await shreds.stop();
     await node.stop();
     await endNotes();
@@ -148,6 +148,19 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     endObserving();
   };
   return { status: () => node.load, leave: () => node.leave(shards, drainTimeoutMs), stop };
+}
+
+const admissionOf = ({ config, clock }: Opening, metrics: Metrics): CallAdmission =>
+  new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) => metrics.count('vouch_refused_total', { reason }));
+
+async function removalsOf(
+  { platform, clock, logger }: Opening,
+  { openings: bucket, turns, lease }: { readonly openings: Bucket; readonly turns: Openings; readonly lease: Lease },
+  node: () => ShardNode,
+): Promise<DueRemovals> {
+  const catalog = await platform.bucket(BUCKETS.catalog);
+  const owned = (id: number): CollectionHandle | undefined => node().owned(id);
+  return new DueRemovals({ bucket, catalog, openings: turns, owned, mayAnswer: () => lease.valid, clock, logger });
 }
 
 function openVectorMemory({ config, logger }: Opening, metrics: Metrics): VectorMemory {

@@ -45,6 +45,8 @@ export interface Insert extends Dated {
   readonly metadata: Uint8Array | null;
   readonly text: Uint8Array | null;
   readonly externalId: Uint8Array | null;
+  /** Null: it does not expire. */
+  readonly expiresAtMs: bigint | null;
 }
 
 export interface InsertEncrypted extends Dated {
@@ -55,6 +57,8 @@ export interface InsertEncrypted extends Dated {
   readonly keyId: Uint8Array;
   readonly nonce: Uint8Array;
   readonly ciphertext: Uint8Array;
+  /** Null: it does not expire. */
+  readonly expiresAtMs: bigint | null;
 }
 
 export type LogEvent =
@@ -170,7 +174,7 @@ function readInsert(type: Insert['type'], dated: Dated, reading: Reading): Inser
   const tag = reading.u64();
   const requestId = reading.take(16);
   const flags = reading.u8();
-  if (flags > 15) reading.fail(`has flags ${flags}`);
+  if (flags > 31) reading.fail(`has flags ${flags}`);
   reading.zeros(1);
   const externalIdLength = reading.u16();
   if (externalIdLength > EXTERNAL_ID_MAX_BYTES) reading.fail(`has an external id of ${externalIdLength} bytes`);
@@ -181,7 +185,8 @@ function readInsert(type: Insert['type'], dated: Dated, reading: Reading): Inser
   const text = reading.utf8Bytes(textLength);
   const externalId = given(reading.utf8Bytes(externalIdLength), flags & 8, reading);
   if (externalId?.length === 0) reading.fail('has an empty external id');
-  const values = { type, ...dated, recordId, tag, vector, externalId } as const;
+  const expiresAtMs = readExpiry(flags, reading);
+  const values = { type, ...dated, recordId, tag, vector, externalId, expiresAtMs } as const;
   return {
     ...values,
     requestId: givenRequestId(requestId, flags & 1, reading),
@@ -195,7 +200,7 @@ function readInsertEncrypted(dated: Dated, reading: Reading): InsertEncrypted {
   const tag = reading.u64();
   const requestId = reading.take(16);
   const flags = reading.u8();
-  if (flags > 1) reading.fail(`has flags ${flags}`);
+  if ((flags & ~17) !== 0) reading.fail(`has flags ${flags}`);
   reading.zeros(3);
   const ciphertextLength = reading.u32();
   if (ciphertextLength < GCM_TAG_BYTES) reading.fail('has a ciphertext without a tag');
@@ -211,7 +216,16 @@ function readInsertEncrypted(dated: Dated, reading: Reading): InsertEncrypted {
     keyId,
     nonce,
     ciphertext: reading.take(ciphertextLength),
+    expiresAtMs: readExpiry(flags, reading),
   };
+}
+
+/** Reads the last field of an insert, which is there if flag 16 is set. */
+function readExpiry(flags: number, reading: Reading): bigint | null {
+  if ((flags & 16) === 0) return null;
+  const expiresAtMs = reading.u64();
+  if (expiresAtMs === 0n || expiresAtMs > LAST_DATE_MS) reading.fail('has an expiry that no date can be');
+  return expiresAtMs;
 }
 
 function given(field: Uint8Array, flag: number, reading: Reading): Uint8Array | null {

@@ -5,7 +5,7 @@
 import { concat, equal, u8, u16, u32, u64 } from './bytes.js';
 import { eventHash } from './hashing.js';
 import type { Proof } from './receipt.js';
-import type { RecordValues } from './records.js';
+import { expiryFlag, expiryOf, type RecordValues } from './records.js';
 
 /** The record after the write, and the request id of the write. */
 export interface ClaimedRecord {
@@ -50,8 +50,9 @@ const eventBytes = ({ sequence, timeMs, actor }: Proof, type: number, payload: U
   concat([u8(actor === null ? 1 : 2), u8(type), new Uint8Array(6), u64(sequence), u64(timeMs), payload]);
 
 function insertPayload(values: RecordValues, requestId: Uint8Array | null): Uint8Array {
-  const { id, tag, vector, metadata, text, externalId } = values;
-  const flags = (requestId ? 1 : 0) + (metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0);
+  const { id, tag, vector, metadata, text, externalId, expiresAtMs } = values;
+  const flags =
+    (requestId ? 1 : 0) + (metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0) + expiryFlag(expiresAtMs);
   const lengths = [u32(metadata?.length ?? 0), u32(text?.length ?? 0), u32(vector.length / 4)];
   const fixed = [
     u64(id),
@@ -62,7 +63,8 @@ function insertPayload(values: RecordValues, requestId: Uint8Array | null): Uint
     u16(externalId?.length ?? 0),
     ...lengths,
   ];
-  return concat([...fixed, vector, metadata ?? NOTHING, text ?? NOTHING, externalId ?? NOTHING]);
+  const content = [vector, metadata ?? NOTHING, text ?? NOTHING, externalId ?? NOTHING];
+  return concat([...fixed, ...content, expiryOf(expiresAtMs)]);
 }
 
 const updatePayload = (recordId: bigint, metadata: Uint8Array): Uint8Array =>

@@ -10,9 +10,9 @@ const REQUEST_ID_BYTES = 16;
 
 /**
  * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata` (bytes as numbers, a text,
- * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`). A
- * change also needs `inserted_ms`, unless it replaces the record. For a hard-deleted record `deleted` is true. Throws an Error that
- * names the field.
+ * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`);
+ * `expires_at` in unix seconds. A change also needs `inserted_ms`, unless it replaces the record. For a hard-deleted record `deleted` is
+ * true. Throws an Error that names the field.
  */
 export function claimedRecord(json: unknown, proof: Proof): ClaimedRecord {
   const record = objectOf(json, 'the record');
@@ -34,6 +34,7 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
     metadata: metadataOf(record),
     text: textOf(record.text, 'text'),
     externalId: textOf(record.external_id, 'external_id'),
+    expiresAtMs: isAbsent(record.expires_at) ? null : 1000n * wholeOf(record, 'expires_at'),
   } as const;
   return withVector(others, numbersOf(record.values ?? record.vector), proof);
 }

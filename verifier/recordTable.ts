@@ -79,13 +79,14 @@ export class RecordTable {
   }
 
   insertEncrypted(event: InsertEncrypted, place: EventPlace): void {
-    const { recordId: id, timeMs: insertedMs, tag, nonce, ciphertext } = event;
+    const { recordId: id, timeMs: insertedMs, tag, nonce, ciphertext, expiresAtMs } = event;
     const keyHex = toHex(event.keyId);
     const key = this.#keys.get(keyHex) ?? { recordIds: [], shredded: false };
     if (key.shredded) throw new Impossible('inserts under a key that is shredded');
     // A copy, since the bytes of the event are overwritten later.
     const keyId = new Uint8Array(event.keyId);
-    this.#append(id, place, () => leafOf({ state: 'live', id, insertedMs, tag, keyId, nonce, ciphertext }));
+    const values = { id, insertedMs, tag, keyId, nonce, ciphertext, expiresAtMs };
+    this.#append(id, place, () => leafOf({ state: 'live', ...values }));
     this.#keys.set(keyHex, key);
     key.recordIds.push(Number(id));
   }

@@ -8,6 +8,8 @@ interface Kept {
   readonly tag: bigint;
   /** The time of its insert. */
   readonly insertedMs: bigint;
+  /** Null: it does not expire. */
+  readonly expiresAtMs: bigint | null;
 }
 
 export interface RecordValues extends Kept {
@@ -30,9 +32,13 @@ export interface EncryptedValues extends Kept {
 }
 
 const NOTHING = new Uint8Array(0);
-const SIX_ZEROS = new Uint8Array(6);
+const FIVE_ZEROS = new Uint8Array(5);
 
 const stateByte = ({ state }: Kept): Uint8Array => u8(state === 'live' ? 1 : 2);
+
+/** The flag of an expiry, and its bytes after all other fields: those of an event and of a leaf. */
+export const expiryFlag = (expiresAtMs: bigint | null): number => (expiresAtMs === null ? 0 : 16);
+export const expiryOf = (expiresAtMs: bigint | null): Uint8Array => (expiresAtMs === null ? NOTHING : u64(expiresAtMs));
 
 /** `deleted`: a record deleted for good. */
 export function leafOf(record: RecordValues | EncryptedValues | 'deleted'): Uint8Array {
@@ -41,11 +47,11 @@ export function leafOf(record: RecordValues | EncryptedValues | 'deleted'): Uint
 }
 
 function openLeaf(record: RecordValues): Uint8Array {
-  const { metadata, text, externalId } = record;
+  const { metadata, text, externalId, expiresAtMs } = record;
   return H(
     u8(0x10),
     stateByte(record),
-    u8((metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0)),
+    u8((metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0) + expiryFlag(expiresAtMs)),
     u8(0),
     u32(record.vector.length / 4),
     u64(record.id),
@@ -57,11 +63,13 @@ function openLeaf(record: RecordValues): Uint8Array {
     metadata ?? NOTHING,
     text ?? NOTHING,
     externalId ?? NOTHING,
+    expiryOf(expiresAtMs),
   );
 }
 
 function encryptedLeaf(record: EncryptedValues): Uint8Array {
   const content = H(u8(0x19), record.nonce, record.ciphertext);
-  const { id, tag, insertedMs, keyId } = record;
-  return H(u8(0x18), stateByte(record), SIX_ZEROS, u64(id), u64(tag), u64(insertedMs), keyId, content);
+  const { id, tag, insertedMs, keyId, expiresAtMs } = record;
+  const head = [u8(0x18), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
+  return H(...head, u64(id), u64(tag), u64(insertedMs), keyId, content, expiryOf(expiresAtMs));
 }

@@ -3,7 +3,7 @@
 import type { Scale } from '../../shared/fixedPoint.js';
 import { JsonBudget } from '../../shared/json/nesting.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
-import { BESIDE_EVENT_BYTES, insertSizeBytes } from '../../shared/log/eventLayout.js';
+import { BESIDE_EVENT_BYTES, EXPIRY_BYTES, insertSizeBytes } from '../../shared/log/eventLayout.js';
 import type { BatchInsertRequest, BatchUpsertRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -27,6 +27,7 @@ export interface PreparedBatch {
   readonly texts: PackedBytes | null;
   readonly requestIds: PackedBytes | null;
   readonly tags: readonly number[] | undefined;
+  readonly expiresAtMs: readonly (number | null)[] | undefined;
   /** Present for upserts. */
   readonly externalIds: readonly string[] | undefined;
   readonly guard: Guard;
@@ -45,12 +46,13 @@ export function prepareBatch(
   const requestIds = positional(request.request_ids, count, 'request_ids');
   const metadata = positional(request.metadata, count, 'metadata');
   const tags = positional(request.tags, count, 'tags');
+  const expiresAt = positional(request.expires_at, count, 'expires_at');
   const named = 'external_ids' in request ? request.external_ids : undefined;
   const externalIds = positional(named, count, 'external_ids');
   // Under one request id only one of several upserts would be written.
   if (externalIds !== undefined) assertDifferent(requestIds?.map((id) => id?.toLowerCase()) ?? [], 'request_ids');
 
-  let sizeBytes = count * (BESIDE_EVENT_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
+  let sizeBytes = count * (BESIDE_EVENT_BYTES + insertSizeBytes(vectorSizeBytes(dimension)) + EXPIRY_BYTES);
   texts?.forEach((text, i) => {
     if (text !== null) sizeBytes += checkedUtf8Size(text, bounds.textBytes, `$.texts[${i}]`);
   });
@@ -76,6 +78,7 @@ export function prepareBatch(
     texts: texts === undefined ? null : packBytes(texts.map((text) => (text === null ? null : Buffer.from(text)))),
     requestIds: requestIds === undefined ? null : packBytes(requestIds.map((id) => id && requestIdBytes(id))),
     tags: tags?.map((tag) => tag ?? 0),
+    expiresAtMs: expiresAt?.map((seconds) => seconds && 1000 * seconds),
     externalIds,
     guard: 'external_ids' in request ? guardOf(request) : {},
   };

@@ -31,7 +31,6 @@ import {
   assertRecordReference,
   type InsertRequest,
 } from '../contract/records.js';
-import { invalid } from '../contract/refusal.js';
 import type { SchemaName } from '../contract/schemas.js';
 import { assertMultiSearch, assertSearch, assertSearchBatch, assertTextSearch } from '../contract/search.js';
 import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/service.js';
@@ -42,6 +41,7 @@ import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept, assertNoTwins } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
+import { decodedPayload } from './payload.js';
 import { prepareNode, prepareReference } from './recordNames.js';
 import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList, preparePatches } from './recordSets.js';
 import {
@@ -338,7 +338,7 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   // Before validation, which looks at each of millions of bytes.
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
-  const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
+  const { values, collection, request_id, metadata, text, tag, expires_at }: InsertRequest = assertInsert(value);
   const metadataBytes = metadata ? insertedMetadata(metadata, bounds) : null;
   if (text) checkedUtf8Size(text, bounds.textBytes, '$.text');
   const { dimension, bytes: vector } = rowOf(values, taken, '$.values');
@@ -351,8 +351,13 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
     requestId: request_id ? requestIdBytes(request_id) : null,
     metadata: metadataBytes,
     text: text ?? null,
+    expiry: expiryOf(expires_at),
   };
 }
+
+/** The expiry of a record in its call; absent: it does not expire. */
+const expiryOf = (seconds: number | null | undefined): { readonly expiresAtMs?: number } =>
+  seconds == null ? {} : { expiresAtMs: 1000 * seconds };
 
 function insertedMetadata(metadata: NonNullable<InsertRequest['metadata']>, bounds: BodyBounds): Uint8Array {
   if (!Array.isArray(metadata)) return objectBytes(metadata, bounds, '$.metadata');
@@ -379,21 +384,7 @@ function objectBytes(object: JsonObject, bounds: BodyBounds, path: string): Buff
 }
 
 function prepareInsertEncrypted(value: unknown, { payloadBytes }: BodyBounds) {
-  const { payload, collection = null, key_id = null, tag } = assertInsertEncrypted(value);
-  return { collection, payload: decodedPayload(payload, payloadBytes), keyId: key_id, tag: tag ?? 0 };
-}
-
-/**
- * Accepts only canonical base64: the standard alphabet, padded, without unused bits. Throws `validation_error`, also for a
- * payload that is too large. No message repeats a part of it.
- */
-function decodedPayload(base64: string, bytesMax: number): Uint8Array {
-  const tooLarge = `$.payload: at most ${bytesMax} bytes are allowed`;
-  // Before decoding. Up to two characters of padding count as bytes here.
-  if (Math.floor((base64.length / 4) * 3) > bytesMax + 2) throw invalid(tooLarge);
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes.toString('base64') !== base64)
-    throw invalid('$.payload is not base64 of the standard alphabet with padding');
-  if (bytes.length > bytesMax) throw invalid(tooLarge);
-  return Uint8Array.from(bytes);
+  const { payload, collection = null, key_id = null, tag, expires_at } = assertInsertEncrypted(value);
+  const expiry = expiryOf(expires_at);
+  return { collection, payload: decodedPayload(payload, payloadBytes), keyId: key_id, tag: tag ?? 0, expiry };
 }

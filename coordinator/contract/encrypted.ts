@@ -2,7 +2,7 @@
 import typia from 'typia';
 import type { VouchError } from '../../shared/errors/errors.js';
 import { invalid, type Mismatch, refuseBody } from './refusal.js';
-import type { KeyId, Whole } from './values.js';
+import type { ExpiresAt, KeyId, Whole } from './values.js';
 
 export interface InsertEncryptedRequest {
   /** The plaintext in base64, with padding, at most 64 KiB. It is encrypted before it is stored. */
@@ -12,6 +12,8 @@ export interface InsertEncryptedRequest {
   /** 32 lowercase hex; omitted: a new key. */
   key_id?: KeyId | null;
   tag?: Whole | null;
+  /** Unix seconds, in the future: from then on the record is in no answer. Omitted: it does not expire. */
+  expires_at?: ExpiresAt | null;
 }
 
 export interface InsertEncryptedResponse {
@@ -40,7 +42,7 @@ export interface KeyStatusResponse {
 }
 
 /** Fields whose values an error message may repeat. */
-const SHOWN = ['$input.collection', '$input.key_id', '$input.tag'];
+const SHOWN = ['$input.collection', '$input.key_id', '$input.tag', '$input.expires_at'];
 
 function refuseEncrypted(mismatch: Mismatch): VouchError {
   if (SHOWN.includes(mismatch.path ?? '')) return refuseBody(mismatch);

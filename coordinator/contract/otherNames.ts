@@ -41,6 +41,7 @@ export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   consistency: ['consistencylevel', 'readconsistency'],
   key: ['field', 'facet', 'path'],
   label: ['name', 'title'],
+  expires_at: ['expiresatms', 'expireat', 'expires', 'expiry', 'expiration', 'expirationtime', 'validuntil', 'ttl'],
   expires_in_secs: [
     ...[
       'expires',

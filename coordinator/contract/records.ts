@@ -7,6 +7,7 @@ import type {
   Byte,
   Component,
   Cursor,
+  ExpiresAt,
   ExternalId,
   Hash,
   Hex32,
@@ -28,6 +29,8 @@ export interface InsertRequest {
   metadata?: Byte[] | JsonObject | null;
   text?: string | null;
   tag?: Whole | null;
+  /** Unix seconds, in the future: from then on the record is in no answer about the present. Omitted: it does not expire. */
+  expires_at?: ExpiresAt | null;
 }
 
 /** The receipt of one write, which can be verified alone. */
@@ -63,6 +66,8 @@ export interface BatchInsertRequest {
   tags?: (Whole | null)[] | null;
   /** One for each vector. */
   request_ids?: (Hex32 | null)[] | null;
+  /** One for each vector: unix seconds as in `POST /v1/records`, or null. */
+  expires_at?: (ExpiresAt | null)[] | null;
 }
 
 export interface BatchInsertResponse {
@@ -73,7 +78,7 @@ export interface BatchInsertResponse {
 export interface BatchUpsertRequest extends BatchInsertRequest {
   /**
    * One for each vector, all different. The live record with this external id is replaced, and keeps its `id`; without such a
-   * record, a new one is inserted.
+   * record, a new one is inserted. `expires_at` is not kept.
    */
   external_ids: ExternalId[];
   /**
@@ -141,6 +146,8 @@ export interface RecordResponse {
   id: Whole;
   /** Present if the record has one. */
   external_id?: string;
+  /** Present if the record expires. */
+  expires_at?: ExpiresAt;
   vector: number[];
   tag: Whole;
   metadata: JsonObject | null;
@@ -220,6 +227,8 @@ export interface ListedRecord {
   id: Whole;
   /** Present if the record has one. */
   external_id?: string;
+  /** Present if the record expires. */
+  expires_at?: ExpiresAt;
   tag: Whole;
   metadata: JsonObject | null;
   /** Present if it was asked for; null if the record has none. */

@@ -55,6 +55,9 @@ export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 /** The place of a record in an order: see `shared/protocol/orderCursor.ts`. Never digits alone. */
 export type Cursor = string & tags.Pattern<'^A[A-Za-z0-9_-]{34,375}$'>;
 
+/** Unix seconds from which on a record is in no answer. */
+export type ExpiresAt = number & WholeBetween<1, 8640000000000>;
+
 /** Largest number of records or values in one answer. */
 export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;
 

@@ -21,9 +21,9 @@ export const ENCRYPTED_ROUTES: readonly Route[] = [
     answers: 'InsertEncryptedResponse',
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { collection, payload, keyId, tag } = request.body;
+      const { collection, payload, keyId, tag, expiry } = request.body;
       const requestId = headerRequestId(request.idempotencyKey);
-      const call = { op: 'insertEncrypted', payload, keyId, tag, requestId } as const;
+      const call = { op: 'insertEncrypted', payload, keyId, tag, requestId, ...expiry } as const;
       const inserted = await request.callNamed(collection, call).catch(refuseUnknown);
       return json<InsertEncryptedResponse>({ id: inserted.id, key_id: inserted.keyId });
     },

@@ -13,7 +13,7 @@ const COMPONENTS_PER_STEP = 1_024;
  */
 export function* writeFields(
   writer: JsonWriter,
-  { externalIds, metadata, texts, vectors, changedBy }: RecordFields,
+  { externalIds, metadata, texts, vectors, changedBy, expiresAt }: RecordFields,
   i: number,
   scale: Scale,
 ): Steps<void> {
@@ -21,6 +21,8 @@ export function* writeFields(
   if (externalIds?.[i] != null) members += `,"external_id":${JSON.stringify(externalIds[i])}`;
   if (metadata !== undefined) members += `,"metadata":${JSON.stringify(shownMetadata(metadata[i]!))}`;
   if (texts !== undefined) members += `,"text":${textJson(texts[i]!)}`;
+  if (expiresAt !== undefined && float64At(expiresAt, i) > 0)
+    members += `,"expires_at":${unixSeconds(float64At(expiresAt, i))}`;
   if (changedBy !== undefined) members += `,"log_index":${float64At(changedBy, i)}`;
   writer.write(members);
   if (vectors === undefined) return;
@@ -40,6 +42,9 @@ export function* writeVector(writer: JsonWriter, vector: Uint8Array, scale: Scal
   }
   writer.write(']');
 }
+
+/** Whole seconds, as the time was given or made. */
+export const unixSeconds = (timeMs: number): number => Math.floor(timeMs / 1000);
 
 const float64At = ({ buffer, byteOffset, length }: Uint8Array, i: number): number =>
   new DataView(buffer, byteOffset, length).getFloat64(8 * i, true);

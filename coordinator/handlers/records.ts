@@ -33,7 +33,7 @@ import { json, type Reply } from '../http/reply.js';
 import { queryType, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
-import { utf8Text, writeVector } from './recordJson.js';
+import { unixSeconds, utf8Text, writeVector } from './recordJson.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -46,11 +46,11 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'InsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => {
-      const { vector, tag, metadata, text } = request.body;
+      const { vector, tag, metadata, text, expiry } = request.body;
       const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
       const collection = await request.find(request.body.collection);
       assertFits(collection, request.body, '$.values');
-      const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
+      const call = { op: 'insert', vector, tag, requestId, metadata, text, ...expiry } as const;
       const { id, deduplicated, receipt } = await request.call(collection, call);
       return json<InsertResponse>({ id, deduplicated, receipt });
     },
@@ -174,10 +174,11 @@ async function getRecord(
   const named = fields?.split(',') ?? [];
   const isWithText = named.includes('text');
   const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
-  const { id, externalId, vector, tag, metadata, text, changedBy } = await request.call(collection, call);
+  const { id, externalId, expiresAtMs, vector, tag, metadata, text, changedBy } = await request.call(collection, call);
   const external = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
   const rest: Omit<RecordResponse, 'id' | 'external_id' | 'vector'> = {
     tag,
+    ...(expiresAtMs === null ? {} : { expires_at: unixSeconds(expiresAtMs) }),
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
     ...(named.includes('log_index') ? { log_index: changedBy } : {}),
@@ -206,7 +207,7 @@ async function updateMetadata(
 async function writeBatch(
   request: HandlerRequest<PreparedBatch>,
 ): Promise<{ readonly ids: number[]; readonly created: number }> {
-  const { count, vectors, unevenAt, tags, externalIds, guard, ...packed } = request.body;
+  const { count, vectors, unevenAt, tags, externalIds, expiresAtMs, guard, ...packed } = request.body;
   const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
   const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
   const collection = await request.find(packed.collection);
@@ -219,6 +220,7 @@ async function writeBatch(
     ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
     ...(tags === undefined ? {} : { tags }),
     ...(externalIds === undefined ? {} : { externalIds }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...guard,
   });
   return { ids: [...float64sOf(ids)], created };

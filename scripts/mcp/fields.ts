@@ -44,6 +44,13 @@ export const requestId = z
   .optional()
   .describe(requestIdText);
 
+export const expiresAt = z
+  .int()
+  .min(1)
+  .describe(
+    'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: it stays.',
+  );
+
 export const ifLogIndex = z
   .int()
   .min(0)
@@ -62,6 +69,7 @@ const marked = 'Shortened where it ends with …[n more …]: read_field reads a
 export const record = z.object({
   id: z.int(),
   external_id: z.string().optional(),
+  expires_at: z.int().optional().describe('Unix seconds from which on the record is in no answer.'),
   tag: z.int(),
   metadata: metadata.optional().describe(marked),
   text: z.string().optional().describe(marked),
@@ -71,11 +79,11 @@ export const record = z.object({
 
 export const queryWords = z.string().describe('The words to find.');
 
-export const textHit = record.omit({ tag: true, log_index: true }).extend({
+export const textHit = record.omit({ tag: true, log_index: true, expires_at: true }).extend({
   text_score: z.number().describe('How well the text matches the words, by BM25: greater is better.'),
 });
 
-export const hit = record.omit({ tag: true, log_index: true }).extend({
+export const hit = record.omit({ tag: true, log_index: true, expires_at: true }).extend({
   score: z.number().describe('The squared distance.'),
   similarity: z.number().optional().describe('The cosine, 1 - score / 2, in a collection that normalises.'),
   text_score: z.number().optional().describe('How well the text matches query_text, with hybrid.'),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { DeleteResponse } from '../../coordinator/contract/records.js';
 import {
   collection,
+  expiresAt,
   externalId,
   ids,
   ifLogIndex,
@@ -22,11 +23,18 @@ const CHANGED_MAX = 100;
 const OF_RECORDS = [
   [/\$\.batch(\[\d+\])/g, 'records$1.vector'],
   [/\$\.texts(\[\d+\])/g, 'records$1.text'],
-  [/\$\.(metadata|external_id|request_id)s?(\[\d+\])/g, 'records$2.$1'],
+  [/\$\.(metadata|external_id|request_id|expires_at)s?(\[\d+\])/g, 'records$2.$1'],
   [/\$\.batch\b/g, 'records'],
 ] as const;
 
-const record = { vector, text: z.string().optional(), metadata: metadata.optional(), request_id: requestId };
+const expiring = { expires_at: expiresAt.optional() };
+const record = {
+  vector,
+  text: z.string().optional(),
+  metadata: metadata.optional(),
+  request_id: requestId,
+  ...expiring,
+};
 
 const insertRecord = defineTool({
   name: 'insert_record',
@@ -60,6 +68,7 @@ const insertRecords = defineTool({
       metadata: records.map(({ metadata = null }) => metadata),
       texts: records.map(({ text = null }) => text),
       request_ids: records.map(({ request_id = null }) => request_id),
+      expires_at: records.map(({ expires_at = null }) => expires_at),
     }),
 });
 
@@ -68,6 +77,7 @@ const upserted = z.strictObject({
   vector,
   text: z.string().optional(),
   metadata: metadata.optional(),
+  ...expiring,
 });
 
 const upsertRecords = defineTool({
@@ -92,6 +102,7 @@ const upsertRecords = defineTool({
       batch: records.map(({ vector }) => vector),
       metadata: records.map(({ metadata = null }) => metadata),
       texts: records.map(({ text = null }) => text),
+      expires_at: records.map(({ expires_at = null }) => expires_at),
     }),
 });
 

@@ -44,6 +44,8 @@ const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   addEdge: 160,
   auditReads: 0,
 };
+/** Bytes of an expiry in the heap of expiries. */
+const EXPIRY_BYTES = 16;
 /** Fixed bytes of a metadata or a text, and bytes per byte: it is stored once as it is, and in an index. */
 const DESCRIPTION_BYTES = 200;
 const BYTES_PER_BYTE = 3;
@@ -186,7 +188,7 @@ export function emptyState({ config }: Opening, memory: VectorMemory, dedupWindo
 
 /** Returns the approximate bytes that an event adds to a state, without its vector. */
 function describedBytes(event: Event): number {
-  const growth = GROWTH_BYTES[event.type];
+  const growth = GROWTH_BYTES[event.type] + ('expiresAtMs' in event ? EXPIRY_BYTES : 0);
   if (event.type === 'insert' || event.type === 'replace')
     return (
       growth +

@@ -3,7 +3,7 @@ import { DOMAIN, hash } from '../../shared/hashing/hash.js';
 import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
 import type { Insert, Replace } from '../../shared/log/event.js';
-import { FLAG } from '../../shared/log/eventLayout.js';
+import { EXPIRY_BYTES, FLAG } from '../../shared/log/eventLayout.js';
 
 export const RECORD_STATE = { live: 1, tombstoned: 2 } as const;
 export type RecordState = (typeof RECORD_STATE)[keyof typeof RECORD_STATE];
@@ -14,6 +14,8 @@ interface LeafFields {
   readonly tag: number;
   /** Time of the record's insert. */
   readonly insertedMs: number;
+  /** Unix milliseconds; absent: it does not expire. */
+  readonly expiresAtMs?: number | undefined;
 }
 
 export interface LeafRecord extends LeafFields {
@@ -38,34 +40,37 @@ const AT = { state: 1, flags: 2, dimension: 4, id: 8, tag: 16, insertedMs: 24, m
 const VECTOR_AT = 40;
 const KEY_ID_AT = 32;
 const CONTENT_HASH_AT = KEY_ID_AT + KEY_ID_BYTES;
+const ENCRYPTED_END = CONTENT_HASH_AT + HASH_BYTES;
 
 let message = new Uint8Array(4096);
 let view = new DataView(message.buffer);
-const encryptedMessage = new Uint8Array(CONTENT_HASH_AT + HASH_BYTES);
+const encryptedMessage = new Uint8Array(ENCRYPTED_END + EXPIRY_BYTES);
 const encryptedView = new DataView(encryptedMessage.buffer);
 
 /**
  * Returns the leaf of a record with a vector: the hash H of the fields below. The external id is the rest of the
- * message.
+ * message, up to the expiry if the record has one.
  *
  * ```text
  * 0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms.
- * u32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id.
+ * u32 metadata length ‖ u32 text length ‖ vector ‖ metadata ‖ text ‖ external id ‖ u64 expires_at_ms.
  * ```
  */
 export function leafHash(record: LeafRecord): Uint8Array {
-  const { vector, metadata, text, externalId } = record;
+  const { vector, metadata, text, externalId, expiresAtMs } = record;
   const metadataAt = VECTOR_AT + vector.length;
   const textAt = metadataAt + (metadata?.length ?? 0);
   const externalIdAt = textAt + (text?.length ?? 0);
-  const end = externalIdAt + (externalId?.length ?? 0);
+  const fieldsEnd = externalIdAt + (externalId?.length ?? 0);
+  const end = fieldsEnd + (expiresAtMs === undefined ? 0 : EXPIRY_BYTES);
   if (end > message.length) grow(end);
   message[0] = DOMAIN.stateLeaf;
   writeFields(message, view, record);
   message[AT.flags] =
     (metadata === null ? 0 : FLAG.metadata) |
     (text === null ? 0 : FLAG.text) |
-    (externalId === null ? 0 : FLAG.externalId);
+    (externalId === null ? 0 : FLAG.externalId) |
+    flagOf(expiresAtMs);
   view.setUint32(AT.dimension, vector.length / 4, true);
   view.setUint32(AT.metadataLength, metadata?.length ?? 0, true);
   view.setUint32(AT.textLength, text?.length ?? 0, true);
@@ -73,6 +78,7 @@ export function leafHash(record: LeafRecord): Uint8Array {
   if (metadata !== null) message.set(metadata, metadataAt);
   if (text !== null) message.set(text, textAt);
   if (externalId !== null) message.set(externalId, externalIdAt);
+  if (expiresAtMs !== undefined) writeU64(view, fieldsEnd, expiresAtMs);
   return hash(message.subarray(0, end));
 }
 
@@ -81,21 +87,28 @@ export function leafHash(record: LeafRecord): Uint8Array {
  * hash.
  */
 export function leafOfContent(event: Insert | Replace): Uint8Array {
-  const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text, externalId } = event;
-  return leafHash({ state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text, externalId });
+  const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text, externalId, expiresAtMs } = event;
+  const state = RECORD_STATE.live;
+  return leafHash({ state, id, tag, insertedMs, vector, metadata, text, externalId, expiresAtMs });
 }
 
 /**
- * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ 6 zero bytes ‖
- * u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash).
+ * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ u8 flags ‖
+ * 5 zero bytes ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash ‖ with an expiry u64 expires_at_ms).
  */
 export function encryptedLeafHash(record: EncryptedLeaf): Uint8Array {
   encryptedMessage[0] = DOMAIN.encryptedLeaf;
   writeFields(encryptedMessage, encryptedView, record);
   encryptedMessage.set(record.keyId, KEY_ID_AT);
   encryptedMessage.set(record.contentHash, CONTENT_HASH_AT);
+  const { expiresAtMs } = record;
+  encryptedMessage[AT.flags] = flagOf(expiresAtMs);
+  if (expiresAtMs === undefined) return hash(encryptedMessage.subarray(0, ENCRYPTED_END));
+  writeU64(encryptedView, ENCRYPTED_END, expiresAtMs);
   return hash(encryptedMessage);
 }
+
+const flagOf = (expiresAtMs: number | undefined): number => (expiresAtMs === undefined ? 0 : FLAG.expiry);
 
 /** Returns H(0x19 ‖ nonce ‖ ciphertext), where the ciphertext includes its tag. */
 export function encryptedContentHash(nonce: Uint8Array, ciphertext: Uint8Array): Uint8Array {

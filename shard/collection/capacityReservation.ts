@@ -52,7 +52,9 @@ export class CapacityReservation {
     const accepted = Math.min(brought.vectors, records + room.records + brought.replaceable);
     const rows = Math.min(accepted, Math.floor(room.bytes / (4 * state.dimension)));
     state.vectors.reserve(Math.max(rows, 0));
-    return { sequence: journal.sequence + 1, timeMs: Math.max(this.clock.nowMs(), journal.timeMs), room };
+    // An expiry that passed just now is removed before the next commit, at its time: this commit is earlier.
+    const nowMs = Math.min(this.clock.nowMs(), state.expiries.nextMs - 1);
+    return { sequence: journal.sequence + 1, timeMs: Math.max(nowMs, journal.timeMs), room };
   }
 
   /** Returns the room that the quotas leave to a commit, without reserving it. */

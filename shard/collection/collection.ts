@@ -164,6 +164,11 @@ export class Collection {
     return { records: this.state.liveRecords, logBytes: this.journal.logBytes, sequence: this.journal.sequence };
   }
 
+  /** Removes an owner's records that have expired; see `CommitLoop.expire`. */
+  async expire(): Promise<void> {
+    await this.#owned.expire();
+  }
+
   /** Runs a call of any kind. Only an owner runs writes and control calls. Reports the state that answers an audited read. */
   run(call: Call, envelope: Envelope): Promise<unknown> {
     return this.#access.reporting(call, envelope, () => this.#run(call, envelope));
@@ -242,6 +247,7 @@ export class Collection {
     this.#parts.capacity.release();
     // If it cannot be noted now, the first answer waits for the next attempt.
     if (journal.sequence > 0) watermark.ensureNoted().catch(() => undefined);
+    context.removals.ensureNoted(config.id, this.state.expiries.nextMs).catch(() => undefined);
     watermark.advanced();
     const onCommit = (): void => {
       watermark.advanced();

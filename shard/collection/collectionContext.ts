@@ -20,11 +20,18 @@ import type { EventLimits } from '../state/eventLimits.js';
 import type { RecordVault } from '../vault/recordVault.js';
 import type { WatermarkNotes } from './watermarkNotes.js';
 
+/** See `dueRemovals.ts`. */
+export interface RemovalNotes {
+  ensureNoted(collectionId: number, nextMs: number): Promise<void>;
+  removeDue(collectionIds: readonly number[]): Promise<void>;
+}
+
 export interface CollectionContext {
   readonly admission: CallAdmission;
   readonly openings: Openings;
   readonly logs: EventLogs;
   readonly watermarks: WatermarkNotes;
+  readonly removals: RemovalNotes;
   readonly transport: Transport;
   readonly memory: VectorMemory;
   readonly quota: Quota;

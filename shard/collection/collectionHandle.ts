@@ -67,10 +67,35 @@ export class CollectionHandle {
   async run(call: Call, envelope: Envelope): Promise<unknown> {
     this.context.pasts.called();
     if (call.op === 'shredKey') this.#beforeShred(call.keyId);
-    // Only a serving collection is up to date.
     const collection = this.#serving ?? (await this.opened());
-    if (this.#serving !== collection) throw this.#quarantineError ?? moved();
+    this.#assertServes(collection);
     return collection.run(call, envelope);
+  }
+
+  /** Runs a read. Removes the records first that have expired, since an answer must not have them. */
+  async read(call: Call, envelope: Envelope): Promise<unknown> {
+    this.context.pasts.called();
+    const collection = this.#serving ?? (await this.opened());
+    this.#assertServes(collection);
+    if (collection.state.expiries.isDue(this.context.clock.nowMs())) await this.expire();
+    return collection.run(call, envelope);
+  }
+
+  /**
+   * Removes the records that have expired. Opens the collection for that if necessary. Returns the time of the next expiry,
+   * +∞ without one. Throws like `run`.
+   */
+  async expire(): Promise<number> {
+    const collection = this.#serving ?? (await this.opened());
+    this.#assertServes(collection);
+    await collection.expire();
+    this.#assertServes(collection);
+    return collection.state.expiries.nextMs;
+  }
+
+  /** Only a serving collection is up to date. */
+  #assertServes(collection: Collection): void {
+    if (this.#serving !== collection) throw this.#quarantineError ?? moved();
   }
 
   /** Reads only the end of the log, if the collection is not open. Returns zeros if the log does not verify. */

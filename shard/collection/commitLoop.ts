@@ -9,26 +9,23 @@
  * A commit that runs when the ownership ends is finished, and its writes get their results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { refusal, unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
-import { DELETED_MAX, PATCHED_MAX } from '../../shared/limits.js';
-import { ACTOR_BYTES_MAX } from '../../shared/log/actorCodec.js';
+import { unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
 import type { Event } from '../../shared/log/event.js';
 import { SYSTEM } from '../../shared/model/actor.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import type { DeleteManyCall, InsertEncryptedCall, PatchManyCall, WriteCall } from '../../shared/protocol/writes.js';
+import type { InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
-import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { cutShort, moved } from '../../shared/transport/transportErrors.js';
 import { bytesOf } from '../search/found.js';
-import { CommitBuilder, patchIn } from '../state/commitBuilder.js';
-import { planDeletions } from '../state/planDeletions.js';
+import { CommitBuilder } from '../state/commitBuilder.js';
+import { expiryAt } from '../state/expiryAt.js';
 import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
-import { planPatches } from '../state/planPatches.js';
-import { recordsOf } from '../state/recordsOf.js';
 import { type CollectionParts, importFrames, startCommit } from './logImport.js';
+import { planWrite } from './planWrite.js';
+import { commitRemovals, PendingRemoval } from './removals.js';
 import { WriteHold } from './writeHold.js';
-import { deletionsBytes, END_BYTES, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
+import { mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
 
 /** Largest number of writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
@@ -54,6 +51,8 @@ export class CommitLoop {
   #isPaused = false;
   /** Reason for refusing all writes; undefined while they are accepted. */
   #refusal: VouchError | undefined;
+  /** Callers that wait for the removal of expired records. */
+  #expiring: PendingRemoval | undefined;
   #endOwnership: () => void = () => undefined;
   readonly #ownershipEnded: Promise<void>;
 
@@ -77,7 +76,19 @@ export class CommitLoop {
     return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
   }
 
-  /** Begins no commit until the hold is released. Resolves when the running one has ended. */
+  /**
+   * Removes the records that have expired. Call it before an answer about the present: a removal that is due and not
+   * committed must not be overtaken. Throws `unavailable` if the removal cannot be stored, and `moved`.
+   */
+  async expire(): Promise<void> {
+    if (!this.#isDue) return;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.#expiring ??= new PendingRemoval();
+    this.#commitWaiting();
+    await this.orOwnershipEnded(this.#expiring.done, moved);
+  }
+
+  /** Begins no commit of writes until the hold is released. Resolves when the running one has ended. */
   async hold(token: string, holdMs: number): Promise<void> {
     this.writeHold.take(token, holdMs);
     await this.#committing;
@@ -125,6 +136,7 @@ export class CommitLoop {
     const added = await importFrames(this.parts, frames, upTo, deadlineMs, () => this.#assertImporting());
     // An import that was answered must not depend on a later note.
     await this.parts.watermark.note();
+    await this.#ensureNoted();
     return added;
   }
 
@@ -165,6 +177,8 @@ export class CommitLoop {
   refuse(refusal: VouchError): void {
     this.#refusal = refusal;
     this.#queue.rejectAll(refusal);
+    this.#expiring?.reject(refusal);
+    this.#expiring = undefined;
   }
 
   /** Resolves when no commit runs. */
@@ -178,8 +192,14 @@ export class CommitLoop {
   }
 
   async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
-    const { vault } = this.parts;
-    const seal = async () => (await vault.replay(call.requestId)) ?? (await vault.seal(call, envelope.deadlineMs));
+    const { vault, context } = this.parts;
+    const seal = async () => {
+      const replayed = await vault.replay(call.requestId);
+      if (replayed !== undefined) return replayed;
+      // Before a key is made.
+      expiryAt(context.clock.nowMs(), call.expiresAtMs, call.ttlMs);
+      return vault.seal(call, envelope.deadlineMs);
+    };
     const sealed = await seal().catch((error: unknown) => {
       const shown = this.toCallerError(error);
       // The vault judges by a state that may be outdated once the ownership is over.
@@ -219,18 +239,33 @@ export class CommitLoop {
   }
 
   #commitWaiting(): void {
-    if (!this.#isKept) this.#committing ??= this.#commitAll();
+    if (this.#hasWork) this.#committing ??= this.#commitAll();
+  }
+
+  /** A hold of writes does not delay the removal of expired records. */
+  get #hasWork(): boolean {
+    return !this.#isPaused && (this.#expiring !== undefined || (!this.#queue.isEmpty && !this.writeHold.isHeld));
+  }
+
+  get #isDue(): boolean {
+    const { state, context } = this.parts;
+    return state.expiries.isDue(context.clock.nowMs());
   }
 
   async #commitAll(): Promise<void> {
     // Writes of one message go into one frame.
     await Promise.resolve();
-    while (!this.#queue.isEmpty && !this.#isKept) {
-      const taken = this.#queue.take(this.parts.journal.eventBytesMax);
+    while (this.#hasWork) {
+      const taken = this.writeHold.isHeld ? [] : this.#queue.take(this.parts.journal.eventBytesMax);
+      const expiring = this.#expiring;
+      this.#expiring = undefined;
       try {
-        await this.#commit(taken);
+        while (this.#isDue) await this.#removeExpired();
+        expiring?.resolve();
+        if (taken.length > 0) await this.#commit(taken);
       } catch (error) {
         const shown = this.toCallerError(error);
+        expiring?.reject(shown);
         for (const { reject } of taken) reject(shown);
       }
       this.#queue.committed();
@@ -238,6 +273,11 @@ export class CommitLoop {
       this.onCommit();
     }
     this.#committing = undefined;
+  }
+
+  async #removeExpired(): Promise<void> {
+    await commitRemovals(this.parts);
+    await this.#ensureNoted();
   }
 
   async #commit(taken: readonly Waiting[]): Promise<void> {
@@ -266,9 +306,15 @@ export class CommitLoop {
     }
   }
 
-  /** Ensures a watermark before any write is answered: without one, a loss of the log would go unnoticed. */
+  /**
+   * Ensures the notes of the log before any write is answered. Without a watermark a loss of the log would go unnoticed, and
+   * without the next expiry no process would open the collection then.
+   */
   async #ensureNoted(): Promise<void> {
-    if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
+    const { journal, watermark, context, config, state } = this.parts;
+    if (journal.sequence === 0) return;
+    await watermark.ensureNoted();
+    await context.removals.ensureNoted(config.id, state.expiries.nextMs);
   }
 
   /** Plans a commit. `refused` depend on earlier writes of this commit; they are rejected once those are durable. */
@@ -298,54 +344,13 @@ export class CommitLoop {
           throw unavailable('the deadline passed before the commit');
         const { call, envelope } = waiting;
         plan.as(envelope.actor ?? SYSTEM);
-        planned.push({ waiting, answer: await this.#planned(plan, call) });
+        planned.push({ waiting, answer: await planWrite(this.parts, plan, call) });
       } catch (error) {
         if (plan.events.length === 0) waiting.reject(error);
         else refused.push({ waiting, error });
       }
     }
     return { plan, planned, refused };
-  }
-
-  /** Plans a write. The state does not change until the commit, even during a rest. */
-  async #planned(plan: CommitBuilder, call: SealedCall): Promise<WriteAnswer> {
-    switch (call.op) {
-      case 'deleteMany':
-        return this.#planDeletions(plan, call);
-      case 'patchMany':
-        return this.#planPatches(plan, call);
-      case 'insertBatch':
-        return plan.insertBatch(call, new Slice(this.parts.context.clock));
-      default:
-        return plan.add(call);
-    }
-  }
-
-  /** Plans deletions. The state does not change until the commit, so exactly the records that match now are deleted. */
-  async #planDeletions(plan: CommitBuilder, { of, requestId = null, since }: DeleteManyCall): Promise<WriteAnswer> {
-    const { state, journal, context } = this.parts;
-    const before = plan.deletedBefore(requestId);
-    if (before !== undefined) return { kind: 'deletedBefore', sequence: before };
-    const slice = new Slice(context.clock);
-    const max = Math.min(
-      DELETED_MAX,
-      Math.floor((journal.eventBytesMax - END_BYTES - ACTOR_BYTES_MAX) / deletionsBytes(1)),
-    );
-    const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
-      if (matching > max) throw refusal('payload_too_large', 'deletion', { matching, max });
-    });
-    return planDeletions(plan, recordIds, { requestId, ...(since === undefined ? {} : { since }) }, slice);
-  }
-
-  /** Plans patches. As with deletions, exactly the records that match now are patched. */
-  async #planPatches(plan: CommitBuilder, { of, patch, since }: PatchManyCall): Promise<WriteAnswer> {
-    const { state, journal, context } = this.parts;
-    const slice = new Slice(context.clock);
-    const recordIds = await recordsOf(state, plan, of, slice, (matching) => {
-      if (matching > PATCHED_MAX) throw refusal('payload_too_large', 'patch', { matching, max: PATCHED_MAX });
-    });
-    const bytesMax = journal.eventBytesMax - ACTOR_BYTES_MAX;
-    return planPatches(plan, recordIds, { patch: patchIn(patch), since, bytesMax }, slice);
   }
 
   async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {

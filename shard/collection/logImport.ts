@@ -175,8 +175,9 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
     case 'deleteMany':
       return { op: 'stated', of: event };
     case 'insertEncrypted': {
-      const { keyId, nonce, ciphertext, tag } = event;
-      return { op: 'insertEncrypted', keyId: toHex(keyId), nonce, ciphertext, tag, requestId: null };
+      const { keyId, nonce, ciphertext, tag, expiresAtMs } = event;
+      const sealed = { keyId: toHex(keyId), nonce, ciphertext, tag, requestId: null };
+      return { op: 'insertEncrypted', ...sealed, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
     }
     case 'shredKey':
       return { op: 'shredKey', keyId: toHex(event.keyId) };

@@ -8,6 +8,7 @@ import { unreachable } from '../../shared/errors/errors.js';
 import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import {
   DELETE_MANY,
+  EXPIRY_BYTES,
   fixedSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
@@ -187,8 +188,11 @@ const idsOf = (of: DeleteManyCall['of']): number =>
 const contentBytes = (...parts: readonly (Uint8Array | null | undefined)[]): number =>
   parts.reduce((sum, part) => sum + (part?.length ?? 0), 0);
 
-function inserts(records: number, content: number): Measure {
-  const sizeBytes = records * PER_INSERT_BYTES + content;
+const mayExpire = ({ expiresAtMs, ttlMs }: Extract<SealedCall, { ttlMs?: unknown }>): boolean =>
+  expiresAtMs !== undefined || ttlMs !== undefined;
+
+function inserts(records: number, content: number, expire: boolean): Measure {
+  const sizeBytes = records * (PER_INSERT_BYTES + (expire ? EXPIRY_BYTES : 0)) + content;
   return { sizeBytes, records, growthBytes: sizeBytes + content, replaceable: 0 };
 }
 
@@ -200,16 +204,19 @@ function updates(records: number, metadataBytes: number): Measure {
 function measure(call: SealedCall, metadataBytes: number): Measure {
   switch (call.op) {
     case 'insert':
-      return inserts(1, contentBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''));
+      return inserts(1, contentBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''), mayExpire(call));
     case 'insertBatch': {
       let content = call.vectors.length;
       for (let i = 0; i < call.count; i++) content += contentBytes(call.metadata?.[i], call.texts?.[i]);
       for (const externalId of call.externalIds ?? []) content += Buffer.byteLength(externalId);
-      return { ...inserts(call.count, content), replaceable: call.externalIds === undefined ? 0 : call.count };
+      return {
+        ...inserts(call.count, content, mayExpire(call)),
+        replaceable: call.externalIds === undefined ? 0 : call.count,
+      };
     }
     case 'insertEncrypted': {
       const { length } = call.ciphertext;
-      const sizeBytes = PER_EVENT_BYTES + insertEncryptedSizeBytes(length);
+      const sizeBytes = PER_EVENT_BYTES + insertEncryptedSizeBytes(length) + (mayExpire(call) ? EXPIRY_BYTES : 0);
       return { sizeBytes, records: 1, growthBytes: sizeBytes + length, replaceable: 0 };
     }
     case 'updateMetadata':

@@ -62,3 +62,10 @@ export function* visitInSteps(object: MetadataObject, visit: Visit, effort: Effo
 
 const isObject = (value: Json): value is MetadataObject =>
   typeof value === 'object' && value !== null && !isArray(value);
+
+/** Throws `validation_error` if the patch is not JSON of an object. */
+export function patchIn(patch: Uint8Array): MetadataObject {
+  const object = metadataObject(patch);
+  if (object === undefined) throw new VouchError('validation_error', 'the merge patch is not a JSON object');
+  return object;
+}

@@ -364,7 +364,7 @@ export class CollectionReplica {
       reader: handle.config,
       assertMayRun,
       assertMayAnswer,
-      run: (call, envelope) => handle.run(call, envelope),
+      run: (call, envelope) => (verb === 'read' ? handle.read(call, envelope) : handle.run(call, envelope)),
     });
     const assertLease = (): void => lease.assertValid();
     return {

@@ -7,14 +7,12 @@ import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
-import { aliasOf } from '../../shared/registry/aliasEntry.js';
-import { catalogEntryOf, catalogKey, isImporting } from '../../shared/registry/catalogEntry.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { ShredNote, ShredNotes } from '../../shared/vault/shredNotes.js';
 import { forget, strikeOff, type VaultStore } from '../../shared/vault/vaultStore.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
+import { isBeingImported } from './beingImported.js';
 
 const ROUND_MS = 5_000;
 const COMMIT_MS = 10_000;
@@ -96,13 +94,13 @@ export class PendingShreds {
 
   /** Commits the shred in this shard's collections. Returns all collections in which it is still pending. */
   async #finish({ project, keyId }: ShredNote, pendingIds: readonly number[]): Promise<readonly number[]> {
-    const { handles, clock, logger, vault } = this.options;
+    const { handles, catalog, clock, logger, vault } = this.options;
     const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
     const done: number[] = [];
     for (const handle of [...handles()].filter(({ config }) => pendingIds.includes(config.id))) {
       const { id: collectionId } = handle.config;
       try {
-        if (await this.#isBeingImported(handle.config)) continue;
+        if (await isBeingImported(catalog, handle.config)) continue;
         await handle.run({ op: 'shredKey', keyId }, envelope);
         done.push(collectionId);
         logger.info({ collectionId, keyId }, 'a pending shred is committed');
@@ -111,11 +109,5 @@ export class PendingShreds {
       }
     }
     return strikeOff(vault, project, keyId, done);
-  }
-
-  /** Whether the collection is being imported. Until that ends, its log must be a copy of the imported one. */
-  async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
-    const entry = origin === undefined ? undefined : await this.options.catalog.get(catalogKey(project, name));
-    return entry !== undefined && aliasOf(entry) === undefined && isImporting(catalogEntryOf(entry));
   }
 }

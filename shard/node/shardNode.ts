@@ -200,6 +200,11 @@ export class ShardNode {
     return this.#isLeaving;
   }
 
+  /** Returns a collection that this shard owns, unless it is in transfer. */
+  owned(collectionId: number): CollectionHandle | undefined {
+    return this.#replicas.get(collectionId)?.owned;
+  }
+
   /** Yields the collections that this shard owns, except those in transfer. */
   *collections(): Generator<CollectionHandle> {
     for (const { owned } of this.#replicas.values()) if (owned !== undefined) yield owned;

@@ -5,7 +5,7 @@ import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import { accessLogId } from '../../shared/model/logId.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
-import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
+import type { ShardCall, ShardResults, ShownState } from '../../shared/protocol/calls.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { version } from '../../shared/version.js';
@@ -77,7 +77,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
         return { sequences: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#head(id)) };
       case 'readIndex':
         // Like a search here, this is answered only by the owner, and only under the lease.
-        return { shown: call.collectionIds.map((id) => this.shard.replicas.get(id)?.owned?.shown ?? null) };
+        return { shown: await Promise.all(call.collectionIds.map((id) => this.#shown(id))) };
       case 'stateHashAt':
         return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
       case 'countInLogs':
@@ -106,6 +106,16 @@ export class ShardRpc implements CallHandler<ShardCall> {
     }
   }
 
+  /** The state for a search at a follower, without expired records. */
+  async #shown(collectionId: number): Promise<ShownState | null> {
+    const owned = this.shard.replicas.get(collectionId)?.owned;
+    const { clock } = this.services.context;
+    const isDue = (): boolean => owned?.openCollection?.state.expiries.isDue(clock.nowMs()) ?? false;
+    if (isDue()) await owned?.expire().catch(() => undefined);
+    const { shown = null } = this.shard.replicas.get(collectionId)?.owned ?? {};
+    return isDue() ? null : shown;
+  }
+
   /** Stops serving a deleted collection at once, and removes its files in the background. */
   async #dropLater(collectionId: number): Promise<void> {
     try {
@@ -118,7 +128,9 @@ export class ShardRpc implements CallHandler<ShardCall> {
 
   /** Counts collections that this shard owns, open or not. */
   async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
-    const store = this.services.context.snapshots?.store;
+    const { snapshots, removals } = this.services.context;
+    const store = snapshots?.store;
+    await removals.removeDue(collectionIds);
     // The callback is async: if it threw, the rejections of earlier counts would not be handled.
     const counts = await Promise.all(collectionIds.map(async (id) => this.#handleOf(id).count()));
     return {

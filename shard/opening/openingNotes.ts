@@ -228,9 +228,9 @@ export class OpeningNotes {
 
   #changed({ key, entry }: Change): void {
     const shard = shardOfKey(key);
-    if (shard === undefined) {
-      this.#failures.changed(collectionOfKey(key), entry);
-    } else if (shard !== this.options.shard) {
+    const collectionId = collectionOfKey(key);
+    if (collectionId !== undefined) this.#failures.changed(collectionId, entry);
+    else if (shard !== undefined && shard !== this.options.shard) {
       if (entry === undefined) this.#notes.delete(shard);
       else this.#notes.set(shard, openingsOf(entry));
     }

@@ -13,6 +13,7 @@ export class RecordColumns {
   readonly #vectors: Uint8Array[] | undefined;
   readonly #changedBy: number[] | undefined;
   readonly #externalIds: (string | null)[] | undefined;
+  readonly #expiresAt: number[] | undefined;
   #bytes = 0;
 
   constructor(
@@ -24,6 +25,7 @@ export class RecordColumns {
     this.#vectors = fields.includes('vector') ? [] : undefined;
     this.#changedBy = fields.includes('log_index') ? [] : undefined;
     this.#externalIds = state.externalIds.isUsed ? [] : undefined;
+    this.#expiresAt = state.expiries.size > 0 ? [] : undefined;
   }
 
   get count(): number {
@@ -53,10 +55,12 @@ export class RecordColumns {
     const externalId = this.#externalIds && state.externalIdOf(recordId);
     this.#externalIds?.push(externalId ?? null);
     this.#bytes += externalId?.length ?? 0;
+    this.#expiresAt?.push(state.expiries.of(recordId) ?? 0);
   }
 
   listed(): ListedRecords {
-    return { ids: bytesOf(this.#ids), tags: bytesOf(this.#tags), fields: this.fields() };
+    const expiresAt = this.#expiresAt && { expiresAt: bytesOf(this.#expiresAt) };
+    return { ids: bytesOf(this.#ids), tags: bytesOf(this.#tags), fields: { ...this.fields(), ...expiresAt } };
   }
 
   fields(): RecordFields {

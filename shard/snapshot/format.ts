@@ -26,6 +26,7 @@
  * Records      by id, see `recordChunk.ts`; rows: ids; rows stored: those not permanently deleted.
  * Encrypted    by id: f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence.
  *              f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
+ * Expiries     f64 id of an encrypted record | f64 unix ms; only of those that expire.
  * Shredded     key id (16).
  * Leaf changes f64 sequence | f64 index of the leaf | f64 leaves at that time | the leaf before (32).
  * Requests     request id (16) | f64 record id | f64 sequence, oldest first.
@@ -82,6 +83,7 @@ const KIND = {
   shredded: 10,
   lifetimes: 11,
   readAudit: 12,
+  expiries: 13,
 } as const;
 export type ChunkKind = keyof typeof KIND;
 export type RowKind = Exclude<ChunkKind, 'records'>;

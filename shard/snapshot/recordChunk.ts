@@ -4,20 +4,24 @@
  * ```text
  * Head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n.
  *              i32 text length × n | i32 external id length × n; −1 in all three: none.
- *              u8 state × n (1 live, 2 tombstoned), padded with zeros to a multiple of 4.
+ *              u8 state × n (1 live, 2 tombstoned; 4 added: with an expiry), padded with zeros to a multiple of 4.
  * Vectors      i32 × d × n, Q16.16.
- * Descriptions metadata, text and external id of each record that has them, UTF-8.
+ * Descriptions metadata, text and external id of each record that has them, UTF-8; then its expiry, if any, as a u64.
  * ```
  *
  * The checksum covers the head and, for every id of the chunk, its leaf in the state tree. A reader computes these from the
  * records. So it hashes each byte once, both to verify the file and to build the tree.
  */
 import { hashStream } from '../../shared/hashing/hash.js';
+import { readU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
 import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
 import { type ChunkHead, DamagedSnapshot, sealHead } from './format.js';
 
 const HEAD_ROW_BYTES = 37;
+/** In the state of a record with an expiry. */
+export const EXPIRES = 4;
 /** Length of a description that a record does not have. */
 export const NONE = -1;
 
@@ -99,8 +103,10 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
     at += text?.length ?? 0;
     const externalId = taken(rows.descriptions, at, rows.externalIdLengths[row]!);
     at += externalId?.length ?? 0;
+    const expiresAtMs = takenExpiry(rows.descriptions, at, rows.states[row]!);
+    if (expiresAtMs !== undefined) at += EXPIRY_BYTES;
     const leaf = leafHash({
-      state: rows.states[row] as RecordState,
+      state: (rows.states[row]! & ~EXPIRES) as RecordState,
       id,
       tag: rows.tags[row]!,
       insertedMs: rows.insertedMs[row]!,
@@ -108,6 +114,7 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
       metadata,
       text,
       externalId,
+      expiresAtMs,
     });
     leaves.set(leaf, (id - first) * HASH_BYTES);
   }
@@ -118,6 +125,10 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
 export const taken = (descriptions: Uint8Array, at: number, length: number): Uint8Array | null =>
   length === NONE ? null : descriptions.subarray(at, at + length);
 
+/** Returns the expiry at `at`; undefined if the state says that the record has none. */
+export const takenExpiry = (descriptions: Uint8Array, at: number, state: number): number | undefined =>
+  (state & EXPIRES) === 0 ? undefined : readU64(new DataView(descriptions.buffer, descriptions.byteOffset), at);
+
 const isCount = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
 
 function assertFits(first: number, ids: number, rows: RecordRows): void {
@@ -125,7 +136,8 @@ function assertFits(first: number, ids: number, rows: RecordRows): void {
   let described = 0;
   for (let row = 0; row < rows.ids.length; row++) {
     const id = rows.ids[row]!;
-    const state = rows.states[row]!;
+    const expires = (rows.states[row]! & EXPIRES) !== 0;
+    const state = rows.states[row]! & ~EXPIRES;
     const metadataLength = rows.metadataLengths[row]!;
     const textLength = rows.textLengths[row]!;
     const externalIdLength = rows.externalIdLengths[row]!;
@@ -136,6 +148,7 @@ function assertFits(first: number, ids: number, rows: RecordRows): void {
       throw new DamagedSnapshot(`record ${id} does not verify`);
     before = id;
     described += Math.max(metadataLength, 0) + Math.max(textLength, 0) + Math.max(externalIdLength, 0);
+    if (expires) described += EXPIRY_BYTES;
   }
   if (before >= first + ids || described !== rows.descriptions.length)
     throw new DamagedSnapshot('a chunk of records is not whole');

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../shared/clock.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -17,7 +18,7 @@ import { CollectionState } from '../state/collectionState.js';
 import { LogHistory } from '../state/logHistory.js';
 import { type ChunkEntry, type ChunkKind, DamagedSnapshot } from './format.js';
 import type { JobReader, ReadRecords } from './readJob.js';
-import { columnsAt, taken } from './recordChunk.js';
+import { columnsAt, EXPIRES, taken, takenExpiry } from './recordChunk.js';
 import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { chunksOf, countRows, type OpenedSnapshot, verifiedChunk } from './snapshotFile.js';
@@ -172,12 +173,15 @@ class Restore {
       at += text?.length ?? 0;
       const externalId = taken(descriptions, at, externalIdLengths[row]!);
       at += externalId?.length ?? 0;
-      const isTombstoned = states[row] === RECORD_STATE.tombstoned;
+      const expiresAtMs = takenExpiry(descriptions, at, states[row]!);
+      if (expiresAtMs !== undefined) at += EXPIRY_BYTES;
+      const isTombstoned = (states[row]! & ~EXPIRES) === RECORD_STATE.tombstoned;
       this.state.restore({
         slot: firstSlot + row,
         isTombstoned,
         tag: tags[row]!,
         insertedMs: insertedMs[row]!,
+        expiresAtMs,
         metadata,
         text,
         externalId,
@@ -190,11 +194,12 @@ class Restore {
   async #encrypted(): Promise<void> {
     const { encrypted } = this.state;
     const leaves = new Uint8Array(this.#leaves);
+    await this.#rows(rows.EXPIRIES, ([id, expiresAtMs]) => this.state.expiries.set(id, expiresAtMs));
     await this.#rows(rows.ENCRYPTED, (record) => {
       if (!(record.id >= 1 && record.id < this.state.nextRecordId))
         throw new DamagedSnapshot(`encrypted record ${record.id} does not verify`);
       encrypted.restore(record);
-      leaves.set(encrypted.leafOf(record.id), (record.id - 1) * HASH_BYTES);
+      leaves.set(this.state.encryptedLeaf(record.id), (record.id - 1) * HASH_BYTES);
     });
     await this.#rows(rows.SHREDDED, (keyId) => encrypted.shred(keyId));
   }

@@ -140,6 +140,14 @@ export const ENCRYPTED: RowCodec<EncryptedRecord> = {
   }),
 };
 
+/** Record id and unix milliseconds of encrypted records that expire; a chunk of records has the expiries of the others. */
+export const EXPIRIES: RowCodec<[number, number]> = {
+  kind: 'expiries',
+  rowBytes: 16,
+  put: (row, [id, expiresAtMs]) => row.put(0, id, expiresAtMs),
+  get: (row) => [row.get(0), row.get(8)],
+};
+
 export const SHREDDED: RowCodec<string> = {
   kind: 'shredded',
   rowBytes: KEY_ID_BYTES,

@@ -1,6 +1,8 @@
 /** Writes a state and its history to a snapshot's file, a chunk at a time. */
 import { StreamedFile } from '../../shared/files/durable.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { EXPIRY_BYTES, expiryBytes } from '../../shared/log/eventLayout.js';
 import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { CollectionState } from '../state/collectionState.js';
@@ -15,7 +17,7 @@ import {
   encodeHeader,
   type SnapshotFacts,
 } from './format.js';
-import { checksumOfRecords, emptyRows, NONE, recordBytes } from './recordChunk.js';
+import { checksumOfRecords, EXPIRES, emptyRows, NONE, recordBytes } from './recordChunk.js';
 import * as rows from './rows.js';
 import type { SnapshotState } from './savedSnapshots.js';
 import { checksumOf } from './snapshotFile.js';
@@ -113,8 +115,11 @@ class Writer {
     if (images.length > 0) await this.#recordChunk(state, first, images);
   }
 
-  async state({ encrypted, tree: { changes }, requests, graph, versions, readAudit }: CollectionState): Promise<void> {
+  async state(state: CollectionState): Promise<void> {
+    const { encrypted, tree, requests, graph, versions, readAudit } = state;
+    const { changes } = tree;
     await this.#rows(rows.ENCRYPTED, 0, encrypted.all());
+    await this.#rows(rows.EXPIRIES, 0, encryptedExpiries(state));
     await this.#rows(rows.SHREDDED, 0, encrypted.shreddedKeys());
     await this.#rows(
       rows.LEAF_CHANGES,
@@ -179,11 +184,12 @@ class Writer {
     let at = 0;
     for (const [i, image] of images.entries()) {
       if (image === undefined) continue;
-      const { slot, isTombstoned, tag, insertedMs, metadata, text, externalId } = image;
+      const { slot, isTombstoned, tag, insertedMs, expiresAtMs, metadata, text, externalId } = image;
       columns.ids[row] = first + i;
       columns.tags[row] = tag;
       columns.insertedMs[row] = insertedMs;
-      columns.states[row] = isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live;
+      columns.states[row] =
+        (isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live) | (expiresAtMs === undefined ? 0 : EXPIRES);
       columns.vectors.set(state.vectors.vectorBytes(slot), row * 4 * state.dimension);
       columns.metadataLengths[row] = metadata?.length ?? NONE;
       columns.textLengths[row] = text?.length ?? NONE;
@@ -192,6 +198,10 @@ class Writer {
         if (description === null) continue;
         columns.descriptions.set(description, at);
         at += description.length;
+      }
+      if (expiresAtMs !== undefined) {
+        writeU64(new DataView(columns.descriptions.buffer, columns.descriptions.byteOffset), at, expiresAtMs);
+        at += EXPIRY_BYTES;
       }
       leaves.set(state.tree.leaf(first + i - 1), i * HASH_BYTES);
       row++;
@@ -207,8 +217,16 @@ class Writer {
   }
 }
 
-const describedBytesOf = ({ metadata, text, externalId }: RecordImage): number =>
-  (metadata?.length ?? 0) + (text?.length ?? 0) + (externalId?.length ?? 0);
+const describedBytesOf = (image: RecordImage): number =>
+  (image.metadata?.length ?? 0) + (image.text?.length ?? 0) + (image.externalId?.length ?? 0) + expiryBytes(image);
+
+function* encryptedExpiries({ encrypted, expiries }: CollectionState): Generator<[number, number]> {
+  if (expiries.size === 0) return;
+  for (const { id } of encrypted.all()) {
+    const expiresAtMs = expiries.of(id);
+    if (expiresAtMs !== undefined) yield [id, expiresAtMs];
+  }
+}
 
 function* each<T>(from: number, end: number, at: (index: number) => T): Generator<T> {
   for (let index = from; index < end; index++) yield at(index);

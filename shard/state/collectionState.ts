@@ -67,7 +67,8 @@ export class CollectionState extends RecordTable {
   restore(image: RecordImage | undefined): void {
     this.slots.push(image?.slot ?? NO_SLOT);
     if (image === undefined) return;
-    const { slot, isTombstoned, insertedMs, metadata, text } = image;
+    const { slot, isTombstoned, insertedMs, expiresAtMs, metadata, text } = image;
+    this.expiries.set(this.slots.length, expiresAtMs);
     this.insertions.set(slot, insertedMs);
     this.fields.put(slot, this.slots.length, image, !isTombstoned);
     if (isTombstoned) {
@@ -171,6 +172,7 @@ export class CollectionState extends RecordTable {
       throw new Damaged(`event ${sequence} inserts under an external id that a live record has`);
     const slot = this.#put(event);
     this.slots.push(slot);
+    this.expiries.set(event.recordId, event.expiresAtMs);
     this.versions.born(sequence);
     this.tree.append(leafOfContent(event));
     this.vectors.publish(slot);
@@ -188,6 +190,7 @@ export class CollectionState extends RecordTable {
     this.versions.replaced(recordId, sequence);
     const slot = this.#put(event);
     this.slots.set(recordId - 1, slot);
+    this.expiries.set(recordId, event.expiresAtMs);
     this.#retire(before);
     this.tree.change(recordId - 1, leafOfContent(event), sequence);
     this.vectors.publish(slot);
@@ -226,7 +229,8 @@ export class CollectionState extends RecordTable {
     this.slots.push(NO_SLOT);
     this.versions.born(event.sequence);
     this.encrypted.insert(event);
-    this.tree.append(this.encrypted.leafOf(event.recordId));
+    this.expiries.set(event.recordId, event.expiresAtMs);
+    this.tree.append(this.encryptedLeaf(event.recordId));
     this.#remember(event);
   }
 
@@ -258,6 +262,7 @@ export class CollectionState extends RecordTable {
     const slot = this.slotOf(recordId);
     if (slot === NO_SLOT) this.encrypted.delete(recordId);
     else this.#free(recordId, slot, sequence);
+    this.expiries.set(recordId, undefined);
     this.#rehash(recordId, sequence);
     this.graph.recordDeleted(recordId, sequence);
     if (this.graph.changedBy.sequence === sequence) this.versions.graphChanged(sequence, true);
@@ -314,15 +319,20 @@ export class CollectionState extends RecordTable {
   /** Returns the record's leaf; the empty leaf if it is permanently deleted. */
   #leafOf(recordId: number): Uint8Array {
     const slot = this.slotOf(recordId);
-    if (slot === NO_SLOT)
-      return this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encrypted.leafOf(recordId);
+    if (slot === NO_SLOT) return this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encryptedLeaf(recordId);
     return leafHash({
       id: recordId,
       state: this.tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
       vector: this.vectors.vectorView(slot),
       insertedMs: this.insertions.of(slot),
+      expiresAtMs: this.expiries.of(recordId),
       ...this.fields.of(slot),
     });
+  }
+
+  /** Returns the leaf of an encrypted record that is not permanently deleted. */
+  encryptedLeaf(recordId: number): Uint8Array {
+    return this.encrypted.leafOf(recordId, this.expiries.of(recordId));
   }
 
   #assertNext({ sequence, recordId }: Insert | InsertEncrypted): void {

@@ -6,18 +6,19 @@ import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js'
 import { mergePatch } from '../../shared/json/mergePatch.js';
 import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
-import { BESIDE_EVENT_BYTES, contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
+import { BESIDE_EVENT_BYTES, contentBytes, expiryBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { type Actor, isSameActor } from '../../shared/model/actor.js';
 import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { RecordName } from '../../shared/model/recordName.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
-import { type MetadataObject, metadataObject } from '../metadata/metadataObject.js';
+import { type MetadataObject, metadataObject, patchIn } from '../metadata/metadataObject.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
 import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
 import { assertBatchShape, assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
+import { expiryAt } from './expiryAt.js';
 import { utf8ExternalId } from './externalIds.js';
 import { addedBytes, insertedBytes, insertedEncryptedBytes, updatedBytes } from './growth.js';
 import type {
@@ -51,7 +52,8 @@ export class CommitBuilder {
   readonly #records: PlannedRecords;
   readonly #graph: GraphPlan;
   readonly changes: PlannedChanges;
-  readonly #timeMs: number;
+  /** The time of the next events. */
+  #timeMs: number;
   #sequence: number;
   #roomBytes: number;
   /** The actor of the next events. */
@@ -83,6 +85,12 @@ export class CommitBuilder {
     this.#actor = actor;
     this.#actorBytes =
       actor === null || isSameActor(actor, this.events.at(-1)?.actor ?? null) ? 0 : actorSizeBytes(actor);
+  }
+
+  /** Plans the removal of an expired record, which happens at its expiry. Call it in the order of the expiries. */
+  expire(recordId: number): void {
+    this.#timeMs = Math.max(this.#timeMs, this.state.expiries.of(recordId)!);
+    this.add({ op: 'delete', id: recordId });
   }
 
   /** Plans a write. Throws VouchError if the write is refused. */
@@ -135,15 +143,10 @@ export class CommitBuilder {
     const key = keyOf(call.requestId);
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
-    const { vector, tag, requestId, metadata, text } = call;
-    const record = {
-      vector,
-      tag,
-      requestId,
-      metadata,
-      text: text === null ? null : Buffer.from(text),
-      externalId: null,
-    };
+    const { vector, tag, requestId, metadata } = call;
+    const text = call.text === null ? null : Buffer.from(call.text);
+    const expiresAtMs = expiryAt(this.#timeMs, call.expiresAtMs, call.ttlMs);
+    const record = { vector, tag, requestId, metadata, text, externalId: null, expiresAtMs };
     assertContent(record, this.limits);
     this.#assertRoom(1, bytesOf(record));
     return { kind: 'insert', write: this.#append(record, key), deduplicated: false };
@@ -240,15 +243,16 @@ export class CommitBuilder {
     return slot === undefined ? null : this.state.metadataAt(slot);
   }
 
-  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): WriteAnswer {
+  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId, ...life }: SealedInsert): WriteAnswer {
     const key = keyOf(requestId);
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
     this.#records.assertNotShredded(keyId);
     assertCiphertext(ciphertext, this.limits);
-    this.#assertRoom(1, insertedEncryptedBytes(ciphertext.length));
+    const expiresAtMs = expiryAt(this.#timeMs, life.expiresAtMs, life.ttlMs);
+    this.#assertRoom(1, insertedEncryptedBytes(ciphertext.length) + expiryBytes({ expiresAtMs }));
     const write = this.#written(this.#records.addEncrypted(keyId), key);
-    const content = { tag, requestId, keyId: Buffer.from(keyId, 'hex'), nonce, ciphertext };
+    const content = { tag, requestId, keyId: Buffer.from(keyId, 'hex'), nonce, ciphertext, expiresAtMs };
     this.#push({ type: 'insertEncrypted', ...content, ...this.#dated(), recordId: write.recordId });
     return { kind: 'encrypted', write, keyId };
   }
@@ -271,6 +275,7 @@ export class CommitBuilder {
     let fresh = 0;
     for (let i = 0; i < call.count; i++) {
       if (isLook(i) && slice.due) await slice.next();
+      const what = `item ${i} of the batch: `;
       const record = {
         vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
         tag: call.tags?.[i] ?? 0,
@@ -278,8 +283,9 @@ export class CommitBuilder {
         metadata: call.metadata?.[i] ?? null,
         text: call.texts?.[i] ?? null,
         externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
+        expiresAtMs: replayed.has(i) ? undefined : expiryAt(this.#timeMs, call.expiresAtMs?.[i], call.ttlMs, what),
       };
-      assertContent(record, this.limits, `item ${i} of the batch: `);
+      assertContent(record, this.limits, what);
       records.push(record);
       if (replayed.has(i)) continue;
       brings += bytesOf(record);
@@ -315,21 +321,21 @@ export class CommitBuilder {
   }
 
   #append(record: NewRecord, key: string | undefined): AppliedRequest {
-    const { vector, tag, requestId, metadata, text, externalId } = record;
+    const { vector, tag, requestId, metadata, text, externalId, expiresAtMs } = record;
     const write = this.#written(this.#records.add(externalId), key);
     const { sequence, recordId } = write;
-    const content = { recordId, tag, requestId, vector, metadata, text, externalId };
+    const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
     this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, actor: this.#actor, ...content });
     return write;
   }
 
   #replace(
     recordId: number,
-    { vector, tag, requestId, metadata, text, externalId }: Omit<StatedReplace, 'type' | 'recordId'>,
+    { vector, tag, requestId, metadata, text, externalId, expiresAtMs }: Omit<StatedReplace, 'type' | 'recordId'>,
     key: string | undefined,
   ): AppliedRequest {
     const write = this.#written(recordId, key);
-    const content = { recordId, tag, requestId, vector, metadata, text, externalId };
+    const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
     this.#push({ type: 'replace', ...this.#dated(), ...content });
     return write;
   }
@@ -390,11 +396,4 @@ export class CommitBuilder {
   }
 }
 
-/** Throws `validation_error` if the patch is not JSON of an object. */
-export function patchIn(patch: Uint8Array): MetadataObject {
-  const object = metadataObject(patch);
-  if (object === undefined) throw new VouchError('validation_error', 'the merge patch is not a JSON object');
-  return object;
-}
-
-const bytesOf = (record: Parameters<typeof contentBytes>[0]): number => insertedBytes(contentBytes(record));
+const bytesOf = (record: NewRecord): number => insertedBytes(contentBytes(record)) + expiryBytes(record);

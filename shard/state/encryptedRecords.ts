@@ -122,7 +122,7 @@ export class EncryptedRecords {
     this.#shredded.add(keyId);
   }
 
-  leafOf(recordId: number): Uint8Array {
+  leafOf(recordId: number, expiresAtMs: number | undefined): Uint8Array {
     const { id, tag, insertedMs, keyId, contentHash, isTombstoned } = this.#records.get(recordId)!;
     return encryptedLeafHash({
       state: isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live,
@@ -131,6 +131,7 @@ export class EncryptedRecords {
       insertedMs,
       keyId: Buffer.from(keyId, 'hex'),
       contentHash: Buffer.from(contentHash, 'latin1'),
+      expiresAtMs,
     });
   }
 

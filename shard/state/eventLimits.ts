@@ -42,9 +42,9 @@ export const assertCiphertext = (ciphertext: Uint8Array, limits: EventLimits): v
 
 /** Throws `validation_error` if a batch is too large, or if a list does not have one entry per vector. */
 export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): void {
-  const { count, tags, metadata, texts, requestIds, externalIds } = call;
+  const { count, tags, metadata, texts, requestIds, externalIds, expiresAtMs } = call;
   if (count > limits.batchVectors) throw refused(`the batch has ${count} vectors; ${allowed('batchVectors', limits)}`);
-  for (const [name, list] of Object.entries({ tags, metadata, texts, requestIds, externalIds }))
+  for (const [name, list] of Object.entries({ tags, metadata, texts, requestIds, externalIds, expiresAtMs }))
     if (list != null && list.length !== count)
       throw refused(`the batch has ${count} vectors and ${list.length} entries of ${name}`);
 }

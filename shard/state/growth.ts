@@ -7,6 +7,7 @@ import {
   BESIDE_EVENT_BYTES,
   contentBytes,
   eventSizeBytes,
+  expiryBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
   updateMetadataSizeBytes,
@@ -27,9 +28,9 @@ export function addedBytes(event: Event): number {
   switch (event.type) {
     case 'insert':
     case 'replace':
-      return insertedBytes(contentBytes(event));
+      return insertedBytes(contentBytes(event)) + expiryBytes(event);
     case 'insertEncrypted':
-      return insertedEncryptedBytes(event.ciphertext.length);
+      return insertedEncryptedBytes(event.ciphertext.length) + expiryBytes(event);
     case 'updateMetadata':
       return updatedBytes(event.metadata.length);
     default:

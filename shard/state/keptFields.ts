@@ -15,6 +15,8 @@ export interface RecordFields {
 /** A record without its text. */
 export interface StoredRecord extends Omit<RecordFields, 'text'> {
   readonly id: number;
+  /** Unix milliseconds; null: it does not expire. */
+  readonly expiresAtMs: number | null;
   /** Little-endian Q16.16 components. */
   readonly vector: Uint8Array;
 }
@@ -24,6 +26,7 @@ export interface RecordImage extends RecordFields {
   readonly slot: number;
   readonly isTombstoned: boolean;
   readonly insertedMs: number;
+  readonly expiresAtMs: number | undefined;
 }
 
 export class KeptFields {

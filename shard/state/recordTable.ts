@@ -7,6 +7,7 @@ import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { InsertionTimes } from './decayTimes.js';
 import { EncryptedRecords } from './encryptedRecords.js';
+import { Expiries } from './expiries.js';
 import type { ExternalIds } from './externalIds.js';
 import { KeptFields, type RecordImage, type StoredRecord } from './keptFields.js';
 
@@ -16,6 +17,8 @@ export class RecordTable {
   readonly encrypted = new EncryptedRecords();
   /** Insertion times of all records that are not permanently deleted. */
   readonly insertions: InsertionTimes;
+  /** Expiries by record id, of records that are not permanently deleted: also of tombstoned and encrypted ones. */
+  readonly expiries = new Expiries();
   /** Slot by record id − 1; NO_SLOT for records that are encrypted or permanently deleted. */
   protected readonly slots = new Column(NO_SLOT);
   // Keyed by slot. A slot is reused once its record is permanently deleted, or has another slot.
@@ -106,7 +109,8 @@ export class RecordTable {
     const slot = this.liveSlotOf(recordId);
     if (slot === undefined) return this.#encryptedRecord(recordId);
     const { tag, metadata, externalId } = this.fields.of(slot);
-    return { id: recordId, vector: this.vectors.vectorBytes(slot), tag, metadata, externalId };
+    const expiresAtMs = this.expiries.of(recordId) ?? null;
+    return { id: recordId, vector: this.vectors.vectorBytes(slot), tag, metadata, externalId, expiresAtMs };
   }
 
   /** Returns undefined if the record is encrypted or permanently deleted. */
@@ -114,14 +118,16 @@ export class RecordTable {
     const slot = this.slotOf(recordId);
     if (slot === NO_SLOT) return undefined;
     const isTombstoned = this.tombstoned.has(slot);
-    return { slot, isTombstoned, insertedMs: this.insertions.of(slot), ...this.fields.of(slot) };
+    const expiresAtMs = this.expiries.of(recordId);
+    return { slot, isTombstoned, insertedMs: this.insertions.of(slot), expiresAtMs, ...this.fields.of(slot) };
   }
 
   #encryptedRecord(recordId: number): StoredRecord | undefined {
     if (!this.encrypted.isLive(recordId)) return undefined;
     const { tag } = this.encrypted.get(recordId)!;
     const vector = new Uint8Array(4 * this.config.dimension);
-    return { id: recordId, vector, tag, metadata: null, externalId: null };
+    const expiresAtMs = this.expiries.of(recordId) ?? null;
+    return { id: recordId, vector, tag, metadata: null, externalId: null, expiresAtMs };
   }
 
   /** Bytes of the metadata and the text of a record; 0 without a vector. */

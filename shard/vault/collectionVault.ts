@@ -69,7 +69,7 @@ export class CollectionVault {
    * key is made for it. Throws Damaged if the entry is damaged and records of this collection depend on it.
    */
   async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
-    const { payload, keyId, tag, requestId } = call;
+    const { op, payload, keyId, ...rest } = call;
     assertPayload(payload.length, this.limits);
     if (keyId !== null && this.collection.state.encrypted.isShredded(keyId)) throw shredded(keyId);
     const brings = { records: 1, growthBytes: insertedEncryptedBytes(payload.length + GCM_TAG_BYTES) };
@@ -78,7 +78,7 @@ export class CollectionVault {
     const sealed = await this.#noticingDamage(keyId, () =>
       this.vault.seal(this.#target, payload, { keyId, mustExist, deadlineMs }),
     );
-    return { op: 'insertEncrypted', tag, requestId, ...sealed };
+    return { op, ...rest, ...sealed };
   }
 
   /** Call it before events of an import are stored, so that a shred of their keys reaches this collection too. */

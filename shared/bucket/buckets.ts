@@ -14,7 +14,10 @@ export const BUCKETS = {
   leases: 'vouch-leases',
   /** Collection id → the watermark of its log, and the bytes of its content. */
   watermarks: 'vouch-watermarks',
-  /** `by.<shard>` → the collections that the shard is opening; `of.<collection id>` → the failed openings of the collection. */
+  /**
+   * `by.<shard>` → the collections that the shard is opening; `of.<collection id>` → the failed openings of the collection;
+   * `due.<collection id>` → when its owner opens it to remove expired records.
+   */
   openings: 'vouch-openings',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',

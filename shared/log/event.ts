@@ -33,6 +33,8 @@ interface Inserted extends Dated {
   readonly tag: number;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
+  /** Unix milliseconds from which on the record is in no answer; absent: it does not expire. */
+  readonly expiresAtMs?: number | undefined;
 }
 
 interface WithVector extends Inserted {
@@ -49,7 +51,7 @@ export interface Insert extends WithVector {
   readonly externalId: Uint8Array | null;
 }
 
-/** Gives a live record new content under its id; its time becomes the event's. */
+/** Gives a live record new content under its id; its time becomes the event's, and its expiry the one given here, if any. */
 export interface Replace extends WithVector {
   readonly type: 'replace';
   /** The external id of the record. */

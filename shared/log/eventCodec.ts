@@ -31,6 +31,7 @@ import {
   EVENT_TYPE,
   EVENT_VERSION,
   EVENT_VERSION_WITHOUT_ACTOR,
+  EXPIRY_BYTES,
   eventSizeBytes,
   FLAG,
   GENESIS,
@@ -55,14 +56,23 @@ export function writeEvent(event: Event, target: ByteView, at: number): number {
   if (end - at >= EVENT_END_BYTES) throw new RangeError(`an event of ${end - at} bytes; the limit is 16 MiB`);
   if ((event.type === 'genesis') !== (event.sequence === 0))
     throw new RangeError('the genesis, and nothing else, has sequence 0');
-  if (event.timeMs > TIME_MAX_MS) throw new RangeError(`a time of ${event.timeMs} ms, which no date can be`);
+  if (event.timeMs > TIME_MAX_MS) throw notADate(event.timeMs);
   target.view.setUint8(at, event.actor === null ? EVENT_VERSION_WITHOUT_ACTOR : EVENT_VERSION);
   target.view.setUint8(at + 1, EVENT_TYPE[event.type]);
   writeU64(target.view, at + 8, event.sequence);
   writeU64(target.view, at + 16, event.timeMs);
   writePayload(event, target, at);
+  if ('expiresAtMs' in event && event.expiresAtMs !== undefined) writeExpiry(event.expiresAtMs, target, end);
   return end;
 }
+
+/** Writes the last field of an event that ends at `end`. */
+function writeExpiry(expiresAtMs: number, { view }: ByteView, end: number): void {
+  if (expiresAtMs < 1 || expiresAtMs > TIME_MAX_MS) throw notADate(expiresAtMs);
+  writeU64(view, end - EXPIRY_BYTES, expiresAtMs);
+}
+
+const notADate = (timeMs: number): RangeError => new RangeError(`a time of ${timeMs} ms, which no date can be`);
 
 function writePayload(event: Event, target: ByteView, at: number): void {
   const { bytes, view } = target;
@@ -153,14 +163,17 @@ function writeInserted(
   { bytes, view }: ByteView,
   at: number,
 ): void {
-  const { recordId, tag, requestId } = event;
+  const { recordId, tag, requestId, expiresAtMs } = event;
   writeId(view, at + INSERT.recordId, recordId);
   writeU64(view, at + INSERT.tag, tag);
   if (requestId !== null) {
     assertBytes(requestId, REQUEST_ID_BYTES, 'a request id');
     bytes.set(requestId, at + INSERT.requestId);
   }
-  view.setUint8(at + INSERT.flags, flags | (requestId === null ? 0 : FLAG.requestId));
+  view.setUint8(
+    at + INSERT.flags,
+    flags | (requestId === null ? 0 : FLAG.requestId) | (expiresAtMs === undefined ? 0 : FLAG.expiry),
+  );
 }
 
 function assertDimension(dimension: number): void {
@@ -266,16 +279,17 @@ function readInsert(
   const vectorEnd = INSERT.vector + 4 * readDimension(view, at + INSERT.dimension);
   const metadataEnd = vectorEnd + view.getUint32(at + INSERT.metadataLength, true);
   const textEnd = metadataEnd + view.getUint32(at + INSERT.textLength, true);
-  assertLength(at, end, textEnd + view.getUint16(at + INSERT.externalIdLength, true));
+  const fieldsEnd = textEnd + view.getUint16(at + INSERT.externalIdLength, true);
   const flags = view.getUint8(at + INSERT.flags);
+  assertLength(at, end, fieldsEnd + ((flags & FLAG.expiry) === 0 ? 0 : EXPIRY_BYTES));
   assertFlags(source, at, flags);
   const text = (flags & FLAG.text) === 0 ? null : bytes.subarray(at + metadataEnd, at + textEnd);
   if (text !== null && !isUtf8(text)) throw new Malformed('text that is not UTF-8', at + metadataEnd);
-  const externalId = (flags & FLAG.externalId) === 0 ? null : bytes.subarray(at + textEnd, end);
+  const externalId = (flags & FLAG.externalId) === 0 ? null : bytes.subarray(at + textEnd, at + fieldsEnd);
   if (externalId !== null) assertExternalId(externalId, at + textEnd);
   else if (type === 'replace') throw new Malformed('a replacement without an external id', at + INSERT.flags);
   // One literal for both types: a spread would double the cost.
-  return {
+  const event = {
     type,
     sequence,
     timeMs,
@@ -288,6 +302,15 @@ function readInsert(
     text,
     externalId,
   } as Insert | Replace;
+  return (flags & FLAG.expiry) === 0 ? event : { ...event, expiresAtMs: readExpiry(view, end) };
+}
+
+/** Reads the last field of an event that ends at `end`. */
+function readExpiry(view: DataView, end: number): number {
+  const expiresAtMs = readU64(view, end - EXPIRY_BYTES);
+  if (expiresAtMs < 1 || expiresAtMs > TIME_MAX_MS)
+    throw new Malformed('an expiry that no date can be', end - EXPIRY_BYTES);
+  return expiresAtMs;
 }
 
 function assertExternalId(externalId: Uint8Array, at: number): void {
@@ -299,7 +322,7 @@ function assertExternalId(externalId: Uint8Array, at: number): void {
 /** Throws Malformed if a field has content and its flag is not set. */
 function assertFlags(source: ByteView, at: number, flags: number): void {
   const { view } = source;
-  if ((flags & ~(FLAG.requestId | FLAG.metadata | FLAG.text | FLAG.externalId)) !== 0)
+  if ((flags & ~(FLAG.requestId | FLAG.metadata | FLAG.text | FLAG.externalId | FLAG.expiry)) !== 0)
     throw new Malformed(`insert flags ${flags} are not known`, at + INSERT.flags);
   assertZero(source, at + INSERT.flags + 1, at + INSERT.externalIdLength);
   if ((flags & FLAG.requestId) === 0)
@@ -317,13 +340,15 @@ function readInsertEncrypted(source: ByteView, at: number, end: number, dated: D
   const part = (from: number, to: number): Uint8Array => bytes.subarray(at + from, at + to);
   assertHolds(at, end, INSERT_ENCRYPTED.ciphertext);
   const ciphertextLength = view.getUint32(at + INSERT_ENCRYPTED.ciphertextLength, true);
-  assertLength(at, end, INSERT_ENCRYPTED.ciphertext + ciphertextLength);
+  const flags = view.getUint8(at + INSERT_ENCRYPTED.flags);
+  const ciphertextEnd = INSERT_ENCRYPTED.ciphertext + ciphertextLength;
+  const hasExpiry = (flags & FLAG.expiry) !== 0;
+  assertLength(at, end, ciphertextEnd + (hasExpiry ? EXPIRY_BYTES : 0));
   if (ciphertextLength < GCM_TAG_BYTES)
     throw new Malformed('a ciphertext without its tag', at + INSERT_ENCRYPTED.ciphertextLength);
-  const flags = view.getUint8(at + INSERT_ENCRYPTED.flags);
-  if ((flags & ~FLAG.requestId) !== 0)
+  if ((flags & ~(FLAG.requestId | FLAG.expiry)) !== 0)
     throw new Malformed(`flags ${flags} of an encrypted insert are not known`, at + INSERT_ENCRYPTED.flags);
-  const hasRequestId = flags !== 0;
+  const hasRequestId = (flags & FLAG.requestId) !== 0;
   if (!hasRequestId) assertZero(source, at + INSERT_ENCRYPTED.requestId, at + INSERT_ENCRYPTED.flags);
   assertZero(source, at + INSERT_ENCRYPTED.flags + 1, at + INSERT_ENCRYPTED.ciphertextLength);
   assertZero(source, at + INSERT_ENCRYPTED.nonce + NONCE_BYTES, at + INSERT_ENCRYPTED.ciphertext);
@@ -335,7 +360,8 @@ function readInsertEncrypted(source: ByteView, at: number, end: number, dated: D
     requestId: hasRequestId ? part(INSERT_ENCRYPTED.requestId, INSERT_ENCRYPTED.flags) : null,
     keyId: part(INSERT_ENCRYPTED.keyId, INSERT_ENCRYPTED.nonce),
     nonce: part(INSERT_ENCRYPTED.nonce, INSERT_ENCRYPTED.nonce + NONCE_BYTES),
-    ciphertext: bytes.subarray(at + INSERT_ENCRYPTED.ciphertext, end),
+    ciphertext: part(INSERT_ENCRYPTED.ciphertext, ciphertextEnd),
+    ...(hasExpiry && { expiresAtMs: readExpiry(view, end) }),
   };
 }
 

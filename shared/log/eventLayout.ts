@@ -7,14 +7,15 @@
  * genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
  *                 38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8
  * insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
- *                 8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
- *                 68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
+ *                 8 external id, 16 expiry) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
+ *                 68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8 |
+ *                 with an expiry: u64 expires_at_ms, at least 1
  * replace         like insert, always with an external id
  * soft delete     24 u64 record_id
  * delete          24 u64 record_id
- * insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
+ * insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 16 expiry) |
  *                 60 u32 ciphertext length, at least 16 | 64 key id (16) | 80 nonce (12) | 96 ciphertext, its
- *                 tag (16) included
+ *                 tag (16) included | with an expiry: u64 expires_at_ms, at least 1
  * shred key       24 key id (16)
  * update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
  * add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
@@ -53,7 +54,7 @@ export const EVENT_TYPE = {
 export const METRIC_SQUARED_L2 = 1;
 /** In a genesis. */
 export const CONFIG_FLAG = { normalise: 1 } as const;
-export const FLAG = { requestId: 1, metadata: 2, text: 4, externalId: 8 } as const;
+export const FLAG = { requestId: 1, metadata: 2, text: 4, externalId: 8, expiry: 16 } as const;
 
 export const PAYLOAD_AT = 24;
 
@@ -136,10 +137,16 @@ export const EVENT_END_BYTES = 2 ** 24;
 /** Bytes beside an event in a frame: the length of the event and, for version 2, that of its actor. */
 export const BESIDE_EVENT_BYTES = 6;
 
+/** The bytes of an expiry, after all other fields. */
+export const EXPIRY_BYTES = 8;
+
+export const expiryBytes = ({ expiresAtMs }: Pick<Insert, 'expiresAtMs'>): number =>
+  expiresAtMs === undefined ? 0 : EXPIRY_BYTES;
+
 /** Encoded size of an insert or a replacement, from the size of all its fields together. */
 export const insertSizeBytes = (contentBytes: number): number => INSERT.vector + contentBytes;
 
-/** The bytes of the fields of an insert or a replacement. */
+/** The bytes of the fields of an insert or a replacement, except its expiry. */
 export const contentBytes = ({
   vector,
   metadata,
@@ -159,11 +166,11 @@ export function eventSizeBytes(event: Event): number {
       return GENESIS.project + Buffer.byteLength(event.project) + Buffer.byteLength(event.name);
     case 'insert':
     case 'replace':
-      return insertSizeBytes(contentBytes(event));
+      return insertSizeBytes(contentBytes(event)) + expiryBytes(event);
     case 'updateMetadata':
       return updateMetadataSizeBytes(event.metadata.length);
     case 'insertEncrypted':
-      return insertEncryptedSizeBytes(event.ciphertext.length);
+      return insertEncryptedSizeBytes(event.ciphertext.length) + expiryBytes(event);
     case 'shredKey':
       return SHRED_KEY.end;
     case 'deleteMany':

@@ -151,6 +151,7 @@ const COLLECTIONS = {
   vouch_commit_seconds: histogram(CALL_SECONDS, 'Time until the log has made a frame durable.'),
   vouch_committed_bytes_total: counter('Bytes of the frames committed to the logs.'),
   vouch_committed_events_total: counter('Events committed to the logs.'),
+  vouch_expired_records_total: counter('Records removed because they had expired.'),
   vouch_damaged: gauge(
     'Collections with a damaged part, found since the shard started. Part "vault" counts the master key too; part "opening" counts collections whose opening has stopped shards.',
     { part: ['log', 'vault', 'opening', 'snapshot', 'index', 'follower'] },

@@ -42,6 +42,9 @@ export type Whole = number & WholeBetween<0, 9007199254740991>;
 /** Unix milliseconds that a date can hold. */
 export type UnixMs = number & WholeBetween<0, 8640000000000000>;
 
+/** The life of a record in milliseconds, up to a hundred years. */
+export type LifeMs = number & WholeBetween<1, 3155760000000>;
+
 export type { DurationMs } from '../../config/config.js';
 
 /** A number that is neither NaN nor infinite. */

@@ -170,6 +170,8 @@ export interface Results extends AccessResults, GraphResults, ProofResults, Reco
     readonly metadata: Uint8Array | null;
     /** UTF-8. */
     readonly externalId: Uint8Array | null;
+    /** Unix milliseconds; null: it does not expire. */
+    readonly expiresAtMs: number | null;
     /** UTF-8; present where it was asked for. */
     readonly text?: Uint8Array | null;
     /** Sequence of the last event that wrote it. */

@@ -22,6 +22,8 @@ export interface RecordFields {
   readonly changedBy?: Uint8Array;
   /** Always sent, unless no record of the collection has one. */
   readonly externalIds?: readonly (string | null)[];
+  /** Little-endian float64, unix milliseconds; 0: it does not expire. Not sent with hits, nor if no record of the collection expires. */
+  readonly expiresAt?: Uint8Array;
 }
 
 /** Records one after another; `ids` and `tags` are little-endian float64. */

@@ -6,7 +6,7 @@ import type { GraphWrite } from '../model/graph.js';
 import type { ReadAudit } from '../model/readAudit.js';
 import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
-import type { Whole } from '../model/whole.js';
+import type { LifeMs, UnixMs, Whole } from '../model/whole.js';
 
 /** A write on a condition. */
 interface Guarded {
@@ -14,17 +14,23 @@ interface Guarded {
   readonly since?: Whole;
 }
 
-export interface InsertCall {
+interface Expiring {
+  /** Life of the records without an expiry of their own; absent: they do not expire. */
+  readonly ttlMs?: LifeMs;
+}
+
+export interface InsertCall extends Expiring {
   readonly op: 'insert';
   readonly vector: Uint8Array;
   readonly tag: Whole;
   readonly requestId: Uint8Array | null;
   readonly metadata: Uint8Array | null;
   readonly text: string | null;
+  readonly expiresAtMs?: UnixMs;
 }
 
 /** `metadata`, `texts` (UTF-8) and `requestIds`: null if the request lacks them, else one entry a vector. */
-export interface InsertBatchCall extends Guarded {
+export interface InsertBatchCall extends Guarded, Expiring {
   readonly op: 'insertBatch';
   readonly count: Whole;
   /** `count` vectors, one after another. */
@@ -36,6 +42,8 @@ export interface InsertBatchCall extends Guarded {
   readonly requestIds: readonly (Uint8Array | null)[] | null;
   /** One entry a vector, all different. A live record with that external id gets the new content; the others are inserted. */
   readonly externalIds?: readonly string[];
+  /** One entry a vector; absent: as nulls. */
+  readonly expiresAtMs?: readonly (UnixMs | null)[];
 }
 
 /** Deletes records for good, all in one commit. */
@@ -62,7 +70,7 @@ export interface PatchManyCall extends Guarded {
 export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
 
 /** Inserts a record that the shard encrypts; its vault makes a missing key. The plaintext goes no further. */
-export interface InsertEncryptedCall {
+export interface InsertEncryptedCall extends Expiring {
   readonly op: 'insertEncrypted';
   readonly payload: Uint8Array;
   /** Null: a new key. */
@@ -70,6 +78,7 @@ export interface InsertEncryptedCall {
   readonly tag: Whole;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
+  readonly expiresAtMs?: UnixMs;
 }
 
 export type WriteCall =

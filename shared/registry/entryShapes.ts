@@ -13,7 +13,7 @@ import { notedBy, type StoredShredNote } from '../vault/shredNotes.js';
 import type { StoredAlias } from './aliasEntry.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import { keyRecord, type StoredKey } from './keys.js';
-import { areFailures, isOpenings } from './openings.js';
+import { areFailures, isDue, isOpenings } from './openings.js';
 import type { Heartbeat, Ownership } from './owners.js';
 import type { StoredCheckpoint, StoredIdentity } from './serviceLog.js';
 import { isSignersKey, type StoredSigner } from './signers.js';
@@ -91,7 +91,8 @@ const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => bo
   [BUCKETS.quota]: (_, value) => isReserved(value),
   [BUCKETS.leases]: (_, value) => isLease(value),
   [BUCKETS.watermarks]: (_, value) => isReached(value),
-  [BUCKETS.openings]: (key, value) => (key.startsWith('by.') ? isOpenings(value) : areFailures(value)),
+  [BUCKETS.openings]: (key, value) =>
+    key.startsWith('by.') ? isOpenings(value) : key.startsWith('due.') ? isDue(value) : areFailures(value),
   [BUCKETS.signers]: (key, value) => isSigner(value) && isSignersKey(key),
   [BUCKETS.serviceLog]: (key, value) => (key === 'identity' ? isLogIdentity(value) : isLogCheckpoint(value)),
   [BUCKETS.ids]: (_, value) => Number.isSafeInteger(value),

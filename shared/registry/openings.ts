@@ -44,23 +44,43 @@ export interface OpeningFailure {
   readonly at_ms: UnixMs;
 }
 
+/** Null: no record expires. */
+export interface StoredDue {
+  readonly next_expiry_ms: UnixMs | null;
+}
+
 export interface StoredFailures {
   readonly failures: readonly OpeningFailure[];
 }
 
 export const isOpenings = typia.createIs<StoredOpenings>();
 export const areFailures = typia.createIs<StoredFailures>();
+export const isDue = typia.createIs<StoredDue>();
 
 export const openingsKey = (shard: string): string => `by.${shard}`;
 export const failuresKey = (collectionId: number): string => `of.${collectionId}`;
 
-/** Returns the shard of an `openingsKey`; undefined for a `failuresKey`. */
+/** The key of the time at which the owner of a collection opens it, to remove records that have expired. */
+export const dueKey = (collectionId: number): string => `due.${collectionId}`;
+
+/** Returns the shard of an `openingsKey`; undefined for another key. */
 export const shardOfKey = (key: string): string | undefined => (key.startsWith('by.') ? key.slice(3) : undefined);
-export const collectionOfKey = (key: string): number => Number(key.slice(3));
+/** Returns the collection of a `failuresKey`; undefined for another key. */
+export const collectionOfKey = (key: string): number | undefined =>
+  key.startsWith('of.') ? Number(key.slice(3)) : undefined;
+/** Returns the collection of a `dueKey`; undefined for another key. */
+export const collectionOfDueKey = (key: string): number | undefined =>
+  key.startsWith('due.') ? Number(key.slice(4)) : undefined;
 
 export const openingsOf = (entry: Entry): StoredOpenings => entry.value as unknown as StoredOpenings;
 export const failuresOf = (entry: Entry): readonly OpeningFailure[] =>
   (entry.value as unknown as StoredFailures).failures;
+/** The time of a note; +∞ if no record expires. */
+export const dueOf = (entry: Entry): number =>
+  (entry.value as unknown as StoredDue).next_expiry_ms ?? Number.POSITIVE_INFINITY;
+export const storedDue = (nextMs: number): BucketValue => ({
+  next_expiry_ms: nextMs === Number.POSITIVE_INFINITY ? null : nextMs,
+});
 export const storedOpenings = (openings: StoredOpenings): BucketValue => openings as unknown as BucketValue;
 export const storedFailures = (failures: readonly OpeningFailure[]): BucketValue =>
   ({ failures }) as unknown as BucketValue;

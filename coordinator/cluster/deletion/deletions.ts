@@ -15,7 +15,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../../shared/bucket/bucket.js';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { failuresKey } from '../../../shared/registry/openings.js';
+import { dueKey, failuresKey } from '../../../shared/registry/openings.js';
 import type { Reservations } from '../../../shared/registry/reservations.js';
 import { watermarkKey } from '../../../shared/registry/watermarks.js';
 import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
@@ -144,6 +144,7 @@ export class Deletions {
     await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope, live);
     await this.buckets.watermarks.delete(watermarkKey(id));
     await this.buckets.openings.delete(failuresKey(id));
+    await this.buckets.openings.delete(dueKey(id));
     await this.reservations.remove(project, id);
   }
 

@@ -51,7 +51,15 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['write', batchOf([fixed(1, 2), fixed(3, 4)], [requestIdOf(2), null])],
   ['write', { op: 'insertEncrypted', payload: Buffer.from('a'), keyId: 'ab'.repeat(16), tag: 1, requestId: null }],
   ['write', { op: 'shredKey', keyId: 'ab'.repeat(16) }],
-  ['write', { ...batchOf([fixed(1, 2), fixed(3, 4)], [null, null]), tags: [1, 2], externalIds: ['a', 'ü'] }],
+  [
+    'write',
+    {
+      ...batchOf([fixed(1, 2), fixed(3, 4)], [null, null]),
+      tags: [1, 2],
+      externalIds: ['a', 'ü'],
+      expiresAtMs: [null, 2e12],
+    },
+  ],
   ['write', { op: 'deleteMany', of: { ids: [1, 2] }, requestId: requestIdOf(3) }],
   ['write', { op: 'deleteMany', of: { externalIds: ['a', 'b'] } }],
   ['write', { op: 'deleteMany', of: { filter: { op: 'and', of: [] } } }],

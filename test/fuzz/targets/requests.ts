@@ -9,6 +9,7 @@ import type { FuzzTarget } from '../target.js';
 
 const BODIES: readonly (readonly [method: string, path: string, body: unknown])[] = [
   ['POST', '/v1/records', { collection: 'c', values: [0.5, -1], request_id: '0'.repeat(32), tag: 7, text: 'a b' }],
+  ['POST', '/v1/records', { collection: 'c', values: [0, 1], expires_at: 4_102_444_800 }],
   ['POST', '/v1/records', { collection: 'c', values: [1, 2], metadata: [123, 125], request_id: Array(16).fill(3) }],
   ['POST', '/v1/records/encrypted', { collection: 'c', payload: 'c2VjcmV0', tag: 1, key_id: 'ab'.repeat(16) }],
   [
@@ -23,6 +24,7 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
       metadata: [{ a: [1] }, null],
       texts: ['x', null],
       request_ids: [null, '1'.repeat(32)],
+      expires_at: [null, 4_102_444_800],
     },
   ],
   ['PATCH', '/v1/records/1/metadata?collection=c', { a: { b: [1, 'x', null, true] } }],

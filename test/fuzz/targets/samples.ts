@@ -36,6 +36,7 @@ export function everyEvent(random: SeededRandom): Event[] {
       metadata: Buffer.from('{"kind":"a","n":[1,2]}'),
       text: Buffer.from('größer, 漢字'),
       externalId: Buffer.from('Dokument/2'),
+      expiresAtMs: 4_102_444_800_000,
     },
     {
       type: 'replace',
@@ -56,6 +57,7 @@ export function everyEvent(random: SeededRandom): Event[] {
       keyId: bytes(16, random),
       nonce: bytes(12, random),
       ciphertext: bytes(40, random),
+      expiresAtMs: 4_102_444_801_000,
     },
     { type: 'addNode', ...next(), nodeId: 1, recordId: 2, kind: 5 },
     { type: 'addNode', ...next(), nodeId: 2, recordId: null, kind: 1 },

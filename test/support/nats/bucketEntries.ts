@@ -36,6 +36,7 @@ export const BUCKET_ENTRIES: readonly (readonly [bucket: string, key: string, va
   [BUCKETS.leases, 'placement', { holder: 'coordinator 5' }],
   [BUCKETS.openings, 'by.s1', { session: 'a', openings: { '7': 1 }, alone: 7 }],
   [BUCKETS.openings, 'of.7', { failures: [{ opening: 'a.1', shard: 's1', how: 'ended', alone: true, at_ms: 1 }] }],
+  [BUCKETS.openings, 'due.7', { next_expiry_ms: 1 }],
   [BUCKETS.watermarks, '7', { sequence: 1, chain_head: 'a' }],
   [
     BUCKETS.signers,

@@ -148,6 +148,8 @@ export class Engine {
   readonly reservations: Reservations;
   readonly context: CollectionContext;
   readonly #hosted = new Map<number, CollectionHandle>();
+  /** The noted first expiry of each collection; +∞ without one. */
+  readonly due = new Map<number, number>();
 
   constructor(logs: EventLogs, options: EngineOptions = {}) {
     const { capacity: maxRecords = 1_000_000, capacityBytes: maxBytes = 2 ** 40 } = options;
@@ -179,6 +181,10 @@ export class Engine {
         silentLogger,
         options.notesEveryMs,
       ),
+      removals: {
+        ensureNoted: async (id, nextMs) => void this.due.set(id, nextMs),
+        removeDue: () => Promise.resolve(),
+      },
       transport,
       memory,
       quota,
@@ -230,18 +236,18 @@ export class TestCollection {
   }
 
   get(id: number): Promise<Results['get']> {
-    return this.hosted.run({ op: 'get', id }, soon()) as Promise<Results['get']>;
+    return this.hosted.read({ op: 'get', id }, soon()) as Promise<Results['get']>;
   }
 
   /** All ids, nearest to the origin first. */
   async found(): Promise<number[]> {
     const query = fixed(...new Array<number>(DIMENSION).fill(0));
-    const { ids } = (await this.hosted.run({ op: 'search', query, k: 5_000 }, soon())) as Results['search'];
+    const { ids } = (await this.hosted.read({ op: 'search', query, k: 5_000 }, soon())) as Results['search'];
     return numbers(ids);
   }
 
   async records(): Promise<number> {
-    return ((await this.hosted.run({ op: 'describe' }, soon())) as Results['describe']).records;
+    return ((await this.hosted.read({ op: 'describe' }, soon())) as Results['describe']).records;
   }
 
   /** Receipt in the answer to a repeated request id. */

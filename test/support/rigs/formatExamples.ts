@@ -8,7 +8,7 @@ import {
 } from '../../../shared/log/segmentFormat.js';
 import { actorBytes } from '../../../verifier/actor.js';
 import { toHex, u8, u16, u64 } from '../../../verifier/bytes.js';
-import type { Insert } from '../../../verifier/events.js';
+import { type Insert, type InsertEncrypted, readEvent } from '../../../verifier/events.js';
 import { ABSENT, chainHead, eventHash, H, stateHash, stateRoot } from '../../../verifier/hashing.js';
 import { leafOf, type RecordValues } from '../../../verifier/records.js';
 import type { Moment } from '../../../verifier/replay.js';
@@ -25,6 +25,7 @@ import {
   writeExport,
   writeInclusion,
   writeLog,
+  writeLogOfExpiring,
   writeLogWithActors,
 } from './writtenLog.js';
 
@@ -55,6 +56,7 @@ const EVENT_NAMES = {
 export async function formatExamples(): Promise<Example[]> {
   const log = writeLog();
   const named = writeLogWithActors();
+  const expiring = writeLogOfExpiring();
   const first: WrittenLog = { ...log, frames: log.frames.slice(0, 1), events: log.events.slice(0, 3) };
   const events = Object.entries(EVENT_NAMES).map(([name, s]) => [`event ${s}, ${name}`, log.events[s]!] as const);
   const last = await momentAt(log, 2);
@@ -85,6 +87,9 @@ export async function formatExamples(): Promise<Example[]> {
     ['insert of version 2', named.events[1]!],
     ['frame of events of both versions', named.frames[0]!.bytes],
     ['chain head after that insert', named.chainHeads[1]!],
+    ['insert with an expiry', expiring.events[1]!],
+    ['leaf of that record', expiringLeaf(expiring, 1)],
+    ['leaf of an encrypted record that expires', expiringLeaf(expiring, 2)],
     ['export of the events 0 to 2', (await writeExport(first)).bytes],
   ];
   const json: (readonly [string, object])[] = [
@@ -105,11 +110,12 @@ export async function formatExamples(): Promise<Example[]> {
 /** Leaves of records 1 to 4, all live. */
 function leavesOf(log: WrittenLog): Uint8Array[] {
   const time = (s: number): bigint => BigInt(CREATED_MS + 250 * s);
-  const open = { state: 'live', metadata: null, text: null, externalId: null } as const;
+  const open = { state: 'live', ...BARE } as const;
   const sealed = (id: bigint, s: number) => ({
     ...({ state: 'live', id, tag: 7n, insertedMs: time(s), keyId: Buffer.alloc(16, 0xaa) } as const),
     nonce: Buffer.alloc(12, Number(id)),
     ciphertext: log.events[s]!.subarray(96),
+    expiresAtMs: null,
   });
   const vectorOf = (s: number): Buffer => log.events[s]!.subarray(72, 80);
   const [metadata, text] = [Buffer.from('{"a":1}'), Buffer.from('one é')];
@@ -127,9 +133,19 @@ const replaced = (log: WrittenLog): RecordValues => ({
   vector: log.events[21]!.subarray(72, 80),
   text: Buffer.from('new'),
   externalId: Buffer.from('doc-7'),
+  expiresAtMs: null,
 });
 
-const BARE = { metadata: null, text: null, externalId: null };
+function expiringLeaf({ events }: WrittenLog, sequence: number): Uint8Array {
+  const {
+    recordId: id,
+    timeMs: insertedMs,
+    ...values
+  } = readEvent(events[sequence]!, 'it') as Insert | InsertEncrypted;
+  return leafOf({ ...values, state: 'live', id, insertedMs });
+}
+
+const BARE = { metadata: null, text: null, externalId: null, expiresAtMs: null };
 
 interface Write {
   readonly kind: 1 | 2;

@@ -33,18 +33,23 @@ interface Given {
   readonly metadata?: string;
   readonly text?: string;
   readonly externalId?: string;
+  readonly expiresAtMs?: number;
 }
 
 export function insert(
   recordId: number,
   components: readonly number[],
-  { requestId, metadata, text, externalId }: Given = {},
+  { requestId, metadata, text, externalId, expiresAtMs }: Given = {},
 ): Buffer {
   const vector = Buffer.alloc(4 * components.length);
   for (const [i, component] of components.entries()) vector.writeInt32LE(component * 65_536, 4 * i);
   const [metadataBytes, textBytes, named] = [utf8(metadata ?? ''), utf8(text ?? ''), utf8(externalId ?? '')];
   const flags =
-    (requestId ? 1 : 0) + (metadata === undefined ? 0 : 2) + (text === undefined ? 0 : 4) + (externalId ? 8 : 0);
+    (requestId ? 1 : 0) +
+    (metadata === undefined ? 0 : 2) +
+    (text === undefined ? 0 : 4) +
+    (externalId ? 8 : 0) +
+    (expiresAtMs === undefined ? 0 : 16);
   const lengths = [u32(metadataBytes.length), u32(textBytes.length), u32(components.length)];
   const fixed = [
     id(recordId),
@@ -56,13 +61,17 @@ export function insert(
     u8(0),
     ...lengths,
   ];
-  return Buffer.concat([...fixed, vector, metadataBytes, textBytes, named]);
+  return Buffer.concat([...fixed, vector, metadataBytes, textBytes, named, expiry(expiresAtMs)]);
 }
 
-export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buffer): Buffer {
+const expiry = (expiresAtMs: number | undefined): Uint8Array =>
+  expiresAtMs === undefined ? zeros(0) : id(expiresAtMs);
+
+export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buffer, expiresAtMs?: number): Buffer {
   const ciphertext = filled(16 + recordId, 0xc0 + recordId);
-  const flags = [u8(requestId ? 1 : 0), zeros(3), u32(ciphertext.length)];
-  const sealed = [keyId, filled(12, recordId), zeros(4), ciphertext];
+  const flag = (requestId ? 1 : 0) + (expiresAtMs === undefined ? 0 : 16);
+  const flags = [u8(flag), zeros(3), u32(ciphertext.length)];
+  const sealed = [keyId, filled(12, recordId), zeros(4), ciphertext, expiry(expiresAtMs)];
   return Buffer.concat([id(recordId), id(7), requestId ?? zeros(16), ...flags, ...sealed]);
 }
 
@@ -110,6 +119,20 @@ const FRAMES_WITH_ACTORS: readonly FramePayloads[] = [
   [1, [3, id(2), SYSTEM_ACTOR]],
 ];
 
+/** The expiry of both records of `writeLogOfExpiring`. */
+export const EXPIRES_AT_MS = CREATED_MS + 750;
+
+/** A log of two records that expire, and their removal. */
+const FRAMES_OF_EXPIRING: readonly FramePayloads[] = [
+  [
+    2,
+    [1, genesis()],
+    [2, insert(1, [1, 1], { metadata: '{}', externalId: 'brief', expiresAtMs: EXPIRES_AT_MS })],
+    [6, insertEncrypted(2, KEY_B, undefined, EXPIRES_AT_MS)],
+  ],
+  [0, [4, id(1)], [4, id(2)]],
+];
+
 export interface WrittenFrame {
   readonly bytes: Buffer;
   readonly firstSequence: number;
@@ -126,6 +149,8 @@ export interface WrittenLog {
 
 export const writeLog = (): WrittenLog => writeFrames(FRAMES);
 export const writeLogWithActors = (): WrittenLog => writeFrames(FRAMES_WITH_ACTORS);
+
+export const writeLogOfExpiring = (): WrittenLog => writeFrames(FRAMES_OF_EXPIRING);
 
 /** The log with these frames added; all their checksums and hashes are right. */
 export const writeLogAnd = (...frames: readonly FramePayloads[]): WrittenLog => writeFrames([...FRAMES, ...frames]);

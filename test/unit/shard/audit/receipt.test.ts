@@ -74,6 +74,7 @@ const valuesOf = ({ record: values }: Pick<Write, 'record'>): RecordValues | 'de
         id: BigInt(values.id),
         tag: BigInt(values.tag),
         insertedMs: BigInt(values.insertedMs),
+        expiresAtMs: null,
       };
 
 describe('a receipt', () => {

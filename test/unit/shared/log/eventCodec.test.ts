@@ -285,7 +285,7 @@ describe('the event codec', () => {
     ['unknown genesis flags', patched('genesis', 39, 2), /genesis flags 2 are not known \(at byte 39\)/],
     ['dimension 0', patched('genesis', 32, 0), /a dimension of 0 \(at byte 32\)/],
     ['a project that is not UTF-8', patched('genesis', 40, 0xff), /not UTF-8 \(at byte 40\)/],
-    ['unknown insert flags', patched('insert', 56, 16), /insert flags 16 are not known \(at byte 56\)/],
+    ['unknown insert flags', patched('insert', 56, 32), /insert flags 32 are not known \(at byte 56\)/],
     ['a request id without its flag', patched('insert', 56, 6), /must be zero \(at byte 40\)/],
     ['metadata without its flag', patched('insert', 56, 5), /metadata without its flag \(at byte 60\)/],
     ['text without its flag', patched('insert', 56, 3), /text without its flag \(at byte 64\)/],
