@@ -16,11 +16,11 @@ import { scannedShare } from '../../../support/rigs/scannedShare.js';
 const ROWS = 32_000;
 const QUERIES = 100;
 const K = 10;
-/** Rows inserted after the build: one for every five of its rows. */
+/** One row in so many is inserted after the build. */
 const LATE_EVERY = 6;
 const DELETED_SHARE = 0.2;
 const WRITES_AT_ONCE = 1_000;
-/** One record in so many passes each filter. */
+/** One record in so many passes a filter. */
 const FILTERS = [10, 100, 1_000];
 const FILTERED_QUERIES = 20;
 
@@ -56,7 +56,7 @@ describe('the recall on real data', () => {
     rig = undefined;
   });
 
-  it('reaches the floor of the parameters of each kind', async () => {
+  it('reaches the floor of a kind that is drawn at random', async () => {
     const { kind, parameters, recall, before: former } = random.pick(GATES);
     rig = await openIndexRig({ dimension: set.dimension });
     const { collection } = rig;
@@ -71,7 +71,7 @@ describe('the recall on real data', () => {
           SCANNED_SHARE_MOST,
         );
       expect(measured, when).to.be.at.least(recall);
-      await mark(rig!);
+      await writeFilterValues(rig!);
       for (const every of FILTERS)
         expect(await filteredRecall(rig!, set, every), `${when}, one in ${every}`).to.be.at.least(recall);
     };
@@ -110,14 +110,14 @@ function withLateRows(set: RealSet): RealSet {
   };
 }
 
-/** Row r is record r + 1. */
+/** Returns the recall without a filter. Row r is record r + 1. `gone`: ids of deleted records. */
 async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: RealSet, gone: ReadonlySet<number>) {
   const count = Math.min(rows.length, collection.records.size + gone.size);
   const each: number[] = [];
   for (const [i, query] of queries.entries()) {
     const there = [...nearest[i]!].map((row) => row + 1).filter((id) => id <= count && !gone.has(id));
     const exact = new Set(there.slice(0, K));
-    expect(exact.size, 'what is known suffices').to.equal(K);
+    expect(exact.size, 'enough nearest rows are known').to.equal(K);
     const found = await collection.search(query, K);
     each.push(found.filter(({ id }) => exact.has(id)).length / K);
   }
@@ -125,8 +125,8 @@ async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: Re
   return mean(each);
 }
 
-/** Sets in the metadata of every tenth record which filters pass it. */
-async function mark({ collection }: IndexRig): Promise<void> {
+/** Writes to the metadata of every tenth record which filters it passes. */
+async function writeFilterValues({ collection }: IndexRig): Promise<void> {
   const ids = [...collection.records.keys()].filter((id) => id % Math.min(...FILTERS) === 0);
   for (let from = 0; from < ids.length; from += WRITES_AT_ONCE)
     await Promise.all(
@@ -137,6 +137,7 @@ async function mark({ collection }: IndexRig): Promise<void> {
     );
 }
 
+/** Returns the recall among every tenth, hundredth or thousandth record alone. */
 async function filteredRecall({ collection }: IndexRig, { queries }: RealSet, every: number): Promise<number> {
   const passing = new Map([...collection.records].filter(([id]) => id % every === 0));
   const filter = { op: 'test', path: ['every'], test: { kind: 'eq', value: every } } as const;
