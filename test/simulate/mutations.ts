@@ -135,7 +135,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'tombstones are not restored from a snapshot',
     isIn: anywhere,
     file: 'shard/snapshot/restore.js',
-    find: 'const isTombstoned = states[row] === RECORD_STATE.tombstoned;',
+    find: 'const isTombstoned = (states[row] & ~EXPIRES) === RECORD_STATE.tombstoned;',
     put: 'const isTombstoned = false;',
   },
   {

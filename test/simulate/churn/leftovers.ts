@@ -5,7 +5,7 @@ import type { SimulatedService } from '../cluster/simulatedService.js';
 const IN_STREAMS = [
   /^vouch\.log\.\d+\.(\d+)$/,
   new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`),
-  new RegExp(`^\\$KV\\.${BUCKETS.openings}\\.of\\.(\\d+)$`),
+  new RegExp(`^\\$KV\\.${BUCKETS.openings}\\.(?:of|due)\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.counters}\\.(?:deleted|erased)-(\\d+)$`),
 ];
