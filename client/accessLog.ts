@@ -1,6 +1,7 @@
 /** The access log of a collection: who has read it. Its calls need a key of the scope `admin`. */
-import type { AccessEntry, AccessResponse } from './contract/access.js';
-import type { CallOptions, Http } from './http.js';
+import { iso } from './clock.js';
+import type { AccessCheckpointResponse, AccessEntry, AccessResponse } from './contract/access.js';
+import { type CallOptions, type Http, split } from './http.js';
 import type { TimelineOptions } from './options.js';
 
 /** Entries between two instants. `after` is the number of the last entry that you have. */
@@ -38,13 +39,16 @@ export class AccessLog {
     }
   }
 
-  page({ signal, timeoutMs, onBehalfOf, ...query }: AccessOptions = {}): Promise<AccessResponse> {
-    const instants = Object.entries(query).map(([name, value]) => [
-      name,
-      value instanceof Date ? value.toISOString() : value,
-    ]);
-    const asked = { collection: this.collection, ...Object.fromEntries(instants) };
-    const call = { method: 'GET', path: '/v1/access', of: 'AccessQuery', query: asked, repeat: 'safe' } as const;
-    return this.http.json(call, { signal, timeoutMs, onBehalfOf } satisfies CallOptions);
+  /** The newest state of the log that is in the service log, with the proof; later entries are logged first. */
+  checkpoint(options: CallOptions = {}): Promise<AccessCheckpointResponse> {
+    const query = { collection: this.collection };
+    return this.http.json({ method: 'GET', path: '/v1/access/checkpoint', query, repeat: 'safe' }, options);
+  }
+
+  page(options: AccessOptions = {}): Promise<AccessResponse> {
+    const [given, call] = split(options);
+    const instants = Object.entries(given).map(([name, value]) => [name, value instanceof Date ? iso(value) : value]);
+    const query = { collection: this.collection, ...Object.fromEntries(instants) };
+    return this.http.json({ method: 'GET', path: '/v1/access', of: 'AccessQuery', query, repeat: 'safe' }, call);
   }
 }

@@ -3,6 +3,7 @@
  * formats, without asking a service. Bytes are `Uint8Array`; hashes are BLAKE3-256, 32 bytes, in JSON lowercase hex. Sequences,
  * sizes and times (`…Ms`, since 1970) are `bigint`. The folder `node/` adds readers of files and NATS.
  */
+export { type AccessHead, type AccessReport, accessHeadIn, copiedFrames, verifyAccessLog } from './access.js';
 export { type Actor, actorText } from './actor.js';
 export type { Alteration } from './alteration.js';
 export { toHex } from './bytes.js';
@@ -19,6 +20,7 @@ export { parseJson } from './json.js';
 export { type LogOptions, type LogReport, type Refusal, verifyFrames, verifyLog } from './log.js';
 export { type Consistency, type Inclusion, type LogAt, verifyConsistency, verifyInclusion } from './logProofs.js';
 export { type Reached, watchReached } from './reached.js';
+export { Refused } from './reading.js';
 export {
   chainHeadAfter,
   notOfAnswer,
@@ -42,7 +44,7 @@ export {
   type LogEntry,
   parseEntry,
 } from './tlog/entry.js';
-export { type LoggedCheckpoint, verifyLogged } from './tlog/logged.js';
+export { type LoggedCheckpoint, verifyLogged, verifyLoggedAccess } from './tlog/logged.js';
 export { EMPTY_ROOT, Frontier, isConsistent, leafHash, rootFromPath, type TreeAt } from './tlog/merkle.js';
 export {
   LogAlarm,

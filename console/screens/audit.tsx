@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
+import { By } from '../audit/by.js';
 import { Change } from '../audit/change.js';
 import { type Checked, EventChecks } from '../audit/eventChecks.js';
 import { type ComparedHistory, compareWithPinned, pin } from '../audit/pinnedCheckpoint.js';
@@ -12,6 +13,7 @@ import { Table } from '../parts/table.js';
 import { counted, grouped, Hash, Time } from '../parts/values.js';
 import { pathOf, type Service } from '../service.js';
 import { LogCheck } from './logCheck.js';
+import { Readers } from './readers.js';
 
 interface Props {
   readonly service: Service;
@@ -31,6 +33,7 @@ export function Audit({ service, collection }: Props) {
             <Signed checkpoint={checkpoint} service={service} />
             <LogCheck />
             <Timeline service={service} collection={collection} checkpoint={checkpoint} />
+            <Readers service={service} collection={collection} />
           </>
         )}
       </Shown>
@@ -184,24 +187,6 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
         );
       }}
     </Shown>
-  );
-}
-
-/** The actor of an event; nothing for events of versions that name none. */
-function By({ actor }: { readonly actor: TimelineEvent['actor'] }) {
-  if (actor === undefined) return null;
-  const { key_id: keyId, on_behalf_of: person, request_id: request = '' } = actor;
-  const key = keyId === 'system' ? 'the service' : <code>{keyId}</code>;
-  return (
-    <span title={request === '' ? '' : `request ${request}`}>
-      {person === undefined ? (
-        key
-      ) : (
-        <>
-          {person} with {key}
-        </>
-      )}
-    </span>
   );
 }
 

@@ -47,7 +47,12 @@ interface KeptRequest {
 
 export interface AuditedRequest {
   /** `body` null: the endpoint takes none. */
-  readonly route: { readonly name: string; readonly category: string; readonly body: string | null };
+  readonly route: {
+    readonly name: string;
+    readonly scope: string;
+    readonly category: string;
+    readonly body: string | null;
+  };
   readonly head: { readonly method: string; readonly path: string; readonly query: string };
   /** Whether the body is msgpack. */
   readonly isPacked: boolean;
@@ -104,7 +109,8 @@ export class RequestAudit {
   async log(reply: AuditedReply): Promise<void> {
     const { route } = this.request;
     const isRefused = reply.status >= REFUSED;
-    const isEntry = isRefused && (route.category === 'read' || reply.status === FORBIDDEN);
+    const isOfLog = route.scope === 'admin';
+    const isEntry = isRefused && !isOfLog && (route.category === 'read' || reply.status === FORBIDDEN);
     if (isEntry && this.#accesses.size === 0) await this.#findMeant();
     const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
     if (accesses.length === 0) return;

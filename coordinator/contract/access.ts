@@ -1,7 +1,7 @@
 /** The access logs of collections whose reads are audited. */
 import typia from 'typia';
 import type { WholeBetween } from '../../shared/model/whole.js';
-import type { Actor, VisibleAscii } from './proofs.js';
+import type { Actor, ServiceLogProof, VisibleAscii } from './proofs.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { Whole } from './values.js';
 
@@ -72,6 +72,15 @@ export interface AccessResponse {
   root: string;
   /** Send it as `after` for the next page; absent on the last one. */
   next?: Whole;
+}
+
+/** The state of an access log in the newest checkpoint of the service log that can be proved. */
+export interface AccessCheckpointResponse {
+  /** Number of entries. */
+  size: Whole;
+  chain_head: string;
+  root: string;
+  service_log: ServiceLogProof;
 }
 
 export const assertChangeCollection = typia.createAssert<ChangeCollectionRequest>(refuseBody);

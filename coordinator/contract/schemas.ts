@@ -14,6 +14,7 @@ import type { CollectionName, JsonObject, KeyId, Whole } from './values.js';
 
 /** The types that routes may name. */
 interface Named {
+  AccessCheckpointResponse: access.AccessCheckpointResponse;
   AccessLogQuery: access.AccessLogQuery;
   AccessQuery: access.AccessQuery;
   AccessResponse: access.AccessResponse;

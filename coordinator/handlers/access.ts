@@ -1,10 +1,12 @@
 /** The endpoints of access logs: who has read collections whose reads are audited. Reading them is not an entry. */
+import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
 import { joinFrames } from '../body/frames.js';
-import { assertAccessLogQuery, assertAccessQuery } from '../contract/access.js';
+import { type AccessCheckpointResponse, assertAccessLogQuery, assertAccessQuery } from '../contract/access.js';
 import { JsonWriter } from '../http/jsonWriter.js';
-import { bytesReply } from '../http/reply.js';
-import { adminReadRoute, queryType, type Route } from '../http/route.js';
+import { bytesReply, json } from '../http/reply.js';
+import { adminReadRoute, inCollection, queryType, type Route } from '../http/route.js';
+import { readAccess } from '../serviceLog/entry.js';
 import { firstMs, lastMs } from './proofs.js';
 
 const LIMIT = 100;
@@ -28,6 +30,26 @@ export const ACCESS_ROUTES: readonly Route[] = [
       const rest = { size, chain_head, root, ...(next !== undefined && { next }) };
       writer.write(`${entries.length === 0 ? '{"entries":[' : ''}],${JSON.stringify(rest).slice(1)}`);
       return inSlices(writer.reply(), request.slice());
+    },
+  }),
+  adminReadRoute('GET /v1/access/checkpoint', {
+    summary: 'The newest state of an access log that is in the service log',
+    query: inCollection,
+    answers: 'AccessCheckpointResponse',
+    handle: async (request) => {
+      const { serviceLog } = request.services;
+      const collection = await request.find(request.query.collection);
+      const page = { op: 'accessPage', fromMs: 0, toMs: 0, after: 0, limit: 1, maxBytes: 1 } as const;
+      const { head } = await request.call(collection, page);
+      if (head.size === 0) throw refusal('conflict', 'noAccess');
+      await request.wait(serviceLog.untilAccessLogged(collection.id, head.size, request.envelope));
+      const proved = await serviceLog.proveAccess(collection.id);
+      const logged = proved && readAccess(proved.entry);
+      if (proved === undefined || logged === undefined)
+        throw unavailable('the access log is not in a checkpoint of the service log yet; retry shortly');
+      const { size, chainHead: chain_head, root } = logged;
+      const service_log = { entry: Buffer.from(proved.entry).toString('base64url'), proof: proved.proof };
+      return json<AccessCheckpointResponse>({ size, chain_head, root, service_log });
     },
   }),
   adminReadRoute('GET /v1/access/log', {

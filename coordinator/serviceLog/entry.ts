@@ -2,9 +2,11 @@
  * The entries of the service log. Integers are little-endian.
  *
  * ```text
- *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion, 3 census | 0 0 0
+ *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion, 3 census, 4 access log | 0 0 0
  *   8  u64 collection id | u64 time in ms | config hash (32)
  *  56  of a checkpoint: u64 size | root (32) | chain head (32) | state hash (32) | public key (32) | signature (64)
+ *
+ *  56  of an access log: u64 entries | chain head (32) | root (32)
  *
  *   8  of a census: u64 collections present | u64 time in ms | u64 id of each missing collection, ascending
  * ```
@@ -20,9 +22,11 @@ const MAGIC = Buffer.from('VLE1', 'latin1');
 export const CHECKPOINT = 1;
 export const DELETION = 2;
 export const CENSUS = 3;
+const ACCESS = 4;
 const HEAD_BYTES = 56;
 const CHECKPOINT_BYTES = 256;
 const CENSUS_BYTES = 24;
+const ACCESS_BYTES = 128;
 const ID_BYTES = 8;
 /** Largest number of ids in an entry, whose length is a u16. */
 export const MISSING_MAX = 1_000;
@@ -57,6 +61,17 @@ export interface CensusEntry {
   readonly timeMs: number;
 }
 
+/** The access log of a collection after some of its entries. Hashes are hex. */
+export interface AccessHeadEntry {
+  readonly collectionId: number;
+  readonly timeMs: number;
+  readonly configHash: string;
+  /** Number of entries. */
+  readonly size: number;
+  readonly chainHead: string;
+  readonly root: string;
+}
+
 /** Encodes a collection's answer to the call `checkpoint`. Throws Malformed if its text is not a checkpoint. */
 export function checkpointEntry({ text, signature, publicKey }: ProofResults['checkpoint']): Uint8Array {
   const [, id, configHash, size, root, chainHead, stateHash, timeMs] = TEXT.exec(text) ?? [];
@@ -75,6 +90,28 @@ export function checkpointEntry({ text, signature, publicKey }: ProofResults['ch
 
 export const deletionEntry = (collectionId: number, configHash: string, timeMs: number): Uint8Array =>
   head(DELETION, { collectionId, timeMs, configHash }, HEAD_BYTES);
+
+export function accessEntry({ collectionId, timeMs, configHash, size, chainHead, root }: AccessHeadEntry): Uint8Array {
+  const bytes = head(ACCESS, { collectionId, timeMs, configHash }, ACCESS_BYTES);
+  writeU64(new DataView(bytes.buffer, bytes.byteOffset), AT.size, size);
+  bytes.set(Buffer.from(`${chainHead}${root}`, 'hex'), AT.hashes);
+  return bytes;
+}
+
+/** Undefined for another entry. Throws Malformed for bytes that this program did not write. */
+export function readAccess(entry: Uint8Array): AccessHeadEntry | undefined {
+  if (entry[AT.type] !== ACCESS) return undefined;
+  if (entry.length !== ACCESS_BYTES || !isOfVersion1(entry)) throw notOfVersion1();
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  return {
+    collectionId: readU64(view, AT.collectionId),
+    timeMs: readU64(view, AT.timeMs),
+    configHash: hexAt(entry, AT.configHash, 32),
+    size: readU64(view, AT.size),
+    chainHead: hexAt(entry, AT.hashes, 32),
+    root: hexAt(entry, AT.hashes + 32, 32),
+  };
+}
 
 export function censusEntry({ present, missing, timeMs }: CensusEntry): Uint8Array {
   const ids = missing.slice(0, MISSING_MAX);

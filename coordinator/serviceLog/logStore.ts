@@ -14,7 +14,7 @@ import { Malformed } from '../../shared/errors/malformed.js';
 import { type EventLog, LOG_START, LogDamaged, type Position, SERVICE_LOG_ID } from '../../shared/log/eventLog.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { Slice } from '../../shared/scheduling/slice.js';
-import { type CensusEntry, DELETION, readCensus, readEntryHead } from './entry.js';
+import { type AccessHeadEntry, type CensusEntry, DELETION, readAccess, readCensus, readEntryHead } from './entry.js';
 import { bundleOf, decodeFrame, encodeFrame, type LogFrame } from './frame.js';
 import { leafHash, ServiceTree, TILE_WIDTH } from './tree.js';
 
@@ -26,6 +26,15 @@ export interface Logged {
   readonly timeMs: number;
   readonly isDeleted: boolean;
   /** The indexes of its newest entries: several while the newest one lacks its quorum of witnesses. */
+  readonly indexes: readonly number[];
+}
+
+/** The newest entry about the access log of a collection. */
+export interface LoggedAccess {
+  /** Number of entries in the access log. */
+  readonly size: number;
+  readonly timeMs: number;
+  /** The indexes of the newest entries about it, as in `Logged`. */
   readonly indexes: readonly number[];
 }
 
@@ -44,6 +53,7 @@ export class LogStore {
   readonly tree = new ServiceTree();
   readonly #frames: Placed[] = [];
   readonly #collections = new Map<number, Logged>();
+  readonly #accesses = new Map<number, LoggedAccess>();
   #living = 0;
   #census: CensusEntry | undefined;
   /** The entries of bundles, the last one in part. */
@@ -68,6 +78,11 @@ export class LogStore {
   /** All collections of the log, in the order of their last entries. */
   get collections(): ReadonlyMap<number, Logged> {
     return this.#collections;
+  }
+
+  /** The access logs of collections that are not deleted. */
+  get accesses(): ReadonlyMap<number, LoggedAccess> {
+    return this.#accesses;
   }
 
   /** Number of collections without a deletion in the log. */
@@ -157,17 +172,31 @@ export class LogStore {
 
   #remember(entry: Uint8Array, index: number): void {
     const census = readCensus(entry);
-    if (census === undefined) this.#rememberCollection(entry, index);
+    const access = readAccess(entry);
+    if (access !== undefined) this.#rememberAccess(access, index);
+    else if (census === undefined) this.#rememberCollection(entry, index);
     else this.#census = census;
+  }
+
+  #rememberAccess({ collectionId, size, timeMs }: AccessHeadEntry, index: number): void {
+    const indexes = this.#withIndex(this.#accesses.get(collectionId)?.indexes, index);
+    this.#accesses.set(collectionId, { size, timeMs, indexes });
+  }
+
+  /** The list with another index, and without the older ones that no proof needs. */
+  #withIndex(indexes: readonly number[] = [], index: number): readonly number[] {
+    // The list is copied before it grows, since others may use it; most collections have one entry.
+    let grown: readonly number[] = [...indexes, index];
+    while (grown.length > 1 && grown[1]! < this.witnessedSize()) grown = grown.slice(1);
+    return grown;
   }
 
   #rememberCollection(entry: Uint8Array, index: number): void {
     const { type, collectionId, configHash, size, timeMs } = readEntryHead(entry);
     const before = this.#collections.get(collectionId);
     const isDeleted = type === DELETION;
-    // The list is copied before it grows, since others may use it; most collections have one entry.
-    let indexes: readonly number[] = before === undefined ? [index] : [...before.indexes, index];
-    while (indexes.length > 1 && indexes[1]! < this.witnessedSize()) indexes = indexes.slice(1);
+    const indexes = this.#withIndex(before?.indexes, index);
+    if (isDeleted) this.#accesses.delete(collectionId);
     this.#living += Number(!isDeleted) - Number(before?.isDeleted === false);
     this.#collections.delete(collectionId);
     this.#collections.set(collectionId, {

@@ -34,7 +34,7 @@ import {
   verifierKey,
 } from '../../verifier/index.js';
 import type { LogSources } from '../cluster/reports/logSources.js';
-import { LogStore } from './logStore.js';
+import { type LoggedAccess, LogStore } from './logStore.js';
 import { Published } from './published.js';
 import { type LogKey, Publisher } from './publisher.js';
 import { hasQuorum } from './quorum.js';
@@ -59,7 +59,10 @@ export interface ServiceLogOptions {
 }
 
 /** The part of the log that the HTTP edge uses. */
-export type ServedLog = Pick<ServiceLog, 'checkpoint' | 'tile' | 'proveNewest' | 'untilLogged'>;
+export type ServedLog = Pick<
+  ServiceLog,
+  'checkpoint' | 'tile' | 'proveNewest' | 'proveAccess' | 'untilLogged' | 'untilAccessLogged'
+>;
 
 /** An entry of a published checkpoint. */
 export interface ProvedEntry {
@@ -150,11 +153,20 @@ export class ServiceLog {
    * newest with a quorum if one is configured. Undefined if that checkpoint lacks the collection. Throws `unavailable`,
    * LogDamaged.
    */
-  async proveNewest(collectionId: number): Promise<ProvedEntry | undefined> {
+  proveNewest(collectionId: number): Promise<ProvedEntry | undefined> {
+    return this.#prove(this.#store.collections.get(collectionId)?.indexes);
+  }
+
+  /** The newest entry about the access log of a collection, with its proof, like `proveNewest`. */
+  proveAccess(collectionId: number): Promise<ProvedEntry | undefined> {
+    return this.#prove(this.#store.accesses.get(collectionId)?.indexes);
+  }
+
+  /** Proves the newest of the entries that can be proved. */
+  async #prove(indexes: readonly number[] | undefined): Promise<ProvedEntry | undefined> {
     this.#assertWhole();
     const provable = this.#provable;
-    const logged = this.#store.collections.get(collectionId);
-    const index = logged?.indexes.findLast((one) => one < (provable?.size ?? 0));
+    const index = indexes?.findLast((one) => one < (provable?.size ?? 0));
     if (provable === undefined || index === undefined || provable.size > this.#store.tree.size) return undefined;
     const [entry] = await this.#store.entries(index, index + 1);
     const path = this.#store.tree.inclusion(index, provable.size);
@@ -163,7 +175,15 @@ export class ServiceLog {
 
   /** Asks the writer to log the first `size` events of the collection now, unless the log already proves them. */
   async untilLogged(collectionId: number, size: number, envelope: Envelope): Promise<void> {
-    const logged = this.#store.collections.get(collectionId);
+    await this.#untilProvable(this.#store.collections.get(collectionId), size, envelope);
+  }
+
+  /** Asks the writer to log the first `size` entries of the access log now, like `untilLogged`. */
+  async untilAccessLogged(collectionId: number, size: number, envelope: Envelope): Promise<void> {
+    await this.#untilProvable(this.#store.accesses.get(collectionId), size, envelope);
+  }
+
+  async #untilProvable(logged: LoggedAccess | undefined, size: number, envelope: Envelope): Promise<void> {
     const newest = logged?.indexes.at(-1);
     const isProvable = newest !== undefined && newest < (this.#provable?.size ?? 0);
     if (logged !== undefined && logged.size >= size && isProvable) return;

@@ -18,7 +18,7 @@ import { Mutex } from '../../shared/scheduling/mutex.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { LogSources } from '../cluster/reports/logSources.js';
 import { Census } from './census.js';
-import { checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
+import { accessEntry, checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
 import type { LogStore } from './logStore.js';
 
 /** Largest number of checkpoint calls in flight: each reads its collection. */
@@ -52,7 +52,7 @@ export class LogWriter {
   readonly #census: Census;
   /** Collection → a sequence that the log lacks, read while the collection was not in memory. */
   readonly #unlogged = new Map<number, number>();
-  /** Collections with fewer events than the log records; each is reported once. */
+  /** Collections with fewer events than the log records, and minus those with fewer entries in the access log; each is reported once. */
   readonly #shorter = new Set<number>();
   /** The start of the first round since the last one that succeeded; undefined after a success. */
   #unwrittenSinceMs: number | undefined;
@@ -107,7 +107,8 @@ export class LogWriter {
     await store.refresh();
     const erased = sources.erased();
     if (!(await mayWrite())) return this.#forgetErased(erased);
-    await this.#append([...this.#deletions(erased), ...(await this.#checkpoints(erased))]);
+    const checkpoints = await this.#checkpoints(erased);
+    await this.#append([...this.#deletions(erased), ...checkpoints, ...(await this.#accesses(erased))]);
     await this.#forgetErased(erased);
     const census = await this.#census.due();
     if (census !== undefined) await this.#append([census]);
@@ -167,6 +168,24 @@ export class LogWriter {
     for (const id of erased) changed.delete(id);
     const entries = await mapConcurrent([...changed], CHECKPOINTS_AT_ONCE, (id) => this.#checkpoint(id));
     return entries.filter((entry) => entry !== undefined);
+  }
+
+  /** Entries about the access logs in memory that have grown. */
+  async #accesses(erased: readonly number[]): Promise<Uint8Array[]> {
+    const { sources, store, clock, logger } = this.options;
+    const heads = await sources.accessHeads();
+    return heads.flatMap((head) => {
+      const { collectionId, size } = head;
+      const logged = store.accesses.get(collectionId);
+      if (logged !== undefined && size < logged.size && !this.#shorter.has(-collectionId)) {
+        this.#shorter.add(-collectionId);
+        const facts = { collectionId, entries: size, loggedEntries: logged.size };
+        logger.error(facts, 'an access log has fewer entries than the service log says: it was rolled back');
+      }
+      const isDeleted = erased.includes(collectionId) || store.collections.get(collectionId)?.isDeleted === true;
+      if (isDeleted || size <= (logged?.size ?? 0)) return [];
+      return [accessEntry({ ...head, timeMs: Math.max(clock.nowMs(), logged?.timeMs ?? 0) })];
+    });
   }
 
   /** Whether to open the collection so that event `sequence` gets into the log. */

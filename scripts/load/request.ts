@@ -29,6 +29,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --beside FILE       .jsonl, .json, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
   --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
                       (also --normalize)
+  --audit-reads       makes a collection with an access log, which has every read; goes with --create
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
@@ -59,7 +60,7 @@ const OPTIONS = {
     source: TEXT,
     'source-key': TEXT,
   },
-  ...{ space: TEXT, again: SWITCH },
+  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH },
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -87,11 +88,17 @@ export interface File {
   readonly format: Format;
 }
 
+export interface CreatedCollection {
+  readonly index: string | undefined;
+  readonly isNormalised: boolean;
+  readonly isAudited: boolean;
+}
+
 export interface LoadRequest {
   readonly origin: Origin;
   readonly collection: string;
   /** Undefined: the collection must be there. */
-  readonly created: { readonly index: string | undefined; readonly isNormalised: boolean } | undefined;
+  readonly created: CreatedCollection | undefined;
   readonly columns: Columns;
   readonly rejects: string | undefined;
   readonly progress: string | undefined;
@@ -112,13 +119,15 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (index !== undefined && !create) throw new UsageError('--index goes with --create');
   const isNormalised = values.normalise === true || values.normalize === true;
   if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
+  const isAudited = values['audit-reads'] === true;
+  if (isAudited && !create) throw new UsageError('--audit-reads goes with --create');
   if (values.again === true && values.id !== undefined)
     throw new UsageError('--again goes with rows without --id, which replaces records');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
-    ...{ origin, collection, created: create ? { index, isNormalised } : undefined },
+    ...{ origin, collection, created: create ? { index, isNormalised, isAudited } : undefined },
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),

@@ -9,7 +9,7 @@ import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
-export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise'>;
+export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise' | 'audit_reads'>;
 
 /** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
 export async function findCollection(
@@ -21,6 +21,8 @@ export async function findCollection(
     throw new Error(`the collection ${name} does not exist: --create makes it`);
   if (found !== undefined && created?.isNormalised === true && found.normalise === undefined)
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
+  if (found !== undefined && created?.isAudited === true && found.audit_reads === undefined)
+    throw new Error(`the reads of ${name} are not audited: PATCH /v1/namespaces/${name} switches that on`);
   return found;
 }
 
@@ -71,6 +73,7 @@ export async function makeCollection(
     dimension,
     metric: 'squared_l2',
     ...(created?.isNormalised && { normalise: true as const }),
+    ...(created?.isAudited && { audit_reads: true as const }),
     ...(created?.index !== undefined && { index: created.index }),
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);

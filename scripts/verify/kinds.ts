@@ -2,7 +2,7 @@
 import { commandText } from '../terminal/commandLine.js';
 
 /** Kinds of files in JSON that a command takes. */
-export type FileKind = 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'record';
+export type FileKind = 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'record' | 'accessHead';
 /** Kinds of all files that a command takes. */
 type TakenKind = FileKind | 'export' | 'policy' | 'folder';
 
@@ -45,6 +45,12 @@ const TAKEN: Readonly<Record<FileKind, Kind & { readonly fields: string }>> = {
     fields: 'checkpoint, signature and public_key',
     is: ({ checkpoint, note, signature }) => isThere(signature) && (isThere(checkpoint) || isThere(note)),
     advice: (file) => checkedBy(`checkpoint ${file}`),
+  },
+  accessHead: {
+    what: 'the head of an access log',
+    fields: 'size, chain_head and root, as an answer of GET /v1/access has them',
+    is: ({ size, chain_head, root }) => [size, chain_head, root].every(isThere),
+    advice: (file) => checkedBy(`access FILE --checkpoint ${file}`),
   },
   record: {
     what: 'a record',

@@ -23,7 +23,7 @@ interface Given extends ClaimFiles {
 
 /** `file`: a file, `-` for standard input, or for `folder` the data folder. */
 export interface FileRequest extends Given {
-  readonly command: 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'log' | 'folder';
+  readonly command: 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'access' | 'log' | 'folder';
   readonly file: string;
 }
 
@@ -41,6 +41,7 @@ const FORMS = [
   'inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key …] [--policy …] [--collection …]',
   'consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]',
   'checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]',
+  'access FILE|DATA_DIR [--checkpoint FILE]… [--policy FILE] [--collection NAME|ID] [--project NAME]',
   'log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection NAME|ID] [--project NAME]',
   'folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
   'stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
@@ -81,6 +82,7 @@ const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
   inclusion: ['record', 'policy', ...CLAIMS, ...SELECTION],
   consistency: ['checkpoint', 'key', 'policy', ...SELECTION],
   checkpoint: ['key', 'policy', ...SELECTION],
+  access: ['checkpoint', 'policy', ...SELECTION],
   log: [...CLAIMS, ...SELECTION],
   folder: [...SELECTION, ...CLAIMS],
   stream: ['nats', ...SELECTION, ...CLAIMS],
@@ -143,6 +145,7 @@ function assertUsed(
 ): void {
   if (policy !== undefined && checkpoints.length === 0 && command !== 'checkpoint')
     throw new UsageError('--policy is about checkpoints: give one with --checkpoint');
+  if (command === 'access') return;
   // An export holds a checkpoint of its own.
   if (key !== undefined && checkpoints.length === 0 && command !== 'checkpoint' && command !== 'log')
     throw new UsageError('--key is about checkpoints: give one with --checkpoint');

@@ -128,8 +128,10 @@ export class AccessLog {
     return { frames, last, end: tree.size };
   }
 
-  async head(): Promise<AccessHead> {
-    return headOf((await this.#open()).tree);
+  /** Undefined if the log is not open, or has no entry. */
+  async headInMemory(): Promise<AccessHead | undefined> {
+    const opened = await this.#opened?.catch(() => undefined);
+    return opened === undefined || opened.tree.size === 0 ? undefined : headOf(opened.tree);
   }
 
   /** Refuses all calls from now on, and resolves when no commit runs. */

@@ -1,6 +1,7 @@
 /** The audit of a collection's reads: the state that answers each of them, and at the owner the access log. */
 import { toHex } from '../../shared/hashing/hash.js';
 import type { AuditedState, ReadAudit } from '../../shared/model/readAudit.js';
+import type { CollectionAccessHead } from '../../shared/protocol/access.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -10,7 +11,7 @@ import { AccessLog, type AccessLogServices } from './accessLog.js';
 
 interface ReadCollection {
   readonly state: { readonly readAudit: ReadAudit };
-  readonly journal: Pick<Journal, 'sequence' | 'isWhole' | 'stateHash'>;
+  readonly journal: Pick<Journal, 'sequence' | 'isWhole' | 'stateHash' | 'history'>;
 }
 
 export class CollectionAccess {
@@ -47,6 +48,13 @@ export class CollectionAccess {
     const log = this.#log;
     this.#log = undefined;
     await log?.end(moved());
+  }
+
+  /** The end of the access log, if it is in memory and has entries. */
+  async head(): Promise<CollectionAccessHead | undefined> {
+    const head = await this.#log?.headInMemory();
+    const { configHash } = this.collection.journal.history;
+    return head && { ...head, collectionId: this.collectionId, configHash: toHex(configHash) };
   }
 
   /** The access log at the owner; throws on a follower. */

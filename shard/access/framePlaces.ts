@@ -24,9 +24,19 @@ export class FramePlaces {
     if (before !== undefined && place.first < before.first + this.#apart) return;
     if (behind !== undefined && behind.first < place.first + this.#apart) return;
     this.#places.splice(at, 0, place);
-    if (this.#places.length <= PLACES_MAX) return;
-    this.#places = this.#places.filter((_, i) => i % 2 === 0);
-    this.#apart *= 2;
+    if (this.#places.length > PLACES_MAX) this.#thin();
+  }
+
+  #thin(): void {
+    while (this.#places.length > PLACES_MAX / 2) {
+      this.#apart *= 2;
+      let next = 0;
+      this.#places = this.#places.filter(({ first }) => {
+        if (first < next) return false;
+        next = first + this.#apart;
+        return true;
+      });
+    }
   }
 
   /** The position after which the frame with the entry comes, and every frame with entries at or after the time. */

@@ -62,7 +62,7 @@ export class Collection {
   readonly #searches: CollectionSearch;
   readonly #parts: CollectionParts;
   readonly #logReading: LogReading;
-  readonly #access: CollectionAccess;
+  readonly access: CollectionAccess;
   /** Set while this shard owns the collection. */
   #commits: CommitLoop | undefined;
   #snapshots: CollectionSnapshots | undefined;
@@ -85,7 +85,7 @@ export class Collection {
     const vault = new CollectionVault({ config, state, journal }, records, limits, room);
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
     this.#logReading = new LogReading(log, journal.history, context.clock);
-    this.#access = new CollectionAccess(config.id, { state, journal }, context);
+    this.access = new CollectionAccess(config.id, { state, journal }, context);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
     this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place);
@@ -171,7 +171,7 @@ export class Collection {
 
   /** Runs a call of any kind. Only an owner runs writes and control calls. Reports the state that answers an audited read. */
   run(call: Call, envelope: Envelope): Promise<unknown> {
-    return this.#access.reporting(call, envelope, () => this.#run(call, envelope));
+    return this.access.reporting(call, envelope, () => this.#run(call, envelope));
   }
 
   async #run(call: Call, envelope: Envelope): Promise<unknown> {
@@ -228,11 +228,11 @@ export class Collection {
         await this.#owned.orOwnershipEnded(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
       case 'logAccess':
-        return this.#access.owned.add(call, envelope);
+        return this.access.owned.add(call, envelope);
       case 'accessPage':
-        return this.#access.owned.page(call, envelope);
+        return this.access.owned.page(call, envelope);
       case 'accessFrames':
-        return this.#access.owned.frames(call, envelope);
+        return this.access.owned.frames(call, envelope);
       case 'importFrames':
         return this.#owned.importFrames(call.frames, call.upTo, envelope);
       default:
@@ -255,7 +255,7 @@ export class Collection {
       this.#snapshots?.consider();
     };
     this.#commits = new CommitLoop(this.#parts, onCommit, (error) => this.#toCallerError(error));
-    this.#access.beginOwnership();
+    this.access.beginOwnership();
     const { snapshots } = context;
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
@@ -290,7 +290,7 @@ export class Collection {
     this.journal.feed = undefined;
     this.opened.watermark.forget();
     commits?.end(moved());
-    await this.#access.endOwnership();
+    await this.access.endOwnership();
     await commits?.idle();
   }
 
@@ -361,7 +361,7 @@ export class Collection {
     const commits = this.#commits;
     commits?.end(moved());
     this.cancelBackgroundWork();
-    await this.#access.endOwnership();
+    await this.access.endOwnership();
     await commits?.idle();
     await this.index.close({ keep });
     await this.#asOf.close();

@@ -4,6 +4,7 @@ import { messageOf, refusal, unavailable, unreachable } from '../../shared/error
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import { accessLogId } from '../../shared/model/logId.js';
+import type { CollectionAccessHead } from '../../shared/protocol/access.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
 import type { ShardCall, ShardResults, ShownState } from '../../shared/protocol/calls.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -68,6 +69,8 @@ export class ShardRpc implements CallHandler<ShardCall> {
         return this.#openIds();
       case 'openSequences':
         return this.#openSequences();
+      case 'accessHeads':
+        return { heads: await this.#accessHeads() };
       case 'warm':
         return this.#warm(call.collectionId);
       case 'handOver':
@@ -188,6 +191,12 @@ export class ShardRpc implements CallHandler<ShardCall> {
       owned?.openCollection === undefined ? [] : [[id, owned.openCollection.count().sequence] as const],
     );
     return { ids: open.map(([id]) => id), sequences: open.map(([, sequence]) => sequence) };
+  }
+
+  async #accessHeads(): Promise<CollectionAccessHead[]> {
+    const open = [...this.shard.replicas.values()].flatMap(({ owned }) => owned?.openCollection ?? []);
+    const heads = await Promise.all(open.map((collection) => collection.access.head()));
+    return heads.filter((head) => head !== undefined);
   }
 
   async #warm(collectionId: number): Promise<ShardResults['warm']> {

@@ -124,6 +124,7 @@ export const ERRORS = {
       importFinished: 'the import of collection {name} is finished',
       importUnfinished: '{sequence} of {announced} events have arrived; send the rest',
       notLogged: 'the collection has no write yet, so the service log does not have it',
+      noAccess: 'the access log of the collection has no entry yet',
       changed: 'record {record} was changed by event {changed}, after {since}: read it again',
       gone: 'no live record has the external id {external} any more, and event {since} still had one: read it again',
       building: 'a build of this index is already in progress; wait until it has ended',

@@ -44,3 +44,10 @@ export interface AccessResults {
   /** `last`: the last entry in `frames`; `end`: the last entry of the log. */
   accessFrames: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
 }
+
+/** The access log of one collection. */
+export interface CollectionAccessHead extends AccessHead {
+  readonly collectionId: number;
+  /** The hash of the genesis: 64 lowercase hex. */
+  readonly configHash: string;
+}

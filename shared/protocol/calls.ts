@@ -12,7 +12,7 @@ import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/ind
 import type { HeldBytes } from '../model/quotas.js';
 import type { RecordName } from '../model/recordName.js';
 import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
-import type { AccessFramesCall, AccessPageCall, AccessResults, LogAccessCall } from './access.js';
+import type { AccessFramesCall, AccessPageCall, AccessResults, CollectionAccessHead, LogAccessCall } from './access.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 import type { KeyId, WriteCall, WriteResults } from './writes.js';
@@ -254,6 +254,8 @@ export type ShardCall =
   | { readonly op: 'openIds' }
   /** Returns the last sequences of the owned collections in memory. */
   | { readonly op: 'openSequences' }
+  /** Returns the access logs in memory of the owned collections, those with entries. */
+  | { readonly op: 'accessHeads' }
   /** Makes a follower open the collection and catch up with its log. Answered at once; repeated until it is ready. */
   | { readonly op: 'warm'; readonly collectionId: Whole }
   /**
@@ -317,6 +319,7 @@ export interface ShardResults {
     readonly held: readonly number[];
     readonly following: readonly number[];
   };
+  accessHeads: { readonly heads: readonly CollectionAccessHead[] };
   openSequences: { readonly ids: readonly number[]; readonly sequences: readonly number[] };
   /** `ready`: the follower has applied every event that was in the log when the call arrived. */
   warm: { readonly ready: boolean };

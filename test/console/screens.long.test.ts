@@ -117,6 +117,21 @@ for (const viewport of VIEWPORTS)
       await assertNoAlert(page);
     });
 
+    it('the audit of a collection with an access log shows who has read it', async () => {
+      const name = `watched-${viewport.width}`;
+      const made = { name, dimension: 1, metric: 'squared_l2', audit_reads: 'full' };
+      expect((await project.rw.post('/v1/namespaces', made)).status).to.equal(200);
+      await project.rw.post('/v1/records', { collection: name, values: [1] });
+      const search = { collection: name, query: [1], k: 1 };
+      await project.ro.post('/v1/search', search, { 'vouch-on-behalf-of': 'u-17' });
+      await open(`audit/${name}`);
+      const found = rowsOf(page, 'Reads').filter({ hasText: 'u-17' });
+      await found.waitFor();
+      expect(await found.innerText()).to.match(/POST \/v1\/search/);
+      await found.getByText('Body').click();
+      await found.getByText(JSON.stringify(search)).waitFor();
+    });
+
     it('each event is one sentence that names each thing once', async () => {
       await open('audit/changed');
       const key = shreddedKey.slice(0, 8);

@@ -1,9 +1,12 @@
 /** The access log of a collection over HTTP: every read is an entry, with who asked, what was answered, and from which state. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { toHex } from '../../shared/hashing/hash.js';
 import { afterAccessFrame, decodeAccessFrame } from '../../shared/log/accessFrame.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
+import { verify, withFolder } from '../support/launch/runVerify.js';
 import type { Project } from '../support/launch/service.js';
 import { exported, imported } from '../support/rigs/backups.js';
 
@@ -210,6 +213,63 @@ inBothModes('the access log', (service) => {
     const { entries } = (await copy.admin.get('/v1/access?collection=c')).body;
     expect(entries).to.have.length(1);
     expect((await copy.ro.get('/v1/namespaces/c')).body.audit_reads).to.equal(true);
+  });
+
+  it('is checked by npm run verify, which refuses another head and every changed byte', async () => {
+    for (let i = 0; i < 5; i++) await reader.get('/v1/records/count?collection=c');
+    const head = await page('&limit=1');
+    await reader.get('/v1/records/count?collection=c');
+    const { bytes } = await project.admin.get('/v1/access/log?collection=c');
+    await withFolder(async (folder) => {
+      const [copy, checkpoint, wrong] = ['copy', 'head.json', 'wrong.json'].map((name) => join(folder, name));
+      await writeFile(copy!, bytes);
+      await writeFile(checkpoint!, JSON.stringify(head));
+      await writeFile(wrong!, JSON.stringify({ ...head, root: head.chain_head }));
+      const checked = await verify(['access', copy!, '--checkpoint', checkpoint!]);
+      expect(checked.text)
+        .to.match(/6 entries/)
+        .and.match(/5 entries: of this log/);
+      expect(checked.code).to.equal(0);
+      expect((await verify(['access', copy!, '--checkpoint', wrong!])).code).to.equal(1);
+      for (const at of [4, 40, 70, bytes.length - 1])
+        expect(
+          (await verify(['access', '-'], Buffer.from(bytes.with(at, bytes[at]! ^ 1)))).code,
+          `byte ${at}`,
+        ).to.equal(1);
+      expect((await verify(['access', '-'], Buffer.from(bytes.subarray(0, bytes.length - 2)))).code).to.equal(1);
+      if (service.mode === 'cluster') return;
+      const stored = ['access', service.dataDir, '--collection', 'c', '--project', project.name];
+      const { code, text } = await verify([...stored, '--checkpoint', checkpoint!]);
+      expect(code, text).to.equal(0);
+    });
+  });
+
+  it('is named in the service log, and npm run verify checks the proof', async () => {
+    const state = () => project.admin.get('/v1/access/checkpoint?collection=c');
+    expect((await state()).status).to.equal(409);
+    for (const size of [1, 2]) {
+      await reader.get('/v1/records/count?collection=c');
+      const { status, body, text } = await state();
+      expect(status, text).to.equal(200);
+      expect(body.size).to.equal(size);
+      const { root, chain_head } = await page();
+      expect([body.root, body.chain_head]).to.deep.equal([root, chain_head]);
+      await withFolder(async (folder) => {
+        const saved = async (name: string, content: string | Uint8Array): Promise<string> => {
+          await writeFile(join(folder, name), content);
+          return join(folder, name);
+        };
+        const copy = await saved('copy', (await project.admin.get('/v1/access/log?collection=c')).bytes);
+        const policy = await saved('policy', `log ${await service.logKey()}\nquorum none\n`);
+        const claims = ['--policy', policy, '--checkpoint'];
+        const good = await verify(['access', copy, ...claims, await saved('good', text)]);
+        expect(good.code, good.text).to.equal(0);
+        expect(good.text).to.match(/service log/);
+        const wrong = { ...body, root: body.chain_head, chain_head: body.root };
+        const bad = await verify(['access', copy, ...claims, await saved('bad', JSON.stringify(wrong))]);
+        expect(bad.code, bad.text).not.to.equal(0);
+      });
+    }
   });
 
   it('hashes to the chain and the root that a page states', async () => {

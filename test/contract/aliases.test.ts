@@ -183,7 +183,7 @@ const APART = [
   ...['POST /v1/search/multi', 'POST /v1/namespaces', 'DELETE /v1/namespaces/{name}', 'PUT /v1/aliases/{alias}'],
   ...['POST /v1/import', 'POST /v1/import/{name}/log', 'POST /v1/import/{name}/finish', 'POST /v1/keys'],
   // They need a key of scope `admin`; test/contract/access.test.ts calls them.
-  ...['PATCH /v1/namespaces/{name}', 'GET /v1/access', 'GET /v1/access/log'],
+  ...['PATCH /v1/namespaces/{name}', 'GET /v1/access', 'GET /v1/access/log', 'GET /v1/access/checkpoint'],
 ];
 
 inBothModes('an alias', (service) => {

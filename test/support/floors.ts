@@ -89,7 +89,17 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   verifier: [
-    ...['node', 'index.ts', 'wholeAnswer.ts', 'tlog', 'recordJson.ts', 'receiptEvent.ts', 'reached.ts', 'logProofs.ts'],
+    ...[
+      'node',
+      'index.ts',
+      'access.ts',
+      'wholeAnswer.ts',
+      'tlog',
+      'recordJson.ts',
+      'receiptEvent.ts',
+      'reached.ts',
+      'logProofs.ts',
+    ],
     ...['exportClaims.ts', 'exportFile.ts', 'fileReading.ts', 'claims.ts', 'receipt.ts', 'log.ts', 'source.ts'],
     ...[
       'checkpoint.ts',

@@ -16,6 +16,8 @@ import {
   type SegmentHeader,
 } from './segment.js';
 
+/** Ids of access logs in the headers of segments begin here. */
+const ACCESS_LOGS = 2n ** 40n;
 const SEGMENT_NAME = /^(\d{16})\.seg$/;
 
 interface Segment {
@@ -33,9 +35,17 @@ export class LogFolder implements FrameSource {
     private readonly segments: readonly Segment[],
   ) {}
 
-  /** Opens the log, which has no folder before the first write. */
-  static async open(dataDir: string, collectionId: bigint): Promise<LogFolder> {
-    const folder = join(dataDir, 'collections', String(collectionId), 'log');
+  /** Opens the log of the collection, which has no folder before the first write. */
+  static open(dataDir: string, collectionId: bigint): Promise<LogFolder> {
+    return LogFolder.#open(join(dataDir, 'collections', String(collectionId), 'log'), collectionId);
+  }
+
+  /** Opens the access log of the collection, which has no folder before the first read. */
+  static openAccess(dataDir: string, collectionId: bigint): Promise<LogFolder> {
+    return LogFolder.#open(join(dataDir, 'collections', String(collectionId), 'access'), ACCESS_LOGS + collectionId);
+  }
+
+  static async #open(folder: string, collectionId: bigint): Promise<LogFolder> {
     for (;;) {
       const names = await segmentNames(folder);
       const segments: Segment[] = [];

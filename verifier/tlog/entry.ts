@@ -1,5 +1,5 @@
 /**
- * Entries of the service log: checkpoints and deletions of collections, and census entries (`docs/formats.md`).
+ * Entries of the service log: checkpoints and deletions of collections, states of access logs, and census entries (`docs/formats.md`).
  */
 import { toHex } from '../bytes.js';
 import { Reading } from '../reading.js';
@@ -38,12 +38,21 @@ export interface CensusEntry {
   readonly timeMs: number;
 }
 
-export type LogEntry = CheckpointEntry | DeletionEntry | CensusEntry;
+/** The access log of a collection after `size` entries. */
+export interface AccessLogEntry extends EntryHead {
+  readonly type: 'access log';
+  readonly size: number;
+  readonly chainHead: string;
+  readonly root: string;
+}
+
+export type LogEntry = CheckpointEntry | DeletionEntry | CensusEntry | AccessLogEntry;
 
 const MAGIC = 'VLE1';
 const CHECKPOINT = 1;
 const DELETION = 2;
 const CENSUS = 3;
+const ACCESS = 4;
 const ID_BYTES = 8;
 
 /** Throws an Error if these are not the bytes of an entry. */
@@ -58,6 +67,7 @@ export function parseEntry(bytes: Uint8Array): LogEntry {
     timeMs: Number(reading.u64()),
     configHash: toHex(reading.take(32)),
   };
+  if (type === ACCESS) return accessLogIn(head, reading);
   if (type !== CHECKPOINT && type !== DELETION) reading.fail(`is of the unknown type ${type}`);
   const entry: LogEntry =
     type === DELETION
@@ -74,6 +84,13 @@ export function parseEntry(bytes: Uint8Array): LogEntry {
         };
   reading.end();
   return entry;
+}
+
+function accessLogIn(head: EntryHead, reading: Reading): AccessLogEntry {
+  const size = Number(reading.u64());
+  const [chainHead, root] = [toHex(reading.take(32)), toHex(reading.take(32))];
+  reading.end();
+  return { type: 'access log', ...head, size, chainHead, root };
 }
 
 function censusIn(reading: Reading): CensusEntry {

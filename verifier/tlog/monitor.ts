@@ -3,7 +3,14 @@
  * collection are possible. The caller keeps the state between visits: a few hashes, and the last state of each collection.
  */
 import { equal, fromHex, toHex } from '../bytes.js';
-import { type CensusEntry, type CheckpointEntry, type LogEntry, parseEntry } from './entry.js';
+import {
+  type AccessLogEntry,
+  type CensusEntry,
+  type CheckpointEntry,
+  type DeletionEntry,
+  type LogEntry,
+  parseEntry,
+} from './entry.js';
 import { Frontier, leafHash } from './merkle.js';
 import { type Policy, type TrustedCheckpoint, verifyTreeHead } from './policy.js';
 import { entriesIn, TILE_WIDTH, tilePath, tileWidth } from './tiles.js';
@@ -17,6 +24,13 @@ export interface SeenCollection {
   readonly root: string;
   readonly timeMs: number;
   readonly isDeleted: boolean;
+}
+
+/** The last entry about an access log. */
+export interface SeenAccess {
+  readonly size: number;
+  readonly root: string;
+  readonly timeMs: number;
 }
 
 /** The service's last census. */
@@ -35,6 +49,8 @@ export interface SeenLog {
   readonly peaks: readonly string[];
   /** Collections by id. */
   readonly collections: Readonly<Record<string, SeenCollection>>;
+  /** Access logs by the id of their collection; absent without any. */
+  readonly accesses?: Readonly<Record<string, SeenAccess>>;
   /** Absent before the first census. */
   readonly census?: SeenCensus;
 }
@@ -93,6 +109,7 @@ export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog 
     seen: {
       ...{ checkpoint: note, size: checkpoint.size, peaks: frontier.peaks.map(toHex) },
       collections: Object.fromEntries(log.collections),
+      ...(log.accesses.size === 0 ? {} : { accesses: Object.fromEntries(log.accesses) }),
       ...(log.census === undefined ? {} : { census: log.census }),
     },
     ...{ checkpoint, entries },
@@ -130,9 +147,13 @@ async function entriesFrom(read: ReadLogFile, from: number, size: number): Promi
   return found;
 }
 
+/** An entry about the events of a collection. */
+type CollectionEntry = CheckpointEntry | DeletionEntry;
+
 /** The state of the collections by the log's entries. */
 class SaidOfCollections {
   readonly collections: Map<string, SeenCollection>;
+  readonly accesses: Map<string, SeenAccess>;
   census: SeenCensus | undefined;
   /** Number of collections that were not deleted. */
   #living: number;
@@ -142,6 +163,7 @@ class SaidOfCollections {
     private readonly evidence: readonly string[],
   ) {
     this.collections = new Map(Object.entries(seen?.collections ?? {}));
+    this.accesses = new Map(Object.entries(seen?.accesses ?? {}));
     this.census = seen?.census;
     this.#living = [...this.collections.values()].filter(({ isDeleted }) => !isDeleted).length;
   }
@@ -155,11 +177,20 @@ class SaidOfCollections {
       throw this.#alarm(index, `it cannot be read: ${(error as Error).message}`);
     }
     if (entry.type === 'census') this.#count(entry, index);
+    else if (entry.type === 'access log') this.#addAccess(entry, index);
     else this.#addEntry(entry, index);
     return entry;
   }
 
-  #addEntry(entry: Exclude<LogEntry, CensusEntry>, index: number): void {
+  #addAccess({ collectionId, size, root, timeMs }: AccessLogEntry, index: number): void {
+    const id = String(collectionId);
+    const before = this.accesses.get(id);
+    const reason = before && rewritten(before, { size, root, timeMs });
+    if (reason !== undefined) throw this.#alarm(index, `the access log of collection ${id}: ${reason}`);
+    this.accesses.set(id, { size, root, timeMs });
+  }
+
+  #addEntry(entry: CollectionEntry, index: number): void {
     const id = String(entry.collectionId);
     const before = this.collections.get(id);
     const reason = before === undefined ? undefined : contradiction(before, entry);
@@ -183,7 +214,7 @@ class SaidOfCollections {
   }
 }
 
-const stateAfter = (before: SeenCollection | undefined, entry: Exclude<LogEntry, CensusEntry>): SeenCollection => ({
+const stateAfter = (before: SeenCollection | undefined, entry: CollectionEntry): SeenCollection => ({
   ...{ configHash: entry.configHash, timeMs: entry.timeMs, isDeleted: entry.type === 'deletion' },
   ...(entry.type === 'checkpoint'
     ? { size: entry.size, root: entry.root }
@@ -191,11 +222,18 @@ const stateAfter = (before: SeenCollection | undefined, entry: Exclude<LogEntry,
 });
 
 /** Why the entry contradicts earlier entries of its collection; undefined if it does not. */
-function contradiction(before: SeenCollection, entry: Exclude<LogEntry, CensusEntry>): string | undefined {
+function contradiction(before: SeenCollection, entry: CollectionEntry): string | undefined {
   if (before.isDeleted) return 'it was deleted, and is there again';
   if (entry.configHash !== before.configHash) return 'another collection has taken its id, without its deletion';
   if (entry.timeMs < before.timeMs) return `time ran backwards, from ${before.timeMs} to ${entry.timeMs} ms`;
   return entry.type === 'checkpoint' ? shrunk(before, entry) : undefined;
+}
+
+/** Why an access log contradicts its earlier entry; undefined if it does not. */
+function rewritten(before: SeenAccess, { size, root, timeMs }: SeenAccess): string | undefined {
+  if (timeMs < before.timeMs) return `time ran backwards, from ${before.timeMs} to ${timeMs} ms`;
+  if (size < before.size) return `it had ${before.size} entries and has ${size}`;
+  return size === before.size && root !== before.root ? `its ${size} entries have another root than before` : undefined;
 }
 
 function shrunk(before: SeenCollection, { size, root }: CheckpointEntry): string | undefined {

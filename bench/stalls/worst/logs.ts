@@ -89,6 +89,7 @@ export const LOGS: Rows = {
       prepare: async (stage) => stage.get('/v1/access', { collection: await audited(stage), actor: 'absent' }),
     },
   ],
+  'GET /v1/access/checkpoint': { small: 'one entry of the service log and its path' },
   'GET /v1/access/log': [
     {
       input: 'a piece of the longest requests',

@@ -1,4 +1,5 @@
 /** The cluster's input to the service log: which collections have changed, and their checkpoints. */
+import type { CollectionAccessHead } from '../../../shared/protocol/access.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import type { CallQueue } from '../calls/callQueue.js';
 import type { Deletions } from '../deletion/deletions.js';
@@ -57,6 +58,15 @@ export class LogSources {
       if (answer.status === 'fulfilled')
         for (const [i, id] of answer.value.ids.entries()) open.set(id, answer.value.sequences[i]!);
     return open;
+  }
+
+  /** The access logs in memory, from every shard that answers. */
+  async accessHeads(): Promise<CollectionAccessHead[]> {
+    const shards = this.context.members.liveShards();
+    const answers = await Promise.allSettled(
+      shards.map((shard) => this.context.members.ask(shard, { op: 'accessHeads' }, this.#envelope())),
+    );
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.heads : []));
   }
 
   /** Last sequences of some collections that may have grown unseen; see `UnseenLogs.sequences`. */

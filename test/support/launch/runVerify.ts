@@ -13,7 +13,7 @@ export interface Outcome {
 }
 
 /** Runs `npm run verify` with `input` on its standard input. */
-export function verify(args: readonly string[], input = ''): Promise<Outcome> {
+export function verify(args: readonly string[], input: string | Uint8Array = ''): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [SCRIPT, ...args], (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, text: stdout + stderr }),

@@ -7,6 +7,7 @@ import type { Clock } from '../../../shared/clock.js';
 import { unavailable } from '../../../shared/errors/errors.js';
 import { SERVICE_LOG_ID } from '../../../shared/log/eventLog.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
+import type { CollectionAccessHead } from '../../../shared/protocol/access.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import { type LogEntry, parseEntry } from '../../../verifier/index.js';
 import { ScriptedLogs } from './scriptedLogs.js';
@@ -35,6 +36,7 @@ export class LogWriterRig {
   /** Last sequences by id: of collections in memory, and of those whose logs are read next. */
   readonly open = new Map<number, number>();
   readonly unseen = new Map<number, number>();
+  readonly accessHeads: CollectionAccessHead[] = [];
   /** Ids in the catalog. */
   readonly listed = new Set<number>();
   readonly erased = new Set<number>();
@@ -99,6 +101,7 @@ export class LogWriterRig {
         await this.meanwhile();
         return found;
       },
+      accessHeads: async () => this.accessHeads,
       unseenSequences: async () => {
         const found = new Map(this.unseen);
         this.unseen.clear();

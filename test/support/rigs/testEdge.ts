@@ -42,6 +42,8 @@ export const EMPTY_LOG: ServedLog = {
   checkpoint: undefined,
   tile: async () => undefined,
   proveNewest: async () => undefined,
+  proveAccess: async () => undefined,
+  untilAccessLogged: async () => undefined,
   untilLogged: async () => undefined,
 };
 

@@ -30,6 +30,7 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Vouch.aliases': (vouch) => vouch.aliases(),
   'Vouch.changeCollection': (vouch) => vouch.changeCollection('c', { auditReads: true }),
   'AccessLog.entries': (vouch) => vouch.accessLog('c').entries().next(),
+  'AccessLog.checkpoint': (vouch) => vouch.accessLog('c').checkpoint(),
   'AccessLog.page': (vouch) => vouch.accessLog('c').page(),
   'AccessLog.copy': (vouch) => vouch.accessLog('c').copy().next(),
   'Vouch.putAlias': (vouch) => vouch.putAlias('a', 'c'),

@@ -7,19 +7,43 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = 10_000;
 
 /**
- * Entries in short: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `=2` a census of two, `=1-7` one in which 7 is
+ * Entries in short: `c7:3` is a checkpoint of 3 events, `d7` a deletion, `a7:3` an access log of 3 entries, `=2` a census of two, `=1-7` one in which 7 is
  * missing.
  */
 async function entriesOf(rig: LogWriterRig): Promise<string> {
   const words = (await rig.entries()).map((entry) => {
     if (entry.type === 'checkpoint') return `c${entry.collectionId}:${entry.size}`;
     if (entry.type === 'deletion') return `d${entry.collectionId}`;
+    if (entry.type === 'access log') return `a${entry.collectionId}:${entry.size}`;
     return [`=${entry.present}`, ...entry.missing].join('-');
   });
   return words.join(' ');
 }
 
 describe('the writer of the service log', () => {
+  it('logs an access log when it has grown, not before and not after the deletion of its collection', async () => {
+    const rig = await LogWriterRig.make();
+    const hash = '07'.repeat(32);
+    const headOf = (size: number) => ({ collectionId: 7, configHash: hash, size, chainHead: hash, root: hash });
+    rig.listed.add(7);
+    rig.open.set(7, 2);
+    for (const size of [3, 3, 5]) {
+      rig.accessHeads.splice(0, 1, headOf(size));
+      await rig.round();
+    }
+    expect(await entriesOf(rig)).to.match(/^c7:3 a7:3( =1)? a7:5$/);
+    rig.accessHeads.splice(0, 1, headOf(4));
+    await rig.round();
+    expect(rig.errors.join()).to.include('an access log has fewer entries than the service log says');
+    rig.listed.delete(7);
+    rig.open.delete(7);
+    rig.erased.add(7);
+    rig.accessHeads.splice(0, 1, headOf(9));
+    await rig.round();
+    await rig.round();
+    expect(await entriesOf(rig)).to.match(/a7:5 d7( =\S+)*$/);
+  });
+
   it('logs a collection that no shard has open and that the log has never had', async () => {
     const rig = await LogWriterRig.make();
     rig.listed.add(7);

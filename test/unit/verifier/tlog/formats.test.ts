@@ -273,7 +273,7 @@ describe('entries of the service log', () => {
     expect(parseEntry(deletion).type).to.equal('deletion');
     expect(() => parseEntry(deletion.subarray(0, 55))).to.throw('ends 1 byte early');
     expect(() => parseEntry(Uint8Array.of(...deletion, 0))).to.throw('1 byte too many');
-    expect(() => parseEntry(deletion.with(4, 4))).to.throw('unknown type 4');
+    expect(() => parseEntry(deletion.with(4, 5))).to.throw('unknown type 5');
     expect(() => parseEntry(deletion.with(3, 0x32))).to.throw('does not begin with VLE1');
     expect(() => parseEntry(deletion.with(5, 1))).to.throw('should be zero');
   });

@@ -1,0 +1,97 @@
+/** Who has read a collection: the entries of its access log, the latest first. Only a key of scope `admin` sees them. */
+import { useState } from 'preact/hooks';
+import type { AccessEntry, AccessResponse } from '../../coordinator/contract/access.js';
+import type { ListedCollection } from '../../coordinator/contract/collections.js';
+import { By } from '../audit/by.js';
+import { useLoaded } from '../loading.js';
+import { Shown } from '../parts/basics.js';
+import { Table } from '../parts/table.js';
+import { counted, Time } from '../parts/values.js';
+import { pathOf, type Service } from '../service.js';
+
+interface Props {
+  readonly service: Service;
+  readonly collection: string;
+}
+
+const PAGE_ENTRIES = 25;
+
+/** Shows the reads, or nothing where reads are not audited. */
+export function Readers({ service, collection }: Props) {
+  const path = `/v1/namespaces/${encodeURIComponent(collection)}`;
+  const info = useLoaded((signal) => service.call<ListedCollection>('GET', path, undefined, signal), [path]);
+  if (info.value?.audit_reads === undefined) return null;
+  return (
+    <>
+      <h2>Reads</h2>
+      <p>
+        Every read of this collection is an entry of its access log
+        {info.value.audit_reads === 'full' && ', with its request'}.
+      </p>
+      <Entries service={service} collection={collection} />
+    </>
+  );
+}
+
+function Entries({ service, collection }: Props) {
+  const ask = (after: number, limit: number, signal: AbortSignal): Promise<AccessResponse> =>
+    service.call('GET', pathOf('/v1/access', { collection, after, limit }), undefined, signal);
+  const [older, setOlder] = useState(0);
+  const page = useLoaded(
+    async (signal) => {
+      const { size } = await ask(0, 1, signal);
+      const end = Math.max(0, size - older);
+      const after = Math.max(0, end - PAGE_ENTRIES);
+      const { entries } = await ask(after, Math.max(1, end - after), signal);
+      return { entries: end === 0 ? [] : [...entries].reverse(), size, after };
+    },
+    [collection, older],
+  );
+  return (
+    <Shown of={page}>
+      {({ entries, size, after }) => (
+        <>
+          <p class="row">
+            {counted(size, 'read')}
+            <button type="button" class="plain" disabled={older === 0} onClick={() => setOlder(older - PAGE_ENTRIES)}>
+              Newer reads
+            </button>
+            <button type="button" class="plain" disabled={after === 0} onClick={() => setOlder(older + PAGE_ENTRIES)}>
+              Older reads
+            </button>
+          </p>
+          <Table
+            label="Reads"
+            titles={['Read', 'Time', 'Request', 'Records', 'By']}
+            plain={['Time', 'Request', 'By']}
+            rows={entries.map((entry) => ({
+              key: entry.entry,
+              cells: [
+                entry.entry,
+                <Time ms={Date.parse(entry.time)} />,
+                <Asked entry={entry} />,
+                entry.ids?.join(', ') ?? entry.records ?? '',
+                <By actor={entry.actor} />,
+              ],
+            }))}
+          />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Asked({ entry: { kind, status, request, body } }: { readonly entry: AccessEntry }) {
+  const isAnswered = status < 300;
+  return (
+    <>
+      <code>{request ?? kind}</code> {!isAnswered && <span class="badge bad">{status}</span>}
+      {body !== undefined && (
+        <details>
+          <summary>Body</summary>
+          <pre class="wide">{body}</pre>
+        </details>
+      )}
+    </>
+  );
+}

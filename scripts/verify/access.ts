@@ -1,0 +1,90 @@
+/** Checks an access log: a copy of `GET /v1/access/log`, or those in a node's folder. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import {
+  type AccessHead,
+  accessHeadIn,
+  copiedFrames,
+  Refused,
+  SourceRefused,
+  verifyAccessLog,
+  verifyLoggedAccess,
+} from '../../verifier/index.js';
+import { choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
+import { callersPath, opened, readJson, readPolicy } from './files.js';
+import { titleOf } from './names.js';
+import { counted, print, type Verdict, worst } from './print.js';
+import type { FileRequest } from './request.js';
+
+interface AccessSource {
+  readonly frames: AsyncIterable<Uint8Array>;
+  /** Undefined for a copy. */
+  readonly collectionId: bigint | undefined;
+  readonly name: string;
+}
+
+export async function checkAccess(request: FileRequest): Promise<Verdict> {
+  const { file, checkpoints } = request;
+  const policy = request.policy === undefined ? undefined : await readPolicy(request.policy);
+  const heads: AccessHead[] = [];
+  for (const name of checkpoints) {
+    const json = await readJson('accessHead', name);
+    heads.push(accessHeadIn(json, name));
+    if (policy === undefined) continue;
+    const { entry, log } = verifyLoggedAccess(json, policy);
+    print(
+      'done',
+      'service log',
+      `${counted(entry.size, 'entry', 'entries')} of collection ${entry.collectionId}: in ${log.origin}`,
+    );
+  }
+  const found = await stat(callersPath(file)).catch(() => undefined);
+  if (found?.isDirectory() !== true)
+    return checkOne({ frames: copiedFrames(chunksOf(file)), collectionId: undefined, name: file }, heads);
+  const dataDir = callersPath(file);
+  const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
+  const verdicts: Verdict[] = [];
+  for (const item of chosen) {
+    const source = await LogFolder.openAccess(dataDir, item.id);
+    try {
+      const frames = bytesOf(source.frames());
+      verdicts.push(await checkOne({ frames, collectionId: item.id, name: titleOf(item) }, heads));
+    } finally {
+      await source.close();
+    }
+  }
+  return worst(verdicts);
+}
+
+async function checkOne({ frames, collectionId, name }: AccessSource, heads: readonly AccessHead[]): Promise<Verdict> {
+  try {
+    const { head, first, last, wrong } = await verifyAccessLog(frames, collectionId, heads);
+    print('done', 'access log', `${name}: ${counted(head.size, 'entry', 'entries')}`);
+    if (first !== undefined) print('plain', 'times', `${first} to ${last}`);
+    print('plain', 'chain head', head.chainHead);
+    print('plain', 'root', head.root);
+    for (const { size } of heads.filter((claim) => !wrong.some((one) => one.claim === claim)))
+      print('done', 'checkpoint', `${counted(size, 'entry', 'entries')}: of this log`);
+    for (const { reason } of wrong) print('failed', 'checkpoint', reason);
+    return wrong.length === 0 ? 'holds' : 'refused';
+  } catch (error) {
+    if (!(error instanceof Refused) && !(error instanceof SourceRefused)) throw error;
+    print('failed', 'access log', `${name}: ${error.message}`);
+    return 'refused';
+  }
+}
+
+async function* bytesOf(frames: AsyncIterable<{ readonly bytes: Uint8Array }>): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of frames) yield bytes;
+}
+
+/** The bytes of a file in pieces; `-` is standard input. Throws an Error of one line if the file cannot be read. */
+async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+  const source = (file === '-' ? process.stdin : createReadStream(callersPath(file))) as AsyncIterable<Buffer>;
+  const chunks = source[Symbol.asyncIterator]();
+  for (;;) {
+    const { value, done } = await opened(file, chunks.next());
+    if (done === true) return;
+    yield value;
+  }
+}

@@ -1,0 +1,107 @@
+// Covers: shard/access/accessLog.ts, shared/log/accessFrame.ts, shared/log/accessTree.ts
+import { expect } from 'chai';
+import { AccessLog } from '../../../../shard/access/accessLog.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import { overloaded } from '../../../../shared/errors/overloaded.js';
+import { decodeAccessFrame } from '../../../../shared/log/accessFrame.js';
+import { accessLogId } from '../../../../shared/model/logId.js';
+import { verifyAccessLog } from '../../../../verifier/access.js';
+import { rejection } from '../../../support/expectations.js';
+import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
+
+const ID = 7;
+
+describe('the access log', () => {
+  let logs: ScriptedLogs;
+  let log: AccessLog;
+  const open = (): AccessLog =>
+    new AccessLog(ID, { logs, admission: { refusal: (reason) => overloaded(reason) }, clock: systemClock });
+  const envelope = () => ({ requestId: 'r', deadlineMs: systemClock.nowMs() + 5_000 });
+  const add = (key_id: string) =>
+    log.add({ op: 'logAccess', entry: JSON.stringify({ actor: { key_id }, kind: 'search' }) }, envelope());
+  const page = (more: object = {}) =>
+    log.page(
+      { op: 'accessPage', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, after: 0, limit: 100, maxBytes: 1e6, ...more },
+      envelope(),
+    );
+  const numbers = async (more?: object) =>
+    (await page(more)).entries.map((entry) => (JSON.parse(entry) as { entry: number }).entry);
+  const frames = () => logs.frames(accessLogId(ID));
+
+  beforeEach(() => {
+    logs = new ScriptedLogs();
+    log = open();
+  });
+
+  it('stores many entries in few frames, which the verifier accepts', async () => {
+    await Promise.all(Array.from({ length: 100 }, (_, i) => add(`k${i}`)));
+    expect(logs.appends).to.be.at.most(2);
+    await add('last');
+    const { head } = await page();
+    const given = async function* () {
+      yield* frames();
+    };
+    const report = await verifyAccessLog(given(), BigInt(ID), [head]);
+    expect(report.head).to.deep.equal(head);
+    expect([report.wrong, head.size]).to.deep.equal([[], 101]);
+  });
+
+  it('continues after the last frame of an earlier owner', async () => {
+    for (const name of ['a', 'b', 'c']) await add(name);
+    await log.end(unavailable('moved'));
+    log = open();
+    await add('d');
+    expect(await numbers()).to.deep.equal([1, 2, 3, 4]);
+    expect(frames().map((frame) => decodeAccessFrame(frame).before.size)).to.deep.equal([0, 1, 2, 3]);
+  });
+
+  for (const [fate, stored] of [
+    ['lost', [1, 2]],
+    ['landed', [1, 2, 3]],
+    ['fenced', [1, 2]],
+  ] as const)
+    it(`does not confirm an entry whose append is ${fate}, and continues behind what is stored`, async () => {
+      await add('a');
+      logs.fates.push(fate);
+      expect(await rejection(add('b'))).to.have.property('code', 'unavailable');
+      await add('c');
+      expect(await numbers()).to.deep.equal(stored);
+    });
+
+  it('refuses entries beyond its bound, and takes them again later', async () => {
+    let release: () => void = () => undefined;
+    logs.fates.push(new Promise<void>((resolve) => (release = resolve)));
+    const first = add('a');
+    await new Promise(setImmediate);
+    const waiting = Array.from({ length: 4_096 }, () => add('b'));
+    expect(() => add('c')).to.throw('too many reads wait for the access log');
+    release();
+    await Promise.all([first, ...waiting]);
+    await add('d');
+    expect((await page()).head.size).to.equal(4_098);
+  });
+
+  it('ends a page at the limit, at the size, and after 10,000 entries of other actors', async () => {
+    for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 1_000 }, () => add('k')));
+    await add('wanted');
+    expect((await page({ limit: 2 })).next).to.equal(2);
+    expect((await page({ maxBytes: 1 })).entries).to.have.length(1);
+    const first = await page({ actor: 'wanted' });
+    expect([first.entries, first.next]).to.deep.equal([[], 10_000]);
+    expect(await numbers({ actor: 'wanted', after: 10_000 })).to.deep.equal([11_001]);
+  });
+
+  it('reports a damaged frame, and shows nothing', async () => {
+    await add('a');
+    const [frame] = frames();
+    logs.tamper(accessLogId(ID), 0, frame!.with(70, frame![70]! ^ 1));
+    log = open();
+    expect(String(await rejection(page()))).to.include('the access log of collection 7 is damaged');
+  });
+
+  it('refuses all calls once the ownership has ended', async () => {
+    await log.end(unavailable('moved'));
+    expect(() => add('a')).to.throw('moved');
+  });
+});
