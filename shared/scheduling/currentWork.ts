@@ -35,6 +35,8 @@ const subjects = new Array<Subject | undefined>(KEPT).fill(undefined);
 let next = 0;
 /** Notes since the last `takeLongest`. */
 let fresh = 0;
+/** Works that have begun or resumed, except in slices. It may wrap. */
+let begun = 0;
 /** Infinity before the first note. */
 let notedMs = Number.POSITIVE_INFINITY;
 let longestMs = SHORTEST_MS;
@@ -42,6 +44,15 @@ let works: readonly Work[] = [];
 
 /** Notes that work begins or resumes in this turn. */
 export function noteWork(op: string, subject?: Subject): void {
+  begun = (begun + 1) | 0;
+  noteSlice(op, subject);
+}
+
+/** Returns a number that changes when work other than a slice begins or resumes. */
+export const worksBegun = (): number => begun;
+
+/** Notes that a slice of long work begins in this turn. */
+export function noteSlice(op: string, subject?: Subject): void {
   const nowMs = systemClock.monotonicMs();
   if (nowMs - notedMs > longestMs) keep(nowMs);
   notedMs = nowMs;

@@ -1,7 +1,7 @@
 /** Divides long work in the event loop into slices, and ends it at its deadline. */
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
-import { noteWork, type Work, workInHand } from './currentWork.js';
+import { noteSlice, type Work, workInHand } from './currentWork.js';
 import { FairTurns } from './fairTurns.js';
 import type { Pause } from './pacer.js';
 
@@ -29,7 +29,7 @@ export const sliceTurns =
   (work: Work = workInHand()): Pause =>
   async () => {
     await turnsHere().next(work.subject?.project ?? '');
-    noteWork(work.op, work.subject);
+    noteSlice(work.op, work.subject);
   };
 
 export class Slice {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { systemClock } from '../../../../shared/clock.js';
+import { noteWork } from '../../../../shared/scheduling/currentWork.js';
 import { FairTurns } from '../../../../shared/scheduling/fairTurns.js';
 import { nextTurn, Slice, sliceTurns } from '../../../../shared/scheduling/slice.js';
 
@@ -36,6 +37,32 @@ describe('FairTurns', () => {
   it('gives a project every second turn, however much work another has waiting', async () => {
     const begun = await slicesByTurn([...Array.from({ length: 50 }, () => ['a', 2] as const), ['b', 2]]);
     assert.deepEqual(begun.slice(0, 4).flat(), ['a', 'b', 'a', 'b']);
+  });
+
+  it('leaves two turns to other work that has begun', async () => {
+    const turns = new FairTurns();
+    let isBegun = false;
+    const begun = work(turns, 'a', 1, () => {
+      isBegun = true;
+    });
+    noteWork('search');
+    for (let turn = 0; turn < 2; turn++) {
+      await nextTurn();
+      assert.equal(isBegun, false);
+    }
+    await begun;
+  });
+
+  it('begins a slice in one of five turns, however much other work begins', async () => {
+    const turns = new FairTurns();
+    let slices = 0;
+    const all = work(turns, 'a', 10, () => slices++);
+    for (let turn = 0; turn < 60; turn++) {
+      noteWork('search');
+      await nextTurn();
+    }
+    assert.equal(slices, 10);
+    await all;
   });
 
   it('orders the slices of all work in a thread', async () => {
