@@ -131,7 +131,7 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
       return <Keys service={service} />;
     default:
   }
-  if (chosen === undefined) return <NotChosen name={place.collection} list={list} />;
+  if (chosen === undefined) return <NotChosen key={place.collection} place={place} service={service} list={list} />;
   const { name } = chosen;
   // With another collection a screen starts again.
   switch (place.screen) {
@@ -156,18 +156,29 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
   }
 }
 
-interface NotChosenProps {
-  readonly name: string;
-  readonly list: Loaded<ListCollectionsResponse>;
-}
-
-/** In place of a screen of a collection that is not listed. It may be newer than the list, which is loaded again. */
-function NotChosen({ name, list }: NotChosenProps) {
+/**
+ * In place of a screen of a collection that is not listed. It may be newer than the list, which is loaded again. It may be an alias:
+ * the screen of its collection follows.
+ */
+function NotChosen({ place, service, list }: Omit<ScreenProps, 'chosen'>) {
+  const { collection: name } = place;
   const isListed = list.value !== undefined;
+  const meant = useLoaded(
+    async (signal) => {
+      if (name === '') return undefined;
+      const path = `/v1/namespaces/${encodeURIComponent(name)}`;
+      return (await service.call<ListedCollection>('GET', path, undefined, signal)).name;
+    },
+    [service, name],
+  );
+  useEffect(() => {
+    if (meant.value !== undefined && meant.value !== name)
+      location.replace(addressOf({ ...place, collection: meant.value }));
+  }, [meant.value]);
   useEffect(() => {
     if (isListed && name !== '') list.reload();
   }, [isListed, name]);
-  if (!isListed || list.isLoading) return <p class="quiet">Loading …</p>;
+  if (!isListed || list.isLoading || meant.isLoading) return <p class="quiet">Loading …</p>;
   if (list.value?.collections.length === 0)
     return (
       <p>

@@ -8,14 +8,24 @@ import { storedVectors } from './storedVector.js';
 
 const REQUEST_ID_BYTES = 16;
 
+/** Each says something about the content, except the name of the collection and the event of an answer. */
+const FIELDS = new Set([
+  ...['values', 'vector', 'tag', 'metadata', 'text', 'external_id', 'request_id', 'state', 'inserted_ms', 'deleted'],
+  ...['expires_at', 'id', 'collection', 'log_index'],
+]);
+
 /**
  * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata` (bytes as numbers, a text,
  * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`);
  * `expires_at` in unix seconds. A change also needs `inserted_ms`, unless it replaces the record. For a hard-deleted record `deleted` is
- * true. Throws an Error that names the field.
+ * true. `id` may be there, as in an answer, and is compared. Throws an Error that names the field, also for an unknown one, which would
+ * not be compared.
  */
 export function claimedRecord(json: unknown, proof: Proof): ClaimedRecord {
   const record = objectOf(json, 'the record');
+  const unknown = Object.keys(record).find((name) => !FIELDS.has(name));
+  if (unknown !== undefined)
+    throw new Error(`${unknown} is not a field of a record: there are ${[...FIELDS].join(', ')}`);
   if (record.deleted === true) return { values: 'deleted', requestId: null };
   return { values: recordValues(record, proof), requestId: requestIdOf(record.request_id) };
 }
@@ -28,7 +38,7 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
     throw new Error('inserted_ms is missing: the receipt of a change does not contain the time of the insert');
   const others = {
     state,
-    id: proof.recordId,
+    id: isAbsent(record.id) ? proof.recordId : wholeOf(record, 'id'),
     tag: isAbsent(record.tag) ? 0n : wholeOf(record, 'tag'),
     insertedMs: record.inserted_ms === undefined ? proof.timeMs : wholeOf(record, 'inserted_ms'),
     metadata: metadataOf(record),

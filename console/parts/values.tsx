@@ -21,9 +21,9 @@ export function sizeText(bytes: number): string {
     : `${value.toLocaleString('en-US', { maximumFractionDigits: 1 })} ${units[at]}`;
 }
 
-/** About `chars` of the text, and about half as many on a phone. It ends with a whole word, unless one word is longer. */
+/** About `chars` of the text, and about a third as many on a phone, where that is a line. It ends with a whole word, unless one word is longer. */
 export function shortened(text: string, chars: number): string {
-  const most = matchMedia(PHONE).matches ? Math.ceil(chars / 2) : chars;
+  const most = matchMedia(PHONE).matches ? Math.ceil(chars / 3) : chars;
   if (text.length <= most) return text;
   const beginning = text.slice(0, most + 1);
   const words = beginning.replace(/\s+\S*$/, '');

@@ -5,8 +5,8 @@
 import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { messageOf, unavailable } from '../errors/errors.js';
+import { asUnavailable } from '../files/asUnavailable.js';
 import {
-  asUnavailable,
   createFile,
   deleteFile,
   deleteLeftovers,

@@ -33,7 +33,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { systemEntropy } from '../clock.js';
-import { unavailable, VouchError } from '../errors/errors.js';
+import { VouchError } from '../errors/errors.js';
 import { named, withName } from './fileErrors.js';
 import { isRunning } from './isRunning.js';
 
@@ -74,10 +74,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number, pat
 
 /** Whether the error comes from the system, such as from an unreadable disk. */
 export const isOfSystem = (error: unknown): boolean => codeOf(error) !== undefined && !(error instanceof VouchError);
-
-/** Converts an error of the system to `unavailable`, whose message begins with `what`; returns other errors unchanged. */
-export const asUnavailable = (error: unknown, what: string): unknown =>
-  isOfSystem(error) ? unavailable(`${what} (${codeOf(error)})`, error) : error;
 
 /** Resolves like `work`; to undefined if the file or folder does not exist. */
 export const ifThere = <T>(work: Promise<T>): Promise<T | undefined> =>
@@ -381,8 +377,12 @@ export class DurableFile {
 
   /** Copies into the page cache within this call: for a few kilobytes cheaper than the thread pool. */
   writeNow(bytes: Uint8Array, offset: number): void {
-    for (let written = 0; written < bytes.length; )
-      written += writeSync(this.handle.fd, bytes, written, bytes.length - written, offset + written);
+    try {
+      for (let written = 0; written < bytes.length; )
+        written += writeSync(this.handle.fd, bytes, written, bytes.length - written, offset + written);
+    } catch (error) {
+      throw withName(error, this.path);
+    }
   }
 
   /** Makes content and size durable. After a failure, earlier writes may be lost. */

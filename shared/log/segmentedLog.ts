@@ -10,8 +10,8 @@
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
+import { asUnavailable } from '../files/asUnavailable.js';
 import {
-  asUnavailable,
   createFile,
   deleteEmptyDirectory,
   deleteTree,

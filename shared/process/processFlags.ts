@@ -11,13 +11,37 @@ interface ProcessFlags {
 /** Arguments that are wrong; the message is one line. */
 export class UsageError extends Error {}
 
-/** Calls `parseArgs` of Node. Throws UsageError. */
+/**
+ * Calls `parseArgs` of Node. Throws UsageError. Also refuses an empty value, as of an unset variable, and an option that is given
+ * twice though it takes one value: Node would skip the first.
+ */
 export function parseFlags<Flags extends ParseArgsConfig>(flags: Flags): ReturnType<typeof parseArgs<Flags>> {
   try {
-    return parseArgs(flags);
+    const parsed = parseArgs({ ...flags, tokens: true });
+    assertWhole(parsed.tokens as readonly Token[], flags.options ?? {});
+    return parsed as ReturnType<typeof parseArgs<Flags>>;
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     // The rest of Node's message is about arguments that begin with a dash.
     throw new UsageError(messageOf(error).split(/\.(?: |\n)/)[0]);
+  }
+}
+
+/** A word of the command line, as far as it is an option. */
+interface Token {
+  readonly name?: string;
+  readonly rawName?: string;
+  readonly value?: string;
+}
+
+function assertWhole(tokens: readonly Token[], options: NonNullable<ParseArgsConfig['options']>): void {
+  const seen = new Set<string>();
+  for (const { name, rawName, value } of tokens) {
+    if (name === undefined || value === undefined) continue;
+    if (value === '') throw new UsageError(`${rawName} is empty: give a value, or leave it out`);
+    if (seen.has(name) && options[name]?.multiple !== true)
+      throw new UsageError(`${rawName} is given twice, and takes one value`);
+    seen.add(name);
   }
 }
 

@@ -13,8 +13,8 @@ import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
+import { asUnavailable } from '../files/asUnavailable.js';
 import {
-  asUnavailable,
   createFile,
   eraseLeftovers,
   finishSuperseding,

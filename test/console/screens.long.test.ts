@@ -191,7 +191,7 @@ for (const viewport of VIEWPORTS)
       }
     });
 
-    it('aliases are created, moved and deleted beside the collections', async () => {
+    it('aliases are created, moved and deleted beside the collections, and lead to their collection', async () => {
       const aliases = async () => (await project.rw.get('/v1/aliases')).body.aliases;
       await open('collections');
       await page.getByRole('button', { name: 'New alias' }).click();
@@ -205,6 +205,9 @@ for (const viewport of VIEWPORTS)
       await page.getByRole('button', { name: 'Move alias' }).click();
       await row.getByText('changed').waitFor();
       expect(await aliases()).to.deep.equal([{ alias: 'current', collection: 'changed' }]);
+      await open('records/current');
+      await page.waitForURL(/#records\/changed$/);
+      await open('collections');
       await row.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete alias' }).click();
       await row.waitFor({ state: 'detached' });

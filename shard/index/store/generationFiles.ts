@@ -8,7 +8,8 @@
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asUnavailable, codeOf, createFile, syncFile } from '../../../shared/files/durable.js';
+import { asUnavailable } from '../../../shared/files/asUnavailable.js';
+import { codeOf, createFile, syncFile } from '../../../shared/files/durable.js';
 import { hash, hashStream, toHex } from '../../../shared/hashing/hash.js';
 import {
   DamagedGeneration,

@@ -227,6 +227,7 @@ describe('input of an auditor', () => {
       [{ text: '\ud800' }, 'text is not Unicode'],
       [{ values: [32_768] }, 'values holds 32768, which no record can have'],
       [{ values: '1' }, 'values is not an array of numbers'],
+      [{ meta: {} }, 'meta is not a field of a record: there are values, vector, tag, '],
       [{ request_id: '01' }, 'request_id is not 32 hex digits, or 16 bytes'],
     ] as const)
       expect(() => claimedRecord({ ...SECOND, ...change }, proof), JSON.stringify(change)).to.throw(problem);
