@@ -1,6 +1,7 @@
 /** The access log of a collection: who has read it. Its calls need a key of the scope `admin`. */
-import { iso } from './clock.js';
+import { isoDates } from './clock.js';
 import type { AccessCheckpointResponse, AccessEntry, AccessResponse } from './contract/access.js';
+import { assertPlain, withOwn } from './exact.js';
 import { type CallOptions, type Http, split } from './http.js';
 import type { TimelineOptions } from './options.js';
 
@@ -17,7 +18,8 @@ export class AccessLog {
 
   /** The entries in order; each page is requested when the one before it was read. */
   async *entries(options: AccessOptions = {}): AsyncGenerator<AccessEntry, void, undefined> {
-    for (let page = { limit: PAGE_ENTRIES, ...options }; ; ) {
+    assertPlain(options, 'the request');
+    for (let page: AccessOptions = { limit: PAGE_ENTRIES, ...options }; ; ) {
       const { entries, next } = await this.page(page);
       yield* entries;
       if (next == null) return;
@@ -47,8 +49,7 @@ export class AccessLog {
 
   page(options: AccessOptions = {}): Promise<AccessResponse> {
     const [given, call] = split(options);
-    const instants = Object.entries(given).map(([name, value]) => [name, value instanceof Date ? iso(value) : value]);
-    const query = { collection: this.collection, ...Object.fromEntries(instants) };
+    const query = withOwn(isoDates(given), { collection: this.collection });
     return this.http.json({ method: 'GET', path: '/v1/access', of: 'AccessQuery', query, repeat: 'safe' }, call);
   }
 }

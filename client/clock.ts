@@ -55,8 +55,13 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A date as text. Throws TypeError for one that is invalid. */
-export function iso(date: Date): string {
+/** The parameters of a request with texts for dates. Throws TypeError for an invalid date. */
+export const isoDates = (query: object): object =>
+  Object.fromEntries(
+    Object.entries(query).map(([name, value]): [string, unknown] => [name, value instanceof Date ? iso(value) : value]),
+  );
+
+function iso(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new TypeError('the instant is an invalid date');
   return date.toISOString();
 }

@@ -1,5 +1,5 @@
 /** One collection: its records, searches, index, log and proofs. */
-import { iso, newRequestId } from './clock.js';
+import { isoDates, newRequestId } from './clock.js';
 import type { ExportResponse } from './contract/backup.js';
 import type { ConfigureIndexRequest, IndexState } from './contract/collections.js';
 import type { EncryptedRecordResponse, InsertEncryptedRequest, InsertEncryptedResponse } from './contract/encrypted.js';
@@ -274,8 +274,7 @@ export class Collection {
 
   timelinePage(options: TimelineOptions = {}): Promise<TimelineResponse> {
     const [query, call] = split(options);
-    const instants = Object.entries(query).map(([name, value]) => [name, value instanceof Date ? iso(value) : value]);
-    return this.#get('/v1/timeline', 'TimelineQuery', Object.fromEntries(instants), call);
+    return this.#get('/v1/timeline', 'TimelineQuery', isoDates(query), call);
   }
 
   /** The end of an export that begins now: facts of the collection, hashes and a signed checkpoint. */

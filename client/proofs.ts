@@ -212,12 +212,15 @@ const verifiedCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): Ve
   size: Number(size),
   timeMs: Number(timeMs),
 });
-const RECORD_FIELDS = ['values', 'tag', 'metadata', 'text', 'externalId', 'requestId', 'insertedMs', 'state'];
+const RECORD_FIELDS: Readonly<Record<keyof SentRecord, true>> = {
+  ...{ values: true, tag: true, metadata: true, text: true, externalId: true, requestId: true },
+  ...{ expiresAt: true, insertedMs: true, state: true },
+};
 
 /** Refuses a field that would be skipped, so that the receipt would hold for another record too. */
 function assertRecord(record: SentRecord): void {
   assertPlain(record, 'record');
-  assertKnown(record, RECORD_FIELDS, 'record');
+  assertKnown(record, Object.keys(RECORD_FIELDS), 'record');
   assertExactJson(record.metadata ?? null, 'record.metadata');
 }
 

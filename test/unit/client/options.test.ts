@@ -48,6 +48,7 @@ const DECIDED: readonly Refused[] = [
   ['patchMany', () => docs.patchMany(odd({ ids: [1], merge: {}, collection: 'other' })), /^collection/],
   ['count', () => docs.count(odd({ collection: 'other' })), /^collection/],
   ['list', () => docs.list(odd({ collection: 'other' })).next(), /^collection/],
+  ['the access log', () => vouch.accessLog('docs').page(odd({ collection: 'other' })), /^collection/],
   ['timeline', () => docs.timeline(odd({ collection: 'other' })).next(), /^collection/],
   ['updateMetadata', () => docs.updateMetadata(1, {}, odd({ collection: 'other' })), /^collection/],
   ['updateMetadata', () => docs.updateMetadata(1, {}, odd({ externalId: 'b' })), /^externalId is not a field/],

@@ -22,12 +22,9 @@ describe('an error of a file', () => {
   it('names the file of a failed write, for which the system gives no name', async () => {
     const file = await DurableFile.open(FULL);
     try {
-      const writes = [
-        file.write(Buffer.from('a'), 0),
-        Promise.resolve().then(() => file.writeNow(Buffer.from('a'), 0)),
-      ];
+      const writes = [() => file.write(Buffer.from('a'), 0), async () => file.writeNow(Buffer.from('a'), 0)];
       for (const write of writes)
-        expect(await messageOf(write)).to.equal(
+        expect(await messageOf(write())).to.equal(
           'no space is left for /dev/full: make room, then run the command again',
         );
     } finally {
