@@ -20,6 +20,8 @@ export interface VerifiedExport {
   readonly dimension: number;
   /** Present where vectors are divided by their length. */
   readonly normalise?: true;
+  /** Present where words match by their stems. */
+  readonly text?: { readonly language: string; readonly version: number };
   /** The number of committed events. */
   readonly events: number;
   /** Live records after the last event. */
@@ -61,6 +63,7 @@ export async function verifyExport(file: Uint8Array | Blob, claimed: ExportClaim
       collection: genesis!.name,
       dimension: genesis!.dimension,
       ...(genesis!.normalise && { normalise: true }),
+      ...(genesis!.text && { text: genesis!.text }),
       events: Number(report.size) - 1,
       records: report.records.live,
       timeMs: Number(report.state.timeMs),

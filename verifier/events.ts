@@ -20,12 +20,29 @@ export type GraphEvent =
     }
   | { readonly type: 'delete edge'; readonly edgeId: bigint };
 
+/** The languages of texts in version 1. */
+const LANGUAGES: ReadonlySet<string> = new Set([
+  ...['arabic', 'danish', 'dutch'],
+  ...['english', 'finnish', 'french'],
+  ...['german', 'greek', 'hungarian'],
+  ...['italian', 'norwegian', 'portuguese'],
+  ...['romanian', 'russian', 'spanish'],
+  ...['swedish', 'tamil', 'turkish'],
+]);
+
+export interface TextSettings {
+  readonly language: string;
+  readonly version: number;
+}
+
 export interface Genesis extends Dated {
   readonly type: 'genesis';
   readonly collectionId: bigint;
   readonly dimension: number;
   /** Whether vectors are divided by their length. */
   readonly normalise: boolean;
+  /** The language by which words are found, and the version of its rules; null: words are found as they are written. */
+  readonly text: TextSettings | null;
   readonly project: string;
   readonly name: string;
 }
@@ -163,10 +180,18 @@ function readGenesis(dated: Dated, reading: Reading): Genesis {
   const nameLength = reading.u8();
   if (projectLength === 0 || nameLength === 0) reading.fail('has no project or no name');
   const flags = reading.u8();
-  if (flags > 1) reading.fail(`has flags ${flags}`);
+  if (flags > 3) reading.fail(`has flags ${flags}`);
   const project = reading.utf8(projectLength);
   const name = reading.utf8(nameLength);
-  return { type: 'genesis', ...dated, collectionId, dimension, normalise: flags === 1, project, name };
+  const text = (flags & 2) === 0 ? null : readText(reading);
+  return { type: 'genesis', ...dated, collectionId, dimension, normalise: (flags & 1) === 1, text, project, name };
+}
+
+function readText(reading: Reading): TextSettings {
+  const version = reading.u8();
+  const language = reading.utf8(reading.u8());
+  if (version !== 1 || !LANGUAGES.has(language)) reading.fail(`has texts in ${language}, version ${version}`);
+  return { language, version };
 }
 
 function readInsert(type: Insert['type'], dated: Dated, reading: Reading): Insert {

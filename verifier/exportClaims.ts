@@ -2,7 +2,7 @@
 import { type Actor, actorBytes, actorText, readActor } from './actor.js';
 import { concat, equal, toHex, toUtf8, u8, u32, u64 } from './bytes.js';
 import { type Checkpoint, notOfLog, verifyCheckpoint } from './checkpoint.js';
-import type { LogGenesis } from './events.js';
+import type { LogGenesis, TextSettings } from './events.js';
 import type { ExportFile } from './exportFile.js';
 import { ABSENT, chainHead, eventHash, logRoot, stateHash, stateRoot } from './hashing.js';
 import { hexOf, type JsonObject, objectOf, textOf, wholeOf } from './json.js';
@@ -68,6 +68,7 @@ function readHeader(header: JsonObject): LogGenesis {
     collectionId: wholeOf(origin, 'id'),
     dimension: Number(wholeOf(header, 'dimension')),
     normalise: flagOf(header, 'normalise'),
+    text: textIn(header),
     project: textOf(origin, 'project'),
     name: textOf(origin, 'name'),
     actor: creatorIn(header),
@@ -84,6 +85,12 @@ function creatorIn(header: JsonObject): Actor | null {
   return readActor(actorBytes(actor));
 }
 
+function textIn(header: JsonObject): TextSettings | null {
+  if (header.text === undefined) return null;
+  const text = objectOf(header.text, "the header's text");
+  return { language: textOf(text, 'language'), version: Number(wholeOf(text, 'version')) };
+}
+
 /** True or absent. */
 function flagOf(header: JsonObject, field: string): boolean {
   const value = header[field];
@@ -97,9 +104,15 @@ function headerProblems(stated: LogGenesis, genesis: LogGenesis): string[] {
   const problems = fields
     .filter((field) => stated[field] !== genesis[field])
     .map((field) => `the header says ${NAMES[field]} ${stated[field]}, the genesis ${genesis[field]}`);
+  const [saidText, loggedText] = [stated, genesis].map(textSettingsText);
+  if (saidText !== loggedText) problems.push(`the header says ${saidText}, the genesis ${loggedText}`);
   const [said, logged] = [stated.actor, genesis.actor].map((actor) => (actor === null ? 'no actor' : actorText(actor)));
   return said === logged ? problems : [...problems, `the header says created_by ${said}, the genesis ${logged}`];
 }
+
+/** The language of texts, as a message names it. */
+export const textSettingsText = ({ text }: Pick<LogGenesis, 'text'>): string =>
+  text === null ? 'no text language' : `text language ${text.language}, version ${text.version}`;
 
 const NAMES = {
   project: 'project',
@@ -125,11 +138,14 @@ function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState
 
 /** The state of a collection before its first write, as its genesis will make it. */
 export function stateBefore(genesis: LogGenesis): LogState {
-  const { collectionId, dimension, normalise, project, name, sequence, timeMs, actor } = genesis;
+  const { collectionId, dimension, normalise, text, project, name, sequence, timeMs, actor } = genesis;
   const [projectBytes, nameBytes] = [toUtf8(project), toUtf8(name)];
   const header = [u8(actor === null ? 1 : 2), u8(1), new Uint8Array(6), u64(sequence), u64(timeMs)];
-  const config = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(normalise ? 1 : 0)];
-  const bytes = concat([...header, u64(collectionId), u32(dimension), ...config, projectBytes, nameBytes]);
+  const flags = (normalise ? 1 : 0) | (text === null ? 0 : 2);
+  const config = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(flags)];
+  const language = toUtf8(text?.language ?? '');
+  const texts = text === null ? [] : [u8(text.version % 256), u8(language.length % 256), language];
+  const bytes = concat([...header, u64(collectionId), u32(dimension), ...config, projectBytes, nameBytes, ...texts]);
   const configHash = eventHash(bytes);
   const facts = {
     configHash,

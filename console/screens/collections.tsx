@@ -5,6 +5,7 @@ import type { UsageResponse } from '../../coordinator/contract/service.js';
 import { type Loaded, useLoaded } from '../loading.js';
 import { useAction } from '../parts/action.js';
 import { Bar, Buttons, Dialog, Field, onSubmit, Problem, Shown } from '../parts/basics.js';
+import { LANGUAGES } from '../parts/languages.js';
 import { Table } from '../parts/table.js';
 import { counted, grouped, sizeText } from '../parts/values.js';
 import { addressOf } from '../place.js';
@@ -91,7 +92,7 @@ const TITLES = ['Name', 'Records', 'Dimension', 'Vector data', 'Index'];
 const BYTES_PER_COMPONENT = 4;
 
 function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: Asked) => void) {
-  const { id, name, dimension, record_count: records, importing, normalise } = collection;
+  const { id, name, dimension, record_count: records, importing, normalise, text } = collection;
   const actions = (
     <span class="actions">
       <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
@@ -106,6 +107,7 @@ function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: As
     <>
       <a href={addressOf({ screen: 'records', collection: name })}>{name}</a>
       {normalise === true && <span class="badge">cosine</span>}
+      {text !== undefined && <span class="badge">{LANGUAGES[text.language]}</span>}
       {importing === true && <span class="badge">importing</span>}
     </>,
     grouped(records),
@@ -161,7 +163,9 @@ function Create({ service, onDone }: AskProps) {
   const [dimension, setDimension] = useState('');
   const [index, setIndex] = useState<Kind>('auto');
   const [normalise, setNormalise] = useState(false);
-  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', normalise, index };
+  const [language, setLanguage] = useState('');
+  const text = language === '' ? null : { language };
+  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', normalise, text, index };
   const { problem, isRunning, start } = useAction(() => service.call('POST', '/v1/namespaces', wanted), onDone);
   return (
     <Dialog title="New collection" onClose={onDone}>
@@ -191,6 +195,16 @@ function Create({ service, onDone }: AskProps) {
           >
             <option value="euclidean">squared Euclidean distance of the vectors as they are</option>
             <option value="cosine">cosine, as most models of texts need</option>
+          </select>
+        </Field>
+        <Field label="Words of texts" hint="How texts and queries are compared. It cannot be changed later.">
+          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
+            <option value="">as they are written</option>
+            {Object.entries(LANGUAGES).map(([name, shown]) => (
+              <option key={name} value={name}>
+                by their stems in {shown}
+              </option>
+            ))}
           </select>
         </Field>
         <Field label="Index">

@@ -4,7 +4,7 @@ import typia from 'typia';
 import type { TIME_MAX_MS } from '../../shared/limits.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
-import type { IndexParameters } from './collections.js';
+import type { IndexParameters, TextLanguage } from './collections.js';
 import type { Actor } from './proofs.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { CollectionName, Dimension, Hash, Signature, Utf8Bytes, Whole } from './values.js';
@@ -24,6 +24,11 @@ export interface ExportedIndex {
   parameters?: IndexParameters | null;
 }
 
+/** The language of texts, with the version of its stemmer and stop words. */
+export interface ExportedText extends TextLanguage {
+  version: 1;
+}
+
 /** The configuration in a collection's genesis, and the wanted index. */
 export interface CollectionFacts {
   origin: Origin;
@@ -31,6 +36,8 @@ export interface CollectionFacts {
   metric: 'squared_l2';
   /** Present where vectors are divided by their length. */
   normalise?: true;
+  /** Present where words match by their stems. */
+  text?: ExportedText;
   /** Unix milliseconds. */
   created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
   /** The actor of the genesis. Absent where the collection was made by a version whose events name no actor. */

@@ -3,6 +3,7 @@
 import typia, { type tags } from 'typia';
 import type { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind } from '../../shared/model/indexKinds.js';
+import type { Language } from '../../shared/model/textLanguage.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Actor } from './proofs.js';
 import { invalid, type Mismatch, refuseBody, refuseIndexAt } from './refusal.js';
@@ -21,8 +22,15 @@ export interface CreateCollectionRequest {
   normalize?: boolean | null;
   /** True: every read is an entry of the access log; `full`: with the request. See `GET /v1/access`. */
   audit_reads?: boolean | 'full' | null;
+  /** How words are found. Omitted: as they are written. It cannot be changed. */
+  text?: TextLanguage | null;
   /** Omitted: exact search. */
   index?: 'brute' | IndexKind | 'auto' | null;
+}
+
+/** Words match by their stems, and stop words are left out, in texts, in metadata that `words` tests, and in queries. */
+export interface TextLanguage {
+  language: Language;
 }
 
 export interface CreateCollectionResponse {
@@ -41,6 +49,8 @@ export interface ListedCollection {
   normalise?: true;
   /** Present where reads are entries of the access log. */
   audit_reads?: true | 'full';
+  /** Present where words match by their stems. */
+  text?: TextLanguage;
   /** The index that serves searches now. */
   index: 'brute' | IndexKind;
   /** Live records. */

@@ -5,6 +5,7 @@ import { namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
 import { BRUTE, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
 import { readAuditOf } from '../../shared/model/readAudit.js';
+import { LANGUAGE_VERSION } from '../../shared/model/textLanguage.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
 import { allows } from '../../shared/registry/keys.js';
@@ -41,7 +42,8 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       if (index !== 'brute') assertIndexing(services.config);
       const { audit_reads } = body;
       const audit = audit_reads == null ? {} : { audit: readAuditOf(audit_reads) };
-      const wanted = { name, dimension, ...(normalise && { normalise }), index, ...audit };
+      const text = body.text && { text: { ...body.text, version: LANGUAGE_VERSION } as const };
+      const wanted = { name, dimension, ...(normalise && { normalise }), ...text, index, ...audit };
       const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
       return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
     },
@@ -145,9 +147,10 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, auditReads, serving, records, imported } = collection;
+  const { name, id, dimension, metric, normalise, text, auditReads, serving, records, imported } = collection;
   return {
     ...{ name, id, dimension, metric, ...(normalise && { normalise }), ...(auditReads && { audit_reads: auditReads }) },
+    ...(text && { text: { language: text.language } }),
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
     ...(imported?.by && { imported_by: namedActor(imported.by) }),

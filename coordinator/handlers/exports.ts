@@ -32,6 +32,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
         dimension: collection.dimension,
         metric: collection.metric,
         ...(collection.normalise && { normalise: true }),
+        ...(collection.text && { text: { ...collection.text } }),
         created_at_ms: collection.createdAtMs,
         ...(collection.createdBy && { created_by: namedActor(collection.createdBy) }),
         index: { type: collection.index, parameters: namedParameters(collection.indexParameters) },

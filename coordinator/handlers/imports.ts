@@ -30,7 +30,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
     answers,
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { origin, dimension, normalise, created_at_ms: createdAtMs, created_by, index } = request.body;
+      const { origin, dimension, normalise, text, created_at_ms: createdAtMs, created_by, index } = request.body;
       const { sequence, chain_head, state_hash } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
@@ -38,7 +38,8 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : BRUTE;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
       const createdBy = created_by && { createdBy: actorOf(created_by) };
-      const fixed = { dimension, ...(normalise && { normalise }), createdAtMs, ...createdBy };
+      const chosen = { dimension, ...(normalise && { normalise }), ...(text && { text }) };
+      const fixed = { ...chosen, createdAtMs, ...createdBy };
       const name = nameOf(request.body);
       request.assertMayUse(name);
       const wanted = { name, origin, ...fixed, spec, end };

@@ -18,6 +18,7 @@ import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
 import { verifyFrame } from '../../shared/log/frame.js';
 import { actorOf, isSameActor } from '../../shared/model/actor.js';
+import { isSameText } from '../../shared/model/textLanguage.js';
 import type { FileReading } from '../../verifier/index.js';
 import { openFile } from '../../verifier/node/index.js';
 
@@ -41,10 +42,11 @@ export interface ExportTrailer {
 }
 
 export function headerOf(facts: ExportResponse, exportedAtMs: number): ExportHeader {
-  const { origin, dimension, metric, normalise, created_at_ms, created_by, index = { type: 'brute' } } = facts;
+  const { origin, dimension, metric, normalise, text, created_at_ms, created_by, index = { type: 'brute' } } = facts;
   return {
     ...{ format: 1, origin, dimension, metric },
     ...(normalise && { normalise }),
+    ...(text && { text }),
     ...{ created_at_ms, ...(created_by && { created_by }), index, exported_at_ms: exportedAtMs },
   };
 }
@@ -66,14 +68,14 @@ async function takePart(reading: FileReading): Promise<Uint8Array | undefined> {
 
 /** Whether a stored header is of this collection, whose index may have changed. */
 function isSameCollection(stored: Uint8Array, wantedHeader: ExportHeader): boolean {
-  const { origin, dimension, metric, normalise, created_at_ms } = wantedHeader;
+  const { origin, dimension, metric, normalise, text, created_at_ms } = wantedHeader;
   try {
     const header = JSON.parse(new TextDecoder().decode(stored)) as ExportHeader;
     const { project, name, id } = header.origin;
     const config = [header.dimension, header.metric, header.normalise, header.created_at_ms];
     const found = [header.format, project, name, id, ...config];
     const wanted = [1, origin.project, origin.name, origin.id, dimension, metric, normalise, created_at_ms];
-    return found.every((value, i) => value === wanted[i]);
+    return isSameText(header.text, text) && found.every((value, i) => value === wanted[i]);
   } catch {
     return false;
   }
@@ -194,7 +196,7 @@ export class ExportWriter {
   }
 
   #assertGenesis(event: Event | undefined): void {
-    const { origin, dimension, normalise, created_at_ms, created_by } = this.header;
+    const { origin, dimension, normalise, text, created_at_ms, created_by } = this.header;
     const isOurs =
       event?.type === 'genesis' &&
       event.project === origin.project &&
@@ -202,6 +204,7 @@ export class ExportWriter {
       event.collectionId === origin.id &&
       event.dimension === dimension &&
       event.normalise === normalise &&
+      isSameText(event.text, text) &&
       event.timeMs === created_at_ms &&
       isSameActor(event.actor, created_by === undefined ? null : actorOf(created_by));
     if (!isOurs) throw new Malformed('the log begins with the genesis of another collection', 0);

@@ -1,5 +1,6 @@
 /** Reads the command line of `npm run load`. */
 
+import { isLanguage, LANGUAGES, type Language } from '../../shared/model/textLanguage.js';
 import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
 import { namedService, pathOf } from '../service/target.js';
 import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
@@ -30,6 +31,8 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
                       (also --normalize)
   --audit-reads       makes a collection with an access log, which has every read; goes with --create
+  --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems; goes
+                      with --create
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
@@ -54,6 +57,7 @@ const OPTIONS = {
     beside: TEXT,
     normalise: SWITCH,
     normalize: SWITCH,
+    language: TEXT,
     rejects: TEXT,
     progress: TEXT,
     from: TEXT,
@@ -92,6 +96,7 @@ export interface CreatedCollection {
   readonly index: string | undefined;
   readonly isNormalised: boolean;
   readonly isAudited: boolean;
+  readonly language: Language | undefined;
 }
 
 export interface LoadRequest {
@@ -121,18 +126,25 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
   const isAudited = values['audit-reads'] === true;
   if (isAudited && !create) throw new UsageError('--audit-reads goes with --create');
+  const language = languageOf(values.language);
+  if (language !== undefined && !create) throw new UsageError('--language goes with --create');
   if (values.again === true && values.id !== undefined)
     throw new UsageError('--again goes with rows without --id, which replaces records');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
-    ...{ origin, collection, created: create ? { index, isNormalised, isAudited } : undefined },
+    ...{ origin, collection, created: create ? { index, isNormalised, isAudited, language } : undefined },
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
     ...{ again: values.again === true, service: namedService(values.url, values.key) },
   };
+}
+
+function languageOf(name: string | undefined): Language | undefined {
+  if (name === undefined || isLanguage(name)) return name;
+  throw new UsageError(`--language ${name}: expected one of ${LANGUAGES.join(', ')}`);
 }
 
 interface Given {

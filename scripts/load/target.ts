@@ -9,7 +9,7 @@ import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
-export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise' | 'audit_reads'>;
+export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads'>;
 
 /** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
 export async function findCollection(
@@ -23,6 +23,11 @@ export async function findCollection(
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   if (found !== undefined && created?.isAudited === true && found.audit_reads === undefined)
     throw new Error(`the reads of ${name} are not audited: PATCH /v1/namespaces/${name} switches that on`);
+  const { language } = created ?? {};
+  if (found !== undefined && language !== undefined && found.text?.language !== language)
+    throw new Error(
+      `${name} was made without --language ${language}, which cannot change: load into another collection`,
+    );
   return found;
 }
 
@@ -74,6 +79,7 @@ export async function makeCollection(
     metric: 'squared_l2',
     ...(created?.isNormalised && { normalise: true as const }),
     ...(created?.isAudited && { audit_reads: true as const }),
+    ...(created?.language && { text: { language: created.language } }),
     ...(created?.index !== undefined && { index: created.index }),
   };
   const { id } = await client.ask<CreateCollectionResponse>('POST', '/v1/namespaces', wanted);

@@ -56,6 +56,12 @@ const listCollections = defineTool({
           .boolean()
           .optional()
           .describe('Vectors and queries are divided by their length: the nearest have the greatest cosine.'),
+        text: z
+          .object({ language: z.string() })
+          .optional()
+          .describe(
+            'Words in texts and queries match by their stems in this language; without it as they are written.',
+          ),
         index: z.string(),
         record_count: z.int(),
         max_records: z.int(),

@@ -38,6 +38,7 @@ export const contractSources = (root) => [
   ...filesUnder(root, [join('coordinator', 'contract')], '.ts'),
   join('config', 'nearest.ts'),
   join('shared', 'model', 'indexKinds.ts'),
+  join('shared', 'model', 'textLanguage.ts'),
   join('shared', 'model', 'whole.ts'),
   join('shared', 'registry', 'keys.ts'),
 ];

@@ -102,9 +102,11 @@ export function printLog(report: LogReport): void {
     print('warning', 'log', 'empty: nothing was ever written, or everything is lost');
     return;
   }
-  const { project, name, collectionId, dimension, normalise } = genesis;
+  const { project, name, collectionId, dimension, normalise, text } = genesis;
   const divided = normalise ? ', vectors divided by their length' : '';
-  print('done', 'collection', `${project}/${name}, id ${collectionId}, ${counted(dimension, 'dimension')}${divided}`);
+  const stemmed = text === null ? '' : `, text language ${text.language}, version ${text.version}`;
+  const named = `${project}/${name}, id ${collectionId}`;
+  print('done', 'collection', `${named}, ${counted(dimension, 'dimension')}${divided}${stemmed}`);
   print('done', 'log', `${counted(size, 'event')} in ${counted(frames, 'frame')}, ${counted(logBytes, 'byte')}`);
   print('plain', '', `${instant(genesis.timeMs)} to ${instant(state.timeMs)}`);
   const { live, ever, encrypted, shreddedKeys } = records;

@@ -111,10 +111,12 @@ export class InMemoryView {
       if (slice.due) await slice.next();
     }
     // A filter that reads texts is evaluated only if no text was removed since: no row tombstoned since has one.
-    const record = filter && new RecordFilter(filter);
+    const record = filter && new RecordFilter(filter, this.state.texts.analyser);
+    const isSlow = record?.isSlow;
     for (let n = versions.tombstonesAt(sequence); n < versions.tombstones; n++) {
       const recordId = versions.tombstonedRecord(n);
       const slot = recordId <= lastId ? this.state.keptSlotOf(recordId) : undefined;
+      if (isSlow && slot !== undefined) await inSlices(record!.analyse(this.state.metadataAt(slot)), slice);
       if (slot !== undefined && (record === undefined || record.matches(this.state.metadataAt(slot)))) rows.add(slot);
       if ((record !== undefined || n % TOMBSTONES_PER_LOOK === 0) && slice.due) await slice.next();
     }

@@ -37,6 +37,7 @@ import type { SavedSnapshot } from '../snapshot/savedSnapshots.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
 import { CollectionVault, type RoomFor } from '../vault/collectionVault.js';
+import { withTerms } from './analysedCall.js';
 import { CapacityReservation } from './capacityReservation.js';
 import type { CollectionContext } from './collectionContext.js';
 import { CollectionSearch } from './collectionSearch.js';
@@ -169,9 +170,11 @@ export class Collection {
     await this.#owned.expire();
   }
 
+  #slice = ({ deadlineMs }: Envelope): Slice => new Slice(this.context.clock, deadlineMs);
   /** Runs a call of any kind. Only an owner runs writes and control calls. Reports the state that answers an audited read. */
   run(call: Call, envelope: Envelope): Promise<unknown> {
-    return this.access.reporting(call, envelope, () => this.#run(call, envelope));
+    const run = (named: Call): Promise<unknown> => this.#run(named, envelope);
+    return this.access.reporting(call, envelope, () => withTerms(call, this.state, () => this.#slice(envelope), run));
   }
 
   async #run(call: Call, envelope: Envelope): Promise<unknown> {
@@ -191,7 +194,7 @@ export class Collection {
       case 'countRecords':
       case 'facets':
       case 'vectorOf':
-        return readRecords(this.state, call, new Slice(this.context.clock, envelope.deadlineMs));
+        return readRecords(this.state, call, this.#slice(envelope));
       case 'describe':
         return this.count();
       case 'indexState':
@@ -201,9 +204,7 @@ export class Collection {
       case 'graphEdges':
       case 'graphSubgraph':
       case 'graphQuery':
-        return readGraph(this.state.graph, call, new Slice(this.context.clock, envelope.deadlineMs), (name) =>
-          this.state.externalIds.named(name),
-        );
+        return readGraph(this.state.graph, call, this.#slice(envelope), (name) => this.state.externalIds.named(name));
       case 'getEncrypted':
         return this.#orCallerError(() => this.#parts.vault.read(call.id));
       case 'readLog':

@@ -22,6 +22,8 @@ export const WORK = {
   sought: 100,
   /** A character of a text whose words are compared. */
   wordChar: 30,
+  /** A character of a text whose stems are compared. */
+  stemmedChar: 1_000,
   /** A term in a range, or a slot in a list. */
   term: 10,
   /** 32 slots of a set. */

@@ -8,11 +8,12 @@
  * Selections run in steps of bounded work (`Effort`). Records that are written in between are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import { type Filter, type Json, readsTexts, type Test, type WordsTest } from '../../shared/model/filter.js';
-import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
+import { type Filter, type Json, readsTexts, type Test } from '../../shared/model/filter.js';
+import { atOnce, inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import type { BlockShape } from '../kernel/blockShape.js';
 import { SlotSet } from '../kernel/slotSet.js';
+import { type Analyser, PLAIN } from '../text/analyser.js';
 import { Effort, WORK } from './effort.js';
 import { forEachValue, type MetadataObject, metadataObject, visitInSteps } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
@@ -39,6 +40,8 @@ export interface IndexOptions {
   readonly stepWork?: number;
   /** Absent: no record has a text. */
   readonly texts?: Texts;
+  /** How words are compared; by default as they are. */
+  readonly analyser?: Analyser;
 }
 
 export class MetadataIndex {
@@ -53,6 +56,7 @@ export class MetadataIndex {
   readonly #written = new Set<WrittenSlots>();
   /** Records of which a part is indexed. Every selection judges them by their metadata. */
   readonly #partial = new Set<number>();
+  readonly #analyser: Analyser;
 
   /**
    * `metadataOf` returns the stored metadata of a slot. While `set` or `remove` of a slot runs, it must still return the
@@ -62,7 +66,9 @@ export class MetadataIndex {
     private readonly shape: BlockShape,
     private readonly metadataOf: (slot: number) => Uint8Array | null,
     private readonly options: IndexOptions = {},
-  ) {}
+  ) {
+    this.#analyser = options.analyser ?? PLAIN;
+  }
 
   /** Estimated heap bytes. */
   get bytes(): number {
@@ -185,9 +191,9 @@ export class MetadataIndex {
    */
   select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
     return this.#watched(filter, async (written) => {
-      const selection = new Selection(filter);
+      const selection = new Selection(filter, this.#analyser);
       await this.#selectInto(selection, slice);
-      const judge = (slot: number): number => this.#judge(slot, selection);
+      const judge = (slot: number): Steps<number> => this.#judgeInSteps(slot, selection);
       await catchUp(written, judge, this.#effort(), slice);
       return () => {
         this.#finish(written, judge);
@@ -207,13 +213,17 @@ export class MetadataIndex {
     return this.#watched(filter, async (written) => {
       const values = new SlotValues();
       await inSlices(this.#collect(key, values, rows, this.#effort()), slice);
-      const selection = filter && new Selection(filter);
+      const selection = filter && new Selection(filter, this.#analyser);
       if (selection !== undefined) await this.#selectInto(selection, slice);
-      const judge = (slot: number): number => {
+      const collectAgain = (slot: number): number => {
         values.clear(slot);
         const isRead = this.#objects.has(slot) || rows?.has(slot) === true;
-        const work = isRead ? this.#collectFrom(slot, key, values) : 0;
-        return selection === undefined ? work : work + this.#judge(slot, selection);
+        return isRead ? this.#collectFrom(slot, key, values) : 0;
+      };
+      const judgeInSteps = this.#judgeInSteps.bind(this);
+      const judge = function* (slot: number): Steps<number> {
+        const work = collectAgain(slot);
+        return selection === undefined ? work : work + (yield* judgeInSteps(slot, selection));
       };
       await catchUp(written, judge, this.#effort(), slice);
       return () => {
@@ -244,7 +254,7 @@ export class MetadataIndex {
     filter: Filter | undefined,
     work: (written: WrittenSlots) => Promise<Result>,
   ): Promise<Result> {
-    const written = new WrittenSlots(new RecordWork(filter));
+    const written = new WrittenSlots(new RecordWork(filter, this.#analyser));
     for (const slot of this.#partial) written.add(slot, this.#objects.has(slot) ? this.metadataOf(slot)?.length : 0);
     this.#written.add(written);
     try {
@@ -255,9 +265,9 @@ export class MetadataIndex {
     }
   }
 
-  #finish(written: WrittenSlots, judge: (slot: number) => number): void {
+  #finish(written: WrittenSlots, judge: (slot: number) => Steps<number>): void {
     this.#written.delete(written);
-    for (const slot of written.taken()) judge(slot);
+    for (const slot of written.taken()) atOnce(judge(slot));
   }
 
   async #selectInto(selection: Selection, slice: Slice): Promise<void> {
@@ -270,15 +280,27 @@ export class MetadataIndex {
   }
 
   *#judgeAll(slots: BitSet, selection: Selection, effort: Effort): Steps<void> {
+    const { isSlow } = selection.record;
     for (const slot of slots) {
-      effort.spend(this.#judge(slot, selection));
+      effort.spend(isSlow ? yield* this.#judgeInSteps(slot, selection) : this.#judge(slot, selection));
       if (effort.endsStep()) yield;
     }
   }
 
+  /** Judges in steps. A record that is written in between is judged again by the caller. */
+  *#judgeInSteps(slot: number, selection: Selection): Steps<number> {
+    const { record } = selection;
+    if (record.isSlow) yield* record.analyse(this.#metadataAt(slot), record.readsText ? this.#textAt(slot) : null);
+    return this.#judge(slot, selection);
+  }
+
+  #metadataAt(slot: number): Uint8Array | null {
+    return this.#objects.has(slot) ? this.metadataOf(slot) : null;
+  }
+
   /** Adds the record to the selection, or removes it, by its present metadata. Returns the work. */
   #judge(slot: number, { matching, record, work }: Selection): number {
-    const metadata = this.#objects.has(slot) ? this.metadataOf(slot) : null;
+    const metadata = this.#metadataAt(slot);
     if (record.matches(metadata, record.readsText ? this.#textAt(slot) : null)) matching.add(slot);
     else matching.delete(slot);
     return work.of(metadata?.length ?? 0);
@@ -316,7 +338,7 @@ export class MetadataIndex {
   #addPath(path: string): PathIndex | undefined {
     const { pathsMax = PATHS_MAX } = this.options;
     if (this.#paths.size >= pathsMax || !this.#beyond.isEmpty) return undefined;
-    const index = new PathIndex();
+    const index = new PathIndex(this.#analyser);
     this.#paths.set(path, index);
     return index;
   }
@@ -360,7 +382,7 @@ export class MetadataIndex {
         return isNegated(filter.test) ? allBut(universe, found) : found;
       }
       case 'text':
-        return yield* this.#foundTexts(filter.test, effort);
+        return yield* selectTexts(this.options.texts, filter.test, this.#slots, effort);
       default:
         return unreachable(filter);
     }
@@ -374,15 +396,5 @@ export class MetadataIndex {
     const doubtful = BitSet.ofSize(this.#slots);
     yield* index.select(test, matching, doubtful, effort);
     return { matching, doubtful: orNone(doubtful.subtract(matching)) };
-  }
-
-  *#foundTexts(test: WordsTest, effort: Effort): Steps<Selected> {
-    const { texts } = this.options;
-    const none = BitSet.ofSize(this.#slots);
-    if (texts === undefined) return { matching: none, doubtful: undefined };
-    const found = yield* selectTexts(texts, test, this.#slots, effort);
-    return test.mode === 'phrase'
-      ? { matching: none, doubtful: orNone(found) }
-      : { matching: found, doubtful: undefined };
   }
 }

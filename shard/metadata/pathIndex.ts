@@ -7,12 +7,12 @@ import type { Json, Order, Test, WordsTest } from '../../shared/model/filter.js'
 import { isoBounds, isoInstant } from '../../shared/model/isoDate.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
-import { tokensOf } from '../text/tokens.js';
+import type { Analyser } from '../text/analyser.js';
 import { type Effort, WORK } from './effort.js';
 import { Needle } from './needle.js';
 import { intervalOf, NumberColumn } from './numberColumn.js';
 import { addTo, type Posting, postingBytes, postingWork, withoutSlot, withSlot } from './posting.js';
-import { wordTestOf } from './recordFilter.js';
+import { charWork, wordTestOf } from './recordFilter.js';
 import type { SlotValues } from './slotValues.js';
 import { SortedTerms } from './sortedTerms.js';
 import { kindOf, prefixOf, type TermKind, ValueTerms } from './terms.js';
@@ -30,6 +30,8 @@ export class PathIndex {
   #present: Posting | undefined;
   #numbers: NumberColumn | undefined;
   readonly #terms: { [kind in TermKind]?: SortedTerms } = {};
+
+  constructor(private readonly analyser: Analyser) {}
 
   get isEmpty(): boolean {
     return this.#present === undefined;
@@ -144,10 +146,11 @@ export class PathIndex {
 
   *#worded(test: WordsTest, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
     const { strings, longStrings } = this.#terms;
-    const words = wordTestOf(test);
+    const words = wordTestOf(test, this.analyser);
+    const ofChar = charWork(this.analyser);
     for (const [term, slots] of strings?.each() ?? []) {
-      effort.spend(WORK.sought + WORK.wordChar * term.length);
-      if (words.isIn(tokensOf(term))) this.#add(slots, matching, effort);
+      effort.spend(WORK.sought + ofChar * term.length);
+      if (words.isIn(this.analyser.termsOf(term))) this.#add(slots, matching, effort);
       if (effort.endsStep()) yield;
     }
     for (const [, slots] of longStrings?.each() ?? []) {

@@ -17,9 +17,11 @@ import {
   type WordsTest,
 } from '../../shared/model/filter.js';
 import { isoInstant } from '../../shared/model/isoDate.js';
-import { tokensOf } from '../text/tokens.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { type Analyser, PLAIN } from '../text/analyser.js';
+import { textOf } from '../text/textIndex.js';
 import { WORK } from './effort.js';
-import { forEachValue, metadataObject } from './metadataObject.js';
+import { forEachValue, type MetadataObject, metadataObject } from './metadataObject.js';
 import { Needle } from './needle.js';
 import { pathKey } from './pathKey.js';
 import { Prefixes } from './prefixes.js';
@@ -36,6 +38,8 @@ export const isNegated = (test: Test): boolean =>
 /** Returns the key of a test's path. */
 export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
 
+/** Characters of short texts that are analysed in one step. */
+const CHARS_PER_STEP = 128;
 /** Length of a long text, as which each text counts. */
 const TEXT_CHARS = 16_384;
 
@@ -43,11 +47,13 @@ const TEXT_CHARS = 16_384;
 export class RecordWork {
   #ofRecord: number = WORK.record;
   #ofByte: number = WORK.byte;
+  readonly #ofChar: number;
 
   /** `filter`: undefined for reading a record without one. */
-  constructor(filter: Filter | undefined) {
+  constructor(filter: Filter | undefined, analyser: Analyser) {
+    this.#ofChar = charWork(analyser);
     if (filter === undefined) return;
-    if (readsTexts(filter)) this.#ofRecord += WORK.wordChar * TEXT_CHARS;
+    if (readsTexts(filter)) this.#ofRecord += this.#ofChar * TEXT_CHARS;
     this.#add(filter);
   }
 
@@ -67,7 +73,7 @@ export class RecordWork {
         this.#add(filter.of);
         return;
       case 'test':
-        this.#ofByte += byteWork(filter.test);
+        this.#ofByte += this.#byteWork(filter.test);
         return;
       case 'text':
         return;
@@ -75,32 +81,66 @@ export class RecordWork {
         unreachable(filter);
     }
   }
+
+  #byteWork({ kind }: Test): number {
+    if (kind === 'prefix') return WORK.begunByte;
+    if (kind === 'contains') return WORK.soughtByte;
+    return kind === 'words' ? this.#ofChar : 0;
+  }
 }
 
-function byteWork({ kind }: Test): number {
-  if (kind === 'prefix') return WORK.begunByte;
-  if (kind === 'contains') return WORK.soughtByte;
-  return kind === 'words' ? WORK.wordChar : 0;
-}
+/** Work of a character of a text whose words are compared. */
+export const charWork = ({ isStemming }: Analyser): number => (isStemming ? WORK.stemmedChar : WORK.wordChar);
 
 export class RecordFilter {
   /** Whether `matches` needs the text of the record. */
   readonly readsText: boolean;
+  /** Whether `analyse` must run before `matches`, which would take milliseconds otherwise. */
+  readonly isSlow: boolean;
   readonly #paths = new Map<string, PathTests>();
   readonly #operandTerms = new ValueTerms();
   readonly #holds: Holds;
-  /** Words of the text of the record that was visited last. */
+  /** Terms of the text of the record that was visited last. */
   #words: readonly string[] = [];
+  /** Terms of the texts of the record that was analysed last. */
+  readonly #analysed = new Map<string, readonly string[]>();
 
-  constructor(filter: Filter) {
+  constructor(
+    filter: Filter,
+    private readonly analyser: Analyser = PLAIN,
+  ) {
     this.readsText = readsTexts(filter);
     this.#holds = this.#compiled(filter);
+    const paths = [...this.#paths.values()];
+    this.isSlow = analyser.isStemming && (this.readsText || paths.some(({ readsWords }) => readsWords));
+  }
+
+  /** Finds the terms of a record for its next `matches`. */
+  *analyse(stored: Uint8Array | null, text: Uint8Array | null = null): Steps<void> {
+    this.#analysed.clear();
+    const texts = this.readsText && text !== null ? [textOf(text)] : [];
+    const object = metadataObject(stored);
+    if (object !== undefined) this.#addWorded(object, texts);
+    let chars = 0;
+    for (const one of texts) {
+      this.#analysed.set(one, yield* this.analyser.inSteps(one));
+      chars += 1 + one.length;
+      if (chars < CHARS_PER_STEP) continue;
+      chars = 0;
+      yield;
+    }
+  }
+
+  #addWorded(object: MetadataObject, texts: string[]): void {
+    forEachValue(object, (path, value) => {
+      if (typeof value === 'string' && this.#paths.get(path)?.readsWords) texts.push(value);
+    });
   }
 
   /** Whether stored metadata is a JSON object and matches. `text`: that of a live record, if the filter reads it. */
   matches(stored: Uint8Array | null, text: Uint8Array | null = null): boolean {
     const object = metadataObject(stored);
-    const words = this.readsText && text !== null ? tokensOf(textOf(text)) : undefined;
+    const words = this.readsText && text !== null ? this.#termsOf(textOf(text)) : undefined;
     if (object === undefined && words === undefined) return false;
     for (const tests of this.#paths.values()) tests.begin();
     this.#words = words ?? [];
@@ -128,7 +168,7 @@ export class RecordFilter {
         return isNegated(filter.test) ? () => !holds() : holds;
       }
       case 'text': {
-        const test = wordTestOf(filter.test);
+        const test = wordTestOf(filter.test, this.analyser);
         return () => test.isIn(this.#words);
       }
       default:
@@ -136,18 +176,21 @@ export class RecordFilter {
     }
   }
 
+  #termsOf(text: string): readonly string[] {
+    return this.#analysed.get(text) ?? this.analyser.termsOf(text);
+  }
+
   #testsAt(path: string): PathTests {
     const known = this.#paths.get(path);
     if (known !== undefined) return known;
-    const tests = new PathTests();
+    const tests = new PathTests(this.analyser, (text) => this.#termsOf(text));
     this.#paths.set(path, tests);
     return tests;
   }
 }
 
-const textOf = (utf8: Uint8Array): string => Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString();
-
-export const wordTestOf = ({ mode, value }: WordsTest): WordTest => new WordTest(mode, tokensOf(value));
+export const wordTestOf = ({ mode, value, terms }: WordsTest, analyser: Analyser): WordTest =>
+  new WordTest(mode, terms ?? analyser.termsOf(value));
 
 /** A value that tests look for, or one of the tests, with the last record that has it. */
 interface Sought {
@@ -175,6 +218,13 @@ class PathTests {
   readonly #undatedRange = new Range<string>();
   readonly #prefixes = new Prefixes();
   readonly #texts: SoughtText[] = [];
+  /** Whether a test looks for words. */
+  readsWords = false;
+
+  constructor(
+    private readonly analyser: Analyser,
+    private readonly termsOf: (text: string) => readonly string[],
+  ) {}
 
   /** Returns a function that is true if the test holds, and makes `meet` look for it. */
   holds(test: Test, terms: ValueTerms): Holds {
@@ -201,7 +251,8 @@ class PathTests {
         return this.#hasText((value) => needle.isIn(value));
       }
       case 'words': {
-        const words = wordTestOf(test);
+        const words = wordTestOf(test, this.analyser);
+        this.readsWords = true;
         return this.#hasText((_, tokens) => words.isIn(tokens()));
       }
       case 'exists':
@@ -244,7 +295,7 @@ class PathTests {
     this.#prefixes.meet(value, this.#record);
     let words: readonly string[] | undefined;
     const wordsOnce = (): readonly string[] => {
-      words ??= tokensOf(value);
+      words ??= this.termsOf(value);
       return words;
     };
     for (const text of this.#texts)

@@ -1,7 +1,8 @@
 /** A selection in progress, and the end of it. */
 import type { Filter } from '../../shared/model/filter.js';
-import type { Slice } from '../../shared/scheduling/slice.js';
+import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
+import type { Analyser } from '../text/analyser.js';
 import type { Effort } from './effort.js';
 import { RecordFilter, RecordWork } from './recordFilter.js';
 import type { WrittenSlots } from './writtenSlots.js';
@@ -16,13 +17,16 @@ export class Selection {
 
   readonly work: RecordWork;
 
-  constructor(readonly filter: Filter) {
-    this.work = new RecordWork(filter);
+  constructor(
+    readonly filter: Filter,
+    private readonly analyser: Analyser,
+  ) {
+    this.work = new RecordWork(filter, analyser);
   }
 
   /** Filter for single records, made for the first record that must be judged. */
   get record(): RecordFilter {
-    this.#record ??= new RecordFilter(this.filter);
+    this.#record ??= new RecordFilter(this.filter, this.analyser);
     return this.#record;
   }
 }
@@ -33,13 +37,13 @@ export class Selection {
  */
 export async function catchUp(
   written: WrittenSlots,
-  judge: (slot: number) => number,
+  judge: (slot: number) => Steps<number>,
   effort: Effort,
   slice: Slice,
 ): Promise<void> {
   if (written.work <= LAST_TURN_WORK) return;
   for (const slot of written.taken()) {
-    effort.spend(judge(slot));
+    effort.spend(await inSlices(judge(slot), slice));
     if (written.work <= LAST_TURN_WORK) return;
     if (effort.endsStep() && slice.due) await slice.next();
   }

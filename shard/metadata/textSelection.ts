@@ -5,12 +5,13 @@ import { BitSet } from '../kernel/bitSet.js';
 import type { TextIndex } from '../text/textIndex.js';
 import { type Effort, WORK } from './effort.js';
 import { wordTestOf } from './recordFilter.js';
+import { orNone, type Selected } from './selected.js';
 
 const SLOTS_PER_LOOK = 4_096;
 
 /** The texts of a collection: the index of the live ones, and the text of a slot. */
 export interface Texts {
-  readonly index: Pick<TextIndex, 'collect' | 'has'>;
+  readonly index: Pick<TextIndex, 'analyser' | 'collect' | 'has'>;
   readonly textOf: (slot: number) => Uint8Array | null;
 }
 
@@ -25,11 +26,21 @@ export function* withText({ index }: Texts, end: number, slots: BitSet, effort: 
 }
 
 /**
- * Returns the slots, below `end`, whose text passes the test. For a row of words, these are the texts that have all of
- * them: only the text itself decides.
+ * Finds the slots, below `end`, whose text passes the test. For a row of words, these are doubtful: the texts that have all of them,
+ * of which only the text itself decides.
  */
-export function* selectTexts({ index }: Texts, test: WordsTest, end: number, effort: Effort): Steps<BitSet> {
-  const { words, mode } = wordTestOf(test);
+export function* selectTexts(texts: Texts | undefined, test: WordsTest, end: number, effort: Effort): Steps<Selected> {
+  const none = BitSet.ofSize(end);
+  if (texts === undefined) return { matching: none, doubtful: undefined };
+  const found = yield* withWords(texts, test, end, effort);
+  return test.mode === 'phrase'
+    ? { matching: none, doubtful: orNone(found) }
+    : { matching: found, doubtful: undefined };
+}
+
+/** Returns the slots whose text has all words, or with `any` one of them. */
+function* withWords({ index }: Texts, test: WordsTest, end: number, effort: Effort): Steps<BitSet> {
+  const { words, mode } = wordTestOf(test, index.analyser);
   let selected: BitSet | undefined;
   for (const word of words) {
     const having = BitSet.ofSize(end);

@@ -23,10 +23,10 @@ import { cursorOf, placeAt } from '../../shared/protocol/orderCursor.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { PathValues } from '../metadata/metadataIndex.js';
-import { RecordFilter } from '../metadata/recordFilter.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { OrderValues } from './orderValues.js';
 import { RecordColumns } from './recordColumns.js';
+import { SlotFilter } from './slotFilter.js';
 
 type ListCall = Extract<RecordsCall, { op: 'listRecords' }>;
 /** `order`: how to order, and the cursor of the previous page. */
@@ -50,7 +50,7 @@ export async function orderedPage(
 class OrderedPage {
   readonly #page: RecordColumns;
   readonly #values: OrderValues;
-  readonly #filter: RecordFilter | undefined;
+  readonly #filter: SlotFilter | undefined;
   readonly #after: OrderPlace | undefined;
   /** The place of the last record that was considered for the page. */
   #last: OrderPlace | undefined;
@@ -63,7 +63,7 @@ class OrderedPage {
     const { order, fields, filter } = call;
     this.#page = new RecordColumns(state, fields);
     this.#values = new OrderValues(order);
-    this.#filter = filter && new RecordFilter(filter);
+    this.#filter = filter && new SlotFilter(state, filter);
     if (order.after === undefined) return;
     this.#after = placeAt(order.after, order);
     if (this.#after === undefined) throw new VouchError('validation_error', 'after is not a cursor of this order');
@@ -114,6 +114,8 @@ class OrderedPage {
   async #take(place: OrderPlace): Promise<boolean> {
     const { limit, maxBytes } = this.call;
     if (this.#page.count === limit || (this.#page.count > 0 && this.#page.bytes >= maxBytes)) return false;
+    const slot = this.#filter?.isSlow ? this.state.liveSlotOf(place.id) : undefined;
+    if (slot !== undefined) await this.#filter!.analyse(slot, this.slice);
     if (this.#isStill(place)) this.#page.add(place.id);
     this.#last = place;
     if (this.slice.due) await this.slice.next();
@@ -125,10 +127,8 @@ class OrderedPage {
     const slot = state.liveSlotOf(id);
     if (slot === undefined)
       return value.rank === RANK.missing && this.#filter === undefined && state.encrypted.isLive(id);
-    const metadata = state.metadataAt(slot);
-    if (compareValues(this.#values.inMetadata(metadata), value, this.call.order) !== 0) return false;
-    const filter = this.#filter;
-    return filter === undefined || filter.matches(metadata, filter.readsText ? state.textAt(slot) : null);
+    if (compareValues(this.#values.inMetadata(state.metadataAt(slot)), value, this.call.order) !== 0) return false;
+    return this.#filter?.matches(slot) !== false;
   }
 
   /** Returns the page. `hasMore`: records after the last place may remain. */

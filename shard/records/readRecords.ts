@@ -5,12 +5,12 @@ import type { RecordName } from '../../shared/model/recordName.js';
 import type { ReadCall, Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
-import { RecordFilter } from '../metadata/recordFilter.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { missing, missingNamed } from '../state/refusals.js';
 import { facets } from './facets.js';
 import { orderedPage } from './orderedPage.js';
 import { RecordColumns } from './recordColumns.js';
+import { SlotFilter } from './slotFilter.js';
 
 export async function readRecords(
   state: CollectionState,
@@ -79,21 +79,18 @@ async function listRecords(
   slice: Slice,
 ): Promise<Results['listRecords']> {
   const matching = filter && (await state.metadata.select(filter, slice))();
-  const record = filter && new RecordFilter(filter);
+  const record = filter && new SlotFilter(state, filter);
   const isFound = (recordId: number): boolean => {
     const slot = state.liveSlotOf(recordId);
     if (matching === undefined) return slot !== undefined || state.encrypted.isLive(recordId);
     return slot !== undefined && matching.has(slot);
   };
   // The slot may have been reused since the selection, or its metadata may have changed.
-  const isWanted = (recordId: number): boolean => {
-    if (record === undefined) return true;
-    const slot = state.liveSlotOf(recordId)!;
-    return record.matches(state.metadataAt(slot), record.readsText ? state.textAt(slot) : null);
-  };
+  const isWanted = (recordId: number): boolean => record?.matches(state.liveSlotOf(recordId)!) !== false;
   const page = new RecordColumns(state, fields);
   let last = after;
   for (let recordId = after + 1; recordId < state.nextRecordId; recordId++) {
+    if (record?.isSlow && isFound(recordId)) await record.analyse(state.liveSlotOf(recordId)!, slice);
     const isRead = isFound(recordId);
     if (isRead && isWanted(recordId)) {
       if (page.count === limit || (page.count > 0 && page.bytes >= maxBytes)) return { ...page.listed(), next: last };

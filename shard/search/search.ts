@@ -118,7 +118,7 @@ async function searchOnce(
   const scan = vectors.beginScan();
   try {
     const found = await (call.text?.alone
-      ? searchTexts(searched, call.text.query, call, slice)
+      ? searchTexts(searched, call.text, call, slice)
       : searchVectors(searched, targetOf(searched, query, call.like), call, slice));
     const hasSteps = call.decay !== undefined || call.text !== undefined || call.like !== undefined;
     if (hasSteps && tries !== 'last' && records.versions.replacements !== replacements) return undefined;
@@ -252,7 +252,7 @@ class SearchSteps {
     if (text === undefined) return this.#nearest(k);
     if (texts.documents === 0) return unmatched(await this.#nearest(k), text);
     // Open the texts first: they are as of the call, like the rows of a scan, whatever is written since.
-    const matches = texts.openQuery(text.query);
+    const matches = texts.openQuery(text.query, text.terms);
     try {
       return matches.isEmpty ? unmatched(await this.#nearest(k), text) : await this.#fused(k, matches, text);
     } finally {

@@ -1,5 +1,5 @@
 /** The best BM25 matches of a collection, whatever their vectors are. */
-import type { SearchCall } from '../../shared/protocol/calls.js';
+import type { SearchCall, TextQuery } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
 import type { TextIndex } from '../text/textIndex.js';
@@ -14,13 +14,13 @@ const NO_SLOTS = new Uint32Array(0);
  */
 export async function searchTexts(
   { metadata, texts }: { readonly metadata: Pick<MetadataIndex, 'select'>; readonly texts: TextIndex },
-  query: string,
+  { query, terms }: TextQuery,
   { k, filter }: Pick<SearchCall, 'k' | 'filter'>,
   slice: () => Slice,
 ): Promise<Found> {
   const eligible = filter === undefined ? undefined : (await metadata.select(filter, slice()))();
   // Await nothing before: the texts are of the state of the filter.
-  const matches = texts.openQuery(query);
+  const matches = texts.openQuery(query, terms);
   try {
     const { best } = await matches.best(k, eligible, NO_SLOTS, slice);
     const { slots, scores } = best;

@@ -9,13 +9,14 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
-import { Slice } from '../../shared/scheduling/slice.js';
+import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { TreeHashes } from '../audit/merkleTree.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { CollectionState } from '../state/collectionState.js';
 import { LogHistory } from '../state/logHistory.js';
+import { textOf } from '../text/textIndex.js';
 import { type ChunkEntry, type ChunkKind, DamagedSnapshot } from './format.js';
 import type { JobReader, ReadRecords } from './readJob.js';
 import { columnsAt, EXPIRES, taken, takenExpiry } from './recordChunk.js';
@@ -156,6 +157,7 @@ class Restore {
 
   async #take(chunk: ChunkEntry, { head, descriptions: described }: ReadRecords, firstSlot: number): Promise<void> {
     const columns = columnsAt(head, 0, chunk.stored);
+    const { analyser } = this.state.texts;
     const { ids, tags, insertedMs, metadataLengths, textLengths, externalIdLengths, states } = columns;
     const descriptions = new Uint8Array(described);
     let row = 0;
@@ -176,19 +178,16 @@ class Restore {
       const expiresAtMs = takenExpiry(descriptions, at, states[row]!);
       if (expiresAtMs !== undefined) at += EXPIRY_BYTES;
       const isTombstoned = (states[row]! & ~EXPIRES) === RECORD_STATE.tombstoned;
-      this.state.restore({
-        slot: firstSlot + row,
-        isTombstoned,
-        tag: tags[row]!,
-        insertedMs: insertedMs[row]!,
-        expiresAtMs,
-        metadata,
-        text,
-        externalId,
-      });
+      const terms = analyser.isStemming && text !== null ? await this.#termsOf(text) : undefined;
+      const image = { slot: firstSlot + row, isTombstoned, tag: tags[row]!, insertedMs: insertedMs[row]!, expiresAtMs };
+      this.state.restore({ ...image, metadata, text, externalId }, terms);
       if (metadata !== null || text !== null || externalId !== null) await this.#rest();
       row++;
     }
+  }
+
+  #termsOf(text: Uint8Array): Promise<string[]> {
+    return inSlices(this.state.texts.analyser.inSteps(textOf(text)), this.#slice);
   }
 
   async #encrypted(): Promise<void> {

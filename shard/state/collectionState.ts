@@ -16,6 +16,8 @@ import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { MetadataIndex } from '../metadata/metadataIndex.js';
+import { analyserOf } from '../text/analyser.js';
+import { SLICING } from '../text/openTextQuery.js';
 import { TextIndex } from '../text/textIndex.js';
 import { byteKey } from './byteKey.js';
 import { DedupWindow, NO_RECORD } from './dedupWindow.js';
@@ -26,6 +28,8 @@ import { VersionVisibility } from './versionVisibility.js';
 
 /** Metadata and texts of this size are indexed in steps: at once they would take a millisecond. */
 const LARGE_BYTES = 8_192;
+/** The stems of a text of this size take a millisecond at worst. */
+const LARGE_STEMMED_BYTES = 1_024;
 
 export class CollectionState extends RecordTable {
   readonly tree: StateTree;
@@ -39,6 +43,7 @@ export class CollectionState extends RecordTable {
   readonly requests: DedupWindow;
   /** Whether its reads are entries of its access log. */
   readAudit: ReadAudit = 'off';
+  readonly #largeBytes: number;
   /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
   /** Index work of the current event; undefined if it happens at once. */
@@ -48,9 +53,11 @@ export class CollectionState extends RecordTable {
     super(config, vectors);
     this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
     this.requests = new DedupWindow(dedupWindow);
-    this.texts = new TextIndex((slot) => vectors.idOf(slot));
+    const analyser = analyserOf(config.text);
+    this.#largeBytes = analyser.isStemming ? LARGE_STEMMED_BYTES : LARGE_BYTES;
+    this.texts = new TextIndex((slot) => vectors.idOf(slot), SLICING, analyser);
     const texts = { index: this.texts, textOf: (slot: number) => this.fields.texts.get(slot) };
-    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot), { texts });
+    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot), { texts, analyser });
   }
 
   /** Whether the record in memory still has the hash of its leaf in the tree. */
@@ -63,8 +70,11 @@ export class CollectionState extends RecordTable {
     return stateHash({ ...history, stateRoot: this.tree.root(), graphRoot: this.graph.root() });
   }
 
-  /** Adds the record with the next id, whose row is written; undefined: without an image. The tree comes separately. */
-  restore(image: RecordImage | undefined): void {
+  /**
+   * Adds the record with the next id, whose row is written; undefined: without an image. The tree comes separately. `terms`: those
+   * of its text, if they are known.
+   */
+  restore(image: RecordImage | undefined, terms?: readonly string[]): void {
     this.slots.push(image?.slot ?? NO_SLOT);
     if (image === undefined) return;
     const { slot, isTombstoned, insertedMs, expiresAtMs, metadata, text } = image;
@@ -76,7 +86,7 @@ export class CollectionState extends RecordTable {
       return;
     }
     if (metadata !== null || text !== null) this.metadata.set(slot, metadata);
-    if (text !== null) this.texts.add(slot, text);
+    if (text !== null) this.texts.add(slot, text, terms);
     this.vectors.publish(slot);
   }
 
@@ -144,7 +154,7 @@ export class CollectionState extends RecordTable {
 
   /** Whether the event adds or removes so much metadata and text that it must be applied in steps. */
   isLarge(event: Event): boolean {
-    return indexedBytesOf(event, (recordId) => this.describedBytesOf(recordId)) >= LARGE_BYTES;
+    return indexedBytesOf(event, (recordId) => this.describedBytesOf(recordId)) >= this.#largeBytes;
   }
 
   /**

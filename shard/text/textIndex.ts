@@ -3,11 +3,11 @@ import { Mutex } from '../../shared/scheduling/mutex.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import type { BitSet } from '../kernel/bitSet.js';
 import { partition } from '../kernel/partition.js';
+import { type Analyser, PLAIN } from './analyser.js';
 import { Documents, Occurrences } from './documents.js';
 import { OpenTextQuery, type PartlyListed, SLICING, type TextStores } from './openTextQuery.js';
 import { Postings } from './postings.js';
 import { ScoreAccumulator } from './scoreAccumulator.js';
-import { tokensOf } from './tokens.js';
 import { Vocabulary } from './vocabulary.js';
 
 /** Postings that are collected in one step: some 20 µs. */
@@ -49,6 +49,7 @@ export class TextIndex {
   constructor(
     readonly idOf: (slot: number) => number,
     slicing = SLICING,
+    readonly analyser: Analyser = PLAIN,
   ) {
     this.#stores = {
       ...{ postings: new Postings(), documents: new Documents(), vocabulary: new Vocabulary(), idOf, slicing },
@@ -73,14 +74,14 @@ export class TextIndex {
     return [vocabulary, postings, documents, accumulator, slicedAccumulator].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Adds the text of the record at `slot`, which must not have one. */
-  add(slot: number, utf8: Uint8Array): void {
+  /** Adds the text of the record at `slot`, which must not have one. `terms`: those of the text, if they are known. */
+  add(slot: number, utf8: Uint8Array, terms?: readonly string[]): void {
     const { postings, documents, vocabulary } = this.#stores;
     if (documents.has(slot)) throw new Error(`slot ${slot} has a text`);
-    const tokens = tokensOf(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString());
+    const tokens = terms ?? this.analyser.termsOf(textOf(utf8));
     OCCURRENCES.take(sorted(tokens.map((token) => vocabulary.findOrAdd(token))));
-    const { terms, counts, positions, size } = OCCURRENCES;
-    for (let i = 0; i < size; i++) positions[i] = postings.add(terms[i]!, slot, counts[i]!);
+    const { terms: numbers, counts, positions, size } = OCCURRENCES;
+    for (let i = 0; i < size; i++) positions[i] = postings.add(numbers[i]!, slot, counts[i]!);
     documents.add(slot, OCCURRENCES, tokens.length);
     this.#documents++;
     this.#tokens += tokens.length;
@@ -101,8 +102,7 @@ export class TextIndex {
   /** Adds the text of the record at `slot`, which must not have one, in steps. No query counts it before `show`. */
   *prepare(slot: number, utf8: Uint8Array): Steps<void> {
     const { postings, vocabulary } = this.#stores;
-    const tokens = tokensOf(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString());
-    yield;
+    const tokens = yield* this.analyser.inSteps(textOf(utf8));
     const all = new Uint32Array(tokens.length);
     for (let i = 0; i < tokens.length; i++) {
       all[i] = vocabulary.findOrAdd(tokens[i]!);
@@ -206,17 +206,19 @@ export class TextIndex {
   }
 
   /**
-   * Opens a query of the distinct words of `text` over the current texts. Close it; until then no slot may be reused,
-   * and each write costs a little more.
+   * Opens a query of the distinct terms of `text` over the current texts. Close it; until then no slot may be reused,
+   * and each write costs a little more. `terms`: those of the text, if they are known.
    */
-  openQuery(text: string): OpenTextQuery {
-    const tokens = new Set(tokensOf(text));
+  openQuery(text: string, terms: readonly string[] = this.analyser.termsOf(text)): OpenTextQuery {
+    const tokens = new Set(terms);
     const close = (): void => void this.#openQueries.delete(query);
     const query = new OpenTextQuery(this.#stores, this.#documents, this.averageLength, tokens, close);
     this.#openQueries.add(query);
     return query;
   }
 }
+
+export const textOf = (utf8: Uint8Array): string => Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString();
 
 /** Sorts few terms by insertion, in place: half the time of a typed array's sort. */
 function sorted(terms: number[]): number[] | Uint32Array {

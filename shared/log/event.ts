@@ -6,6 +6,7 @@
  */
 import type { Actor } from '../model/actor.js';
 import { type CollectionConfig, originOf } from '../model/collectionConfig.js';
+import type { TextSettings } from '../model/textLanguage.js';
 
 interface Dated {
   /** The actor beside the event; null in an event of version 1. */
@@ -24,6 +25,8 @@ export interface Genesis extends Dated {
   readonly metric: 'squared_l2';
   /** Vectors are divided by their length. */
   readonly normalise?: true;
+  /** Texts are found by the stems of their words. */
+  readonly text?: TextSettings;
   readonly project: string;
   readonly name: string;
 }
@@ -145,11 +148,12 @@ export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
 export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent | AuditReads;
 
 export function genesisOf(config: CollectionConfig): Genesis {
-  const { createdAtMs, createdBy, dimension, metric, normalise } = config;
+  const { createdAtMs, createdBy, dimension, metric, normalise, text } = config;
   const { project, name, id } = originOf(config);
   return {
     ...{ type: 'genesis', sequence: 0, timeMs: createdAtMs, actor: createdBy ?? null },
     ...{ collectionId: id, dimension, metric, project, name },
     ...(normalise && { normalise }),
+    ...(text && { text }),
   };
 }

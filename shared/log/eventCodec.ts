@@ -42,6 +42,7 @@ import {
   SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
+import { readText, writeText } from './genesisText.js';
 
 /** Encodes everything except the actor. Throws RangeError for a number out of range, or a field of the wrong length. */
 export function encodeEvent(event: Event): Uint8Array {
@@ -118,9 +119,11 @@ function writeGenesis(event: Genesis, { bytes, view }: ByteView, at: number): vo
   view.setUint8(at + GENESIS.metric, METRIC_SQUARED_L2);
   view.setUint8(at + GENESIS.projectLength, project.length);
   view.setUint8(at + GENESIS.nameLength, name.length);
-  view.setUint8(at + GENESIS.flags, event.normalise ? CONFIG_FLAG.normalise : 0);
+  const flags = (event.normalise ? CONFIG_FLAG.normalise : 0) | (event.text ? CONFIG_FLAG.text : 0);
+  view.setUint8(at + GENESIS.flags, flags);
   bytes.set(project, at + GENESIS.project);
   bytes.set(name, at + GENESIS.project + project.length);
+  if (event.text) writeText(event.text, { bytes, view }, at + GENESIS.project + project.length + name.length);
 }
 
 function writeInsert(event: Insert | Replace, target: ByteView, at: number): void {
@@ -246,11 +249,12 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs, actor 
   const metric = view.getUint8(at + GENESIS.metric);
   if (metric !== METRIC_SQUARED_L2) throw new Malformed(`metric ${metric} is not known`, at + GENESIS.metric);
   const flags = view.getUint8(at + GENESIS.flags);
-  if ((flags & ~CONFIG_FLAG.normalise) !== 0)
+  if ((flags & ~(CONFIG_FLAG.normalise | CONFIG_FLAG.text)) !== 0)
     throw new Malformed(`genesis flags ${flags} are not known`, at + GENESIS.flags);
   const projectEnd = GENESIS.project + view.getUint8(at + GENESIS.projectLength);
   const nameEnd = projectEnd + view.getUint8(at + GENESIS.nameLength);
-  assertLength(at, end, nameEnd);
+  const text = (flags & CONFIG_FLAG.text) === 0 ? undefined : readText(source, at, nameEnd, end);
+  if (text === undefined) assertLength(at, end, nameEnd);
   if (projectEnd === GENESIS.project || nameEnd === projectEnd)
     throw new Malformed('a genesis without a project or a name', at + GENESIS.projectLength);
   return {
@@ -262,8 +266,9 @@ function readGenesis(source: ByteView, at: number, end: number, { timeMs, actor 
     dimension: readDimension(view, at + GENESIS.dimension),
     metric: 'squared_l2',
     ...((flags & CONFIG_FLAG.normalise) !== 0 && { normalise: true }),
+    ...(text && { text }),
     project: readString(source, at + GENESIS.project, at + projectEnd),
-    name: readString(source, at + projectEnd, end),
+    name: readString(source, at + projectEnd, at + nameEnd),
   };
 }
 

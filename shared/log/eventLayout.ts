@@ -5,7 +5,8 @@
  * ```text
  * header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
  * genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
- *                 38 u8 name length | 39 u8 flags (1 normalise) | 40 project utf8 | name utf8
+ *                 38 u8 name length | 39 u8 flags (1 normalise, 2 text) | 40 project utf8 | name utf8 |
+ *                 with text: u8 language version | u8 language length | language utf8
  * insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
  *                 8 external id, 16 expiry) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
  *                 68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8 |
@@ -28,7 +29,7 @@
  */
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
 import { READ_AUDITS } from '../model/readAudit.js';
-import type { AuditReads, DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
+import type { AuditReads, DeleteRecord, Event, Genesis, GraphEvent, Insert, Replace } from './event.js';
 
 /** The versions of events with an actor and without one. */
 export const EVENT_VERSION = 2;
@@ -53,7 +54,7 @@ export const EVENT_TYPE = {
 
 export const METRIC_SQUARED_L2 = 1;
 /** In a genesis. */
-export const CONFIG_FLAG = { normalise: 1 } as const;
+export const CONFIG_FLAG = { normalise: 1, text: 2 } as const;
 export const FLAG = { requestId: 1, metadata: 2, text: 4, externalId: 8, expiry: 16 } as const;
 
 export const PAYLOAD_AT = 24;
@@ -160,10 +161,12 @@ export const insertEncryptedSizeBytes = (ciphertextBytes: number): number =>
 
 export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
 
+const textSizeBytes = ({ text }: Genesis): number => (text === undefined ? 0 : 2 + text.language.length);
+
 export function eventSizeBytes(event: Event): number {
   switch (event.type) {
     case 'genesis':
-      return GENESIS.project + Buffer.byteLength(event.project) + Buffer.byteLength(event.name);
+      return GENESIS.project + Buffer.byteLength(event.project) + Buffer.byteLength(event.name) + textSizeBytes(event);
     case 'insert':
     case 'replace':
       return insertSizeBytes(contentBytes(event)) + expiryBytes(event);

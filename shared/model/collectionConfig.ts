@@ -1,4 +1,5 @@
 import type { Actor } from './actor.js';
+import type { TextSettings } from './textLanguage.js';
 
 /** The names and the id of a collection when its log began. */
 export interface CollectionOrigin {
@@ -16,6 +17,8 @@ export interface CollectionConfig {
   readonly metric: 'squared_l2';
   /** Vectors are divided by their length, records and queries alike. */
   readonly normalise?: true;
+  /** Texts are found by the stems of their words. */
+  readonly text?: TextSettings;
   readonly createdAtMs: number;
   /** The actor of the genesis. Absent in collections of versions whose events name no actor. */
   readonly createdBy?: Actor;

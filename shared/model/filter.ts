@@ -37,6 +37,8 @@ export interface WordsTest {
   readonly kind: 'words';
   readonly mode: WordMode;
   readonly value: string;
+  /** The terms of the words; set by the shard, where they take long to find. */
+  readonly terms?: readonly string[];
 }
 
 export type Test =

@@ -40,6 +40,8 @@ export interface Fusion {
 /** BM25 of `query`, blended half and half with the distance, or as `fusion` says. */
 export interface TextQuery {
   readonly query: string;
+  /** The terms of the query; set by the shard, where they take long to find. */
+  readonly terms?: readonly string[];
   /** Whether the best matches of the text are candidates too. */
   readonly hybrid: boolean;
   /** Returns the text scores too. */

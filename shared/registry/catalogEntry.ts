@@ -8,6 +8,7 @@ import type { CollectionConfig, CollectionOrigin } from '../model/collectionConf
 import { type NamedParameters, namedParameters, parametersOf } from '../model/indexParameters.js';
 import type { DesiredKind, IndexSpec } from '../model/indexSpec.js';
 import type { NamedReadAudit } from '../model/readAudit.js';
+import type { TextSettings } from '../model/textLanguage.js';
 
 /** The announced end of an import. Hashes are 64 lowercase hex. */
 export interface ImportEnd {
@@ -50,6 +51,7 @@ export interface StoredCatalogEntry {
   readonly dimension: number;
   readonly metric: 'squared_l2';
   readonly normalise?: true;
+  readonly text?: TextSettings;
   readonly index: DesiredKind;
   /** Absent if only the kind was given. */
   readonly index_parameters?: NamedParameters;
@@ -90,11 +92,12 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
 };
 
 export function storedEntry({ config, spec, imported, auditReads }: CatalogEntry): BucketValue {
-  const { id, project, name, dimension, metric, normalise, createdAtMs, createdBy, origin } = config;
+  const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
     ...(createdBy && { created_by: namedActor(createdBy) }),
     ...(normalise && { normalise }),
+    ...(text && { text: { ...text } }),
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: storedImport(imported) }),
     ...(auditReads && { audit_reads: auditReads }),

@@ -21,7 +21,7 @@ import { Aliases } from './aliases.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 import { EntriesByName } from './entriesByName.js';
-import { assertIdentical, assertImported, assertSameImport, assertUsable, shown } from './wanted.js';
+import { assertIdentical, assertImported, assertSameImport, assertUsable, fixedOf, shown } from './wanted.js';
 
 /** The key in BUCKETS.ids. */
 const IDS = 'collections';
@@ -208,9 +208,9 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
-    const { name, dimension, normalise, index, audit } = wanted;
+    const { name, index, audit } = wanted;
     const auditReads = namedReadAudit(audit ?? 'off');
-    const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
+    const fixed = fixedOf(wanted);
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
@@ -221,8 +221,8 @@ export class Catalog {
 
   /** Creates the collection, or finds the import of the same export. Throws `conflict` for any other. */
   async createImport(project: string, wanted: WantedImport, by: Actor = SYSTEM): Promise<Created<ImportedCollection>> {
-    const { name, dimension, normalise, createdAtMs, createdBy, origin, spec, end } = wanted;
-    const fixed = { dimension, metric: 'squared_l2', ...(normalise && { normalise }) } as const;
+    const { name, createdAtMs, createdBy, origin, spec, end } = wanted;
+    const fixed = fixedOf(wanted);
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs, ...(createdBy && { createdBy }), origin },
       spec,

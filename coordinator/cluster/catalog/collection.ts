@@ -3,6 +3,7 @@ import type { Actor } from '../../../shared/model/actor.js';
 import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/collectionConfig.js';
 import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
 import type { NamedReadAudit, ReadAudit } from '../../../shared/model/readAudit.js';
+import type { TextSettings } from '../../../shared/model/textLanguage.js';
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
 
 export interface Collection extends CollectionConfig {
@@ -30,6 +31,7 @@ export interface WantedCollection {
   readonly name: string;
   readonly dimension: number;
   readonly normalise?: true;
+  readonly text?: TextSettings;
   readonly index: DesiredKind;
   /** Absent: as it is in a collection that exists, off in a new one. */
   readonly audit?: ReadAudit;
@@ -41,6 +43,7 @@ export interface WantedImport {
   readonly origin: CollectionOrigin;
   readonly dimension: number;
   readonly normalise?: true;
+  readonly text?: TextSettings;
   readonly createdAtMs: number;
   readonly createdBy?: Actor;
   readonly spec: IndexSpec;

@@ -1,20 +1,36 @@
 /** Comparisons of a collection with the one that a request wants. */
 import { refusal } from '../../../shared/errors/errors.js';
 import { isSameActor } from '../../../shared/model/actor.js';
-import { originOf } from '../../../shared/model/collectionConfig.js';
+import { type CollectionConfig, originOf } from '../../../shared/model/collectionConfig.js';
 import { readAuditOf } from '../../../shared/model/readAudit.js';
+import { isSameText } from '../../../shared/model/textLanguage.js';
 import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import type { Collection, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 
-export function assertIdentical(existing: Collection, { dimension, normalise, audit }: WantedCollection): Collection {
+/** The fixed configuration that a request chooses. */
+export const fixedOf = ({ dimension, normalise, text }: WantedCollection | WantedImport) =>
+  ({
+    dimension,
+    metric: 'squared_l2',
+    ...(normalise && { normalise }),
+    ...(text && { text }),
+  }) satisfies Partial<CollectionConfig>;
+
+export function assertIdentical(existing: Collection, wanted: WantedCollection): Collection {
+  const { dimension, normalise, text, audit } = wanted;
   if (existing.dimension !== dimension)
     throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
   if (existing.normalise !== normalise)
     throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
   if (audit !== undefined && readAuditOf(existing.auditReads) !== audit)
     throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
+  // A later version makes collections of another version, and finds those of this one.
+  if (existing.text?.language !== text?.language)
+    throw refusal('conflict', 'textLanguage', { ...shown(existing), has: has(existing) });
   return existing;
 }
+
+const has = ({ text }: Collection): string => (text ? `text language ${text.language}` : 'no text language');
 
 /** The name in a message. */
 export const shown = ({ name }: { readonly name: string }): { name: string } => ({ name: JSON.stringify(name) });
@@ -32,7 +48,7 @@ export function assertImported(collection: Collection): ImportedCollection {
 
 export function assertSameImport(
   collection: Collection,
-  { origin, dimension, normalise, createdAtMs, createdBy, end }: WantedImport,
+  { origin, dimension, normalise, text, createdAtMs, createdBy, end }: WantedImport,
 ): ImportedCollection {
   const existing = assertImported(collection);
   const { imported } = existing;
@@ -43,6 +59,7 @@ export function assertSameImport(
     own.id === origin.id &&
     existing.dimension === dimension &&
     existing.normalise === normalise &&
+    isSameText(existing.text, text) &&
     existing.createdAtMs === createdAtMs &&
     isSameActor(existing.createdBy ?? null, createdBy ?? null) &&
     imported.sequence === end.sequence &&

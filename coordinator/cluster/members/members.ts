@@ -185,7 +185,7 @@ export class Members {
     isListed: () => Promise<boolean>,
   ): Promise<string | undefined> {
     const before = this.#owned.get(collection.id);
-    const { id, project, name, dimension, metric, normalise, createdAtMs, createdBy, origin } = collection;
+    const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = collection;
     const ownership: Ownership = {
       shard,
       epoch: (before?.epoch ?? 0) + 1,
@@ -193,6 +193,7 @@ export class Members {
         ...{ id, project, name, dimension, metric, createdAtMs },
         ...(createdBy && { createdBy }),
         ...(normalise && { normalise }),
+        ...(text && { text }),
         ...(origin === undefined ? {} : { origin }),
       },
       followers: (before?.followers ?? []).filter((follower) => follower !== shard),

@@ -123,10 +123,10 @@ export async function exported(client: Client, collection: string): Promise<Expo
 }
 
 export function announcement({ facts }: Exported, name?: string): BeginImportRequest {
-  const { origin, dimension, metric, normalise, created_at_ms, created_by, index, sequence, chain_head, state_hash } =
-    facts;
+  const { origin, dimension, metric, normalise, text, created_at_ms, created_by, index } = facts;
+  const { sequence, chain_head, state_hash } = facts;
   const stated = {
-    ...{ origin, dimension, metric, ...(normalise && { normalise }) },
+    ...{ origin, dimension, metric, ...(normalise && { normalise }), ...(text && { text }) },
     ...{ created_at_ms, ...(created_by && { created_by }), index: index!, sequence, chain_head, state_hash },
   };
   return name === undefined ? stated : { ...stated, name };

@@ -8,6 +8,7 @@ import { STEP_WORK, WORK } from '../../../../shard/metadata/effort.js';
 import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
 import { RecordWork } from '../../../../shard/metadata/recordFilter.js';
 import { facets } from '../../../../shard/records/facets.js';
+import { PLAIN } from '../../../../shard/text/analyser.js';
 import type { Clock } from '../../../../shared/clock.js';
 import type { Json } from '../../../../shared/model/filter.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
@@ -81,7 +82,7 @@ describe('a filter over large records', () => {
   it('counts every byte of metadata once for each text of its `contains` or `prefix`', () => {
     const workOf = (condition: Json): number => {
       const texts = Array.from({ length: 16 }, (_, i) => ({ a: { [String(condition)]: `text ${i}` } }));
-      return new RecordWork(filterOf({ $and: texts })).of(METADATA_BYTES);
+      return new RecordWork(filterOf({ $and: texts }), PLAIN).of(METADATA_BYTES);
     };
     const plain = workOf('eq');
     expect(workOf('contains') - plain).to.equal(16 * WORK.soughtByte * METADATA_BYTES);

@@ -207,6 +207,22 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
     hex: hex`01 01 000000000000 0000000000000000 7b68e5cf8b010000 0700000000000000 02000000 01 04 04 01 61636d65
       646f6373`,
   },
+  {
+    event: {
+      type: 'genesis',
+      sequence: 0,
+      timeMs: 1_700_000_000_123,
+      actor: null,
+      collectionId: 7,
+      dimension: 2,
+      metric: 'squared_l2',
+      text: { language: 'german', version: 1 },
+      project: 'acme',
+      name: 'docs',
+    },
+    hex: hex`01 01 000000000000 0000000000000000 7b68e5cf8b010000 0700000000000000 02000000 01 04 04 02 61636d65
+      646f6373 01 06 6765726d616e`,
+  },
 ];
 const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
 const ENCRYPTED = SAMPLES.find(({ event }) => event.type === 'insertEncrypted')!.event as Event & {
@@ -222,6 +238,14 @@ const sampleOf = (type: Event['type']): Uint8Array =>
 function patched(type: Event['type'], at: number, ...values: number[]): Uint8Array {
   const bytes = sampleOf(type);
   bytes.set(values, at);
+  return bytes;
+}
+
+/** A genesis whose texts are in German, with one byte changed. */
+function inGerman(at: number, value: number): Uint8Array {
+  const { event } = SAMPLES.find((sample) => sample.event.type === 'genesis' && sample.event.text !== undefined)!;
+  const bytes = encodeEvent(event);
+  bytes[at] = value;
   return bytes;
 }
 
@@ -282,7 +306,10 @@ describe('the event codec', () => {
     ['a write with sequence 0', patched('delete', 8, 0), /genesis, and nothing else, has sequence 0/],
     ['a genesis with sequence 1', patched('genesis', 8, 1), /genesis, and nothing else, has sequence 0/],
     ['an unknown metric', patched('genesis', 36, 2), /metric 2 is not known \(at byte 36\)/],
-    ['unknown genesis flags', patched('genesis', 39, 2), /genesis flags 2 are not known \(at byte 39\)/],
+    ['a text language that is not known', inGerman(50, 0x61), /texts in aerman, version 1, are not known/],
+    ['a text language of a later version', inGerman(48, 2), /texts in german, version 2, are not known/],
+    ['a text language that is too short', inGerman(49, 7), /whose fields take/],
+    ['unknown genesis flags', patched('genesis', 39, 4), /genesis flags 4 are not known \(at byte 39\)/],
     ['dimension 0', patched('genesis', 32, 0), /a dimension of 0 \(at byte 32\)/],
     ['a project that is not UTF-8', patched('genesis', 40, 0xff), /not UTF-8 \(at byte 40\)/],
     ['unknown insert flags', patched('insert', 56, 32), /insert flags 32 are not known \(at byte 56\)/],
