@@ -15,13 +15,16 @@ export interface StoredDocument {
 /** The most records that one request deletes by their ids. */
 const DELETED_AT_ONCE = 16_384;
 
-const CONFIG = ['vouch', 'collection', 'index', 'normalise'];
+const CONFIG = ['vouch', 'collection', 'index', 'normalise', 'text'];
 
-/** Refuses a configuration with other members than those of a store and `ofFramework`: the collection would be another one. */
-export function assertConfig(config: object, ofFramework: readonly string[] = []): void {
+/** Refuses a configuration with other members than those of both stores, `own` and `ofFramework`: the collection would be another one. */
+export function assertConfig(
+  config: object,
+  { own = [], ofFramework = [] }: { readonly own?: readonly string[]; readonly ofFramework?: readonly string[] } = {},
+): void {
   assertRequest(config, 'a store', '{ vouch, collection }');
-  const own = Object.entries(config).filter(([name]) => !ofFramework.includes(name));
-  assertOptions(Object.fromEntries(own), CONFIG, 'config');
+  const ours = Object.entries(config).filter(([name]) => !ofFramework.includes(name));
+  assertOptions(Object.fromEntries(ours), [...CONFIG, ...own], 'config');
 }
 
 /** The length of all vectors. Throws TypeError where they differ, or one is empty: no collection is created for them. */

@@ -6,7 +6,7 @@ import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/
 import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
-import type { SearchHit } from './contract/search.js';
+import type { HybridOptions, SearchHit, SearchOptions, TextHit } from './contract/search.js';
 import {
   assertConfig,
   deleteDocuments,
@@ -27,10 +27,16 @@ export interface VouchStoreConfig {
   readonly index?: CreateCollectionRequest['index'];
   /** Whether a collection that is created divides vectors by their length: scores are then cosines. Default false. */
   readonly normalise?: boolean;
+  /** The language of the texts in a collection that is created: words match by their stems. Default: as they are written. */
+  readonly text?: CreateCollectionRequest['text'];
+  /** Ranks the documents of a search by a text by its words too, as `hybrid` of a search. Default: by vectors alone. */
+  readonly hybrid?: true | HybridOptions;
 }
 
-/** The default number of candidates of a search for diverse documents. */
-const FETCHED = 20;
+/** The default number of documents of a search. */
+const FOUND = 4;
+/** The most diverse documents that the service chooses. */
+const DIVERSE_MAX = 100;
 
 /**
  * Stores documents as records: the page content is the text, the metadata the metadata, and the id of the document the external
@@ -45,7 +51,7 @@ export class VouchVectorStore extends VectorStore {
 
   constructor(embeddings: EmbeddingsInterface, config: VouchStoreConfig) {
     super(embeddings, {});
-    assertConfig(config);
+    assertConfig(config, { own: ['hybrid'] });
     this.#config = config;
     this.collection = config.vouch.collection(config.collection);
   }
@@ -96,8 +102,8 @@ export class VouchVectorStore extends VectorStore {
     assertIds(options, documents.length);
     if (vectors.length === 0 && documents.length === 0) return [];
     const dimension = dimensionOf(vectors, documents);
-    const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
+    const { vouch, collection: name, index = 'auto', normalise = false, text = null } = this.#config;
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
     const stored = documents.map(({ pageContent: text, metadata }, i) => ({
       ...{ id: ids[i]!, vector: vectors[i]!, text },
@@ -117,8 +123,30 @@ export class VouchVectorStore extends VectorStore {
     k: number,
     filter?: JsonObject,
   ): Promise<[Document, number][]> {
-    const hits = await this.#search(query, k, filter, ['metadata', 'text']);
+    const hits = await this.#search(query, k, filter);
     return hits.map((hit) => [documentOf(hit), relevanceOf(hit)]);
+  }
+
+  override async similaritySearch(query: string, k = FOUND, filter?: JsonObject): Promise<Document[]> {
+    return (await this.similaritySearchWithScore(query, k, filter)).map(([document]) => document);
+  }
+
+  override async similaritySearchWithScore(
+    query: string,
+    k = FOUND,
+    filter?: JsonObject,
+  ): Promise<[Document, number][]> {
+    const { hybrid } = this.#config;
+    const words = hybrid === undefined ? {} : { queryText: query, hybrid };
+    const hits = await this.#search(await this.embeddings.embedQuery(query), k, filter, words);
+    return hits.map((hit) => [documentOf(hit), relevanceOf(hit)]);
+  }
+
+  /** Finds documents by their words alone. Scores are BM25, which are greater than 1 too. */
+  async textSearchWithScore(query: string, k = FOUND, filter?: JsonObject): Promise<[Document, number][]> {
+    const request = { queryText: query, k, metadataFilter: filter ?? null, with: FIELDS };
+    const found = await unlessMissing(() => this.collection.searchText(request));
+    return (found?.results ?? []).map((hit) => [documentOf(hit), hit.textScore]);
   }
 
   /** The name in LangChain for scores from 0 to 1, which those of `similaritySearchWithScore` are. */
@@ -126,17 +154,22 @@ export class VouchVectorStore extends VectorStore {
     return this.similaritySearchWithScore(query, k, filter);
   }
 
-  /** Finds documents that are near to the query and far from one another. */
+  /**
+   * Finds documents that are near to the query and far from one another. Without `fetchK` the service chooses up to 100 among
+   * 20 `k` candidates; with it LangChain chooses here, among the vectors of so many.
+   */
   override async maxMarginalRelevanceSearch(
     query: string,
     options: MaxMarginalRelevanceSearchOptions<JsonObject>,
   ): Promise<Document[]> {
     assertRequest(options, 'maxMarginalRelevanceSearch', '{ k, fetchK, lambda, filter }');
     assertKnown(options, ['k', 'fetchK', 'lambda', 'filter'], 'options');
-    const { k, fetchK = Math.max(FETCHED, k), lambda = 0.5, filter } = options;
+    const { k, fetchK, lambda = 0.5, filter } = options;
     if (!(lambda >= 0 && lambda <= 1)) throw new TypeError(`lambda: expected a number from 0 to 1, got ${lambda}`);
     const embedded = await this.embeddings.embedQuery(query);
-    const hits = await this.#search(embedded, fetchK, filter, ['metadata', 'text', 'vector']);
+    if (fetchK === undefined && k <= DIVERSE_MAX)
+      return (await this.#search(embedded, k, filter, { diversity: 1 - lambda })).map(documentOf);
+    const hits = await this.#search(embedded, fetchK ?? k, filter, { with: [...FIELDS, 'vector'] });
     const vectors = hits.map(({ vector }) => vector as number[]);
     return maximalMarginalRelevance(embedded, vectors, lambda, k).map((place) => documentOf(hits[place]!));
   }
@@ -145,9 +178,9 @@ export class VouchVectorStore extends VectorStore {
     query: number[],
     k: number,
     filter: JsonObject | undefined,
-    fields: ('metadata' | 'text' | 'vector')[],
+    options: Omit<SearchOptions, 'k'> = {},
   ): Promise<SearchHit[]> {
-    const request = { query, k, metadataFilter: filter ?? null, with: fields };
+    const request = { query, k, metadataFilter: filter ?? null, with: FIELDS, ...options };
     return (await unlessMissing(() => this.collection.search(request)))?.results ?? [];
   }
 }
@@ -162,5 +195,7 @@ function assertIds(options: { readonly ids?: readonly string[] }, documents: num
   for (const [i, id] of ids.entries()) assertName(id, `options.ids[${i}]`);
 }
 
-const documentOf = ({ id, externalId, text, metadata }: SearchHit): Document =>
+const FIELDS: ('metadata' | 'text')[] = ['metadata', 'text'];
+
+const documentOf = ({ id, externalId, text, metadata }: Omit<TextHit, 'textScore'>): Document =>
   new Document({ id: externalId ?? String(id), pageContent: text ?? '', metadata: metadata ?? {} });

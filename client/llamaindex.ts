@@ -12,7 +12,7 @@ import {
 } from '@llamaindex/core/vector-store';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
-import type { HybridOptions } from './contract/search.js';
+import type { SearchHit, SearchOptions, TextHit } from './contract/search.js';
 import {
   assertConfig,
   deleteDocuments,
@@ -34,6 +34,8 @@ export interface VouchStoreConfig extends VectorStoreBaseParams {
   readonly index?: CreateCollectionRequest['index'];
   /** Whether a collection that is created divides vectors by their length: similarities are then cosines. Default false. */
   readonly normalise?: boolean;
+  /** The language of the texts in a collection that is created: words match by their stems. Default: as they are written. */
+  readonly text?: CreateCollectionRequest['text'];
 }
 
 /**
@@ -48,7 +50,7 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
 
   constructor(config: VouchStoreConfig) {
     super(config);
-    assertConfig(config, ['embedModel', 'embeddingModel']);
+    assertConfig(config, { ofFramework: ['embedModel', 'embeddingModel'] });
     this.#config = config;
     this.#collection = config.vouch.collection(config.collection);
   }
@@ -60,10 +62,10 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
   /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
   async add(nodes: BaseNode[]): Promise<string[]> {
     if (nodes.length === 0) return [];
-    const { vouch, collection: name, index = 'auto', normalise = false } = this.#config;
+    const { vouch, collection: name, index = 'auto', normalise = false, text = null } = this.#config;
     const vectors = nodes.map((node) => node.getEmbedding());
     const dimension = dimensionOf(vectors, nodes);
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, index });
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, index });
     const stored = nodes.map((node, i) => ({
       id: node.id_,
       vector: vectors[i]!,
@@ -80,56 +82,64 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     await deleteDocuments(this.#collection, { filter: { ref_doc_id: refDocId } });
   }
 
+  /** Similarities are the BM25 of nodes in the mode `sparse`. */
   async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
     assertRequest(query, 'query', '{ queryEmbedding, similarityTopK, mode }');
     assertKnown(query, QUERY_FIELDS, 'query');
-    const { queryEmbedding, similarityTopK: k, docIds, filters } = query;
-    if (queryEmbedding === undefined) throw new ValidationError('validation_error', 'a query without an embedding');
-    const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
-      (one) => one !== undefined,
-    );
-    const request: Parameters<Collection['search']>[0] = {
-      query: queryEmbedding,
-      k,
-      metadataFilter: both.length === 0 ? null : { $and: both },
-      with: ['metadata', 'text'],
-      ...modeOf(query),
-    };
-    const { results } = (await unlessMissing(() => this.#collection.search(request))) ?? { results: [] };
-    const nodes = results.map(({ metadata, text }) => {
+    const hits = (await unlessMissing(() => this.#hits(query))) ?? [];
+    const nodes = hits.map(({ metadata, text }) => {
       const node = metadataDictToNode(metadata ?? {}, { fallback: { id_: '', text: text ?? '' } });
       node.setContent(text ?? '');
       return node;
     });
     return {
       nodes,
-      similarities: results.map(relevanceOf),
-      ids: results.map(({ id, externalId }) => externalId ?? String(id)),
+      similarities: hits.map((hit) => ('score' in hit ? relevanceOf(hit) : hit.textScore)),
+      ids: hits.map(({ id, externalId }) => externalId ?? String(id)),
     };
+  }
+
+  async #hits(query: VectorStoreQuery): Promise<(SearchHit | TextHit)[]> {
+    const { queryEmbedding, similarityTopK: k, docIds, filters } = query;
+    const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
+      (one) => one !== undefined,
+    );
+    const asked = { k, metadataFilter: both.length === 0 ? null : { $and: both }, with: FIELDS };
+    const ranking = rankingOf(query);
+    if (query.mode === 'sparse')
+      return (await this.#collection.searchText({ ...asked, queryText: textOf(query) })).results;
+    if (queryEmbedding === undefined) throw new ValidationError('validation_error', 'a query without an embedding');
+    return (await this.#collection.search({ ...asked, query: queryEmbedding, ...ranking })).results;
   }
 }
 
+const FIELDS: ('metadata' | 'text')[] = ['metadata', 'text'];
 const QUERY_FIELDS = [
   ...['queryEmbedding', 'similarityTopK', 'docIds', 'queryStr', 'mode', 'alpha', 'filters', 'mmrThreshold'],
   'customParams',
 ];
 
+/** The weight of the distance to the query, against that to other nodes, if the query gives none. */
+const MMR_THRESHOLD = 0.5;
+
 /** The mode of a query as fields of a search. Throws ValidationError for a part of the query that has no counterpart. */
-function modeOf({ mode, queryStr, alpha, ...query }: VectorStoreQuery): {
-  queryText?: string;
-  hybrid?: boolean | HybridOptions;
-} {
-  if (mode !== 'default' && mode !== 'hybrid') throw noCounterpart(`the mode ${mode} of a query`);
-  for (const name of ['mmrThreshold', 'customParams'] as const)
-    if (query[name] !== undefined) throw noCounterpart(`${name} of a query`);
-  if (mode === 'default') {
-    if (alpha !== undefined) throw noCounterpart('alpha of a query that is not hybrid');
-    return {};
-  }
-  if (queryStr === undefined)
-    throw new ValidationError('validation_error', 'a query of the mode hybrid without a text');
+function rankingOf(query: VectorStoreQuery): Omit<SearchOptions, 'k'> {
+  const { mode, alpha, mmrThreshold, customParams } = query;
+  const isHybrid = mode === 'hybrid' || mode === 'semantic_hybrid';
+  if (!isHybrid && mode !== 'default' && mode !== 'sparse' && mode !== 'mmr')
+    throw noCounterpart(`the mode ${mode} of a query`);
+  if (customParams !== undefined) throw noCounterpart('customParams of a query');
+  if (alpha !== undefined && !isHybrid) throw noCounterpart('alpha of a query that is not hybrid');
+  if (mode === 'mmr') return { diversity: 1 - (mmrThreshold ?? MMR_THRESHOLD) };
+  if (mmrThreshold !== undefined) throw noCounterpart('mmrThreshold of a query of another mode than mmr');
   // An alpha of 1 means that vectors alone decide.
-  return { queryText: queryStr, hybrid: alpha === undefined || { textWeight: 1 - alpha } };
+  return isHybrid ? { queryText: textOf(query), hybrid: alpha === undefined || { textWeight: 1 - alpha } } : {};
+}
+
+function textOf({ mode, queryStr }: VectorStoreQuery): string {
+  if (queryStr === undefined)
+    throw new ValidationError('validation_error', `a query of the mode ${mode} without a text`);
+  return queryStr;
 }
 
 const noCounterpart = (what: string): ValidationError =>

@@ -142,6 +142,36 @@ describe('the stores of the frameworks', () => {
       });
       const found = await store.maxMarginalRelevanceSearch('cat', { k: 2, lambda: 0.3 });
       expect(found.map(({ pageContent }) => pageContent)).to.deep.equal(['cat', 'cat dog']);
+      for (const more of [{ fetchK: 3 }, { lambda: 0.3 }]) {
+        const again = await store.maxMarginalRelevanceSearch('cat', { k: 2, lambda: 0.3, ...more });
+        expect(again.map(({ pageContent }) => pageContent)).to.deep.equal(['cat', 'cat dog']);
+      }
+      const near = await store.maxMarginalRelevanceSearch('cat', { k: 2, lambda: 1 });
+      expect(near.map(({ pageContent }) => pageContent)).to.deep.equal(['cat', 'cat ']);
+      expect(await store.maxMarginalRelevanceSearch('cat', { k: 101 })).to.have.length(3);
+    });
+
+    it('finds documents by words alone, by the stems of a language', async () => {
+      const config = { vouch, collection: 'worded', text: { language: 'english' } } as const;
+      const store = await LangStore.fromTexts(['two cats', 'a dog'], [{ n: 1 }, { n: 2 }], embeddings, config);
+      const found = await store.textSearchWithScore('cat');
+      expect(found.map(([{ pageContent, metadata }]) => [pageContent, metadata])).to.deep.equal([
+        ['two cats', { n: 1 }],
+      ]);
+      expect(found[0]![1]).to.be.above(0.1);
+      expect(await store.textSearchWithScore('cat', 1, { n: 2 })).to.deep.equal([]);
+      expect(await new LangStore(embeddings, { vouch, collection: 'unborn' }).textSearchWithScore('cat')).to.deep.equal(
+        [],
+      );
+    });
+
+    it('ranks by words too with hybrid, also through a retriever', async () => {
+      const texts = ['boat', 'cat boat T-17'];
+      const plain = await LangStore.fromTexts(texts, [{}, {}], embeddings, { vouch, collection: 'hybrid' });
+      const hybrid = new LangStore(embeddings, { vouch, collection: 'hybrid', hybrid: { textWeight: 1 } });
+      const first = async (store: LangStore): Promise<string> =>
+        (await store.asRetriever({ k: 1 }).invoke('boat T-17'))[0]!.pageContent;
+      expect([await first(plain), await first(hybrid)]).to.deep.equal(['boat', 'cat boat T-17']);
     });
   });
 
@@ -192,10 +222,25 @@ describe('the stores of the frameworks', () => {
 
     it('refuses a mode that the service does not have, and a hybrid query without a text', async () => {
       const store = await filled('modes');
-      for (const mode of Object.values(VectorStoreQueryMode).filter((one) => one !== VectorStoreQueryMode.DEFAULT))
+      const served = [VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR];
+      for (const mode of Object.values(VectorStoreQueryMode).filter((one) => !served.includes(one)))
         expect(await rejection(store.query({ ...query(), mode })), mode).to.be.instanceOf(ValidationError);
-      const hybrid = { ...query(), mode: VectorStoreQueryMode.HYBRID, queryStr: 'boat' };
-      expect((await store.query(hybrid)).ids).to.have.lengthOf(3);
+    });
+
+    it('ranks by words, by vectors, by both, and by how much nodes differ', async () => {
+      const store = await filled('ranked');
+      const ids = async (mode: keyof typeof VectorStoreQueryMode, more: object = {}): Promise<string[]> =>
+        (await store.query({ ...query(), queryStr: 'boat', mode: VectorStoreQueryMode[mode], ...more })).ids;
+      expect(await ids('HYBRID')).to.have.lengthOf(3);
+      expect(await ids('HYBRID', { alpha: 1 })).to.deep.equal(['a', 'b', 'c']);
+      expect((await ids('SEMANTIC_HYBRID', { alpha: 0 }))[0]).to.equal('c');
+      expect(await ids('MMR', { mmrThreshold: 1 })).to.deep.equal(['a', 'b', 'c']);
+      expect(await ids('MMR', { mmrThreshold: 0, similarityTopK: 2 })).to.deep.equal(['a', 'c']);
+      expect(await ids('SPARSE')).to.deep.equal(['c']);
+      const { queryEmbedding: _, ...textAlone } = query();
+      const found = await store.query({ ...textAlone, mode: VectorStoreQueryMode.SPARSE, queryStr: 'dog' });
+      expect(found.ids).to.deep.equal(['b']);
+      expect(found.similarities[0]).to.be.above(0.1);
     });
 
     it('refuses a condition whose value is undefined', async () => {
