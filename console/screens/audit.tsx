@@ -1,4 +1,5 @@
 /** Checks the history of a collection in this browser: it must continue the history seen before, and each event is proven. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
@@ -8,7 +9,7 @@ import { type Checked, EventChecks } from '../audit/eventChecks.js';
 import { type ComparedHistory, compareWithPinned, pin } from '../audit/pinnedCheckpoint.js';
 import { shreddedKeys } from '../audit/shredded.js';
 import { type Loaded, useLoaded } from '../loading.js';
-import { Problem, Shown } from '../parts/basics.js';
+import { Field, onSubmit, Problem, Shown } from '../parts/basics.js';
 import { Table } from '../parts/table.js';
 import { counted, grouped, Hash, Time } from '../parts/values.js';
 import { pathOf, type Service } from '../service.js';
@@ -122,72 +123,159 @@ interface TimelineProps extends Props {
   readonly checkpoint: Checkpoint;
 }
 
+/** The events, with checks of each, of one actor if a name is typed. */
+function Timeline(props: TimelineProps) {
+  const { service, collection, checkpoint } = props;
+  const [typed, setTyped] = useState('');
+  const [actor, setActor] = useState('');
+  const checks = useChecks(service, collection, checkpoint);
+  return (
+    <>
+      <form class="row" onSubmit={onSubmit(() => setActor(typed))}>
+        <Field label="Only events by">
+          <input
+            value={typed}
+            placeholder="key id, or a person or system"
+            pattern="[\x21-\x7e]{1,128}"
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </Field>
+        <button type="submit" class="plain" disabled={typed === actor}>
+          Show
+        </button>
+      </form>
+      {actor === '' ? (
+        <Latest {...props} checks={checks} />
+      ) : (
+        <OfActor {...props} checks={checks} actor={actor} key={actor} />
+      )}
+    </>
+  );
+}
+
+interface PagesProps extends TimelineProps {
+  readonly checks: RunningChecks;
+}
+
 /** The events, the latest first. Pages of the service begin with the oldest event. */
-function Timeline({ service, collection, checkpoint }: TimelineProps) {
+function Latest({ service, collection, checkpoint, checks }: PagesProps) {
   const total = Number(eventsOf(checkpoint));
   const [end, setEnd] = useState(total);
-  const [checked, setChecked] = useState<ReadonlyMap<number, Checked | 'running'>>(new Map());
   const after = Math.max(0, end - PAGE_EVENTS);
   const path = pathOf('/v1/timeline', { collection, after, limit: Math.max(1, end - after) });
   const page = useLoaded((signal) => service.call<TimelineResponse>('GET', path, undefined, signal), [path]);
-  const shredded = useLoaded(
-    (signal) => shreddedKeys(service, collection, page.value?.events ?? [], signal),
-    [collection, page.value],
+  return (
+    <Shown of={page}>
+      {({ events }) => (
+        <Events service={service} collection={collection} checks={checks} page={events} total={total} isLatestFirst>
+          <button type="button" class="plain" disabled={end >= total} onClick={() => setEnd(end + PAGE_EVENTS)}>
+            Newer events
+          </button>
+          <button type="button" class="plain" disabled={after === 0} onClick={() => setEnd(after)}>
+            Older events
+          </button>
+        </Events>
+      )}
+    </Shown>
   );
+}
+
+/** The events of one actor in the order of the log: the service finds them from any event on, and not backwards. */
+function OfActor({ service, collection, checkpoint, checks, actor }: PagesProps & { readonly actor: string }) {
+  const total = Number(eventsOf(checkpoint));
+  const [begins, setBegins] = useState<readonly number[]>([0]);
+  const path = pathOf('/v1/timeline', { collection, actor, after: begins.at(-1), limit: PAGE_EVENTS });
+  const page = useLoaded((signal) => service.call<TimelineResponse>('GET', path, undefined, signal), [path]);
+  return (
+    <Shown of={page}>
+      {({ events, next = total }) => (
+        <Events service={service} collection={collection} checks={checks} page={events} total={total}>
+          <button
+            type="button"
+            class="plain"
+            disabled={begins.length === 1}
+            onClick={() => setBegins(begins.slice(0, -1))}
+          >
+            Older events
+          </button>
+          <button type="button" class="plain" disabled={next >= total} onClick={() => setBegins([...begins, next])}>
+            Newer events
+          </button>
+        </Events>
+      )}
+    </Shown>
+  );
+}
+
+interface EventsProps extends Props {
+  readonly page: readonly TimelineEvent[];
+  /** The events of the checkpoint; later ones are not shown. */
+  readonly total: number;
+  readonly isLatestFirst?: boolean;
+  readonly checks: RunningChecks;
+  /** The buttons that turn pages. */
+  readonly children: ComponentChildren;
+}
+
+function Events({ service, collection, page, total, isLatestFirst, checks, children }: EventsProps) {
+  const { checked, check } = checks;
+  const shredded = useLoaded((signal) => shreddedKeys(service, collection, page, signal), [collection, page]);
+  const inOrder = page.filter(({ log_index: index }) => index <= total);
+  const events = isLatestFirst === true ? inOrder.reverse() : inOrder;
+  return (
+    <>
+      <p class="row">
+        {children}
+        <button type="button" disabled={events.length === 0} onClick={() => void check(events)}>
+          Verify {events.length === 1 ? 'this event' : `these ${events.length} events`}
+        </button>
+      </p>
+      <Table
+        label="Events"
+        titles={['Event', 'Time', 'Change', 'By', 'Check']}
+        plain={['Time', 'Change', 'By', 'Check']}
+        rows={events.map((event) => ({
+          key: event.log_index,
+          cells: [
+            event.log_index,
+            <Time ms={Date.parse(event.timestamp_iso)} />,
+            <Change event={event} collection={collection} shredded={shredded.value} />,
+            <By actor={event.actor} />,
+            <Proof of={checked.get(event.log_index)} onCheck={() => void check([event])} event={event} />,
+          ],
+        }))}
+      />
+    </>
+  );
+}
+
+interface RunningChecks {
+  /** Results of the checks, keyed by the number of the event. */
+  readonly checked: ReadonlyMap<number, Checked | 'running'>;
+  /** Checks one event after the other. From the latest on `EventChecks` asks for the fewest proofs. */
+  readonly check: (events: readonly TimelineEvent[]) => Promise<void>;
+}
+
+function useChecks(service: Service, collection: string, checkpoint: Checkpoint): RunningChecks {
+  const [checked, setChecked] = useState<RunningChecks['checked']>(new Map());
   const ended = useMemo(() => new AbortController(), []);
   useEffect(() => () => ended.abort(), []);
   const checks = useMemo(
     () => new EventChecks(service, collection, checkpoint, ended.signal),
     [service, collection, checkpoint],
   );
-  const check = async (event: TimelineEvent): Promise<void> => {
+  const checkOne = async (event: TimelineEvent): Promise<void> => {
     const put = (result: Checked | 'running'): void =>
       setChecked((before) => new Map(before).set(event.log_index, result));
     put('running');
     const failed = ({ message }: Error): Checked => ({ receipt: undefined, holds: [], problems: [message] });
     put(await checks.check(event).catch(failed));
   };
-  const checkAll = async (events: readonly TimelineEvent[]): Promise<void> => {
-    // From the latest on, as `EventChecks` asks for the fewest proofs then.
-    for (const event of events) if (!ended.signal.aborted) await check(event);
+  const check = async (events: readonly TimelineEvent[]): Promise<void> => {
+    for (const event of events.toSorted((a, b) => b.log_index - a.log_index))
+      if (!ended.signal.aborted) await checkOne(event);
   };
-  return (
-    <Shown of={page}>
-      {({ events }) => {
-        const latestFirst = end === 0 ? [] : [...events].reverse();
-        return (
-          <>
-            <p class="row">
-              <button type="button" class="plain" disabled={end >= total} onClick={() => setEnd(end + PAGE_EVENTS)}>
-                Newer events
-              </button>
-              <button type="button" class="plain" disabled={after === 0} onClick={() => setEnd(after)}>
-                Older events
-              </button>
-              <button type="button" disabled={latestFirst.length === 0} onClick={() => void checkAll(latestFirst)}>
-                Verify {latestFirst.length === 1 ? 'this event' : `these ${latestFirst.length} events`}
-              </button>
-            </p>
-            <Table
-              label="Events"
-              titles={['Event', 'Time', 'Change', 'By', 'Check']}
-              plain={['Time', 'Change', 'By', 'Check']}
-              rows={latestFirst.map((event) => ({
-                key: event.log_index,
-                cells: [
-                  event.log_index,
-                  <Time ms={Date.parse(event.timestamp_iso)} />,
-                  <Change event={event} collection={collection} shredded={shredded.value} />,
-                  <By actor={event.actor} />,
-                  <Proof of={checked.get(event.log_index)} onCheck={() => void check(event)} event={event} />,
-                ],
-              }))}
-            />
-          </>
-        );
-      }}
-    </Shown>
-  );
+  return { checked, check };
 }
 
 interface ProofProps {

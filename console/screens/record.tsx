@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function RecordDialog({ service, collection, id, onClose }: Props) {
-  const asked = { collection, ids: [id], with: ['vector', 'text'] };
+  const asked = { collection, ids: [id], with: ['vector', 'text', 'log_index'] };
   const got = useLoaded(
     (signal) => service.call<GetRecordsResponse>('POST', '/v1/records/get', asked, signal),
     [collection, id],
@@ -39,7 +39,9 @@ export function RecordDialog({ service, collection, id, onClose }: Props) {
 type ContentProps = Omit<Props, 'id'> & { readonly record: ListedRecord };
 
 /** The fields of a record that cannot be changed here. */
-function Fixed({ record: { external_id: externalId, tag, text, vector = [] } }: Pick<ContentProps, 'record'>) {
+function Fixed({
+  record: { external_id: externalId, tag, text, vector = [], log_index: changedBy },
+}: Pick<ContentProps, 'record'>) {
   return (
     <dl>
       {externalId !== undefined && (
@@ -50,6 +52,8 @@ function Fixed({ record: { external_id: externalId, tag, text, vector = [] } }: 
       )}
       <dt>Tag</dt>
       <dd>{tag}</dd>
+      <dt>Last change</dt>
+      <dd>event {changedBy}</dd>
       <dt>Text</dt>
       <dd>{text ?? <span class="quiet">none</span>}</dd>
       <dt>Vector</dt>
@@ -64,11 +68,12 @@ function Fixed({ record: { external_id: externalId, tag, text, vector = [] } }: 
 }
 
 function Content({ service, collection, record, onClose }: ContentProps) {
-  const { id, metadata } = record;
+  const { id, metadata, log_index: if_log_index } = record;
   const written = metadata === null ? '' : JSON.stringify(metadata, null, 2);
   const [typed, setTyped] = useState(written);
   const [deletion, setDeletion] = useState<'/v1/soft-delete' | '/v1/delete'>();
-  const path = pathOf(`/v1/records/${id}/metadata`, { collection });
+  // Refused if the record has changed since it was read.
+  const path = pathOf(`/v1/records/${id}/metadata`, { collection, if_log_index });
   const save = useAction(
     async () => {
       if (!isObject(typed)) throw new Error('The metadata is not a JSON object. An example: {"year": 2000}');
@@ -78,7 +83,7 @@ function Content({ service, collection, record, onClose }: ContentProps) {
     () => onClose(true),
   );
   const remove = useAction(
-    async () => service.call('POST', deletion ?? '/v1/delete', { collection, id }),
+    async () => service.call('POST', deletion ?? '/v1/delete', { collection, id, if_log_index }),
     () => onClose(true),
   );
   const problem = save.problem ?? remove.problem;

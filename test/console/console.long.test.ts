@@ -123,11 +123,11 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'New collection' }).click();
     await page.getByLabel('Name').fill('short');
     await page.getByLabel('Dimension').fill('3');
-    await page.getByLabel('Distance').selectOption('cosine');
-    await page.getByLabel('Index').selectOption('brute');
+    const chosen = { Distance: 'cosine', 'Words of texts': 'english', Index: 'brute' };
+    for (const [label, option] of Object.entries(chosen)) await page.getByLabel(label).selectOption(option);
     await page.getByRole('button', { name: 'Create collection' }).click();
     const row = rowsOf('Collections').filter({ hasText: 'short' });
-    await row.getByText('cosine').waitFor();
+    for (const badge of ['cosine', 'English']) await row.getByText(badge).waitFor();
     await row.getByRole('button', { name: 'Change index' }).click();
     await page.getByLabel('Kind').selectOption('hnsw');
     await page.getByRole('button', { name: 'Build index' }).click();
