@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Client } from '../support/launch/client.js';
 import { packageOfClient } from '../support/launch/clientPackage.js';
+import { ModelServer } from '../support/launch/modelServer.js';
 import { Service } from '../support/launch/service.js';
 import { pageAt } from '../support/pages.js';
 import { ROOT } from '../support/sourceTree.js';
@@ -18,6 +19,8 @@ describe('the examples', () => {
   let rw: Client;
   let folder: string;
   let signsWith: string;
+  /** More environment of the programs. */
+  let env: Readonly<Record<string, string>> = {};
   before(async () => {
     service = await Service.start('standalone', {});
     ({ rw } = await service.newProject());
@@ -34,8 +37,8 @@ describe('the examples', () => {
     await rm(folder, { recursive: true, force: true });
   });
   const run = async (...args: string[]): Promise<string> => {
-    const env = { ...process.env, VOUCH_URL: rw.url, VOUCH_KEY: rw.key, SIGNS_WITH: signsWith };
-    return (await exec(process.execPath, args, { cwd: folder, env })).stdout;
+    const named = { ...process.env, VOUCH_URL: rw.url, VOUCH_KEY: rw.key, SIGNS_WITH: signsWith, ...env };
+    return (await exec(process.execPath, args, { cwd: folder, env: named })).stdout;
   };
 
   it('find near words, even when run again, and add no records to those of the tour', async () => {
@@ -78,6 +81,34 @@ describe('the examples', () => {
     expect(await first('Which trials do judges hear in a court?')).to.equal('courts');
     expect(await first('Are there airlines with a daily flight?')).to.equal('aviation');
     expect(await first('What did the coach of the club say?')).to.equal('football');
+  });
+
+  it('answer a question from a file, with the passages that fit it best', async () => {
+    const models = await ModelServer.start();
+    const ask = (question: string): Promise<string> => run('ask.mjs', 'handbook.txt', question);
+    const numbers = (answer: string): string[] => [...answer.matchAll(/^\[(\d)\]/gm)].map(([, number]) => number!);
+    env = { MODELS_URL: models.url, EMBEDDING_MODEL: 'words', CHAT_MODEL: 'echo' };
+    try {
+      expect(await ask('How many days of holiday are there?')).to.match(
+        /^Answer from these passages alone, with their numbers:\n\[1\] Employees have 28 days of holiday a year\./,
+      );
+      // "refund" and "journeys" are not in the passages, but their stems are.
+      expect(numbers(await ask('Who refunds journeys?'))[0]).to.equal('2');
+      expect(numbers(await ask('T-17'))[0]).to.equal('2');
+      expect(numbers(await ask('My laptop is broken')))
+        .to.have.length(2)
+        .and.include('4');
+    } finally {
+      await models.close();
+      env = {};
+    }
+    expect((await rw.get('/v1/records/count?collection=handbook')).body.count).to.equal(5);
+  });
+
+  it('are shown whole by the page of the first one', async () => {
+    const { text } = pageAt('docs/rag.md');
+    const [, program] = /^```js\n(.*?)^```/ms.exec(text)!;
+    expect(program).to.equal(await readFile(join(ROOT, 'docs/examples/ask.mjs'), 'utf8'));
   });
 
   it('audit an exported log with nothing else, and refuse an altered one', async () => {
