@@ -57,8 +57,51 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
     },
   ],
   ['POST', '/v1/search', { collection: 'c', query: [0, 1], k: 3, as_of: '2026-01-02T03:04:05.678Z' }],
+  [
+    'POST',
+    '/v1/search',
+    { collection: 'd', query: [0, 1], k: 3, query_text: 'a', hybrid: { text_weight: 0.5, fusion: 'rrf' } },
+  ],
+  [
+    'POST',
+    '/v1/search',
+    { collection: 'd', query: [0, 1], k: 3, diversity: 0.5, like: null, with: ['text', 'vector'] },
+  ],
+  [
+    'POST',
+    '/v1/search/text',
+    { collection: 'd', query_text: 'running houses', k: 3, with: ['text'], as_of_log_index: 1 },
+  ],
+  [
+    'POST',
+    '/v1/records/list',
+    {
+      collection: 'd',
+      limit: 3,
+      order_by: 'a.b',
+      order: 'desc',
+      with: ['log_index'],
+      metadata_filter: {
+        $text: { words: { phrase: 'a b' } },
+        t: { words: { any: 'x y' }, prefix: 'x', contains: 'y' },
+      },
+    },
+  ],
+  ['PATCH', '/v1/records/1/metadata?collection=c&if_log_index=1', { a: 1 }],
+  ['POST', '/v1/records/metadata', { collection: 'd', ids: [1, 2], merge: { a: null, b: { c: 1 } }, if_log_index: 3 }],
+  ['POST', '/v1/delete', { collection: 'c', external_id: 'x', if_log_index: 1 }],
+  [
+    'POST',
+    '/v1/vectors/batch-upsert',
+    { collection: 'd', batch: [[1, 2]], external_ids: ['x'], texts: ['running houses'], if_log_index: 0 },
+  ],
   ['POST', '/v1/search/multi', { collections: ['c', 'd'], query: [0, 1], k: 3, metadata_filter: { a: 1 } }],
   ['POST', '/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2', index: 'auto' }],
+  [
+    'POST',
+    '/v1/namespaces',
+    { name: 'd', dimension: 2, metric: 'squared_l2', normalise: true, text: { language: 'english' } },
+  ],
   ['PUT', '/v1/aliases/x', { collection: 'c' }],
   ['POST', '/v1/namespaces/c/index', { type: null, parameters: { m: 4 } }],
   ['POST', '/v1/graph/node', { collection: 'c', kind: 1, record_id: 1 }],
@@ -68,6 +111,8 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
 const READS: readonly string[] = [
   '/v1/records/1?collection=c',
   '/v1/aliases',
+  '/v1/records?collection=d&order_by=a&order=asc&limit=2&with=text,log_index',
+  '/v1/records/1?collection=d&with=text,log_index',
   '/v1/records/encrypted/3?collection=c',
   '/v1/graph/nodes?collection=c&kind=1&offset=0&limit=5',
   '/v1/graph/query?collection=c&start=1&direction=both&edge_kind=3&node_kind=1&depth=2&limit=10',
@@ -96,7 +141,18 @@ export const requests: FuzzTarget = {
     const service = await FuzzedService.start();
     const client = await service.client('p');
     const other = await service.client('other');
-    for (const name of ['c', 'd']) await client.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' });
+    const plain = { dimension: 2, metric: 'squared_l2' };
+    await client.post('/v1/namespaces', { name: 'c', ...plain });
+    await client.post('/v1/namespaces', { name: 'd', ...plain, normalise: true, text: { language: 'english' } });
+    const texts = ['running houses', 'a b'];
+    await client.post('/v1/vectors/batch-insert', {
+      collection: 'd',
+      batch: [
+        [1, 2],
+        [3, 4],
+      ],
+      texts,
+    }); // prettier-ignore
     await other.post('/v1/namespaces', { name: 'kept', dimension: 2, metric: 'squared_l2' });
     const kept = await other.post('/v1/records', { collection: 'kept', ...KEPT });
     const lines = [...BODIES.map(bodyLine), ...READS.map((path) => `GET ${path}`)];
