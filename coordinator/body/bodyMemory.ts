@@ -19,7 +19,7 @@ const LARGE_KEPT_BYTES = 64 << 20;
 const LARGE_KEPT_MS = 10_000;
 /**
  * Memory for a longer body is shared with the worker, up to SHARED_BYTES in all. V8 counts other memory that comes back from a
- * worker as new: for 32 MiB it would collect all garbage of this thread, which takes 5 to 25 ms.
+ * worker as new. For 32 MiB it would collect all garbage of this thread, in 5 to 25 ms.
  */
 const SHARED_FROM_BYTES = 1 << 20;
 const SHARED_BYTES = LARGE_KEPT_BYTES;

@@ -82,8 +82,8 @@ interface RawKind<T> {
 /** Larger bodies are prepared in a worker: reading the vectors of this many bytes takes half a millisecond. */
 const INLINE_BYTES = 256 * 1024;
 /**
- * A body is prepared in a worker if its JSON without the vectors is longer: it would take milliseconds, up to 9 for metadata
- * that is given as an array of bytes.
+ * A body is prepared in a worker if its JSON without the vectors is longer. It would take milliseconds here: up to 9 for metadata
+ * that is an array of bytes.
  */
 const INLINE_JSON_BYTES = 64 * 1024;
 /** A body of at most this many bytes is short. */

@@ -77,8 +77,8 @@ export interface BatchInsertResponse {
 
 export interface BatchUpsertRequest extends BatchInsertRequest {
   /**
-   * One for each vector, all different. The live record with this external id is replaced, and keeps its `id`; without such a
-   * record, a new one is inserted. `expires_at` is not kept.
+   * One for each vector, all different. The live record with this external id is replaced, and keeps its `id`, but not its
+   * `expires_at`. Without such a record, a new one is inserted.
    */
   external_ids: ExternalId[];
   /**

@@ -1,14 +1,14 @@
 /**
  * The removal of expired records that no call asks for. Each collection with such records has a note in BUCKETS.openings: a time
- * that is not after its first expiry. So an owner opens an idle collection when a removal is due, and no earlier.
+ * that is not after its first expiry. So an owner opens an idle collection no earlier than a removal is due.
  *
  * ```text
  * insert committed ──▶ noted, unless a note is as early ──▶ answered
  * due ──▶ opened by its owner ──▶ removed ──▶ noted again, once the note is RAISE_AFTER_MS old
  * ```
  *
- * An insert writes a note if its record expires before all others. An idle collection costs some bytes of
- * memory, and no work while nothing is due.
+ * An insert writes a note if its record expires before all others. An idle collection costs some bytes of memory, and no work
+ * while nothing is due.
  */
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';

@@ -1,6 +1,6 @@
 /**
- * The three files of a saved generation. Each is durable before the next is created. The manifest is last, so a folder
- * without one is left by an interrupted build.
+ * The three files of a saved generation. Each is durable before the next is created. The manifest is last: an interrupted
+ * build leaves a folder without one.
  *
  *   payload         The index, as its kind writes it.
  *   rows            The record of each row. See `rowsFile.ts`.

@@ -3,7 +3,7 @@
  * query, x a row, x' the point of its codes c, and T^2 the largest squared distance of interest. A row is too far if
  * |q - x'| > T + |x - x'|, by the triangle inequality. Squared, with the middles m and the weights w = (q - m) * step,
  * that is the first line. The second line is the first one, solved for w·c, with the `residual` |x - x'| and the `gain`
- * of `plane.ts`. Two tests compare the hits with those of measuring every row: codePlane.test.ts and scan.test.ts.
+ * of `plane.ts`. The tests in `codePlane.test.ts` and `scan.test.ts` measure every row and compare.
  *
  *   |q - m|^2 - 2 w·c + |x' - m|^2 > T^2 + 2 T |x - x'| + |x - x'|^2.
  *   2 w·c + 2 T residual - gain < |q - m|^2 - T^2.

@@ -1,4 +1,4 @@
-/** The pauses of a plan. `../collection/collection.test.ts` and `../collection/deleteMany.test.ts` test its events. */
+/** The pauses of a plan. `collection/collection.test.ts` and `collection/deleteMany.test.ts` test its events. */
 import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';
 import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';
