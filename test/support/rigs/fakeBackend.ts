@@ -238,7 +238,7 @@ export class FakeBackend implements Backend {
       case 'insertBatch':
         return { ids: bytesOf(insertBatch(fake, call)), created: call.count };
       case 'get':
-        return { id: idIn(call.id), externalId: null, ...recordOf(fake, idIn(call.id)) };
+        return { id: idIn(call.id), externalId: null, expiresAtMs: null, ...recordOf(fake, idIn(call.id)) };
       case 'search':
         return search(fake, call.query!, call.k);
       case 'softDelete':

@@ -23,7 +23,8 @@ describe('the durations among the options of commands', () => {
   for (const [flag, read, tooLong] of OPTIONS)
     it(`${flag} is a number above 0 and at most 7 days`, () => {
       read('1');
-      for (const value of [tooLong, '9147484', '99999999999', '1e400', 'Infinity', 'NaN', '', 'x'])
+      expect(() => read('')).to.throw(UsageError, ' is empty: give a value, or leave it out');
+      for (const value of [tooLong, '9147484', '99999999999', '1e400', 'Infinity', 'NaN', 'x'])
         expect(() => read(value), value).to.throw(UsageError, ` is ${value}; allowed`);
     });
 
