@@ -194,12 +194,15 @@ function spendValues(count: number, path: string, spent: Spent): void {
     throw invalid(`${path}: a filter lists at most ${FILTER_VALUES_MAX} values, and with these it has ${spent.values}`);
 }
 
+/** Counts a key or a string. Throws `validation_error`, also for text that UTF-8 cannot represent. */
 function spendBytes(text: string, path: string, spent: Spent): void {
   spent.bytes += Buffer.byteLength(text, 'utf8');
   if (spent.bytes > FILTER_BYTES_MAX)
     throw invalid(
       `${path}: the keys and strings of a filter take at most ${FILTER_BYTES_MAX} bytes, and here are more`,
     );
+  // It would be another character at the shard, and the condition would find nothing.
+  if (!text.isWellFormed()) throw invalid(`${path} holds half of a surrogate pair, which is not a character`);
 }
 
 function ordered(kind: Order, operand: unknown, path: string, spent: Spent): Test {

@@ -178,9 +178,10 @@ export class Generator {
         return Array.from({ length: this.int(4) }, () => this.#literal(path));
       case 'prefix':
       case 'contains': {
-        const text = this.pick(STRINGS);
+        // Characters: a filter with half of a surrogate pair is refused.
+        const chars = [...this.pick(STRINGS)];
         const from = operator === 'prefix' ? 0 : this.int(3);
-        return text.slice(from, from + this.int(text.length + 1));
+        return chars.slice(from, from + this.int(chars.length + 1)).join('');
       }
       case 'words':
         return this.#words();

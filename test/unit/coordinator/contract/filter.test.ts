@@ -210,6 +210,27 @@ describe('the parser of metadata filters', () => {
     expect(refusalOf({ ['.'.repeat(64)]: 1 })).to.match(/has more than 64 keys: metadata nests no deeper$/);
   });
 
+  it('refuses half of a surrogate pair, which would become another character', () => {
+    const half = '\ud83d';
+    for (const filter of [
+      { a: half },
+      { a: { contains: half } },
+      { a: { prefix: `a${half}` } },
+      { a: { lt: half } },
+      { a: { in: ['x', half] } },
+      { a: { words: { any: half } } },
+      { $text: { words: { phrase: half } } },
+      { a: { eq: { b: [half] } } },
+      { a: { eq: { [half]: 1 } } },
+      { [half]: { exists: true } },
+      { $or: [{ $not: { a: half } }] },
+    ])
+      expect(refusalOf(filter)).to.match(
+        /^\$\.metadata_filter\S* holds half of a surrogate pair, which is not a character$/,
+      );
+    filterOf({ a: '😀', '😀': { contains: '😀' } });
+  });
+
   it('adds up its counts for a caller with several filters', () => {
     const spent = nothingSpent();
     filterOf({ ab: 1, $or: [{ c: { in: ['x', 'é'] } }, {}] }, '$', spent);

@@ -4,7 +4,7 @@ import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
 import { type IndexOptions, MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
 import { type Clock, systemClock } from '../../../../shared/clock.js';
-import type { Json } from '../../../../shared/model/filter.js';
+import type { Filter, Json, Test } from '../../../../shared/model/filter.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { matches } from '../../../support/model/filter.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
@@ -68,8 +68,12 @@ class Indexed {
     this.#stored.delete(slot);
   }
 
-  async found(filter: JsonObject, slice = new Slice(systemClock)): Promise<number[]> {
-    const set = (await this.index.select(filterOf(filter), slice))();
+  found(filter: JsonObject, slice = new Slice(systemClock)): Promise<number[]> {
+    return this.foundBy(filterOf(filter), slice);
+  }
+
+  async foundBy(filter: Filter, slice = new Slice(systemClock)): Promise<number[]> {
+    const set = (await this.index.select(filter, slice))();
     const slots = Array.from({ length: 2 * SLOTS }, (_, slot) => slot).filter((slot) => set.has(slot));
     expect(set.count, 'count').to.equal(slots.length);
     return slots;
@@ -304,14 +308,15 @@ describe('the metadata index', () => {
     const tail = 'x'.repeat(200);
     const values: Json[] = [0.1 + 0.2, 0.3, 1e308, 5e-324, 0, `${tail}1`, `${tail}2`, `${tail}\ud800`, `${tail}\ud801`];
     for (const [slot, value] of values.entries()) indexed.set(slot, { v: value });
-    for (const [slot, value] of values.entries()) expect(await indexed.found({ v: value })).to.deep.equal([slot]);
+    const foundBy = (test: Test): Promise<number[]> => indexed.foundBy({ op: 'test', path: ['v'], test });
+    for (const [slot, value] of values.entries()) expect(await foundBy({ kind: 'eq', value })).to.deep.equal([slot]);
     indexed.setBytes(9, Buffer.from('{"v": 1e999}'));
     expect(await indexed.found({ v: { gt: Number.MAX_VALUE } })).to.deep.equal([9]);
     expect(await indexed.found({ v: { gt: 0, lte: 0.3 } })).to.deep.equal([1, 3]);
     expect(await indexed.found({ v: { lt: 5e-324 } })).to.deep.equal([4]);
     expect(await indexed.found({ v: { gt: `${tail}1` } })).to.deep.equal([6, 7, 8]);
     expect(await indexed.found({ v: { prefix: 'xx' } })).to.deep.equal([5, 6, 7, 8]);
-    expect(await indexed.found({ v: { prefix: `${tail}\ud800` } })).to.deep.equal([7]);
+    expect(await foundBy({ kind: 'prefix', value: `${tail}\ud800` })).to.deep.equal([7]);
     expect(await indexed.found({ v: { contains: 'x2' } })).to.deep.equal([6]);
   });
 

@@ -31,7 +31,8 @@ describe('encrypted records', () => {
     expect(await rig.payload(ID, 1)).to.equal('one');
     expect(await rig.payload(ID, 2)).to.equal('');
     const vector = new Uint8Array(4 * DIMENSION);
-    expect(await get(1)).to.deep.equal({ id: 1, vector, tag: 5, metadata: null, externalId: null, changedBy: 1 });
+    const absent = { metadata: null, externalId: null, expiresAtMs: null };
+    expect(await get(1)).to.deep.equal({ id: 1, vector, tag: 5, ...absent, changedBy: 1 });
     expect(await records()).to.equal(2);
   });
 
