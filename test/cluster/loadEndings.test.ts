@@ -180,7 +180,8 @@ describe('the end of npm run load', () => {
       expect(made).to.match(/^✔ collection +bytes is created, with 2 components$/m);
       const { body: stored } = await at.rw.get('/v1/records/1?collection=bytes');
       expect(stored).to.deep.include({ vector: [1.5, -2], metadata: null });
-      const longer = load('raw', ['--collection', 'bytes', '--vector', 'emb', '--vector-bytes', 'int8']);
+      const asBytes = ['--vector', 'emb', '--vector-bytes', 'int8'];
+      const longer = runLoad(at, url, 'bytes', ['--from', 'pgvector', '--source', 'raw', ...asBytes]);
       expect(await refusalOf(longer)).to.match(
         /^✘ load +row 1: its vector has 8 components, those of the collection 2; no row fits$/m,
       );
