@@ -55,12 +55,13 @@ const isDeletion = (operation: Operation): boolean => DELETIONS.includes(nameOf(
 const isBeyondOneRequest = (operation: Operation): boolean =>
   operation.path.startsWith('/v1/import/') || nameOf(operation) === 'DELETE /v1/keys/{id}';
 const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
-const create = (client: Client, name: string, index?: string): Promise<Answer> =>
-  client.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2', index });
+const create = (client: Client, name: string, options: object = {}): Promise<Answer> =>
+  client.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2', ...options });
 
 async function prepare(client: Client): Promise<void> {
-  for (const name of ['a', 'b', 'default']) {
-    await create(client, name, name === 'b' ? 'hnsw' : undefined);
+  const options = { a: {}, b: { index: 'hnsw' }, default: { audit_reads: true } };
+  for (const [name, own] of Object.entries(options)) {
+    await create(client, name, own);
     const batch = VECTORS.slice(0, 3);
     const metadata = [{ colour: 'red', size: 1 }, null, { size: 2.5 }];
     await client.post('/v1/vectors/batch-insert', { collection: name, batch, metadata, texts: ['red', null, 'blue'] });
@@ -69,6 +70,8 @@ async function prepare(client: Client): Promise<void> {
     for (const kind of [0, 1, 2]) await client.post('/v1/graph/node', { collection: name, kind, record_id: kind + 1 });
     await client.post('/v1/graph/edge', { collection: name, from: 1, to: 2, kind: 0 });
   }
+  // An entry of the access log.
+  await client.get('/v1/records/1');
   const { body: facts } = await client.get('/v1/export?collection=a');
   const begun = await client.post('/v1/import', { ...facts, name: 'importing' });
   expect(begun.status, begun.text).to.equal(200);
