@@ -24,6 +24,7 @@ const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
+const withAccessLogs = ({ collections }: SimulatedShape): boolean => collections.some(({ auditReads }) => auditReads);
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -292,6 +293,20 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'coordinator/cluster/deletion/deletions.js',
     find: 'await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));',
     put: 'void Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope))).catch(() => undefined);',
+  },
+  {
+    name: 'an answer leaves before its entry of the access log is durable',
+    isIn: withAccessLogs,
+    file: 'coordinator/http/server.js',
+    find: 'await audit.log(reply);',
+    put: 'void audit.log(reply).catch(() => undefined);',
+  },
+  {
+    name: 'an access log is not read again after a commit of unknown outcome',
+    isIn: withAccessLogs,
+    file: 'shard/access/accessLog.js',
+    find: 'await this.#close();\n        for (const',
+    put: 'for (const',
   },
   {
     name: 'what a crash has left of a log is left',

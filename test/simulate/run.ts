@@ -22,6 +22,7 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { judgeAlias } from './judges/aliasJudge.js';
+import { AskedReads } from './judges/askedReads.js';
 import { judgeChurn } from './judges/churnJudge.js';
 import { isQuotaRefusal } from './judges/quotaJudge.js';
 import { Rest } from './rest.js';
@@ -169,6 +170,7 @@ class Run {
   planned = 0;
   readonly cluster: SimulatedService;
   readonly #recorder: Recorder;
+  readonly #reads: AskedReads;
   readonly #rest = new Rest();
   readonly #keys = new KnownIds<string>();
   readonly #known: ReadonlyMap<string, Known>;
@@ -182,6 +184,8 @@ class Run {
   ) {
     this.cluster = shape.servers === 0 ? new SimulatedStandalone(world, shape) : new SimulatedCluster(world, shape);
     this.#known = new Map(shape.collections.map((each) => [each.name, new Known(each, this.#keys)]));
+    const audited = shape.collections.filter(({ auditReads }) => auditReads).map(({ name }) => name);
+    this.#reads = new AskedReads(world, new Set(audited));
     const isServed = (call: Call): boolean => call.outcome.kind === 'ok' || isQuotaRefusal(call);
     this.#recorder = new Recorder({ write: (line) => world.trace.text(line) }, isServed);
   }
@@ -281,7 +285,7 @@ class Run {
   async #openClients(): Promise<Client[]> {
     const { cluster, shape, world } = this;
     const { coordinators } = cluster;
-    const exchange = exchangeOver(cluster.network, cluster.ports);
+    const exchange = exchangeOver(cluster.network, cluster.ports, this.#reads);
     const known = this.#known;
     const [via, address] = [...coordinators][0]!;
     const recorder = this.#recorder;
@@ -325,7 +329,7 @@ class Run {
       ...asking,
       ...{ key: this.#key, keys: this.#keys, known: this.#known, recorder: this.#recorder },
       coordinators: cluster.coordinators,
-      exchange: exchangeOver(cluster.network, cluster.ports),
+      exchange: exchangeOver(cluster.network, cluster.ports, this.#reads),
       collections: [...names.slice(first), ...names.slice(0, first)],
       random: seededRandom(this.options.seed + asking.number),
       hasEventual: shape.followers > 0,
@@ -373,7 +377,15 @@ class Run {
     const hadErrors = DISK_FAULTS.some((kind) => this.faults.has(kind));
     const hasRot = this.faults.has('bits rot');
     this.failures.push(
-      ...(await verdictOn({ service, shape, collections: this.#collections, calls, hadErrors, hasRot })),
+      ...(await verdictOn({
+        service,
+        shape,
+        collections: this.#collections,
+        calls,
+        reads: this.#reads.all,
+        hadErrors,
+        hasRot,
+      })),
     );
   }
 }

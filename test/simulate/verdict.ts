@@ -7,6 +7,8 @@ import type { LogOf } from '../soak/readLogs.js';
 import type { SimulatedShape } from './cluster/shape.js';
 import { crashesOf, type Loss, type SimulatedService } from './cluster/simulatedService.js';
 import { withoutDiskErrors, withoutRot, withSequences } from './judge.js';
+import { judgeAccess } from './judges/accessJudge.js';
+import type { AskedRead } from './judges/askedReads.js';
 import { judgeLoss, logsBefore, sinceLoss, untilLoss } from './judges/sinceLoss.js';
 
 export interface Judged {
@@ -14,6 +16,8 @@ export interface Judged {
   readonly shape: SimulatedShape;
   readonly collections: readonly LogOf[];
   readonly calls: readonly Call[];
+  /** Reads of collections with an access log. */
+  readonly reads: readonly AskedRead[];
   /** Whether a disk was full or failed, so that an answer may name a disk error. */
   readonly hadErrors: boolean;
   /** Whether bits have rotted. */
@@ -50,6 +54,12 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));
   service.states.over(collections, logs);
+  const audited = new Set(shape.collections.filter(({ auditReads }) => auditReads).map(({ name }) => name));
+  const access = await judgeAccess(
+    service,
+    collections.filter(({ name }) => audited.has(name)),
+    judged.reads,
+  );
   const { alarms, damages, quarantined } = service.logs;
   const ages = [...service.coordinators.keys()].map((name) => service.processes.get(name)?.ageMs ?? 0);
   const leadsForMs = Math.max(0, ...ages);
@@ -68,6 +78,7 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   };
   return [
     ...verdict.violations.map((violation) => describeViolation(violation)),
+    ...access,
     ...crashesOf(service).map((crash) => `a process ended by itself: ${crash}`),
     ...service.findings,
     // The loss itself must be reported as an error.

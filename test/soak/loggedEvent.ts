@@ -44,6 +44,8 @@ export function loggedEvent(event: LogEvent): LoggedEvent {
     }
     case 'delete edge':
       return { type: 'deleteEdge', edgeId: Number(event.edgeId) };
+    case 'audit reads':
+      return { type: 'auditReads' };
     default:
       throw new Error(`the clients of a soak never cause an event "${event.type}"`);
   }

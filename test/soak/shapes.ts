@@ -8,6 +8,8 @@ export interface CollectionShape {
   readonly index: IndexKind;
   /** Rows written before the faults begin. */
   readonly rows: number;
+  /** Whether its reads are entries of an access log. */
+  readonly auditReads?: boolean;
 }
 
 type UnnamedShape = Omit<CollectionShape, 'name'>;

@@ -45,6 +45,8 @@ export interface ChurnCall {
 }
 
 const ALIAS = 'alias';
+/** Name of collections that have an access log. */
+const AUDITED = 'p2';
 const VECTOR = [1, 2, 3, 4];
 /** The `k` of searches: more than any collection has records. */
 const ALL = 1_000;
@@ -52,7 +54,10 @@ const ALL = 1_000;
 export function requestOf(wanted: ChurnWanted): HttpRequest {
   switch (wanted.op) {
     case 'create':
-      return post('/v1/namespaces', { name: wanted.name, dimension: VECTOR.length, metric: 'squared_l2' });
+      return post('/v1/namespaces', {
+        ...{ name: wanted.name, dimension: VECTOR.length, metric: 'squared_l2' },
+        ...(wanted.name === AUDITED && { audit_reads: true }),
+      });
     case 'delete':
       return { method: 'DELETE', path: `/v1/namespaces/${wanted.name}` };
     case 'insert': {

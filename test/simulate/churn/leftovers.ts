@@ -3,7 +3,7 @@ import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { SimulatedService } from '../cluster/simulatedService.js';
 
 const IN_STREAMS = [
-  /^vouch\.log\.\d+\.(\d+)$/,
+  /^vouch\.log\.\d+\.(\d+)(?:-access)?$/,
   new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.openings}\\.(?:of|due)\\.(\\d+)$`),
   new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`),

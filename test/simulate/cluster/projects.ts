@@ -7,11 +7,11 @@ export const PROJECT = 'simulated';
 /** Project whose collections come and go. */
 export const CHURN_PROJECT = 'churn';
 
-/** Creates a key for each project that reads and writes. Returns project → key. `bucket`: BUCKETS.keys. */
+/** Creates a key for each project that does everything in it. Returns project → key. `bucket`: BUCKETS.keys. */
 export async function createKeys(bucket: Bucket, projects: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
   for (const project of projects) {
-    const wanted = { project, scope: 'read_write' } as const;
+    const wanted = { project, scope: 'admin' } as const;
     keys.set(project, (await createKey(bucket, wanted, systemClock, systemEntropy)).key);
   }
   return keys;

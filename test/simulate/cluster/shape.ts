@@ -104,10 +104,14 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const quotas = quotasOf(random, drawn);
   const hasWitness = servers > 0 && random.int(2) === 0;
   const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
-  return { ...drawn, settings, hasWitness };
+  const collections = drawn.collections.map((each) => ({ ...each, auditReads: random.int(AUDITED_ONE_IN) === 0 }));
+  return { ...drawn, settings, hasWitness, collections };
 }
 
 const SEARCH_THREADS_MAX = 2;
+
+/** One collection in this many has an access log. */
+const AUDITED_ONE_IN = 3;
 
 /** One service in four has quotas that its clients reach: of records, of bytes, or of both. */
 const QUOTA_ONE_IN = 4;

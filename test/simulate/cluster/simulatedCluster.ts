@@ -7,11 +7,13 @@ import { shardProcess } from '../../../shard/shard.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemEntropy } from '../../../shared/clock.js';
+import { readBarrier } from '../../../shared/log/barrier.js';
 import { NO_LOGIN } from '../../../shared/nats/natsLogin.js';
 import type { NatsRole } from '../../../shared/nats/roles.js';
 import { startClusterProcess } from '../../../shared/platform/clusterProcess.js';
 import { type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
 import { openSigner } from '../../../shared/signing/signer.js';
+import type { AccessHead } from '../../../verifier/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import { type LogOf, readLogs } from '../../soak/readLogs.js';
@@ -32,6 +34,8 @@ import { SimulatedProcess } from './simulatedProcess.js';
 import { SimulatedServers } from './simulatedServers.js';
 import { HTTP_PORT, type SimulatedService } from './simulatedService.js';
 import { SimulatedWitness } from './simulatedWitness.js';
+
+const ACCESS_LOG = /^vouch\.log\.\d+\.(\d+)-access$/;
 
 const namesOf = (letter: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
@@ -97,6 +101,16 @@ export class SimulatedCluster implements SimulatedService {
 
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
     return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, calls);
+  }
+
+  async *accessFrames(collectionId: number): AsyncGenerator<Uint8Array, void, undefined> {
+    for (const { subject, body } of this.nats.jetStream.stored())
+      if (ACCESS_LOG.exec(subject)?.[1] === String(collectionId) && readBarrier(body) === undefined) yield body;
+  }
+
+  accessClaims(collectionId: number): readonly AccessHead[] {
+    const { accessLogs } = this.#judge.serviceLog;
+    return accessLogs.filter((entry) => entry.collectionId === collectionId);
   }
 
   async #startProcess(name: string, party: Party): Promise<() => Promise<void>> {

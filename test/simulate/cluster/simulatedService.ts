@@ -1,5 +1,6 @@
 /** A simulated service in either mode: its processes, their addresses, and what faults can act on. */
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
+import type { AccessHead } from '../../../verifier/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
@@ -73,6 +74,10 @@ export interface SimulatedService {
   /** Opens the vault for a tool on the machine of the first shard. */
   openVault(): Promise<{ readonly vault: VaultStore; close(): Promise<void> }>;
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]>;
+  /** Yields the frames of a collection's access log. */
+  accessFrames(collectionId: number): AsyncIterable<Uint8Array>;
+  /** Returns the states of a collection's access log that the service log names. */
+  accessClaims(collectionId: number): readonly AccessHead[];
 }
 
 export const HTTP_PORT = 8080;

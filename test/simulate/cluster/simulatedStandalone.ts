@@ -5,6 +5,7 @@ import { runShard } from '../../../shard/shard.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { openFolderVault, openStandalone } from '../../../shared/platform/standalonePlatform.js';
 import { openSigner } from '../../../shared/signing/signer.js';
+import type { AccessHead } from '../../../verifier/index.js';
 import { LogFolder } from '../../../verifier/node/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
@@ -80,6 +81,19 @@ export class SimulatedStandalone implements SimulatedService {
     for (const { name, id } of collections)
       logs.push(await readLog(name, await LogFolder.open(DATA, BigInt(id)), rootSequences(calls, name)));
     return logs;
+  }
+
+  async *accessFrames(collectionId: number): AsyncGenerator<Uint8Array, void, undefined> {
+    const folder = await LogFolder.openAccess(DATA, BigInt(collectionId));
+    try {
+      for await (const { bytes } of folder.frames()) yield bytes;
+    } finally {
+      await folder.close();
+    }
+  }
+
+  accessClaims(): readonly AccessHead[] {
+    return [];
   }
 
   async #begin(): Promise<() => Promise<void>> {

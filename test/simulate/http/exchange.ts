@@ -1,33 +1,41 @@
 /** One HTTP exchange of a simulated client, with the interface of the soak's clients. */
 import type { Asking, Exchange as Exchanged } from '../../soak/clients/httpCall.js';
+import type { AskedReads } from '../judges/askedReads.js';
 import type { Network } from '../network/network.js';
 import type { HttpAnswer, HttpPorts, SentRequest } from './engine.js';
 
 /** Longest time until a broken connection is noticed, in milliseconds. */
 const NOTICED_MS = 3;
 
-/** Never throws. */
+/** Never throws. `reads` receives each request that reads, and its answer. */
 export const exchangeOver =
-  (network: Network, ports: HttpPorts) =>
+  (network: Network, ports: HttpPorts, reads?: AskedReads) =>
   (asking: Asking): Promise<Exchanged> =>
-    new Promise((resolve) => new SimulatedExchange(network, ports, asking, resolve).start());
+    new Promise((resolve) => new SimulatedExchange({ network, ports, reads }, asking, resolve).start());
+
+interface Way {
+  readonly network: Network;
+  readonly ports: HttpPorts;
+  readonly reads: AskedReads | undefined;
+}
 
 class SimulatedExchange {
   #isOver = false;
   #leave: (() => void) | undefined;
+  #onAnswer: ((answer: HttpAnswer) => void) | undefined;
   readonly #client;
 
   constructor(
-    private readonly network: Network,
-    private readonly ports: HttpPorts,
+    private readonly way: Way,
     private readonly asking: Asking,
     private readonly resolve: (exchange: Exchanged) => void,
   ) {
-    this.#client = network.world.party;
+    this.#client = way.network.world.party;
   }
 
   start(): void {
-    const { network, ports, asking } = this;
+    const { asking } = this;
+    const { network, ports, reads } = this.way;
     const { world } = network;
     const client = this.#client;
     const impatience = world.at(client, asking.patienceMs, 'impatience', () => {
@@ -47,10 +55,12 @@ class SimulatedExchange {
       return;
     }
     party.onEnd(() => this.#broken());
+    const { request, onAnswer } = asked(requestOf(asking), reads);
+    this.#onAnswer = onAnswer;
     if (network.isCut(client.machine, party.machine)) return;
     world.at(party, network.delayMs(client.machine, party.machine), 'request', () => {
       if (this.#isOver) return;
-      const leave = ports.take(address, requestOf(asking), {
+      const leave = ports.take(address, request, {
         answered: (answer) => this.#answered(answer, party.machine),
         broken: () => this.#broken(),
       });
@@ -58,18 +68,19 @@ class SimulatedExchange {
     });
   }
 
-  #answered({ status, body }: HttpAnswer, from: string): void {
-    const { network } = this;
+  #answered(answer: HttpAnswer, from: string): void {
+    const { network } = this.way;
     const client = this.#client;
     if (network.isCut(from, client.machine)) return;
-    network.world.at(client, network.delayMs(from, client.machine), 'answer', () =>
-      this.#end({ status, body: parsed(body) }),
-    );
+    network.world.at(client, network.delayMs(from, client.machine), 'answer', () => {
+      if (!this.#isOver) this.#onAnswer?.(answer);
+      this.#end({ status: answer.status, body: parsed(answer.body) });
+    });
   }
 
   #broken(): void {
     if (this.#isOver) return;
-    const { world } = this.network;
+    const { world } = this.way.network;
     world.at(this.#client, NOTICED_MS * world.random('http').next(), 'broken', () =>
       this.#end({ status: undefined, why: 'the answer broke off' }),
     );
@@ -80,6 +91,13 @@ class SimulatedExchange {
     this.#isOver = true;
     this.resolve(exchange);
   };
+}
+
+/** The request, with the id under which `reads` knows it. */
+function asked(request: SentRequest, reads: AskedReads | undefined) {
+  const read = reads?.sent(request);
+  if (read === undefined) return { request, onAnswer: undefined };
+  return { request: read.request, onAnswer: (answer: HttpAnswer) => read.answered(answer) };
 }
 
 function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequest {

@@ -7,7 +7,7 @@ import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { StoredCheckpoint } from '../../../shared/registry/serviceLog.js';
 import { SERVICE_LOG_SUBJECT } from '../../../shared/transport/subjects.js';
 import { toHex } from '../../../verifier/bytes.js';
-import { parseEntry } from '../../../verifier/tlog/entry.js';
+import { type AccessLogEntry, parseEntry } from '../../../verifier/tlog/entry.js';
 import { EMPTY_ROOT, Frontier, leafHash } from '../../../verifier/tlog/merkle.js';
 import { parseNote } from '../../../verifier/tlog/note.js';
 import { parseTreeHead, type TreeHead } from '../../../verifier/tlog/treeHead.js';
@@ -19,6 +19,8 @@ const CHECKPOINT = new RegExp(`^\\$KV\\.${BUCKETS.serviceLog}\\.(newest|witnesse
 export class ServiceLogJudge {
   /** Root after each frame, by the number of entries. */
   readonly #roots = new Map<number, string>();
+  /** The states of access logs that entries name. */
+  readonly accessLogs: AccessLogEntry[] = [];
   #tree = new Frontier();
   /** Number of entries of the newest checkpoint. */
   #published = 0;
@@ -70,6 +72,7 @@ export class ServiceLogJudge {
 
   #names(bytes: Uint8Array): void {
     const entry = parseEntry(bytes);
+    if (entry.type === 'access log') this.accessLogs.push(entry);
     if (entry.type !== 'checkpoint' || this.logs.isLossKnown) return;
     const { collectionId, size, chainHead } = entry;
     if (!this.logs.holds(collectionId, size - 1, chainHead))

@@ -95,6 +95,11 @@ export class StatesJudge {
     }
   }
 
+  /** The state hash of the collection after an event, as the first process had it; undefined if none was seen. */
+  hashAt(collectionId: number, sequence: number): string | undefined {
+    return this.#hashes.get(collectionId)?.get(sequence)?.hash;
+  }
+
   /** Call it after servers have lost stored messages, when all processes have ended. */
   forget(): void {
     this.quota?.forget();

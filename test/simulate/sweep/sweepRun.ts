@@ -80,7 +80,8 @@ export class SweepRun {
     await this.#operate(stage);
     const hadErrors = fault !== undefined && isDiskError(fault.way);
     const { shape, calls } = this;
-    const judged = { service: this.#service, shape, collections: this.#collections, calls, hadErrors, hasRot: false };
+    const history = { collections: this.#collections, calls, reads: [], hadErrors, hasRot: false };
+    const judged = { service: this.#service, shape, ...history };
     this.failures.push(...(await verdictOn(judged)));
   }
 

@@ -38,7 +38,8 @@ export type LoggedEvent =
   | GraphEvent
   | { readonly type: 'softDelete' | 'delete'; readonly recordId: number }
   | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata }
-  | { readonly type: 'shredKey'; readonly keyId: string };
+  | { readonly type: 'shredKey'; readonly keyId: string }
+  | { readonly type: 'auditReads' };
 
 /** An event and the hashes that bind it to all earlier events. */
 export interface Entry {

@@ -27,6 +27,7 @@ const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
   deleteNode: 'delete_node',
   addEdge: 'add_edge',
   deleteEdge: 'delete_edge',
+  auditReads: 'audit_reads',
 };
 
 export class Truth {
@@ -176,7 +177,8 @@ function findingOf(search: SearchCall | PartCall): Finding | undefined {
 function aboutOf(event: LoggedEvent): number | string {
   if ('recordId' in event && event.type !== 'addNode') return event.recordId;
   if ('nodeId' in event) return event.nodeId;
-  return 'edgeId' in event ? event.edgeId : (event as Extract<LoggedEvent, { type: 'shredKey' }>).keyId;
+  if ('keyId' in event) return event.keyId;
+  return 'edgeId' in event ? event.edgeId : 0;
 }
 
 const within = (sequence: number, from: number, to: number): number | undefined =>

@@ -11,7 +11,8 @@ import type { CollectionLog, LoggedEvent } from './log.js';
 import { describeEvent, entryAt } from './log.js';
 
 export type UnmarkedCall = RemoveCall | AddNodeCall | AddEdgeCall | UnlinkCall;
-export type UnmarkedEvent = Exclude<LoggedEvent, { readonly type: 'insert' | 'insertEncrypted' | 'updateMetadata' }>;
+type OtherEvent = 'insert' | 'insertEncrypted' | 'updateMetadata' | 'auditReads';
+export type UnmarkedEvent = Exclude<LoggedEvent, { readonly type: OtherEvent }>;
 
 interface Same {
   readonly calls: UnmarkedCall[];
@@ -76,7 +77,10 @@ export class UnmarkedWrites {
 }
 
 export const isUnmarked = (event: LoggedEvent): event is UnmarkedEvent =>
-  event.type !== 'insert' && event.type !== 'insertEncrypted' && event.type !== 'updateMetadata';
+  event.type !== 'insert' &&
+  event.type !== 'insertEncrypted' &&
+  event.type !== 'updateMetadata' &&
+  event.type !== 'auditReads';
 
 function deedOfCall(call: UnmarkedCall): string {
   switch (call.op) {

@@ -61,6 +61,8 @@ export class WriteMatch {
   }
 
   #matchEvent(event: LoggedEvent, sequence: number): void {
+    // It comes from the creation, which is not in the history.
+    if (event.type === 'auditReads') return;
     const candidates = isUnmarked(event)
       ? this.#unmarked.match(event, sequence)
       : this.#marked.match('metadata' in event ? event.metadata.mark : event.mark, event, sequence);

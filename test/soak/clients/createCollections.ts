@@ -41,8 +41,9 @@ export async function createCollections(shapes: readonly CollectionShape[], opti
   return made;
 }
 
-async function create({ name, dimension }: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
-  const body = { name, dimension, metric: 'squared_l2' };
+async function create(shape: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
+  const { name, dimension, auditReads } = shape;
+  const body = { name, dimension, metric: 'squared_l2', ...(auditReads && { audit_reads: true }) };
   const answer = await insist(
     asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
     `collection ${name} cannot be created`,
