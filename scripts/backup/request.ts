@@ -3,9 +3,11 @@ import { namedService, pathOf } from '../service/target.js';
 import { commandText, parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export const EXPORT_USAGE = `${commandText('export', '--collection <name> --out <file> [--url <address>] [--key <API key>]')}
+${commandText('export', '--collection <name> --access --out <file> [--url <address>] [--key <API key>]')}
 ${commandText('export', '--collection <name> --to hnswlib <folder> [--url <address>] [--key <API key>]')}
 
---out writes the collection's log, to verify and to import. --to hnswlib writes its live records into a new folder, which
+--out writes the collection's log, to verify and to import; with --access its access log, which a key of scope admin reads.
+--to hnswlib writes its live records into a new folder, which
 HNSWLib of LangChain.js loads.`;
 export const IMPORT_USAGE = commandText(
   'import',
@@ -16,23 +18,25 @@ const TEXT = { type: 'string' } as const;
 
 const HNSWLIB = 'hnswlib';
 
-/** The log in a file, or a store of LangChain.js in a folder. */
-type ExportTarget = { readonly kind: 'log' | typeof HNSWLIB; readonly path: string };
+/** A log in a file, or a store of LangChain.js in a folder. */
+type ExportTarget = { readonly kind: 'log' | 'access' | typeof HNSWLIB; readonly path: string };
 
 /** Throws UsageError. */
 export function parseExport(args: readonly string[]) {
-  const options = { collection: TEXT, out: TEXT, to: TEXT, url: TEXT, key: TEXT };
+  const options = { collection: TEXT, out: TEXT, to: TEXT, url: TEXT, key: TEXT, access: { type: 'boolean' } } as const;
   const { values, positionals } = parseFlags({ args: [...args], options, allowPositionals: true });
-  const { collection, out, to, url, key } = values;
+  const { collection, out, to, url, key, access: isAccess = false } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: which collection?');
-  const target = to === undefined ? logTarget(out, positionals) : storeTarget(to, out, positionals);
+  if (isAccess && to !== undefined) throw new UsageError('--access goes without --to');
+  const kind = isAccess ? 'access' : 'log';
+  const target = to === undefined ? logTarget(kind, out, positionals) : storeTarget(to, out, positionals);
   return { collection, target, ...namedService(url, key) };
 }
 
-function logTarget(out: string | undefined, [extra]: readonly string[]): ExportTarget {
+function logTarget(kind: 'log' | 'access', out: string | undefined, [extra]: readonly string[]): ExportTarget {
   if (extra !== undefined) throw new UsageError(`Unexpected argument '${extra}'`);
   if (out === undefined) throw new UsageError('--out is missing: into which file?');
-  return { kind: 'log', path: pathOf(out) };
+  return { kind, path: pathOf(out) };
 }
 
 function storeTarget(to: string, out: string | undefined, [folder, extra]: readonly string[]): ExportTarget {

@@ -2,6 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { version } from '../../shared/version.js';
 import type { ServiceClient } from '../service/serviceClient.js';
+import { accessLog } from './access.js';
 import { proofTools } from './proofs.js';
 import { READS } from './reads.js';
 import type { McpRequest } from './request.js';
@@ -15,7 +16,7 @@ const INSTRUCTIONS =
 /** A server for one connection; its tools call the service. */
 export function serverOf(client: ServiceClient, { isWriting, signer }: McpRequest): McpServer {
   const server = new McpServer({ name: 'vouch', version }, { instructions: INSTRUCTIONS });
-  const tools = [...READS, ...proofTools(signer), ...(isWriting ? WRITES : [])];
+  const tools = [...READS, ...proofTools(signer), accessLog, ...(isWriting ? WRITES : [])];
   for (const register of tools) register(server, client);
   return server;
 }

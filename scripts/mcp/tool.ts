@@ -91,7 +91,8 @@ const NEXT: Readonly<Record<string, string>> = {
     'Give a vector with as many numbers as the dimension that list_collections gives for the collection.',
   unauthorized:
     'Tell the person that the API key of this MCP server (VOUCH_KEY or --key) is not valid for the service.',
-  forbidden: 'Tell the person that this tool needs an API key of scope read_write.',
+  forbidden:
+    'Tell the person that this tool needs an API key of another scope: admin for access_log, read_write for tools that write.',
   collection_not_found: 'Call list_collections for the names of the collections.',
   record_not_found: 'Call list_records or search for the ids of records.',
   conflict: 'Read the record again, and decide again.',

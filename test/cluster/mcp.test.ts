@@ -15,16 +15,8 @@ import { ROOT } from '../support/sourceTree.js';
 
 const COMMAND = join(ROOT, 'dist/scripts/mcp.js');
 const READS = [
-  'list_collections',
-  'search',
-  'search_text',
-  'get_records',
-  'read_field',
-  'list_records',
-  'count_records',
-  'facets',
-  'history',
-  'verify',
+  ...['list_collections', 'search', 'search_text', 'get_records', 'read_field', 'list_records', 'count_records'],
+  ...['facets', 'history', 'verify', 'access_log'],
 ];
 const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'update_metadata', 'delete_record'];
 

@@ -60,8 +60,8 @@ describe('answers of npm run mcp', () => {
 
   /** The structured answer equals the text, has at most the stated size, and fits the schema of the tool. */
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it
-  const ask = async (name: string, given: Record<string, unknown>): Promise<any> => {
-    const { structuredContent, content, isError } = await mcp.client.callTool({ name, arguments: given });
+  const ask = async (name: string, given: Record<string, unknown>, { client } = mcp): Promise<any> => {
+    const { structuredContent, content, isError } = await client.callTool({ name, arguments: given });
     const [{ text }] = content as unknown as [{ text: string }];
     expect(isError ?? false, text).to.equal(false);
     expect(Buffer.byteLength(text)).to.be.at.most(ANSWER_BYTES_MAX);
@@ -78,7 +78,7 @@ describe('answers of npm run mcp', () => {
 
   it('have schemas, like the arguments, that use only words which OpenAI, Gemini and Anthropic accept', async () => {
     const { tools } = await mcp.client.listTools();
-    expect(tools).to.have.length(15);
+    expect(tools).to.have.length(16);
     for (const { name, description, inputSchema, outputSchema } of tools) {
       expect(name).to.match(NAME);
       expect(description!.length, name).to.be.at.most(DESCRIPTION_CHARS_MAX);
@@ -103,6 +103,34 @@ describe('answers of npm run mcp', () => {
     const hybrid = { fusion: 'rrf', text_weight: 1 };
     const fused = await ask('search', { ...asked, query: [0, 0], k: 1, hybrid, with: [] });
     expect(fused.results[0]).to.include({ id: 2, text_score: words.results[0].text_score });
+  });
+
+  it('carry who has read a collection, in pages that fit, to a key of scope admin alone', async () => {
+    const collection = 'audited';
+    const named = { collection, limit: 100 };
+    expect((await mcp.call('access_log', named)).json).to.include({ code: 'forbidden' });
+    const key = project.admin.key!;
+    const args = [join(ROOT, 'dist/scripts/mcp.js'), '--url', service.url];
+    const admin = await Mcp.start(process.execPath, args, key);
+    try {
+      const made = { name: collection, dimension: 2, metric: 'squared_l2', audit_reads: 'full' };
+      expect((await project.rw.post('/v1/namespaces', made)).status).to.equal(200);
+      for (let i = 0; i < 12; i++) await ask('search_text', { collection, query_text: 'word '.repeat(500) });
+      const read: { entry: number; kind: string; status: number; body: string }[] = [];
+      for (let after: number | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+        const { entries, next } = await ask('access_log', { ...named, after }, admin);
+        read.push(...entries);
+        after = next;
+      }
+      expect(read.map(({ entry }) => entry)).to.deep.equal(read.map((_, i) => i + 1));
+      expect(read.filter(({ kind }) => kind === 'POST /v1/search/text')).to.have.length(12);
+      expect(read[0]!.body)
+        .to.include('word word')
+        .and.match(/more characters\]$/);
+      expect(await ask('access_log', { ...named, actor: 'u-17' }, admin)).to.deep.include({ entries: [] });
+    } finally {
+      await admin.client.close();
+    }
   });
 
   it('carry the log_index of a record, since which a change may demand that it is unchanged', async () => {

@@ -1,10 +1,11 @@
 /** The access log of a collection over HTTP: every read is an entry, with who asked, what was answered, and from which state. */
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { toHex } from '../../shared/hashing/hash.js';
 import { afterAccessFrame, decodeAccessFrame } from '../../shared/log/accessFrame.js';
 import type { Answer, Client } from '../support/launch/client.js';
+import { runAccessExport, succeeded } from '../support/launch/commands.js';
 import { inBothModes } from '../support/launch/modes.js';
 import { verify, withFolder } from '../support/launch/runVerify.js';
 import type { Project } from '../support/launch/service.js';
@@ -241,6 +242,23 @@ inBothModes('the access log', (service) => {
       const stored = ['access', service.dataDir, '--collection', 'c', '--project', project.name];
       const { code, text } = await verify([...stored, '--checkpoint', checkpoint!]);
       expect(code, text).to.equal(0);
+    });
+  });
+
+  it('is copied by npm run export, which overwrites no file and copies no empty log', async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, 'copy');
+      const take = (client: Client) => runAccessExport(service.url, client, 'c', file).waitForEnd(60_000);
+      expect((await take(project.admin)).code).to.equal(1);
+      for (let i = 0; i < 3; i++) await reader.get('/v1/records/count?collection=c');
+      const refused = await take(project.rw);
+      expect(refused.code).to.equal(1);
+      expect(await readdir(folder)).to.deep.equal([]);
+      await succeeded(runAccessExport(service.url, project.admin, 'c', file));
+      const { bytes } = await project.admin.get('/v1/access/log?collection=c');
+      expect(Buffer.compare(await readFile(file), bytes)).to.equal(0);
+      expect((await verify(['access', file])).text).to.match(/3 entries/);
+      expect((await take(project.admin)).code).to.equal(1);
     });
   });
 

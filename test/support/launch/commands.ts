@@ -17,6 +17,9 @@ const launched = (name: string, { url, rw }: At, args: readonly string[], option
 export const runExport = (at: At, collection: string, file: string): Launched =>
   launched('export', at, ['--collection', collection, '--out', file]);
 
+export const runAccessExport = (url: string, admin: Client, collection: string, file: string): Launched =>
+  launched('export', { url, rw: admin }, ['--collection', collection, '--access', '--out', file]);
+
 /** Exports into a store of LangChain.js. */
 export const runStoreExport = (at: At, collection: string, folder: string): Launched =>
   launched('export', at, ['--collection', collection, '--to', 'hnswlib', folder]);
