@@ -15,7 +15,7 @@ export interface StoredDocument {
 /** The most records that one request deletes by their ids. */
 const DELETED_AT_ONCE = 16_384;
 
-const CONFIG = ['vouch', 'collection', 'index', 'normalise', 'text'];
+const CONFIG = ['vouch', 'collection', 'index', 'normalise', 'text', 'ttlSecs'];
 
 /** Refuses a configuration with other members than those of both stores, `own` and `ofFramework`: the collection would be another one. */
 export function assertConfig(

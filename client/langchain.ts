@@ -29,6 +29,8 @@ export interface VouchStoreConfig {
   readonly normalise?: boolean;
   /** The language of the texts in a collection that is created: words match by their stems. Default: as they are written. */
   readonly text?: CreateCollectionRequest['text'];
+  /** The life of the records in a collection that is created, in seconds. Default: they do not expire. */
+  readonly ttlSecs?: CreateCollectionRequest['ttlSecs'];
   /** Ranks the documents of a search by a text by its words too, as `hybrid` of a search. Default: by vectors alone. */
   readonly hybrid?: true | HybridOptions;
 }
@@ -102,8 +104,8 @@ export class VouchVectorStore extends VectorStore {
     assertIds(options, documents.length);
     if (vectors.length === 0 && documents.length === 0) return [];
     const dimension = dimensionOf(vectors, documents);
-    const { vouch, collection: name, index = 'auto', normalise = false, text = null } = this.#config;
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, index });
+    const { vouch, collection: name, index = 'auto', normalise = false, text = null, ttlSecs = null } = this.#config;
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, ttlSecs, index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
     const stored = documents.map(({ pageContent: text, metadata }, i) => ({
       ...{ id: ids[i]!, vector: vectors[i]!, text },

@@ -36,6 +36,8 @@ export interface VouchStoreConfig extends VectorStoreBaseParams {
   readonly normalise?: boolean;
   /** The language of the texts in a collection that is created: words match by their stems. Default: as they are written. */
   readonly text?: CreateCollectionRequest['text'];
+  /** The life of the records in a collection that is created, in seconds. Default: they do not expire. */
+  readonly ttlSecs?: CreateCollectionRequest['ttlSecs'];
 }
 
 /**
@@ -62,10 +64,10 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
   /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
   async add(nodes: BaseNode[]): Promise<string[]> {
     if (nodes.length === 0) return [];
-    const { vouch, collection: name, index = 'auto', normalise = false, text = null } = this.#config;
+    const { vouch, collection: name, index = 'auto', normalise = false, text = null, ttlSecs = null } = this.#config;
     const vectors = nodes.map((node) => node.getEmbedding());
     const dimension = dimensionOf(vectors, nodes);
-    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, index });
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', normalise, text, ttlSecs, index });
     const stored = nodes.map((node, i) => ({
       id: node.id_,
       vector: vectors[i]!,

@@ -19,6 +19,8 @@ export const GROUP_SIZE_MAX = 100;
 export const BATCHED_SEARCHES_MAX = 256;
 /** Latest time of an event, unix milliseconds: the last instant of a date in ECMAScript. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
+/** Longest life of the records of a collection, a hundred years. */
+export const TTL_SECS_MAX = 3_155_760_000;
 export const REQUEST_ID_BYTES = 16;
 /** UTF-8 of the id that a caller gives a record. */
 export const EXTERNAL_ID_MAX_BYTES = 256;

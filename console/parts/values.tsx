@@ -45,7 +45,7 @@ export const Time = ({ ms }: { readonly ms: number }) => {
   const iso = new Date(ms).toISOString();
   return (
     <time class="whole" dateTime={iso}>
-      {iso.slice(0, 19).replace('T', ' ')} UTC
+      {iso.replace(/\.\d+Z$/, '').replace('T', ' ')} UTC
     </time>
   );
 };

@@ -92,7 +92,7 @@ const TITLES = ['Name', 'Records', 'Dimension', 'Vector data', 'Index'];
 const BYTES_PER_COMPONENT = 4;
 
 function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: Asked) => void) {
-  const { id, name, dimension, record_count: records, importing, normalise, text } = collection;
+  const { id, name, dimension, record_count: records, importing, normalise, text, ttl_secs: ttlSecs } = collection;
   const actions = (
     <span class="actions">
       <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
@@ -108,6 +108,7 @@ function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: As
       <a href={addressOf({ screen: 'records', collection: name })}>{name}</a>
       {normalise === true && <span class="badge">cosine</span>}
       {text !== undefined && <span class="badge">{LANGUAGES[text.language]}</span>}
+      {ttlSecs !== undefined && <span class="badge">expire after {grouped(ttlSecs)} s</span>}
       {importing === true && <span class="badge">importing</span>}
     </>,
     grouped(records),
@@ -164,8 +165,10 @@ function Create({ service, onDone }: AskProps) {
   const [index, setIndex] = useState<Kind>('auto');
   const [normalise, setNormalise] = useState(false);
   const [language, setLanguage] = useState('');
+  const [life, setLife] = useState('');
   const text = language === '' ? null : { language };
-  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', normalise, text, index };
+  const chosen = { normalise, text, ttl_secs: life === '' ? null : Number(life), index };
+  const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', ...chosen };
   const { problem, isRunning, start } = useAction(() => service.call('POST', '/v1/namespaces', wanted), onDone);
   return (
     <Dialog title="New collection" onClose={onDone}>
@@ -207,6 +210,7 @@ function Create({ service, onDone }: AskProps) {
             ))}
           </select>
         </Field>
+        <Life value={life} onInput={setLife} />
         <Field label="Index">
           <select value={index} onChange={(event) => setIndex(event.currentTarget.value as Kind)}>
             <Options of={Object.keys(KINDS) as Kind[]} />
@@ -218,6 +222,15 @@ function Create({ service, onDone }: AskProps) {
     </Dialog>
   );
 }
+
+const Life = ({ value, onInput }: { readonly value: string; readonly onInput: (typed: string) => void }) => (
+  <Field
+    label="Life of records"
+    hint="In seconds, after which new records without expires_at expire. Empty: they stay. It cannot be changed later."
+  >
+    <input type="number" min={1} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+  </Field>
+);
 
 const Options = ({ of: kinds }: { readonly of: readonly Kind[] }) => (
   <>

@@ -4,7 +4,7 @@ import type { GetRecordsResponse, ListedRecord } from '../../coordinator/contrac
 import { useLoaded } from '../loading.js';
 import { useAction } from '../parts/action.js';
 import { Dialog, Field, onSubmit, Problem, Shown } from '../parts/basics.js';
-import { counted } from '../parts/values.js';
+import { counted, Time } from '../parts/values.js';
 import { addressOf } from '../place.js';
 import { pathOf, type Service } from '../service.js';
 
@@ -40,7 +40,7 @@ type ContentProps = Omit<Props, 'id'> & { readonly record: ListedRecord };
 
 /** The fields of a record that cannot be changed here. */
 function Fixed({
-  record: { external_id: externalId, tag, text, vector = [], log_index: changedBy },
+  record: { external_id: externalId, expires_at: expiresAt, tag, text, vector = [], log_index: changedBy },
 }: Pick<ContentProps, 'record'>) {
   return (
     <dl>
@@ -48,6 +48,14 @@ function Fixed({
         <>
           <dt>External id</dt>
           <dd>{externalId}</dd>
+        </>
+      )}
+      {expiresAt !== undefined && (
+        <>
+          <dt>Expires</dt>
+          <dd>
+            <Time ms={1000 * expiresAt} />
+          </dd>
         </>
       )}
       <dt>Tag</dt>

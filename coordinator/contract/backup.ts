@@ -7,7 +7,7 @@ import type { WholeBetween } from '../../shared/model/whole.js';
 import type { IndexParameters, TextLanguage } from './collections.js';
 import type { Actor } from './proofs.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { CollectionName, Dimension, Hash, Signature, Utf8Bytes, Whole } from './values.js';
+import type { CollectionName, Dimension, Hash, Signature, TtlSecs, Utf8Bytes, Whole } from './values.js';
 
 /** The bound of a name in a genesis. */
 type OriginName = string & Utf8Bytes<1, 255>;
@@ -29,7 +29,7 @@ export interface ExportedText extends TextLanguage {
   version: 1;
 }
 
-/** The configuration in a collection's genesis, and the wanted index. */
+/** The configuration in a collection's genesis, the life of its new records, and the wanted index. */
 export interface CollectionFacts {
   origin: Origin;
   dimension: Dimension;
@@ -38,6 +38,8 @@ export interface CollectionFacts {
   normalise?: true;
   /** Present where words match by their stems. */
   text?: ExportedText;
+  /** The life of new records without `expires_at`, in seconds. */
+  ttl_secs?: TtlSecs;
   /** Unix milliseconds. */
   created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
   /** The actor of the genesis. Absent where the collection was made by a version whose events name no actor. */

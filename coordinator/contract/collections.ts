@@ -7,7 +7,7 @@ import type { Language } from '../../shared/model/textLanguage.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Actor } from './proofs.js';
 import { invalid, type Mismatch, refuseBody, refuseIndexAt } from './refusal.js';
-import type { CollectionName, Dimension, Whole } from './values.js';
+import type { CollectionName, Dimension, TtlSecs, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
   name: CollectionName;
@@ -24,6 +24,8 @@ export interface CreateCollectionRequest {
   audit_reads?: boolean | 'full' | null;
   /** How words are found. Omitted: as they are written. It cannot be changed. */
   text?: TextLanguage | null;
+  /** The life of new records without `expires_at`, in seconds. Omitted: they do not expire. It cannot be changed. */
+  ttl_secs?: TtlSecs | null;
   /** Omitted: exact search. */
   index?: 'brute' | IndexKind | 'auto' | null;
 }
@@ -51,6 +53,8 @@ export interface ListedCollection {
   audit_reads?: true | 'full';
   /** Present where words match by their stems. */
   text?: TextLanguage;
+  /** The life of new records without `expires_at`, in seconds. */
+  ttl_secs?: TtlSecs;
   /** The index that serves searches now. */
   index: 'brute' | IndexKind;
   /** Live records. */

@@ -40,10 +40,18 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const index = body.index ?? 'brute';
       const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
-      const { audit_reads } = body;
+      const { audit_reads, ttl_secs: ttlSecs } = body;
       const audit = audit_reads == null ? {} : { audit: readAuditOf(audit_reads) };
       const text = body.text && { text: { ...body.text, version: LANGUAGE_VERSION } as const };
-      const wanted = { name, dimension, ...(normalise && { normalise }), ...text, index, ...audit };
+      const wanted = {
+        name,
+        dimension,
+        ...(normalise && { normalise }),
+        ...text,
+        index,
+        ...audit,
+        ...(ttlSecs && { ttlSecs }),
+      };
       const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
       return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
     },
@@ -147,10 +155,11 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, text, auditReads, serving, records, imported } = collection;
+  const { name, id, dimension, metric, normalise, text, auditReads, ttlSecs, serving, records, imported } = collection;
   return {
     ...{ name, id, dimension, metric, ...(normalise && { normalise }), ...(auditReads && { audit_reads: auditReads }) },
     ...(text && { text: { language: text.language } }),
+    ...(ttlSecs && { ttl_secs: ttlSecs }),
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
     ...(imported?.by && { imported_by: namedActor(imported.by) }),

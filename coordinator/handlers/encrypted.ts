@@ -11,6 +11,7 @@ import { invalid } from '../contract/refusal.js';
 import { json } from '../http/reply.js';
 import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
 import { headerRequestId } from './idempotencyKey.js';
+import { lifeOf } from './records.js';
 import { shredKey } from './shred.js';
 
 export const ENCRYPTED_ROUTES: readonly Route[] = [
@@ -21,10 +22,12 @@ export const ENCRYPTED_ROUTES: readonly Route[] = [
     answers: 'InsertEncryptedResponse',
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { collection, payload, keyId, tag, expiry } = request.body;
+      const { payload, keyId, tag, expiry } = request.body;
       const requestId = headerRequestId(request.idempotencyKey);
-      const call = { op: 'insertEncrypted', payload, keyId, tag, requestId, ...expiry } as const;
-      const inserted = await request.callNamed(collection, call).catch(refuseUnknown);
+      const collection = await request.find(request.body.collection).catch(refuseUnknown);
+      const life = lifeOf(collection);
+      const call = { op: 'insertEncrypted', payload, keyId, tag, requestId, ...expiry, ...life } as const;
+      const inserted = await request.call(collection, call).catch(refuseUnknown);
       return json<InsertEncryptedResponse>({ id: inserted.id, key_id: inserted.keyId });
     },
   }),

@@ -33,6 +33,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
         metric: collection.metric,
         ...(collection.normalise && { normalise: true }),
         ...(collection.text && { text: { ...collection.text } }),
+        ...(collection.ttlSecs && { ttl_secs: collection.ttlSecs }),
         created_at_ms: collection.createdAtMs,
         ...(collection.createdBy && { created_by: namedActor(collection.createdBy) }),
         index: { type: collection.index, parameters: namedParameters(collection.indexParameters) },

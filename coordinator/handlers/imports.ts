@@ -31,7 +31,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
       const { origin, dimension, normalise, text, created_at_ms: createdAtMs, created_by, index } = request.body;
-      const { sequence, chain_head, state_hash } = request.body;
+      const { sequence, chain_head, state_hash, ttl_secs: ttlSecs } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
       // A node without indexes uses exact search, which finds at least as much.
@@ -42,7 +42,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       const fixed = { ...chosen, createdAtMs, ...createdBy };
       const name = nameOf(request.body);
       request.assertMayUse(name);
-      const wanted = { name, origin, ...fixed, spec, end };
+      const wanted = { name, origin, ...fixed, spec, ...(ttlSecs && { ttlSecs }), end };
       const { collection } = await backend.beginImport(request.caller.project, wanted, request.envelope);
       return json(importResponse(collection, await logEnd(request, collection)));
     },

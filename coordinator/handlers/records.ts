@@ -50,7 +50,8 @@ export const RECORD_ROUTES: readonly Route[] = [
       const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
       const collection = await request.find(request.body.collection);
       assertFits(collection, request.body, '$.values');
-      const call = { op: 'insert', vector, tag, requestId, metadata, text, ...expiry } as const;
+      const life = lifeOf(collection);
+      const call = { op: 'insert', vector, tag, requestId, metadata, text, ...expiry, ...life } as const;
       const { id, deduplicated, receipt } = await request.call(collection, call);
       return json<InsertResponse>({ id, deduplicated, receipt });
     },
@@ -221,6 +222,7 @@ async function writeBatch(
     ...(tags === undefined ? {} : { tags }),
     ...(externalIds === undefined ? {} : { externalIds }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...lifeOf(collection),
     ...guard,
   });
   return { ids: [...float64sOf(ids)], created };
@@ -234,6 +236,10 @@ async function deleteRecord(
   const { sequence } = await request.callNamed(collection, { op, id: of, ...guard });
   return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
+
+/** The life of the inserted records without an expiry of their own. */
+export const lifeOf = ({ ttlSecs }: Collection): { readonly ttlMs?: number } =>
+  ttlSecs === undefined ? {} : { ttlMs: 1000 * ttlSecs };
 
 /** Vectors of a body as they were prepared. */
 interface PreparedVectors {

@@ -28,13 +28,14 @@ export async function checkedExport(
   const [problem] = checkExport(file, { refusal, ...report }).problems;
   if (problem !== undefined) throw new Error(`${file.trailerPlace.name}: ${problem}`);
   // `checkExport` has checked their shapes.
-  const { origin, dimension, metric, normalise, text, created_at_ms, created_by, index } =
+  const { origin, dimension, metric, normalise, text, created_at_ms, created_by, index, ttl_secs } =
     file.header as unknown as ExportHeader;
   const { sequence, chain_head, state_hash } = file.trailer as unknown as ExportTrailer;
   return {
     ...{ origin, dimension, metric },
     ...(normalise && { normalise }),
     ...(text && { text }),
+    ...(ttl_secs && { ttl_secs }),
     ...{ created_at_ms, ...(created_by && { created_by }), ...(index && { index }), sequence, chain_head, state_hash },
   };
 }

@@ -1,5 +1,6 @@
 /** Reads the command line of `npm run load`. */
 
+import { TTL_SECS_MAX } from '../../shared/limits.js';
 import { isLanguage, LANGUAGES, type Language } from '../../shared/model/textLanguage.js';
 import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
 import { namedService, pathOf } from '../service/target.js';
@@ -33,6 +34,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --audit-reads       makes a collection with an access log, which has every read; goes with --create
   --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems; goes
                       with --create
+  --ttl-secs SECONDS  makes a collection whose new records expire after so many seconds; goes with --create
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
@@ -64,7 +66,7 @@ const OPTIONS = {
     source: TEXT,
     'source-key': TEXT,
   },
-  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH },
+  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH, 'ttl-secs': TEXT },
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -97,6 +99,8 @@ export interface CreatedCollection {
   readonly isNormalised: boolean;
   readonly isAudited: boolean;
   readonly language: Language | undefined;
+  /** Undefined: the records do not expire. */
+  readonly ttlSecs: number | undefined;
 }
 
 export interface LoadRequest {
@@ -128,13 +132,15 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (isAudited && !create) throw new UsageError('--audit-reads goes with --create');
   const language = languageOf(values.language);
   if (language !== undefined && !create) throw new UsageError('--language goes with --create');
+  const ttlSecs = ttlIn(values['ttl-secs']);
+  if (ttlSecs !== undefined && !create) throw new UsageError('--ttl-secs goes with --create');
   if (values.again === true && values.id !== undefined)
     throw new UsageError('--again goes with rows without --id, which replaces records');
   const origin = originOf(from, values);
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
-    ...{ origin, collection, created: create ? { index, isNormalised, isAudited, language } : undefined },
+    ...{ origin, collection, created: create ? { index, isNormalised, isAudited, language, ttlSecs } : undefined },
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
@@ -145,6 +151,13 @@ export function parseLoad(args: readonly string[]): LoadRequest {
 function languageOf(name: string | undefined): Language | undefined {
   if (name === undefined || isLanguage(name)) return name;
   throw new UsageError(`--language ${name}: expected one of ${LANGUAGES.join(', ')}`);
+}
+
+function ttlIn(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const seconds = /^\d{1,10}$/.test(given) ? Number(given) : 0;
+  if (seconds >= 1 && seconds <= TTL_SECS_MAX) return seconds;
+  throw new UsageError(`--ttl-secs is ${given}; allowed are whole seconds, 1 to ${TTL_SECS_MAX}`);
 }
 
 interface Given {

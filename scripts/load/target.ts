@@ -9,7 +9,10 @@ import type { LoadRequest } from './request.js';
 import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
-export type Target = Pick<ListedCollection, 'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads'>;
+export type Target = Pick<
+  ListedCollection,
+  'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads' | 'ttl_secs'
+>;
 
 /** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
 export async function findCollection(
@@ -23,10 +26,14 @@ export async function findCollection(
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   if (found !== undefined && created?.isAudited === true && found.audit_reads === undefined)
     throw new Error(`the reads of ${name} are not audited: PATCH /v1/namespaces/${name} switches that on`);
-  const { language } = created ?? {};
+  const { language, ttlSecs } = created ?? {};
   if (found !== undefined && language !== undefined && found.text?.language !== language)
     throw new Error(
       `${name} was made without --language ${language}, which cannot change: load into another collection`,
+    );
+  if (found !== undefined && ttlSecs !== undefined && found.ttl_secs !== ttlSecs)
+    throw new Error(
+      `${name} was made without --ttl-secs ${ttlSecs}, which cannot change: load into another collection`,
     );
   return found;
 }
@@ -79,6 +86,7 @@ export async function makeCollection(
     metric: 'squared_l2',
     ...(created?.isNormalised && { normalise: true as const }),
     ...(created?.isAudited && { audit_reads: true as const }),
+    ...(created?.ttlSecs && { ttl_secs: created.ttlSecs }),
     ...(created?.language && { text: { language: created.language } }),
     ...(created?.index !== undefined && { index: created.index }),
   };

@@ -48,7 +48,7 @@ export const expiresAt = z
   .int()
   .min(1)
   .describe(
-    'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: it stays.',
+    'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: it stays, or for ttl_secs of the collection.',
   );
 
 export const ifLogIndex = z

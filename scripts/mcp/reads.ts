@@ -62,6 +62,10 @@ const listCollections = defineTool({
           .describe(
             'Words in texts and queries match by their stems in this language; without it as they are written.',
           ),
+        ttl_secs: z
+          .int()
+          .optional()
+          .describe('New records without expires_at expire after so many seconds; without it they stay.'),
         index: z.string(),
         record_count: z.int(),
         max_records: z.int(),

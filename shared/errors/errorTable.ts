@@ -114,7 +114,7 @@ export const ERRORS = {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
       normalise: 'collection {name} exists {has} normalise, which cannot change',
       audit: 'collection {name} exists with audit_reads {has}; PATCH /v1/namespaces/{name} changes it',
-      textLanguage: 'collection {name} exists with {has}, which cannot change',
+      other: 'collection {name} exists with {has}, which cannot change',
       alias:
         '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
       aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',

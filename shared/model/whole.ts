@@ -1,4 +1,5 @@
 import type { tags } from 'typia';
+import type { TTL_SECS_MAX } from '../limits.js';
 
 /** Bounds of a number, in one tag, so that a refusal names both. */
 export type Between<Least extends number, Most extends number> = tags.TagBase<{
@@ -41,6 +42,9 @@ export type Whole = number & WholeBetween<0, 9007199254740991>;
 
 /** Unix milliseconds that a date can hold. */
 export type UnixMs = number & WholeBetween<0, 8640000000000000>;
+
+/** The life of the records of a collection in seconds. */
+export type TtlSecs = number & WholeBetween<1, typeof TTL_SECS_MAX>;
 
 /** The life of a record in milliseconds, up to a hundred years. */
 export type LifeMs = number & WholeBetween<1, 3155760000000>;

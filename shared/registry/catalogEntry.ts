@@ -9,6 +9,7 @@ import { type NamedParameters, namedParameters, parametersOf } from '../model/in
 import type { DesiredKind, IndexSpec } from '../model/indexSpec.js';
 import type { NamedReadAudit } from '../model/readAudit.js';
 import type { TextSettings } from '../model/textLanguage.js';
+import type { TtlSecs } from '../model/whole.js';
 
 /** The announced end of an import. Hashes are 64 lowercase hex. */
 export interface ImportEnd {
@@ -34,6 +35,8 @@ export interface CatalogEntry {
   readonly imported?: ImportState;
   /** Absent: reads are not audited. The log of the collection decides; this copy is for coordinators. */
   readonly auditReads?: NamedReadAudit;
+  /** The life of new records without an expiry of their own. Absent: they do not expire. */
+  readonly ttlSecs?: TtlSecs;
 }
 
 interface StoredImport {
@@ -61,6 +64,7 @@ export interface StoredCatalogEntry {
   readonly origin?: CollectionOrigin;
   readonly import?: StoredImport;
   readonly audit_reads?: NamedReadAudit;
+  readonly ttl_secs?: TtlSecs;
 }
 
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
@@ -73,6 +77,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     index_parameters,
     import: stored,
     audit_reads: auditReads,
+    ttl_secs: ttlSecs,
     ...rest
   } = value as unknown as StoredCatalogEntry;
   return {
@@ -80,6 +85,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     spec: { kind: index, parameters: parametersOf(index_parameters ?? {}) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
     ...(auditReads && { auditReads }),
+    ...(ttlSecs && { ttlSecs }),
   };
 }
 
@@ -91,7 +97,7 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
   return { sequence, chain_head: chainHead, state_hash: stateHash, finished, ...(by && { by: namedActor(by) }) };
 };
 
-export function storedEntry({ config, spec, imported, auditReads }: CatalogEntry): BucketValue {
+export function storedEntry({ config, spec, imported, auditReads, ttlSecs }: CatalogEntry): BucketValue {
   const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
@@ -101,6 +107,7 @@ export function storedEntry({ config, spec, imported, auditReads }: CatalogEntry
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: storedImport(imported) }),
     ...(auditReads && { audit_reads: auditReads }),
+    ...(ttlSecs && { ttl_secs: ttlSecs }),
   };
 }
 

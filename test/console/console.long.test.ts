@@ -121,13 +121,13 @@ describe('the console', () => {
   it('creates a collection, builds its index, and deletes it once its name is typed', async () => {
     await open('collections');
     await page.getByRole('button', { name: 'New collection' }).click();
-    await page.getByLabel('Name').fill('short');
-    await page.getByLabel('Dimension').fill('3');
+    const typed = { Name: 'short', Dimension: '3', 'Life of records': '3600' };
+    for (const [label, text] of Object.entries(typed)) await page.getByLabel(label).fill(text);
     const chosen = { Distance: 'cosine', 'Words of texts': 'english', Index: 'brute' };
     for (const [label, option] of Object.entries(chosen)) await page.getByLabel(label).selectOption(option);
     await page.getByRole('button', { name: 'Create collection' }).click();
     const row = rowsOf('Collections').filter({ hasText: 'short' });
-    for (const badge of ['cosine', 'English']) await row.getByText(badge).waitFor();
+    for (const badge of ['cosine', 'English', 'expire after 3,600 s']) await row.getByText(badge).waitFor();
     await row.getByRole('button', { name: 'Change index' }).click();
     await page.getByLabel('Kind').selectOption('hnsw');
     await page.getByRole('button', { name: 'Build index' }).click();

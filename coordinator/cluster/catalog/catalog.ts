@@ -45,12 +45,13 @@ export interface CatalogBounds {
 type Named = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
 
 function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported, auditReads } = entry;
+  const { config, spec, imported, auditReads, ttlSecs } = entry;
   const { kind: index, parameters: indexParameters } = spec;
   return {
     ...{ ...config, index, indexParameters },
     ...(imported === undefined ? {} : { imported }),
     ...(auditReads && { auditReads }),
+    ...(ttlSecs && { ttlSecs }),
   };
 }
 
@@ -208,25 +209,27 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
-    const { name, index, audit } = wanted;
+    const { name, index, audit, ttlSecs } = wanted;
     const auditReads = namedReadAudit(audit ?? 'off');
     const fixed = fixedOf(wanted);
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
       ...(auditReads && { auditReads }),
+      ...(ttlSecs && { ttlSecs }),
     }));
     return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
   }
 
   /** Creates the collection, or finds the import of the same export. Throws `conflict` for any other. */
   async createImport(project: string, wanted: WantedImport, by: Actor = SYSTEM): Promise<Created<ImportedCollection>> {
-    const { name, createdAtMs, createdBy, origin, spec, end } = wanted;
+    const { name, createdAtMs, createdBy, origin, spec, end, ttlSecs } = wanted;
     const fixed = fixedOf(wanted);
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs, ...(createdBy && { createdBy }), origin },
       spec,
       imported: { ...end, finished: false, by },
+      ...(ttlSecs && { ttlSecs }),
     }));
     return { collection: assertSameImport(made.collection, wanted), created: made.created };
   }

@@ -4,6 +4,7 @@ import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/c
 import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
 import type { NamedReadAudit, ReadAudit } from '../../../shared/model/readAudit.js';
 import type { TextSettings } from '../../../shared/model/textLanguage.js';
+import type { TtlSecs } from '../../../shared/model/whole.js';
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
 
 export interface Collection extends CollectionConfig {
@@ -14,6 +15,8 @@ export interface Collection extends CollectionConfig {
   readonly imported?: ImportState;
   /** Present where reads are audited, as last received by this process. */
   readonly auditReads?: NamedReadAudit;
+  /** The life of new records without an expiry of their own. Absent: they do not expire. */
+  readonly ttlSecs?: TtlSecs;
 }
 
 export interface CountedCollection extends Collection {
@@ -35,6 +38,7 @@ export interface WantedCollection {
   readonly index: DesiredKind;
   /** Absent: as it is in a collection that exists, off in a new one. */
   readonly audit?: ReadAudit;
+  readonly ttlSecs?: TtlSecs;
 }
 
 /** The collection of an export, under its name here. */
@@ -47,6 +51,7 @@ export interface WantedImport {
   readonly createdAtMs: number;
   readonly createdBy?: Actor;
   readonly spec: IndexSpec;
+  readonly ttlSecs?: TtlSecs;
   readonly end: ImportEnd;
 }
 

@@ -17,7 +17,7 @@ export const fixedOf = ({ dimension, normalise, text }: WantedCollection | Wante
   }) satisfies Partial<CollectionConfig>;
 
 export function assertIdentical(existing: Collection, wanted: WantedCollection): Collection {
-  const { dimension, normalise, text, audit } = wanted;
+  const { dimension, normalise, text, audit, ttlSecs } = wanted;
   if (existing.dimension !== dimension)
     throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
   if (existing.normalise !== normalise)
@@ -26,11 +26,13 @@ export function assertIdentical(existing: Collection, wanted: WantedCollection):
     throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
   // A later version makes collections of another version, and finds those of this one.
   if (existing.text?.language !== text?.language)
-    throw refusal('conflict', 'textLanguage', { ...shown(existing), has: has(existing) });
+    throw refusal('conflict', 'other', { ...shown(existing), has: languageOf(existing) });
+  if (existing.ttlSecs !== ttlSecs) throw refusal('conflict', 'other', { ...shown(existing), has: lifeOf(existing) });
   return existing;
 }
 
-const has = ({ text }: Collection): string => (text ? `text language ${text.language}` : 'no text language');
+const languageOf = ({ text }: Collection): string => (text ? `text language ${text.language}` : 'no text language');
+const lifeOf = ({ ttlSecs }: Collection): string => (ttlSecs ? `ttl_secs ${ttlSecs}` : 'no ttl_secs');
 
 /** The name in a message. */
 export const shown = ({ name }: { readonly name: string }): { name: string } => ({ name: JSON.stringify(name) });
@@ -48,7 +50,7 @@ export function assertImported(collection: Collection): ImportedCollection {
 
 export function assertSameImport(
   collection: Collection,
-  { origin, dimension, normalise, text, createdAtMs, createdBy, end }: WantedImport,
+  { origin, dimension, normalise, text, ttlSecs, createdAtMs, createdBy, end }: WantedImport,
 ): ImportedCollection {
   const existing = assertImported(collection);
   const { imported } = existing;
@@ -60,6 +62,7 @@ export function assertSameImport(
     existing.dimension === dimension &&
     existing.normalise === normalise &&
     isSameText(existing.text, text) &&
+    existing.ttlSecs === ttlSecs &&
     existing.createdAtMs === createdAtMs &&
     isSameActor(existing.createdBy ?? null, createdBy ?? null) &&
     imported.sequence === end.sequence &&

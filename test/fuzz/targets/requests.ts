@@ -100,7 +100,7 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
   [
     'POST',
     '/v1/namespaces',
-    { name: 'd', dimension: 2, metric: 'squared_l2', normalise: true, text: { language: 'english' } },
+    { name: 'd', dimension: 2, metric: 'squared_l2', normalise: true, text: { language: 'english' }, ttl_secs: 9 },
   ],
   ['PUT', '/v1/aliases/x', { collection: 'c' }],
   ['POST', '/v1/namespaces/c/index', { type: null, parameters: { m: 4 } }],

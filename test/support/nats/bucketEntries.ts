@@ -28,6 +28,7 @@ export const BUCKET_ENTRIES: readonly (readonly [bucket: string, key: string, va
       config,
       spec: { kind: 'hnsw', parameters: { m: 8 } },
       imported: { sequence: 1, chainHead: 'a', stateHash: 'b', finished: true },
+      ttlSecs: 60,
     }),
   ],
   [BUCKETS.catalog, 'p.alias', storedAlias({ project: 'p', name: 'alias', collectionId: 7, collection: 'c' })],

@@ -124,9 +124,16 @@ export async function exported(client: Client, collection: string): Promise<Expo
 
 export function announcement({ facts }: Exported, name?: string): BeginImportRequest {
   const { origin, dimension, metric, normalise, text, created_at_ms, created_by, index } = facts;
-  const { sequence, chain_head, state_hash } = facts;
+  const { ttl_secs, sequence, chain_head, state_hash } = facts;
   const stated = {
-    ...{ origin, dimension, metric, ...(normalise && { normalise }), ...(text && { text }) },
+    ...{
+      origin,
+      dimension,
+      metric,
+      ...(normalise && { normalise }),
+      ...(text && { text }),
+      ...(ttl_secs && { ttl_secs }),
+    },
     ...{ created_at_ms, ...(created_by && { created_by }), index: index!, sequence, chain_head, state_hash },
   };
   return name === undefined ? stated : { ...stated, name };
