@@ -18,9 +18,10 @@ let message = Buffer.alloc(16 * 1024);
 
 /** A row's request id, made of its place, `load` and content, so that a row that is sent again makes no second record. */
 function requestIdOf({ source, load }: Sent, { number, row }: NumberedRow): string {
-  const { text, metadata, tag, externalId, vector } = row;
+  const { text, metadata, tag, externalId, expiresAt, vector } = row;
   const named = tag === 0 && externalId === null && load === '' ? [] : [tag, externalId, load];
-  const head = JSON.stringify([source, number, text, metadata, ...named]);
+  const expiry = expiresAt === undefined ? [] : [expiresAt];
+  const head = JSON.stringify([source, number, text, metadata, ...named, ...expiry]);
   const bytes = vector instanceof Uint8Array ? vector : new Uint8Array(Float64Array.from(vector).buffer);
   const most = UTF8_BYTES_MAX * head.length + bytes.length;
   if (message.length < most) message = Buffer.alloc(2 * most);
@@ -49,6 +50,7 @@ export function batchBody(
   const metadata = rows.map(({ row }) => row.metadata);
   const texts = rows.map(({ row }) => row.text);
   const tags = rows.map(({ row }) => row.tag);
+  const expiries = rows.map(({ row }) => row.expiresAt ?? null);
   const externalIds = rows.flatMap(({ row }) => row.externalId ?? []);
   return pack({
     collection,
@@ -56,6 +58,7 @@ export function batchBody(
     ...(metadata.some((item) => item !== null) && { metadata }),
     ...(texts.some((item) => item !== null) && { texts }),
     ...(tags.some((tag) => tag !== 0) && { tags }),
+    ...(expiries.some((expiry) => expiry !== null) && { expires_at: expiries }),
     ...(externalIds.length > 0 && { external_ids: externalIds }),
     [isNormalised ? 'batch' : 'batch_q16']: rows.map(({ row }) => row.vector),
   });

@@ -24,6 +24,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
                       float32,hex or float32,base64 where a text holds the bytes
   --text FIELD        of the text (default: text, document or content)
   --tag FIELD         of the tag, a whole number
+  --expires-at FIELD  of the expiry: unix seconds, or ISO 8601 with its zone
   --id FIELD          of the external id: a record that has it is replaced
   --metadata FIELDS   what becomes metadata, separated by commas; a single object is the metadata itself; none: nothing
                       (default: every other field)
@@ -66,7 +67,7 @@ const OPTIONS = {
     source: TEXT,
     'source-key': TEXT,
   },
-  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH, 'ttl-secs': TEXT },
+  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH, 'ttl-secs': TEXT, 'expires-at': TEXT },
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -225,7 +226,7 @@ function serviceOrigin(url: string, kind: string, given: Given): Origin {
 }
 
 function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
-  const { vector, text, tag, id, metadata, numbers, 'vector-bytes': bytes } = given;
+  const { vector, text, tag, id, metadata, numbers, 'vector-bytes': bytes, 'expires-at': expiresAt } = given;
   const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
   if (range && bytes !== undefined)
     throw new UsageError('--vector-bytes goes with one field of bytes: name one with --vector');
@@ -237,6 +238,7 @@ function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
     text: text as string | undefined,
     tag: tag as string | undefined,
     id: id as string | undefined,
+    expiresAt: expiresAt as string | undefined,
     metadata: metadata === undefined ? 'rest' : metadata === 'none' ? [] : namesIn(metadata),
     numbers: new Set(namesIn(numbers)),
   };

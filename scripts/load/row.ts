@@ -1,7 +1,9 @@
 /** Converts the fields of a source into a row to insert. */
 import type { JsonObject } from '../../coordinator/contract/values.js';
+import { systemClock } from '../../shared/clock.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
+import { isoInstant } from '../../shared/model/isoDate.js';
 import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
 import { codingOf, componentsIn, type VectorBytes } from './vectorBytes.js';
 
@@ -18,6 +20,8 @@ export interface Row {
   readonly tag: number;
   /** Null: the rows have no external ids. */
   readonly externalId: string | null;
+  /** Unix seconds; absent: none of its own. */
+  readonly expiresAt?: number;
   /** The form of an external id that is a whole number. */
   readonly numerals?: Numerals | undefined;
 }
@@ -38,6 +42,8 @@ export interface Columns {
   readonly tag: string | undefined;
   /** The field of the external id. */
   readonly id: string | undefined;
+  /** The field of the expiry. */
+  readonly expiresAt?: string | undefined;
   /** `rest`: every field that is not used otherwise. A single name of an object is the metadata itself. */
   readonly metadata: 'rest' | readonly string[];
   /** Fields whose text becomes a number in the metadata. */
@@ -56,7 +62,10 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const textName = columns.text ?? firstOf(fields, usual.text);
   const vectorNames = typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName);
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
-  const metadata = metadataOf(fields, columns, [...vectorNames, textName, columns.tag, columns.id]);
+  const metadata = metadataOf(fields, columns, [
+    ...vectorNames,
+    ...[textName, columns.tag, columns.id, columns.expiresAt],
+  ]);
   const id = columns.id === undefined ? undefined : valueAt(fields, columns.id);
   const externalId = columns.id === undefined ? null : externalIdOf(id, columns.id);
   if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
@@ -64,7 +73,8 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const components = componentsOf(fields, vectorName, vectorNames, columns.vectorBytes);
   const vector = columns.isNormalised ? unquantised(components) : quantised(components);
   const tag = columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag);
-  const row = { vector, text, metadata, tag, externalId, numerals: numeralsOf(id) };
+  const expiry = columns.expiresAt === undefined ? {} : expiryOf(valueAt(fields, columns.expiresAt), columns.expiresAt);
+  const row = { vector, text, metadata, tag, externalId, ...expiry, numerals: numeralsOf(id) };
   if (dimension !== undefined && dimensionOf(row) !== dimension)
     throw new RowFault(`its vector has ${dimensionOf(row)} components, those of the collection ${dimension}`);
   return row;
@@ -222,6 +232,33 @@ function tagOf(value: unknown, name: string): number {
   const tag = numberOf(value, name);
   if (Number.isSafeInteger(tag) && tag >= 0) return tag;
   throw new RowFault(`${name} holds ${shown(value)}, which is not a whole number from 0 to 2^53 − 1`);
+}
+
+const WITH_ZONE = /T.*(?:Z|[-+]\d\d(?::?\d\d)?)$/i;
+const WHOLE_SECOND = '2026-01-31T12:00:00'.length;
+/** The end of the year 9999: later seconds are milliseconds. */
+const EXPIRY_MAX = 253_402_300_799;
+
+/** Reads unix seconds, or an instant of ISO 8601, which ends with the second that it is in. Throws RowFault. */
+function expiryOf(value: unknown, name: string): { readonly expiresAt?: number } {
+  if (value === undefined || value === null || value === '') return {};
+  const expiresAt = typeof value === 'string' && !WHOLE.test(value) ? instantSecs(value) : numberOf(value, name);
+  if (!Number.isInteger(expiresAt))
+    throw new RowFault(
+      `${name} holds ${shown(value)}, which is neither whole unix seconds nor an instant with its zone, such as 2030-01-31T12:00:00Z`,
+    );
+  if (expiresAt > EXPIRY_MAX)
+    throw new RowFault(`${name} holds ${shown(value)}, which is after the year 9999: unix seconds are expected`);
+  if (1000 * expiresAt <= systemClock.nowMs()) throw new RowFault(`${name} holds ${shown(value)}, which has passed`);
+  return { expiresAt };
+}
+
+/** NaN where the text is not an instant with its zone. */
+function instantSecs(text: string): number {
+  const instant = WITH_ZONE.test(text) ? isoInstant(text) : undefined;
+  if (instant === undefined) return Number.NaN;
+  const hasFraction = instant.length > WHOLE_SECOND + 1;
+  return Date.parse(`${instant.slice(0, WHOLE_SECOND)}Z`) / 1000 + (hasFraction ? 1 : 0);
 }
 
 function externalIdOf(value: unknown, name: string): string {

@@ -1,5 +1,6 @@
 // Covers: scripts/load/row.ts, scripts/load/batchBody.ts
 import { expect } from 'chai';
+import { unpack } from 'msgpackr';
 import { unpackBody } from '../../../../coordinator/body/packedBody.js';
 import { batchBody } from '../../../../scripts/load/batchBody.js';
 import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
@@ -165,6 +166,41 @@ describe('a loaded row', () => {
     expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is not a text');
     expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('it has no w; its fields are v');
     expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('it has no fields from v1 to v9');
+  });
+
+  it('takes its expiry from the named field, in unix seconds or as an instant with its zone', () => {
+    const expiryOf = (at: unknown): number | undefined =>
+      rowOf({ vector: [1], at }, { ...COLUMNS, expiresAt: 'at' }, USUAL).expiresAt;
+    for (const at of [4_102_444_800, 4_102_444_800n, '4102444800', '2100-01-01T00:00:00Z', '2100-01-01T02:00+02:00'])
+      expect(expiryOf(at), String(at)).to.equal(4_102_444_800);
+    expect(expiryOf('2100-01-01t00:00:00.001z')).to.equal(4_102_444_801);
+    expect(expiryOf('2100-01-01T00:00:00.000Z')).to.equal(4_102_444_800);
+    for (const none of [undefined, null, '']) expect(expiryOf(none)).to.equal(undefined);
+    expect(rowFrom({ vector: [1], at: 4_102_444_800, n: 1 }, { expiresAt: 'at' }).metadata).to.deep.equal({ n: 1 });
+  });
+
+  it('is rejected if its expiry has passed or is not an instant', () => {
+    const fault = (at: unknown): string => faultOf({ vector: [1], at }, { expiresAt: 'at' });
+    for (const past of [0, -5, 1_700_000_000, '2020-01-01T00:00:00Z'])
+      expect(fault(past)).to.equal(`at holds ${JSON.stringify(past)}, which has passed`);
+    for (const wrong of ['tomorrow', '2100-01-01', '2100-01-01T00:00:00', '2100-02-30T00:00:00Z', '4102444800.5', 1.5])
+      expect(fault(wrong)).to.match(/^at holds .*, which is neither whole unix seconds nor an instant with its zone/);
+    for (const wrong of [true, {}, Number.NaN]) expect(fault(wrong)).to.match(/^at holds .*, which is not a number$/);
+    expect(fault(4_102_444_800_000)).to.match(/which is after the year 9999: unix seconds are expected$/);
+  });
+
+  it('is another row under another expiry', () => {
+    const bodyOf = (at: unknown): { request_ids: string[]; expires_at?: unknown } => {
+      const row = rowOf({ vector: [1], at }, { ...COLUMNS, expiresAt: 'at' }, USUAL);
+      return unpack(Buffer.from(batchBody('c', { source: 'file', load: '' }, [{ number: 1, row }])));
+    };
+    const [none, one, other] = [null, 4_102_444_800, 4_102_444_801].map(bodyOf);
+    expect([none, one, other].map((body) => body!.expires_at)).to.deep.equal([
+      undefined,
+      [4_102_444_800],
+      [4_102_444_801],
+    ]);
+    expect(new Set([none, one, other].map((body) => body!.request_ids[0])).size).to.equal(3);
   });
 
   it('is rejected if one of its texts has no UTF-8 encoding', () => {
