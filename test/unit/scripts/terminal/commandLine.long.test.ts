@@ -140,10 +140,11 @@ describe('the command line of a server process', () => {
   });
 
   it('refuses in one line a name that does not fit a subject, and any other argument', () => {
-    for (const name of ['a b', 'a.b', '', '*', 'é', 'x'.repeat(65)])
+    for (const name of ['a b', 'a.b', '*', 'é', 'x'.repeat(65)])
       expect(() => parseProcessFlags(['--name', name])).to.throw(
         /^--name is ".*"; allowed are 1 to 64 of A-Z a-z 0-9 _ -$/,
       );
+    expect(() => parseProcessFlags(['--name', ''])).to.throw(/^--name is empty: give a value, or leave it out$/);
     expect(() => parseProcessFlags(['extra'])).to.throw(/^Unexpected argument 'extra'$/);
     expect(() => parseProcessFlags(['--name'])).to.throw(/^Option '--name <value>' argument missing$/);
   });
