@@ -15,6 +15,7 @@ import type { StatesJudge } from './statesJudge.js';
 interface Entry {
   readonly entry: number;
   readonly actor: { readonly request_id: string };
+  readonly kind: string;
   readonly status: number;
   readonly request_hash?: string;
   readonly answer_hash?: string;
@@ -98,12 +99,14 @@ class AccessJudge {
     });
   }
 
-  /** Returns the entries that are of none of these reads. */
+  /** Returns the answered entries that are of none of these reads. Refused requests for the state of an index have entries too. */
   unsent(reads: readonly AskedRead[]): string[] {
     const sent = new Set(reads.map(({ requestId }) => requestId));
-    const others = [...this.#byRequest.keys()].filter((requestId) => !sent.has(requestId));
+    const answered = [...this.#byRequest.values()].flat().filter(({ status }) => status < 400);
+    const others = answered.filter(({ actor }) => !sent.has(actor.request_id));
     return others.map(
-      (requestId) => `the access log of ${this.collection.name} has an entry of ${requestId}, which did not read it`,
+      ({ actor, kind }) =>
+        `the access log of ${this.collection.name} has an entry of ${actor.request_id} (${kind}), which did not read it`,
     );
   }
 
