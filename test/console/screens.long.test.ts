@@ -302,6 +302,30 @@ for (const viewport of VIEWPORTS)
           const heights = await rows.evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
           expect(Math.max(...heights)).to.be.at.most(PHONE_ROW_PX_MAX);
         });
+
+      it(`no row with an external id and a text is taller than ${PHONE_ROW_PX_MAX} px`, async () => {
+        const names = ['a', 'b'].map((name) => `harbour/lighthouse/${name}`.padEnd(40, '-of-the-coast'));
+        const fields = { external_ids: names, texts: [WORDS, WORDS], metadata: [{ kind: WORDS }, { kind: WORDS }] };
+        await project.rw.post('/v1/namespaces', { name: 'named', dimension: 1, metric: 'squared_l2', normalise: true });
+        const added = await project.rw.post('/v1/vectors/batch-upsert', {
+          collection: 'named',
+          batch: [[1], [2]],
+          ...fields,
+        });
+        expect(added.status, added.text).to.equal(200);
+        for (const [hash, table] of [
+          ['records/named', 'Records'],
+          ['search/named/1', 'Hits: Search'],
+        ] as const) {
+          await open(hash);
+          await rowsOf(page, table).first().waitFor();
+          const rows = await rowsOf(page, table).evaluateAll((all) =>
+            all.map((row) => row.getBoundingClientRect().height),
+          );
+          expect(Math.max(...rows), hash).to.be.at.most(PHONE_ROW_PX_MAX);
+        }
+        await project.rw.delete('/v1/namespaces/named');
+      });
     }
   });
 
