@@ -1,13 +1,13 @@
 /** The endpoints of access logs: who has read collections whose reads are audited. Reading them is not an entry. */
 import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
-import { joinFrames } from '../body/frames.js';
 import { type AccessCheckpointResponse, assertAccessLogQuery, assertAccessQuery } from '../contract/access.js';
 import { JsonWriter } from '../http/jsonWriter.js';
-import { bytesReply, json } from '../http/reply.js';
+import { json } from '../http/reply.js';
 import { adminReadRoute, inCollection, queryType, type Route } from '../http/route.js';
 import { readAccess } from '../serviceLog/entry.js';
-import { firstMs, lastMs } from './proofs.js';
+import { framesReply } from './exports.js';
+import { spanOf } from './proofs.js';
 
 const LIMIT = 100;
 /** The size of an answer, unless a single entry or frame is larger. */
@@ -20,9 +20,7 @@ export const ACCESS_ROUTES: readonly Route[] = [
     answers: 'AccessResponse',
     handle: async (request) => {
       const { collection, from, to, limit = LIMIT, after = 0, actor } = request.query;
-      const fromMs = from === undefined ? 0 : firstMs(from);
-      const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
-      const page = { fromMs, toMs, after, limit, maxBytes: ANSWER_BYTES, ...(actor !== undefined && { actor }) };
+      const page = { ...spanOf(from, to), after, limit, maxBytes: ANSWER_BYTES, ...(actor !== undefined && { actor }) };
       const { entries, head, next } = await request.callNamed(collection, { op: 'accessPage', ...page });
       const { size, chainHead: chain_head, root } = head;
       const writer = new JsonWriter();
@@ -68,11 +66,7 @@ export const ACCESS_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { collection, from = 1 } = request.query;
       const call = { op: 'accessFrames', from, maxBytes: ANSWER_BYTES } as const;
-      const { frames, last, end } = await request.callNamed(collection, call);
-      return bytesReply(await inSlices(joinFrames(frames), request.slice()), [
-        ['vouch-last-sequence', String(last)],
-        ['vouch-log-sequence', String(end)],
-      ]);
+      return framesReply(await request.callNamed(collection, call), request);
     },
   }),
 ];

@@ -8,7 +8,7 @@ import { inSlices } from '../../shared/scheduling/slice.js';
 import { FRAME_PREFIX_BYTES, joinFrames } from '../body/frames.js';
 import { assertExportLogQuery, type ExportLogQuery, type ExportResponse } from '../contract/backup.js';
 import type { HandlerRequest } from '../http/handlerRequest.js';
-import { bytesReply, json } from '../http/reply.js';
+import { bytesReply, json, type Reply } from '../http/reply.js';
 import { inCollection, queryType, type Route, readRoute } from '../http/route.js';
 
 /** The size of one answer, unless a single frame is larger: the default rate limits then allow 400 MiB a minute. */
@@ -57,14 +57,21 @@ export const EXPORT_ROUTES: readonly Route[] = [
       },
     ],
     handle: async (request) => {
-      const { frames, last, end } = await readFrames(request);
-      return bytesReply(await inSlices(joinFrames(frames), request.slice()), [
-        ['vouch-last-sequence', String(last)],
-        ['vouch-log-sequence', String(end)],
-      ]);
+      return framesReply(await readFrames(request), request);
     },
   }),
 ];
+
+/** Answers with stored frames, each after its length, and the numbers of the last entry in them and in the log. */
+export async function framesReply(
+  { frames, last, end }: Results['readLog'],
+  request: Pick<HandlerRequest, 'slice'>,
+): Promise<Reply> {
+  return bytesReply(await inSlices(joinFrames(frames), request.slice()), [
+    ['vouch-last-sequence', String(last)],
+    ['vouch-log-sequence', String(end)],
+  ]);
+}
 
 /** Reads the frames of an answer, a part at a time: a message of 8 MiB would take several milliseconds on each side. */
 async function readFrames(request: HandlerRequest<unknown, ExportLogQuery>): Promise<Results['readLog']> {

@@ -133,9 +133,13 @@ export const PROOF_ROUTES: readonly Route[] = [
     answers: 'TimelineResponse',
     handle: async (request) => {
       const { collection, from, to, limit = TIMELINE_LIMIT, after = 0, actor } = request.query;
-      const fromMs = from === undefined ? 0 : firstMs(from);
-      const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
-      const call = { op: 'timeline', fromMs, toMs, after, limit, ...(actor !== undefined && { actor }) } as const;
+      const call = {
+        op: 'timeline',
+        ...spanOf(from, to),
+        after,
+        limit,
+        ...(actor !== undefined && { actor }),
+      } as const;
       const { events, total, next } = await request.callNamed(collection, call);
       return request.longJson<TimelineResponse>({
         events: events.map(timelineEvent),
@@ -183,14 +187,20 @@ const signingKeyOf = (publicKey: string): { public_key: string; key_id: string }
   key_id: publicKey.slice(0, KEY_ID_DIGITS),
 });
 
+/** The instants that `from` and `to` of a query name, both inclusive. Throws `validation_error`. */
+export const spanOf = (from: string | undefined, to: string | undefined): { fromMs: number; toMs: number } => ({
+  fromMs: from === undefined ? 0 : firstMs(from),
+  toMs: to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to),
+});
+
 /** The first millisecond at or after the instant. Throws `validation_error`. */
-export function firstMs(text: string): number {
+function firstMs(text: string): number {
   if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS;
   return instantMs(text, 'query parameter from') + (BEYOND_MS.test(text) ? 1 : 0);
 }
 
 /** The last millisecond at or before the instant; of whole seconds the end of that second. Throws `validation_error`. */
-export function lastMs(text: string): number {
+function lastMs(text: string): number {
   if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS + SECOND_MS - 1;
   return instantMs(text, 'query parameter to');
 }
