@@ -98,6 +98,7 @@ function deedOfEvent(event: LoggedEvent): string | undefined {
     case 'insert':
     case 'insertEncrypted':
     case 'shredKey':
+    case 'expire':
     case 'auditReads':
       return undefined;
     default:

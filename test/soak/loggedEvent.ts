@@ -5,8 +5,8 @@ import type { LogEvent } from '../../verifier/events.js';
 import type { LoggedEvent } from './checker/log.js';
 import type { Metadata } from './history/records.js';
 
-/** Throws an Error for an event that no client of a soak causes. */
-export function loggedEvent(event: LogEvent): LoggedEvent {
+/** `isExpiry`: the service removed a record. Throws an Error for an event that no client of a soak causes. */
+export function loggedEvent(event: LogEvent, isExpiry: boolean): LoggedEvent {
   switch (event.type) {
     case 'insert':
       return {
@@ -27,7 +27,7 @@ export function loggedEvent(event: LogEvent): LoggedEvent {
     case 'soft delete':
       return { type: 'softDelete', recordId: Number(event.recordId) };
     case 'delete':
-      return { type: 'delete', recordId: Number(event.recordId) };
+      return { type: isExpiry ? 'expire' : 'delete', recordId: Number(event.recordId) };
     case 'update metadata':
       return { type: 'updateMetadata', recordId: Number(event.recordId), metadata: metadataIn(event.metadata) };
     case 'shred key':

@@ -1,5 +1,7 @@
 /** Reads each collection's log at the end of a run: straight from JetStream, verified by the project's verifier. */
+import { SYSTEM_KEY_ID } from '../../shared/model/actor.js';
 import { loginOptions, type NatsLogin } from '../../shared/nats/natsLogin.js';
+import { readActor } from '../../verifier/actor.js';
 import { toHex } from '../../verifier/bytes.js';
 import { type LogEvent, readEvent } from '../../verifier/events.js';
 import { framedEvents } from '../../verifier/frame.js';
@@ -10,6 +12,7 @@ import { JetStreamCluster } from '../../verifier/node/index.js';
 import type { EventPlace } from '../../verifier/recordTable.js';
 import type { Watches } from '../../verifier/replay.js';
 import type { FrameSource, Place, PlacedFrame } from '../../verifier/source.js';
+import { ExpiryCheck } from './checker/expiries.js';
 import type { CollectionLog, Entry } from './checker/log.js';
 import type { Call } from './history.js';
 import { loggedEvent } from './loggedEvent.js';
@@ -50,7 +53,7 @@ export async function readLog(
   const watches = watchesOf(sequences, (sequence, root) => stateRoots.set(sequence, root));
   const { refusal, logBytes } = await verifyLog(reading, { watches });
   const { configHash, genesis, entries } = reading;
-  const why = refusal && describeRefusal(refusal);
+  const why = refusal ? describeRefusal(refusal) : reading.expiries.fault;
   return { collection, refusal: why, configHash, genesis, entries, stateRoots, sizeBytes: Number(logBytes) };
 }
 
@@ -89,6 +92,7 @@ class ReadWhileVerified implements FrameSource {
   readonly entries: Entry[] = [];
   configHash: Uint8Array = ABSENT;
   genesis: CollectionLog['genesis'] = { chainHead: ABSENT, timeMs: 0n };
+  readonly expiries = new ExpiryCheck();
   readonly #graph = new GraphReplay();
   #head: Uint8Array = ABSENT;
   #graphRoot: Uint8Array = ABSENT;
@@ -132,7 +136,9 @@ class ReadWhileVerified implements FrameSource {
       return;
     }
     this.#follow(event);
-    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: loggedEvent(event) });
+    const isExpiry = event.type === 'delete' && actor !== null && readActor(actor).keyId === SYSTEM_KEY_ID;
+    this.expiries.next(event, isExpiry);
+    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: loggedEvent(event, isExpiry) });
   }
 
   /** Costs a hash of the graph for each event that may have changed it. */

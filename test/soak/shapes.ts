@@ -10,6 +10,8 @@ export interface CollectionShape {
   readonly rows: number;
   /** Whether its reads are entries of an access log. */
   readonly auditReads?: boolean;
+  /** Absent: its records do not expire. */
+  readonly ttlSecs?: number;
 }
 
 type UnnamedShape = Omit<CollectionShape, 'name'>;

@@ -104,8 +104,20 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const quotas = quotasOf(random, drawn);
   const hasWitness = servers > 0 && random.int(2) === 0;
   const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
-  const collections = drawn.collections.map((each) => ({ ...each, auditReads: random.int(AUDITED_ONE_IN) === 0 }));
+  const collections = drawn.collections.map((each) => ({
+    ...withLife(random, each),
+    auditReads: random.int(AUDITED_ONE_IN) === 0,
+  }));
   return { ...drawn, settings, hasWitness, collections };
+}
+
+/** Lives of records in seconds: some end before the insert is answered, some in a calm. */
+const TTL_SECS = [1, 5, 30, 120];
+
+/** Records expire in one of three collections that begin without any. */
+function withLife(random: SeededRandom, collection: CollectionShape): CollectionShape {
+  const ttlSecs = random.pick([undefined, undefined, random.pick(TTL_SECS)]);
+  return ttlSecs === undefined || collection.rows > 0 ? collection : { ...collection, ttlSecs };
 }
 
 const SEARCH_THREADS_MAX = 2;

@@ -93,6 +93,7 @@ export class GraphModel {
         this.#drop(this.#edges[event.edgeId - 1], sequence);
         break;
       case 'delete':
+      case 'expire':
         for (const { id, recordId } of this.#nodes) if (recordId === event.recordId) this.#dropNode(id, sequence);
         break;
       default:

@@ -36,7 +36,8 @@ export type LoggedEvent =
   | InsertEvent
   | InsertSecretEvent
   | GraphEvent
-  | { readonly type: 'softDelete' | 'delete'; readonly recordId: number }
+  /** `expire`: a deletion by the service. */
+  | { readonly type: 'softDelete' | 'delete' | 'expire'; readonly recordId: number }
   | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata }
   | { readonly type: 'shredKey'; readonly keyId: string }
   | { readonly type: 'auditReads' };

@@ -51,12 +51,13 @@ function apply(event: LoggedEvent, sequence: number, records: ModelRecord[]): vo
       records[event.recordId - 1]?.versions.push({ from: sequence, ...event.metadata });
       return;
     case 'softDelete':
-    case 'delete': {
+    case 'delete':
+    case 'expire': {
       const record = records[event.recordId - 1];
       if (record === undefined) return;
       record.removedAt = Math.min(record.removedAt, sequence);
       record.diedAt = Math.min(record.diedAt, sequence);
-      if (event.type === 'delete') record.goneAt = Math.min(record.goneAt, sequence);
+      if (event.type !== 'softDelete') record.goneAt = Math.min(record.goneAt, sequence);
     }
   }
 }

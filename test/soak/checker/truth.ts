@@ -21,6 +21,7 @@ const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
   insertEncrypted: 'insert_encrypted',
   softDelete: 'soft_delete',
   delete: 'delete',
+  expire: 'delete',
   updateMetadata: 'update_metadata',
   shredKey: 'shred_key',
   addNode: 'add_node',

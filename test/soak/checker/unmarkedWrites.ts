@@ -105,6 +105,7 @@ function deedOfEvent(event: UnmarkedEvent): string {
       return `deleteEdge ${event.edgeId}`;
     case 'softDelete':
     case 'delete':
+    case 'expire':
       return `${event.type} ${event.recordId}`;
     case 'shredKey':
       return `shredKey ${event.keyId}`;

@@ -61,8 +61,8 @@ export class WriteMatch {
   }
 
   #matchEvent(event: LoggedEvent, sequence: number): void {
-    // It comes from the creation, which is not in the history.
-    if (event.type === 'auditReads') return;
+    // A creation, which is not in the history, or the service has caused it.
+    if (event.type === 'auditReads' || event.type === 'expire') return;
     const candidates = isUnmarked(event)
       ? this.#unmarked.match(event, sequence)
       : this.#marked.match('metadata' in event ? event.metadata.mark : event.mark, event, sequence);

@@ -42,8 +42,9 @@ export async function createCollections(shapes: readonly CollectionShape[], opti
 }
 
 async function create(shape: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
-  const { name, dimension, auditReads } = shape;
-  const body = { name, dimension, metric: 'squared_l2', ...(auditReads && { audit_reads: true }) };
+  const { name, dimension, auditReads, ttlSecs } = shape;
+  const chosen = { ...(auditReads && { audit_reads: true }), ...(ttlSecs && { ttl_secs: ttlSecs }) };
+  const body = { name, dimension, metric: 'squared_l2', ...chosen };
   const answer = await insist(
     asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
     `collection ${name} cannot be created`,
