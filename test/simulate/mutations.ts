@@ -25,6 +25,8 @@ const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
 const withAccessLogs = ({ collections }: SimulatedShape): boolean => collections.some(({ auditReads }) => auditReads);
+const withLives = ({ collections }: SimulatedShape): boolean =>
+  collections.some(({ ttlSecs }) => ttlSecs !== undefined);
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -307,6 +309,20 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'shard/access/accessLog.js',
     find: 'await this.#close();\n        for (const',
     put: 'for (const',
+  },
+  {
+    name: 'expired records are not removed',
+    isIn: withLives,
+    file: 'shard/collection/commitLoop.js',
+    find: 'while (this.#isDue) await this.#removeExpired();',
+    put: '',
+  },
+  {
+    name: 'records are removed a minute before their expiry',
+    isIn: withLives,
+    file: 'shard/collection/removals.js',
+    find: 'state.expiries.due(clock.nowMs())',
+    put: 'state.expiries.due(clock.nowMs() + 60_000)',
   },
   {
     name: 'what a crash has left of a log is left',

@@ -104,10 +104,8 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const quotas = quotasOf(random, drawn);
   const hasWitness = servers > 0 && random.int(2) === 0;
   const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
-  const collections = drawn.collections.map((each) => ({
-    ...withLife(random, each),
-    auditReads: random.int(AUDITED_ONE_IN) === 0,
-  }));
+  const audited = drawn.collections.map((each) => ({ ...each, auditReads: random.int(AUDITED_ONE_IN) === 0 }));
+  const collections = audited.map((each) => withLife(random, each));
   return { ...drawn, settings, hasWitness, collections };
 }
 

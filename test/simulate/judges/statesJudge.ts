@@ -14,6 +14,7 @@ import { type CollectionLog, stateHashAt } from '../../soak/checker/log.js';
 import type { LogOf } from '../../soak/readLogs.js';
 import { PROJECT } from '../cluster/projects.js';
 import type { Party } from '../world/party.js';
+import { ExpiryJudge } from './expiryJudge.js';
 import type { Findings } from './findings.js';
 import type { QuotaJudge } from './quotaJudge.js';
 import { contentOf } from './stateContent.js';
@@ -53,6 +54,7 @@ export class StatesJudge {
     readonly quota: QuotaJudge | undefined,
   ) {
     judges.set(findings.world, this);
+    new ExpiryJudge(findings);
   }
 
   /** Receives each journal that is used. A new one may have been restored from a snapshot, and is judged at once. */
