@@ -16,7 +16,7 @@ const OPTIONS: Omit<SoakOptions, 'seed'> = {
   servers: 1,
   shards: 3,
   coordinators: 1,
-  collections: 6,
+  collections: 8,
   clients: 12,
   rate: 120,
   followers: 1,
@@ -47,9 +47,11 @@ describe('a history of calls under mixed faults', function () {
     const result = await runSoak({ ...OPTIONS, seed: testSeed() }, (atMs, text) =>
       progress.push(`${atMs.toFixed(0)} ms: ${text}`),
     );
-    const { verdict, calls, crashes, unserved, unbuilt, outdated, faults, folder } = result;
+    const { verdict, access, calls, crashes, unserved, unbuilt, outdated, faults, folder } = result;
     const story = [...progress, ...verdict.violations.map(describeViolation), `the files are in ${folder}`].join('\n');
     expect(Object.fromEntries(verdict.counts), story).to.deep.equal({});
+    expect(access.wrong, story).to.deep.equal([]);
+    expect(access.entries, story).to.be.above(50);
     expect(crashes, story).to.deep.equal([]);
     expect(unserved, story).to.deep.equal([]);
     expect(unbuilt, story).to.deep.equal([]);

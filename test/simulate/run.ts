@@ -1,6 +1,7 @@
 /** One simulated cluster from its start to the verdict on it. */
 import { nuid } from 'nats';
 import { NO_LOGIN } from '../../shared/nats/natsLogin.js';
+import { AskedReads } from '../soak/access/askedReads.js';
 import { Draws } from '../soak/clients/choices/draws.js';
 import { Client } from '../soak/clients/client.js';
 import { createCollections } from '../soak/clients/createCollections.js';
@@ -22,7 +23,6 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { judgeAlias } from './judges/aliasJudge.js';
-import { AskedReads } from './judges/askedReads.js';
 import { judgeChurn } from './judges/churnJudge.js';
 import { isQuotaRefusal } from './judges/quotaJudge.js';
 import { Rest } from './rest.js';
@@ -185,7 +185,7 @@ class Run {
     this.cluster = shape.servers === 0 ? new SimulatedStandalone(world, shape) : new SimulatedCluster(world, shape);
     this.#known = new Map(shape.collections.map((each) => [each.name, new Known(each, this.#keys)]));
     const audited = shape.collections.filter(({ auditReads }) => auditReads).map(({ name }) => name);
-    this.#reads = new AskedReads(world, new Set(audited));
+    this.#reads = new AskedReads(new Set(audited));
     const isServed = (call: Call): boolean => call.outcome.kind === 'ok' || isQuotaRefusal(call);
     this.#recorder = new Recorder({ write: (line) => world.trace.text(line) }, isServed);
   }

@@ -1,4 +1,5 @@
 /** Judges a simulated service: the soak's checker over its answers, its log lines, and how its processes ended. */
+import type { AskedRead } from '../soak/access/askedReads.js';
 import { type CheckOptions, checkHistory } from '../soak/checker/check.js';
 import type { CollectionLog } from '../soak/checker/log.js';
 import { describeViolation } from '../soak/checker/violations.js';
@@ -8,7 +9,6 @@ import type { SimulatedShape } from './cluster/shape.js';
 import { crashesOf, type Loss, type SimulatedService } from './cluster/simulatedService.js';
 import { withoutDiskErrors, withoutRot, withSequences } from './judge.js';
 import { judgeAccess } from './judges/accessJudge.js';
-import type { AskedRead } from './judges/askedReads.js';
 import { judgeLoss, logsBefore, sinceLoss, untilLoss } from './judges/sinceLoss.js';
 
 export interface Judged {

@@ -2,9 +2,11 @@
 
 import { replicasFor } from '../../scripts/local/natsServer/serverPlan.js';
 import type { LogFile } from '../../scripts/local/supervisor/logFile.js';
+import { AskedReads } from './access/askedReads.js';
 import { Draws } from './clients/choices/draws.js';
 import { Client } from './clients/client.js';
 import { createCollections } from './clients/createCollections.js';
+import { exchangeWith } from './clients/httpCall.js';
 import { Known } from './clients/known.js';
 import { KnownIds } from './clients/knownIds.js';
 import { Recorder } from './clients/recorder.js';
@@ -21,28 +23,32 @@ export class Load {
     /** Indexed collections → the kind they are created with. */
     readonly indexed: ReadonlyMap<string, string>,
     readonly recorder: Recorder,
+    /** Reads of collections with an access log. */
+    readonly reads: AskedReads,
     private readonly readers: { readonly clients: readonly Client[]; readonly outdated: OutdatedReader },
     readonly key: string,
   ) {}
 
   static async open(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
     const { coordinators } = cluster;
-    const key = await cluster.makeKey();
+    const key = await cluster.makeKey('read_write');
     const shapes = shapesOf(options.collections);
     const names = shapes.map(({ name }) => name);
     const indexed = new Map(shapes.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])));
     const recorder = new Recorder(history);
     const keys = new KnownIds<string>();
+    const reads = new AskedReads(new Set(shapes.filter(({ auditReads }) => auditReads).map(({ name }) => name)));
+    const exchange = exchangeWith(reads);
     const known = new Map(shapes.map((shape) => [shape.name, new Known(shape, keys)]));
     const [via, address] = [...coordinators][0]!;
     const draws = new Draws(0, seededRandom(options.seed));
-    const collections = await createCollections(shapes, { address, via, key, draws, recorder });
+    const collections = await createCollections(shapes, { address, via, key, draws, recorder, exchange });
     for (const call of recorder.calls) known.get(call.collection)?.learn(call);
     const clients = Array.from({ length: options.clients }, (_, i) => {
       // Each collection has clients of its own, so that an unserved one does not silence the others.
       const own = i % names.length;
       return new Client({
-        ...{ number: i + 1, coordinators, key, keys, known, recorder },
+        ...{ number: i + 1, coordinators, key, keys, known, recorder, exchange },
         collections: [...names.slice(own), ...names.slice(0, own)],
         random: seededRandom(options.seed + i + 1),
         thinkMs: (1_000 * options.clients) / options.rate,
@@ -57,7 +63,13 @@ export class Load {
       hasFollowers: options.followers > 0,
       random: seededRandom(options.seed + options.clients + 1),
     });
-    return new Load(collections, indexed, recorder, { clients, outdated }, key);
+    return new Load(collections, indexed, recorder, reads, { clients, outdated }, key);
+  }
+
+  /** Collections with an access log that was read. */
+  get audited(): readonly LogOf[] {
+    const names = new Set(this.reads.all.flatMap(({ collections }) => collections));
+    return this.collections.filter(({ name }) => names.has(name));
   }
 
   start(): void {

@@ -1,19 +1,18 @@
 /** Converts an event of the verifier to the checker's form. */
-import { FIXED_ONE } from '../../shared/limits.js';
 import { readU32, toHex } from '../../verifier/bytes.js';
 import type { LogEvent } from '../../verifier/events.js';
 import type { LoggedEvent } from './checker/log.js';
 import type { Metadata } from './history/records.js';
 
-/** `isExpiry`: the service removed a record. Throws an Error for an event that no client of a soak causes. */
-export function loggedEvent(event: LogEvent, isExpiry: boolean): LoggedEvent {
+/** `one`: the stored integer of a component of 1. `isExpiry`: the service removed a record. Throws an Error for an event that no client of a soak causes. */
+export function loggedEvent(event: LogEvent, one: number, isExpiry: boolean): LoggedEvent {
   switch (event.type) {
     case 'insert':
       return {
         type: 'insert',
         recordId: Number(event.recordId),
         requestId: event.requestId && toHex(event.requestId),
-        vector: components(event.vector),
+        vector: components(event.vector, one),
         metadata: metadataIn(event.metadata),
       };
     case 'insert encrypted':
@@ -51,8 +50,8 @@ export function loggedEvent(event: LogEvent, isExpiry: boolean): LoggedEvent {
   }
 }
 
-const components = (vector: Uint8Array): number[] =>
-  Array.from({ length: vector.length / 4 }, (_, i) => (readU32(vector, 4 * i) | 0) / FIXED_ONE);
+const components = (vector: Uint8Array, one: number): number[] =>
+  Array.from({ length: vector.length / 4 }, (_, i) => (readU32(vector, 4 * i) | 0) / one);
 
 /** Parses metadata. Without JSON, which every client writes, it gets a mark that no client uses. */
 function metadataIn(bytes: Uint8Array | null): Metadata {

@@ -1,4 +1,6 @@
 /** Reads each collection's log at the end of a run: straight from JetStream, verified by the project's verifier. */
+
+import { FIXED_ONE, UNIT_ONE } from '../../shared/limits.js';
 import { SYSTEM_KEY_ID } from '../../shared/model/actor.js';
 import { loginOptions, type NatsLogin } from '../../shared/nats/natsLogin.js';
 import { readActor } from '../../verifier/actor.js';
@@ -25,18 +27,18 @@ export interface LogOf {
   readonly id: number;
 }
 
-/** `natsUrl`: of one server. */
+/** `natsUrl`: of one server. `sequencesOf`: the sequences of a collection whose state roots are of use. */
 export async function readLogs(
   natsUrl: string,
   login: NatsLogin,
   collections: readonly LogOf[],
-  calls: readonly Call[],
+  sequencesOf: (name: string) => readonly number[],
 ): Promise<CollectionLog[]> {
   const cluster = await JetStreamCluster.connect(natsUrl, await loginOptions(login));
   try {
     const logs: CollectionLog[] = [];
     for (const { name, id } of collections)
-      logs.push(await readLog(name, await cluster.openLog(BigInt(id)), rootSequences(calls, name)));
+      logs.push(await readLog(name, await cluster.openLog(BigInt(id)), sequencesOf(name)));
     return logs;
   } finally {
     await cluster.close();
@@ -52,17 +54,28 @@ export async function readLog(
   const stateRoots = new Map<number, string>();
   const watches = watchesOf(sequences, (sequence, root) => stateRoots.set(sequence, root));
   const { refusal, logBytes } = await verifyLog(reading, { watches });
-  const { configHash, genesis, entries } = reading;
+  const { configHash, genesis, entries, isNormalised } = reading;
   const why = refusal ? describeRefusal(refusal) : reading.expiries.fault;
-  return { collection, refusal: why, configHash, genesis, entries, stateRoots, sizeBytes: Number(logBytes) };
+  return {
+    collection,
+    refusal: why,
+    isNormalised,
+    configHash,
+    genesis,
+    entries,
+    stateRoots,
+    sizeBytes: Number(logBytes),
+  };
 }
 
 const describeRefusal = ({ firstSequence, place, what }: Refusal): string =>
   `event ${firstSequence}, byte ${place.byte} of message ${place.message ?? '?'} of ${place.name}: ${what}`;
 
-/** Log sequences at which an answer contains a state root; if there are many, an even selection. */
-export function rootSequences(calls: readonly Call[], collection: string): number[] {
-  const sequences = new Set<number>();
+/**
+ * Log sequences at which an answer contains a state root, and `others`; if there are many, an even selection.
+ */
+export function rootSequences(calls: readonly Call[], collection: string, others: readonly number[] = []): number[] {
+  const sequences = new Set(others);
   for (const call of calls) {
     if (call.collection !== collection || call.outcome.kind !== 'ok') continue;
     if (call.op === 'state') sequences.add(call.outcome.answer.sequence);
@@ -93,6 +106,7 @@ class ReadWhileVerified implements FrameSource {
   configHash: Uint8Array = ABSENT;
   genesis: CollectionLog['genesis'] = { chainHead: ABSENT, timeMs: 0n };
   readonly expiries = new ExpiryCheck();
+  isNormalised = false;
   readonly #graph = new GraphReplay();
   #head: Uint8Array = ABSENT;
   #graphRoot: Uint8Array = ABSENT;
@@ -133,12 +147,14 @@ class ReadWhileVerified implements FrameSource {
     if (event.type === 'genesis') {
       this.configHash = hash;
       this.genesis = bound;
+      this.isNormalised = event.normalise;
       return;
     }
     this.#follow(event);
     const isExpiry = event.type === 'delete' && actor !== null && readActor(actor).keyId === SYSTEM_KEY_ID;
     this.expiries.next(event, isExpiry);
-    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: loggedEvent(event, isExpiry) });
+    const logged = loggedEvent(event, this.isNormalised ? UNIT_ONE : FIXED_ONE, isExpiry);
+    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: logged });
   }
 
   /** Costs a hash of the graph for each event that may have changed it. */

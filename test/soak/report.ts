@@ -15,9 +15,10 @@ const GROWTH_BYTES = 96 * MIB;
 
 /** Every violation, one line each; empty if all is well. */
 export function failuresOf(result: SoakResult): string[] {
-  const { verdict, crashes, errors, unsettled, unserved, unbuilt, memory } = result;
+  const { verdict, access, crashes, errors, unsettled, unserved, unbuilt, memory } = result;
   return [
     ...[...verdict.counts].map(([kind, count]) => `${grouped(count)} × ${kind}`),
+    ...(access.wrong.length === 0 ? [] : [`${grouped(access.wrong.length)} × wrong access log`]),
     ...crashes.map(({ name, how }) => `${name} ended ${how}, without an order`),
     ...[...errors.keys()].filter((message) => ALARM.test(message)).map((message) => `logged as an error: ${message}`),
     ...unsettled,
@@ -121,7 +122,7 @@ function logLines({ logs }: SoakResult): string[] {
   return [`${logs.length} collections, ${grouped(events)} events, ${grouped(Math.round(bytes / 1_024))} KiB`];
 }
 
-function checkLines({ verdict, made, outdated }: SoakResult): string[] {
+function checkLines({ verdict, access, made, outdated }: SoakResult): string[] {
   const { writes, reads, receipts, events } = verdict.checked;
   const violations = [...verdict.counts.values()].reduce((sum, count) => sum + count, 0);
   return [
@@ -130,6 +131,7 @@ function checkLines({ verdict, made, outdated }: SoakResult): string[] {
     `${grouped(outdated.strongByFollowers)} of the answers are from followers to strong searches)`,
     `checked against logs of ${grouped(events)} events, each verified from its first byte:`,
     `searches over an index found ${shareOf(verdict.recall.all)} of the nearest, ${shareOf(verdict.recall.young)} of the newest of them`,
+    `${grouped(access.entries)} entries of access logs compared with the reads`,
     violations === 0 ? 'nothing lost, nothing doubled, nothing stale, nothing wrong' : `${violations} VIOLATIONS`,
   ];
 }
@@ -137,7 +139,10 @@ function checkLines({ verdict, made, outdated }: SoakResult): string[] {
 const shareOf = ({ found, wanted }: { readonly found: number; readonly wanted: number }): string =>
   wanted === 0 ? 'none' : `${((100 * found) / wanted).toFixed(1)}%`;
 
-const violationLines = ({ verdict, folder }: SoakResult): string[] => [
+const ACCESS_SHOWN = 20;
+
+const violationLines = ({ verdict, access, folder }: SoakResult): string[] => [
+  ...access.wrong.slice(0, ACCESS_SHOWN),
   ...verdict.violations.flatMap((violation) => describeViolation(violation).split('\n')),
   `the history and the logs of all processes are in ${folder}`,
 ];

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LogFile } from '../../scripts/local/supervisor/logFile.js';
 import { systemClock } from '../../shared/clock.js';
 import { replaceFile } from '../../shared/files/durable.js';
+import { countOf, takeAccessLogs, wrongAccess } from './access/takeAccessLogs.js';
 import { checkHistory, type Verdict } from './checker/check.js';
 import { unbuiltIndexes } from './clients/unbuiltIndexes.js';
 import { type Crash, SoakCluster } from './cluster/soakCluster.js';
@@ -16,7 +17,7 @@ import { type MemoryOf, MemoryWatch } from './memory.js';
 import type { SoakOptions } from './options.js';
 import type { OutdatedReads } from './outdated/outdatedReader.js';
 import { seededRandom } from './random.js';
-import { readLogs } from './readLogs.js';
+import { readLogs, rootSequences } from './readLogs.js';
 
 export interface SoakResult extends Schedule {
   /** Collections that were not served long after the last fault. */
@@ -34,6 +35,8 @@ export interface SoakResult extends Schedule {
   readonly memory: readonly MemoryOf[];
   readonly logs: readonly { readonly collection: string; readonly events: number; readonly sizeBytes: number }[];
   readonly verdict: Verdict;
+  /** Number of entries in the access logs, and contradictions between them and the reads. */
+  readonly access: { readonly entries: number; readonly wrong: readonly string[] };
 }
 
 /** Reports progress. `atMs`: milliseconds since the first fault. */
@@ -60,6 +63,7 @@ export async function runSoak(options: SoakOptions, report: ReportProgress, sign
     const memory = new MemoryWatch(() => cluster.processIds);
     memory.start();
     load.start();
+    const unixMs = systemClock.nowMs() - systemClock.monotonicMs();
     await wait(CALM_MS);
     startedMs = systemClock.monotonicMs();
     const schedule = await makeFaults(options, cluster, load, { report: say, startedMs, signal });
@@ -69,11 +73,16 @@ export async function runSoak(options: SoakOptions, report: ReportProgress, sign
     const outdated = await load.stop();
     const address = [...cluster.coordinators.values()][0]!;
     const unbuilt = await unbuiltIndexes(address, load.key, load.indexed.keys(), SERVED_AGAIN_MS);
+    const access = await takeAccessLogs(address, await cluster.makeKey('admin'), load.audited);
     const memoryOf = memory.stop();
+    const { calls } = load.recorder;
     say('checking');
     await cluster.endServices();
-    const { calls } = load.recorder;
-    const logs = await readLogs(cluster.natsUrls[0]!, cluster.loginAs('operator'), load.collections, calls);
+    const sequencesOf = (name: string): number[] => {
+      const shown = (access.entries.get(name) ?? []).flatMap(({ sequence }) => sequence ?? []);
+      return rootSequences(calls, name, shown);
+    };
+    const logs = await readLogs(cluster.natsUrls[0]!, cluster.loginAs('operator'), load.collections, sequencesOf);
     return {
       ...schedule,
       unbuilt,
@@ -86,7 +95,8 @@ export async function runSoak(options: SoakOptions, report: ReportProgress, sign
       errors: cluster.errors,
       memory: memoryOf,
       logs: logs.map(({ collection, entries, sizeBytes }) => ({ collection, events: entries.length, sizeBytes })),
-      verdict: checkHistory(calls, logs, { staleMs: STALE_MS, indexed: load.indexed }),
+      verdict: checkHistory(calls, logs, { staleMs: STALE_MS, indexed: load.indexed, unixMs, access: access.entries }),
+      access: { entries: countOf(access), wrong: wrongAccess(access, load.reads.all, logs) },
     };
   } finally {
     await cluster.end();

@@ -12,6 +12,8 @@ export interface CollectionShape {
   readonly auditReads?: boolean;
   /** Absent: its records do not expire. */
   readonly ttlSecs?: number;
+  /** Whether its vectors are divided by their length. */
+  readonly normalise?: boolean;
 }
 
 type UnnamedShape = Omit<CollectionShape, 'name'>;
@@ -23,9 +25,18 @@ const INDEXED: Readonly<Record<(typeof INDEX_KINDS)[number], Omit<UnnamedShape, 
   bq: { dimension: 64, rows: 4_500 },
 };
 const PLAIN: UnnamedShape = { dimension: 4, index: 'none', rows: 0 };
-const SHAPES: readonly UnnamedShape[] = [PLAIN, ...INDEX_KINDS.map((index) => ({ index, ...INDEXED[index] }))];
+/** Some records expire while their insert is answered or repeated, others between calls. */
+const TTL_SECS = { short: 2, long: 30 };
+const SHAPES: readonly UnnamedShape[] = [
+  PLAIN,
+  ...INDEX_KINDS.map((index) => ({ index, ...INDEXED[index] })),
+  { ...PLAIN, ttlSecs: TTL_SECS.long, auditReads: true },
+  { ...PLAIN, normalise: true, auditReads: true },
+  { ...PLAIN, ttlSecs: TTL_SECS.short, normalise: true },
+  { ...PLAIN, auditReads: true },
+];
 
-/** The first collection has no index, then comes one per kind of index, and all others have none. */
+/** A collection without an index, one of each kind of index, then those with expiries, cosine and access logs, then plain ones. */
 export const shapesOf = (count: number): readonly CollectionShape[] =>
   Array.from({ length: count }, (_, i) => ({ name: `c${i + 1}`, ...(SHAPES[i] ?? PLAIN) }));
 

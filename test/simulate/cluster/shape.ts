@@ -105,7 +105,8 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const hasWitness = servers > 0 && random.int(2) === 0;
   const settings = { ...drawn.settings, ...quotas, VOUCH_SEARCH_THREADS: String(random.int(SEARCH_THREADS_MAX + 1)) };
   const audited = drawn.collections.map((each) => ({ ...each, auditReads: random.int(AUDITED_ONE_IN) === 0 }));
-  const collections = audited.map((each) => withLife(random, each));
+  const living = audited.map((each) => withLife(random, each));
+  const collections = living.map((each) => ({ ...each, normalise: random.int(NORMALISED_ONE_IN) === 0 }));
   return { ...drawn, settings, hasWitness, collections };
 }
 
@@ -120,8 +121,9 @@ function withLife(random: SeededRandom, collection: CollectionShape): Collection
 
 const SEARCH_THREADS_MAX = 2;
 
-/** One collection in this many has an access log. */
+/** One collection in this many has an access log, and one divides its vectors by their length. */
 const AUDITED_ONE_IN = 3;
+const NORMALISED_ONE_IN = 4;
 
 /** One service in four has quotas that its clients reach: of records, of bytes, or of both. */
 const QUOTA_ONE_IN = 4;

@@ -16,7 +16,7 @@ import { openSigner } from '../../../shared/signing/signer.js';
 import type { AccessHead } from '../../../verifier/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
-import { type LogOf, readLogs } from '../../soak/readLogs.js';
+import { type LogOf, readLogs, rootSequences } from '../../soak/readLogs.js';
 import type { ChurnClients } from '../churn/churnClients.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
@@ -100,7 +100,8 @@ export class SimulatedCluster implements SimulatedService {
   }
 
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
-    return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, calls);
+    const sequencesOf = (name: string): number[] => rootSequences(calls, name);
+    return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, sequencesOf);
   }
 
   async *accessFrames(collectionId: number): AsyncGenerator<Uint8Array, void, undefined> {

@@ -1,6 +1,6 @@
 /** One HTTP exchange of a simulated client, with the interface of the soak's clients. */
+import type { AskedReads } from '../../soak/access/askedReads.js';
 import type { Asking, Exchange as Exchanged } from '../../soak/clients/httpCall.js';
-import type { AskedReads } from '../judges/askedReads.js';
 import type { Network } from '../network/network.js';
 import type { HttpAnswer, HttpPorts, SentRequest } from './engine.js';
 
@@ -22,7 +22,7 @@ interface Way {
 class SimulatedExchange {
   #isOver = false;
   #leave: (() => void) | undefined;
-  #onAnswer: ((answer: HttpAnswer) => void) | undefined;
+  #onAnswer: ((status: number, body: Buffer) => void) | undefined;
   readonly #client;
 
   constructor(
@@ -55,8 +55,9 @@ class SimulatedExchange {
       return;
     }
     party.onEnd(() => this.#broken());
-    const { request, onAnswer } = asked(requestOf(asking), reads);
-    this.#onAnswer = onAnswer;
+    const request = requestOf(asking);
+    const { requestId } = asking;
+    this.#onAnswer = requestId === undefined ? undefined : reads?.sent(requestId, request, world.nowMs);
     if (network.isCut(client.machine, party.machine)) return;
     world.at(party, network.delayMs(client.machine, party.machine), 'request', () => {
       if (this.#isOver) return;
@@ -73,7 +74,7 @@ class SimulatedExchange {
     const client = this.#client;
     if (network.isCut(from, client.machine)) return;
     network.world.at(client, network.delayMs(from, client.machine), 'answer', () => {
-      if (!this.#isOver) this.#onAnswer?.(answer);
+      if (!this.#isOver) this.#onAnswer?.(answer.status, answer.body);
       this.#end({ status: answer.status, body: parsed(answer.body) });
     });
   }
@@ -93,14 +94,7 @@ class SimulatedExchange {
   };
 }
 
-/** The request, with the id under which `reads` knows it. */
-function asked(request: SentRequest, reads: AskedReads | undefined) {
-  const read = reads?.sent(request);
-  if (read === undefined) return { request, onAnswer: undefined };
-  return { request: read.request, onAnswer: (answer: HttpAnswer) => read.answered(answer) };
-}
-
-function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequest {
+function requestOf({ method, url, key, body, idempotencyKey, requestId }: Asking): SentRequest {
   const { pathname, search } = new URL(url);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
@@ -111,6 +105,7 @@ function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequ
     headers: {
       ...{ host: 'simulated', authorization: `Bearer ${key}`, 'content-type': type },
       ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+      ...(requestId && { 'x-request-id': requestId }),
       'content-length': String(bytes.length),
     },
     body: bytes,

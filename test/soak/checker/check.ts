@@ -1,5 +1,6 @@
 /** The whole check: every call of every collection against its log. Pure, and in memory. */
 
+import type { AccessEntry } from '../access/accessEntries.js';
 import type { InsertCall } from '../history/records.js';
 import type { MultiSearchCall } from '../history/searches.js';
 import { type Call, isRead, isWrite } from '../history.js';
@@ -35,6 +36,10 @@ export interface CheckOptions {
   readonly staleMs: number;
   /** Collections that may have an index → the kind they were created with. */
   readonly indexed: ReadonlyMap<string, string>;
+  /** Unix time of moment 0 of the calls; undefined: the service has other clocks. */
+  readonly unixMs?: number;
+  /** Entries of the access logs, by collection. */
+  readonly access?: ReadonlyMap<string, readonly AccessEntry[]>;
 }
 
 export function checkHistory(calls: readonly Call[], logs: readonly CollectionLog[], options: CheckOptions): Verdict {
@@ -53,13 +58,16 @@ export function checkHistory(calls: readonly Call[], logs: readonly CollectionLo
     const mine = byCollection.get(collection) ?? [];
     if (refusal !== undefined) violations.add('damaged log', collection, refusal);
     const writes = mine.filter(isWrite);
-    const moments = new WriteMatch(log, writes, shreds, violations).check();
+    const match = new WriteMatch(log, writes, shreds, violations);
+    const moments = match.check(options.unixMs);
     checkOrder(log, moments, violations);
     checked.receipts += checkReceipts(log, writes.filter(isInsert), violations);
     const questions = [...mine.filter(isQuestion), ...(parts.get(collection) ?? [])];
     const index = options.indexed.get(collection);
     const readOptions = { staleMs: options.staleMs, recall: index === undefined ? undefined : recall };
-    new ReadCheck(log, moments, violations, readOptions).check(questions);
+    const reads = new ReadCheck(log, moments, violations, readOptions);
+    reads.check(questions);
+    for (const entry of options.access?.get(collection) ?? []) reads.checkEntry(entry);
     checkIndexes(collection, mine.filter(isOfIndex), index ?? 'none', violations);
     checked.reads += questions.length;
     checked.writes += writes.length;

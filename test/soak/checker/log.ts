@@ -55,6 +55,8 @@ export interface CollectionLog {
   readonly collection: string;
   /** Reason why the log does not verify; undefined if it does. */
   readonly refusal: string | undefined;
+  /** Whether it stores vectors divided by their length. */
+  readonly isNormalised: boolean;
   readonly configHash: Uint8Array;
   readonly genesis: { readonly chainHead: Uint8Array; readonly timeMs: bigint };
   /** Entry `i` has sequence `i + 1`. */

@@ -8,6 +8,7 @@ import type { WriteCall } from '../history.js';
 import type { Candidates, Violate } from './candidates.js';
 import type { CollectionLog, LoggedEvent } from './log.js';
 import { describeEvent, entryAt } from './log.js';
+import { storedIn } from './stored.js';
 
 export type MarkedCall = InsertCall | BatchCall | UpdateCall | InsertSecretCall;
 
@@ -33,10 +34,10 @@ export class MarkedWrites {
   add(call: MarkedCall): void {
     switch (call.op) {
       case 'insert':
-        this.#add(call.row.metadata.mark, call, (event) => isRow(event, call.row));
+        this.#add(call.row.metadata.mark, call, (event) => this.#isRow(event, call.row));
         return;
       case 'insertBatch':
-        for (const row of call.rows) this.#add(row.metadata.mark, call, (event) => isRow(event, row));
+        for (const row of call.rows) this.#add(row.metadata.mark, call, (event) => this.#isRow(event, row));
         this.#batches.push(call);
         return;
       case 'updateMetadata':
@@ -130,6 +131,13 @@ export class MarkedWrites {
       this.violate('wrong answer', 'the answer calls it a repeat, but it was sent once', ...inserts);
   }
 
+  #isRow(event: LoggedEvent, { vector, metadata, requestId }: Row): boolean {
+    if (event.type !== 'insert' || event.requestId !== requestId || event.metadata.color !== metadata.color)
+      return false;
+    const stored = storedIn(this.log, vector);
+    return event.vector.length === stored.length && event.vector.every((value, i) => value === stored[i]);
+  }
+
   /**
    * Rows that only this batch has sent are in the log contiguously, or not at all. Other rows are at their place in the
    * batch, or at an earlier one.
@@ -150,13 +158,6 @@ export class MarkedWrites {
     if (!isWhole) this.violate('torn batch', `its rows are events ${rows.map(({ at }) => at).join(', ')}`, batch);
   }
 }
-
-const isRow = (event: LoggedEvent, { vector, metadata, requestId }: Row): boolean =>
-  event.type === 'insert' &&
-  event.requestId === requestId &&
-  event.metadata.color === metadata.color &&
-  event.vector.length === vector.length &&
-  event.vector.every((value, i) => value === vector[i]);
 
 const isUpdate = (event: LoggedEvent, { id, metadata }: UpdateCall): boolean =>
   event.type === 'updateMetadata' && event.recordId === id && event.metadata.color === metadata.color;

@@ -10,6 +10,7 @@ import { type GetSecretCall, plaintextOf } from '../history/secrets.js';
 import type { CollectionLog } from './log.js';
 import { type ModelRecord, matching, recordsOf } from './modelRecord.js';
 import { firstOf, NEVER, Span } from './span.js';
+import { storedIn } from './stored.js';
 
 /** The list of living records is rebuilt after this many events. */
 const SIFT_EVERY = 128;
@@ -37,7 +38,7 @@ export class Model {
   #living: ModelRecord[];
   #siftedAt = 0;
 
-  constructor(log: CollectionLog) {
+  constructor(private readonly log: CollectionLog) {
     this.#records = recordsOf(log);
     this.#living = this.#records.filter((record) => record?.vector !== undefined);
   }
@@ -91,7 +92,8 @@ export class Model {
   }
 
   firstFinding(finding: Finding, from: number, to: number, looking: Looking = {}): number | undefined {
-    const { query, color, ids, scores, cut } = finding;
+    const { color, ids, scores, cut } = finding;
+    const query = storedIn(this.log, finding.query);
     const span = new Span(from, to);
     let last: Hit | undefined;
     for (const [i, id] of ids.entries()) {
@@ -104,7 +106,7 @@ export class Model {
     }
     // An index may miss records, but never return fewer hits than there are matches.
     if (cut === null || !looking.isApproximate)
-      this.#leaveOutBetter(span, finding, from, to, looking.anywhere ?? false);
+      this.#leaveOutBetter(span, { ...finding, query }, from, to, looking.anywhere ?? false);
     return span.first();
   }
 
@@ -116,10 +118,11 @@ export class Model {
     sequence: number,
   ): { readonly id: number; readonly bornAt: number }[] {
     const hits: (Hit & { readonly bornAt: number })[] = [];
+    const stored = storedIn(this.log, query);
     for (const record of this.#records) {
       if (record?.vector === undefined) continue;
       if ([...matching(record, color)].some(([from, before]) => from <= sequence && sequence < before))
-        hits.push({ id: record.id, score: distance(record.vector, query), bornAt: record.bornAt });
+        hits.push({ id: record.id, score: distance(record.vector, stored), bornAt: record.bornAt });
     }
     return hits.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, k);
   }

@@ -4,6 +4,7 @@
  * to the last event whose call began before it ended. Each read is given the earliest state that fits, which demands
  * the least of later reads.
  */
+import type { AccessEntry } from '../access/accessEntries.js';
 import { answerOf } from '../history/asked.js';
 import type { PartCall, SearchCall } from '../history/searches.js';
 import { type CollectionLog, stateHashAt } from './log.js';
@@ -27,6 +28,7 @@ export class ReadCheck {
   readonly #truth: Truth;
   readonly #begun: Begun;
   readonly #shown: Shown[] = [];
+  readonly #byRequest = new Map<string, Question>();
 
   constructor(
     private readonly log: CollectionLog,
@@ -43,6 +45,7 @@ export class ReadCheck {
 
   /** `questions`: answered ones. */
   check(questions: readonly Question[]): void {
+    for (const call of questions) if (call.requestId !== undefined) this.#byRequest.set(call.requestId, call);
     const inOrder = [...questions].sort((a, b) => a.startMs - b.startMs);
     const eventual = inOrder.filter(isEventual);
     for (const { endMs, outcome } of eventual)
@@ -51,6 +54,14 @@ export class ReadCheck {
     this.#checkStrong(inOrder.filter((call) => !isEventual(call) && !isPast(call)));
     this.#checkEventual(eventual);
     for (const call of inOrder.filter(isPast)) this.#checkPast(call);
+  }
+
+  /** Compares a read with the state that its entry of the access log names. Call it after `check`. */
+  checkEntry({ entry, actor, since, sequence }: AccessEntry): void {
+    const read = this.#byRequest.get(actor.request_id);
+    if (read === undefined || sequence === undefined) return;
+    if (this.#truth.first(read, since ?? sequence, sequence, true) === undefined)
+      this.violations.add('wrong access log', this.log.collection, `entry ${entry} names event ${sequence}`, read);
   }
 
   #checkStrong(questions: readonly Question[]): void {

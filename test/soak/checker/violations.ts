@@ -22,6 +22,7 @@ export type ViolationKind =
   | 'shredded key alive'
   | 'wrong index state'
   | 'poor recall'
+  | 'wrong access log'
   | 'unexpected answer';
 
 export interface Violation {

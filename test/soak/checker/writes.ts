@@ -22,6 +22,8 @@ export interface Moments {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** Largest difference between the clock of the calls and that of the service, on one machine. */
+const CLOCKS_MS = 100;
 const hadNoEffect = ({ outcome: { kind } }: Maker): boolean => kind !== 'ok' && kind !== 'unknown';
 
 export class WriteMatch {
@@ -50,14 +52,24 @@ export class WriteMatch {
     for (const shred of shreds) this.#unmarked.addShred(shred);
   }
 
-  check(): Moments {
-    for (const [i, { event }] of this.log.entries.entries()) this.#matchEvent(event, i + 1);
+  /** `unixMs`: unix time of moment 0 of the calls; undefined: the service has other clocks. */
+  check(unixMs?: number): Moments {
+    for (const [i, { event, timeMs }] of this.log.entries.entries()) {
+      this.#matchEvent(event, i + 1);
+      if (event.type === 'expire' && unixMs !== undefined) this.#happensAt(i + 1, Number(timeMs) - unixMs);
+    }
     for (const call of this.calls) {
       if (isMarked(call)) this.#marked.checkAnswered(call);
       else this.#unmarked.checkAnswered(call);
     }
     this.#marked.check();
     return this.#moments;
+  }
+
+  /** The removal of an expired record shows in no answer before its time, and in every later one. */
+  #happensAt(sequence: number, atMs: number): void {
+    this.#moments.beganMs[sequence] = atMs - CLOCKS_MS;
+    this.#moments.answeredMs[sequence] = atMs + CLOCKS_MS;
   }
 
   #matchEvent(event: LoggedEvent, sequence: number): void {

@@ -7,7 +7,7 @@ import type { SeededRandom } from '../random.js';
 import type { Wanted } from './calls/call.js';
 import { outcomeOf, requestOf } from './calls.js';
 import { Choice, type ChoiceOptions } from './choice.js';
-import { exchange as exchangeByHttp, type MakeExchange } from './httpCall.js';
+import type { MakeExchange } from './httpCall.js';
 import type { Known } from './known.js';
 import type { Recorder } from './recorder.js';
 
@@ -30,7 +30,7 @@ export interface ClientOptions extends ChoiceOptions {
   readonly random: SeededRandom;
   /** Mean pause between an answer and the next call. */
   readonly thinkMs: number;
-  readonly exchange?: MakeExchange;
+  readonly exchange: MakeExchange;
   /** Awaited before each call; undefined: never rests. */
   readonly restOver?: (() => Promise<void> | undefined) | undefined;
 }
@@ -39,6 +39,7 @@ export class Client {
   readonly #choice: Choice;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #addresses: readonly (readonly [string, string])[];
+  #asked = 0;
   #running = true;
   #loop: Promise<void> | undefined;
 
@@ -85,15 +86,16 @@ export class Client {
   }
 
   async #ask(wanted: Wanted): Promise<Call> {
-    const { number: client, random, key, recorder, exchange = exchangeByHttp } = this.options;
+    const { number: client, random, key, recorder, exchange } = this.options;
     const [via, address] = random.pick(this.#addresses);
     const { method, path, body, idempotencyKey } = requestOf(wanted);
     const patienceMs = random.int(25) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
     const startMs = systemClock.monotonicMs();
-    const asking = { method, url: `${address}${path}`, key, body, idempotencyKey, patienceMs, agent: this.#agent };
-    const answer = await exchange(asking);
+    const requestId = `${client}-${++this.#asked}`;
+    const sent = { method, url: `${address}${path}`, key, body, idempotencyKey, requestId };
+    const answer = await exchange({ ...sent, patienceMs, agent: this.#agent });
     const endMs = systemClock.monotonicMs();
-    const call = { ...wanted, client, via, startMs, endMs, outcome: outcomeOf(wanted, answer) } as Call;
+    const call = { ...wanted, client, requestId, via, startMs, endMs, outcome: outcomeOf(wanted, answer) } as Call;
     recorder.add(call);
     this.options.known.get(call.collection)?.learn(call);
     if (call.op === 'shred' && call.outcome.kind === 'ok') this.options.keys.gone(call.keyId);

@@ -8,7 +8,7 @@ import type { CollectionShape } from '../shapes.js';
 import type { Wanted } from './calls/call.js';
 import { outcomeOf, requestOf } from './calls.js';
 import type { Draws } from './choices/draws.js';
-import { type Asking, type Exchange, exchange as exchangeByHttp, type MakeExchange } from './httpCall.js';
+import type { Asking, Exchange, MakeExchange } from './httpCall.js';
 import type { Recorder } from './recorder.js';
 
 const WITHIN_MS = 60_000;
@@ -24,7 +24,7 @@ export interface CreateOptions {
   readonly draws: Draws;
   /** Records the writes. */
   readonly recorder: Recorder;
-  readonly exchange?: MakeExchange;
+  readonly exchange: MakeExchange;
 }
 
 /** Creates them one after another, each with retries: a new cluster may need a while. */
@@ -42,8 +42,12 @@ export async function createCollections(shapes: readonly CollectionShape[], opti
 }
 
 async function create(shape: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
-  const { name, dimension, auditReads, ttlSecs } = shape;
-  const chosen = { ...(auditReads && { audit_reads: true }), ...(ttlSecs && { ttl_secs: ttlSecs }) };
+  const { name, dimension, auditReads, ttlSecs, normalise } = shape;
+  const chosen = {
+    ...(auditReads && { audit_reads: true }),
+    ...(ttlSecs && { ttl_secs: ttlSecs }),
+    ...(normalise && { normalise }),
+  };
   const body = { name, dimension, metric: 'squared_l2', ...chosen };
   const answer = await insist(
     asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
@@ -64,7 +68,7 @@ function configure({ name, index }: CollectionShape, options: CreateOptions, age
 
 /** Makes a call that is part of the history, whatever its outcome. */
 async function record(wanted: Wanted, options: CreateOptions, agent: Agent): Promise<void> {
-  const { exchange = exchangeByHttp } = options;
+  const { exchange } = options;
   const startMs = systemClock.monotonicMs();
   const answer = await exchange(asking(options, agent, requestOf(wanted)));
   const endMs = systemClock.monotonicMs();
@@ -81,7 +85,7 @@ const asking = (
 async function insist(
   asked: Asking,
   complaint: string,
-  exchange: MakeExchange = exchangeByHttp,
+  exchange: MakeExchange,
 ): Promise<Exchange & { readonly status: number }> {
   const giveUpMs = systemClock.monotonicMs() + WITHIN_MS;
   for (;;) {

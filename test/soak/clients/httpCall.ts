@@ -1,5 +1,7 @@
 /** One HTTP exchange of a soak's client: an answer, or the reason for its absence. */
 import { type Agent, request } from 'node:http';
+import { systemClock } from '../../../shared/clock.js';
+import type { AskedReads } from '../access/askedReads.js';
 
 export type Exchange =
   | { readonly status: number; readonly body: unknown }
@@ -13,6 +15,8 @@ export interface Asking {
   readonly key: string;
   readonly body?: object | undefined;
   readonly idempotencyKey?: string | null | undefined;
+  /** Sent as `x-request-id`. */
+  readonly requestId?: string;
   /** Milliseconds after which the client gives up. */
   readonly patienceMs: number;
   readonly agent: Agent;
@@ -23,12 +27,26 @@ const BINARY = 'application/octet-stream';
 /** Makes an exchange; never throws. */
 export type MakeExchange = (asking: Asking) => Promise<Exchange>;
 
-export function exchange({ method, url, key, body, idempotencyKey, patienceMs, agent }: Asking): Promise<Exchange> {
+/** `reads` receives each request that reads, and its answer. */
+export const exchangeWith =
+  (reads?: AskedReads): MakeExchange =>
+  (asking) =>
+    send(asking, reads);
+
+export const exchange: MakeExchange = exchangeWith();
+
+function send(asking: Asking, reads: AskedReads | undefined): Promise<Exchange> {
+  const { method, url, key, idempotencyKey, requestId, patienceMs, agent } = asking;
+  const body = bytesOf(asking.body);
   const headers = {
     authorization: `Bearer ${key}`,
-    'content-type': Buffer.isBuffer(body) ? BINARY : 'application/json',
+    'content-type': Buffer.isBuffer(asking.body) ? BINARY : 'application/json',
     ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+    ...(requestId && { 'x-request-id': requestId }),
   };
+  const { pathname: path, search } = new URL(url);
+  const read = { method, path, query: search === '' ? undefined : search.slice(1), body };
+  const onAnswer = requestId === undefined ? undefined : reads?.sent(requestId, read, systemClock.monotonicMs());
   return new Promise((resolve) => {
     const none = (why: string): void => {
       clearTimeout(impatience);
@@ -42,10 +60,9 @@ export function exchange({ method, url, key, body, idempotencyKey, patienceMs, a
       response.once('end', () => {
         if (!response.complete) return none('the answer broke off');
         clearTimeout(impatience);
-        resolve({
-          status: response.statusCode ?? 0,
-          body: parsed(Buffer.concat(chunks), response.headers['content-type']),
-        });
+        const bytes = Buffer.concat(chunks);
+        onAnswer?.(response.statusCode ?? 0, bytes);
+        resolve({ status: response.statusCode ?? 0, body: parsed(bytes, response.headers['content-type']) });
       });
     });
     const impatience = setTimeout(() => {
@@ -53,8 +70,13 @@ export function exchange({ method, url, key, body, idempotencyKey, patienceMs, a
       sent.destroy();
     }, patienceMs);
     sent.once('error', (error) => none(error.message));
-    sent.end(Buffer.isBuffer(body) ? body : body && JSON.stringify(body));
+    sent.end(body.length === 0 ? undefined : body);
   });
+}
+
+function bytesOf(body: object | undefined): Buffer {
+  if (body === undefined) return Buffer.alloc(0);
+  return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
 }
 
 function parsed(bytes: Buffer, type: string | undefined): unknown {

@@ -186,11 +186,10 @@ export class SoakCluster {
     return way;
   }
 
-  /** Creates the clients' key. */
-  async makeKey(): Promise<string> {
+  async makeKey(scope: 'read_write' | 'admin'): Promise<string> {
     const platform = await this.#openAs('coordinator');
     try {
-      const wanted = { project: PROJECT, scope: 'read_write' } as const;
+      const wanted = { project: PROJECT, scope };
       return (await createKey(await platform.bucket(BUCKETS.keys), wanted, systemClock, systemEntropy)).key;
     } finally {
       await platform.close();

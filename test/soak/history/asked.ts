@@ -20,6 +20,8 @@ export interface Asked<Op extends string, Answer> {
   readonly op: Op;
   readonly collection: string;
   readonly client: number;
+  /** Undefined: a shard was asked, or a collection is being created. */
+  readonly requestId?: string;
   /** Coordinator that was asked. */
   readonly via: string;
   readonly startMs: number;

@@ -1,6 +1,6 @@
 /** Questions to a shard, and the form of their answers in a history. */
 
-import { dequantise, quantise } from '../../../shared/fixedPoint.js';
+import { dequantise, normaliseInto, quantise, type Scale, shownDistances } from '../../../shared/fixedPoint.js';
 import { toHex } from '../../../shared/hashing/hash.js';
 import type { Results, ReadCall as ShardRead } from '../../../shared/protocol/calls.js';
 import type { Wanted } from '../clients/calls/call.js';
@@ -31,12 +31,13 @@ const K = 12;
  */
 export function anyQuestion(random: SeededRandom, collection: string, known: Known, hasFollowers: boolean): Question {
   const { dimension } = known.shape;
+  const scale: Scale = known.shape.normalise ? 'unit' : 'plain';
   const chance = random.int(8);
   if (chance < 3) return stateQuestion(collection);
-  if (chance < 4) return getQuestion(collection, known.anyRecord(random));
+  if (chance < 4) return getQuestion(collection, known.anyRecord(random), scale);
   const query = new Draws(0, random).vector(dimension);
   const whom = chance === 4 ? 'owner' : chance === 5 ? 'any follower' : 'one follower';
-  return searchQuestion(collection, query, hasFollowers ? whom : 'owner');
+  return searchQuestion({ collection, query, scale }, hasFollowers ? whom : 'owner');
 }
 
 const stateQuestion = (collection: string): Question => ({
@@ -50,32 +51,40 @@ const stateQuestion = (collection: string): Question => ({
   },
 });
 
-const getQuestion = (collection: string, id: number): Question => ({
+const getQuestion = (collection: string, id: number, scale: Scale): Question => ({
   wanted: { op: 'get', collection, id },
   whom: 'owner',
   call: { op: 'get', id },
   answer: (result) => {
     const { vector, metadata } = result as Results['get'];
     const given: unknown = metadata === null ? null : JSON.parse(Buffer.from(metadata).toString());
-    return { vector: dequantise(vector, 'plain'), metadata: given };
+    return { vector: dequantise(vector, scale), metadata: given };
   },
 });
 
-function searchQuestion(collection: string, query: readonly number[], whom: Whom): Question {
+interface Searched {
+  readonly collection: string;
+  readonly query: readonly number[];
+  readonly scale: Scale;
+}
+
+function searchQuestion({ collection, query, scale }: Searched, whom: Whom): Question {
   const isEventual = whom === 'any follower';
-  const bytes = new Uint8Array(quantise(query).buffer);
+  const components = quantise(query);
+  if (scale === 'unit') normaliseInto(query, components, 0);
+  const bytes = new Uint8Array(components.buffer);
   return {
     wanted: { op: 'search', collection, query, k: K, color: null, isEventual, asOf: null },
     whom,
     call: { op: 'search', query: bytes, k: K, ...(isEventual ? { tellSequence: true } : {}) },
     answer: (result) => {
       const { ids, scores, sequence } = result as Results['search'];
-      return { ids: numbersIn(ids), scores: numbersIn(scores), sequence };
+      return { ids: [...numbersIn(ids)], scores: [...shownDistances(numbersIn(scores), scale)], sequence };
     },
   };
 }
 
-function numbersIn(bytes: Uint8Array): number[] {
+function numbersIn(bytes: Uint8Array): Float64Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
+  return Float64Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }

@@ -31,6 +31,7 @@ export function logOf(
   return {
     collection,
     refusal: undefined,
+    isNormalised: false,
     configHash: Buffer.alloc(32, 0xcc),
     genesis: { chainHead: hash(0), timeMs: 1n },
     entries: events.map((event, i) => ({

@@ -10,6 +10,7 @@ import { checkHistory } from '../../../soak/checker/check.js';
 import { describeViolation } from '../../../soak/checker/violations.js';
 import { Draws } from '../../../soak/clients/choices/draws.js';
 import { createCollections } from '../../../soak/clients/createCollections.js';
+import { exchange } from '../../../soak/clients/httpCall.js';
 import { Recorder } from '../../../soak/clients/recorder.js';
 import type { Call } from '../../../soak/history.js';
 import { seededRandom } from '../../../soak/random.js';
@@ -93,7 +94,7 @@ export class RealRun {
     await service.start();
     const { url: address, key } = service.served;
     const shapes = [{ name: COLLECTION, dimension: DIMENSION, index: 'none', rows: 0 }] as const;
-    const options = { address, via: VIA, key, draws: this.#draws, recorder: this.#recorder };
+    const options = { address, via: VIA, key, draws: this.#draws, recorder: this.#recorder, exchange };
     this.#collections = await createCollections(shapes, options);
     await servedAgain(this.#stage(0));
     await service.kill();

@@ -3,7 +3,7 @@
 import type { AnswerOf } from '../../history/asked.js';
 import type { Call } from '../../history.js';
 
-type BeforeIt<C> = C extends Call ? Omit<C, 'client' | 'via' | 'startMs' | 'endMs' | 'outcome'> : never;
+type BeforeIt<C> = C extends Call ? Omit<C, 'client' | 'requestId' | 'via' | 'startMs' | 'endMs' | 'outcome'> : never;
 
 /** A call before it is made. */
 export type Wanted<C extends Call = Call> = BeforeIt<C>;

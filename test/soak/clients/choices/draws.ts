@@ -41,7 +41,8 @@ export class Draws {
   }
 
   vector(dimension: number): number[] {
-    return Array.from({ length: dimension }, () => this.random.int(VALUES));
+    // No vector is zero: a collection that divides by the length refuses it.
+    return Array.from({ length: dimension }, () => 1 + this.random.int(VALUES));
   }
 
   /** A key id that no other client draws. */
