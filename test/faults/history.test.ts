@@ -36,7 +36,8 @@ const KINDS: readonly Call['op'][] = [
   ...(['search', 'multiSearch', 'configureIndex', 'indexState'] as const),
   ...(['insertEncrypted', 'getEncrypted', 'shred', 'keyStatus'] as const),
   ...(['addNode', 'addEdge', 'deleteNode', 'getNode', 'edges', 'subgraph'] as const),
-  ...(['state', 'timeline'] as const),
+  ...(['state', 'timeline', 'mergeMetadata', 'mergeMany'] as const),
+  ...(['list', 'searchText', 'searchHybrid', 'moveAlias', 'searchAlias'] as const),
 ];
 
 describe('a history of calls under mixed faults', function () {

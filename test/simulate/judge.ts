@@ -12,13 +12,16 @@ import { type Call, isWrite, type WriteCall } from '../soak/history.js';
 export function withSequences(calls: readonly Call[], logs: readonly CollectionLog[]): Call[] {
   const places = new Map(logs.map((log) => [log.collection, placesOf(log)]));
   return calls.map((call) => {
-    if (!isWrite(call) || call.outcome.kind !== 'ok' || call.op === 'insert' || call.op === 'insertBatch') return call;
+    if (!isWrite(call) || call.outcome.kind !== 'ok' || isWithoutSequence(call)) return call;
     const deed = deedOf(call);
     const sequence = deed === undefined ? undefined : places.get(call.collection)?.get(deed);
     if (sequence === undefined) return call;
     return { ...call, outcome: { kind: 'ok', answer: { ...call.outcome.answer, sequence } } } as Call;
   });
 }
+
+/** The answer of an insert has its sequence in the receipt, and other answers name no event. */
+const isWithoutSequence = ({ op }: WriteCall): boolean => op === 'insert' || op === 'insertBatch' || op === 'mergeMany';
 
 /** A full disk may refuse whatever takes room; on a failing disk, an index build may fail. */
 export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
@@ -77,6 +80,8 @@ function deedOf(call: WriteCall): string | undefined {
       return 'edgeId' in answer ? `addEdge ${answer.edgeId}` : undefined;
     case 'updateMetadata':
       return `updateMetadata ${call.metadata.mark}`;
+    case 'mergeMetadata':
+      return `updateMetadata ${call.merge.mark}`;
     default:
       return undefined;
   }

@@ -332,7 +332,8 @@ class Run {
       exchange: exchangeOver(cluster.network, cluster.ports, this.#reads),
       collections: [...names.slice(first), ...names.slice(0, first)],
       random: seededRandom(this.options.seed + asking.number),
-      hasEventual: shape.followers > 0,
+      // The clients of collections that come and go have an alias.
+      ...{ hasEventual: shape.followers > 0, aliased: [] },
     });
   }
 

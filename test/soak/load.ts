@@ -15,7 +15,21 @@ import type { SoakOptions } from './options.js';
 import { OutdatedReader, type OutdatedReads } from './outdated/outdatedReader.js';
 import { seededRandom } from './random.js';
 import type { LogOf } from './readLogs.js';
-import { shapesOf } from './shapes.js';
+import { type CollectionShape, shapesOf } from './shapes.js';
+
+const auditedIn = (shapes: readonly CollectionShape[]): ReadonlySet<string> =>
+  new Set(shapes.filter(({ auditReads }) => auditReads).map(({ name }) => name));
+
+/** An alias leads to one of several collections, so their access logs would have reads that name none. */
+const isAliased = ({ index, dimension, auditReads }: CollectionShape): boolean =>
+  index === 'none' && dimension === ALIASED_DIMENSION && auditReads !== true;
+const ALIASED_DIMENSION = 4;
+
+interface Readers {
+  readonly clients: readonly Client[];
+  readonly outdated: OutdatedReader;
+  readonly reads: AskedReads;
+}
 
 export class Load {
   private constructor(
@@ -23,11 +37,14 @@ export class Load {
     /** Indexed collections → the kind they are created with. */
     readonly indexed: ReadonlyMap<string, string>,
     readonly recorder: Recorder,
-    /** Reads of collections with an access log. */
-    readonly reads: AskedReads,
-    private readonly readers: { readonly clients: readonly Client[]; readonly outdated: OutdatedReader },
+    private readonly readers: Readers,
     readonly key: string,
   ) {}
+
+  /** Reads of collections with an access log. */
+  get reads(): AskedReads {
+    return this.readers.reads;
+  }
 
   static async open(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
     const { coordinators } = cluster;
@@ -36,8 +53,9 @@ export class Load {
     const names = shapes.map(({ name }) => name);
     const indexed = new Map(shapes.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])));
     const recorder = new Recorder(history);
+    const aliased = shapes.filter(isAliased).map(({ name }) => name);
     const keys = new KnownIds<string>();
-    const reads = new AskedReads(new Set(shapes.filter(({ auditReads }) => auditReads).map(({ name }) => name)));
+    const reads = new AskedReads(auditedIn(shapes));
     const exchange = exchangeWith(reads);
     const known = new Map(shapes.map((shape) => [shape.name, new Known(shape, keys)]));
     const [via, address] = [...coordinators][0]!;
@@ -52,7 +70,7 @@ export class Load {
         collections: [...names.slice(own), ...names.slice(0, own)],
         random: seededRandom(options.seed + i + 1),
         thinkMs: (1_000 * options.clients) / options.rate,
-        hasEventual: options.followers > 0,
+        ...{ hasEventual: options.followers > 0, aliased },
       });
     });
     const outdated = await OutdatedReader.open({
@@ -63,7 +81,7 @@ export class Load {
       hasFollowers: options.followers > 0,
       random: seededRandom(options.seed + options.clients + 1),
     });
-    return new Load(collections, indexed, recorder, reads, { clients, outdated }, key);
+    return new Load(collections, indexed, recorder, { clients, outdated, reads }, key);
   }
 
   /** Collections with an access log that was read. */

@@ -14,6 +14,7 @@ export function loggedEvent(event: LogEvent, one: number, isExpiry: boolean): Lo
         requestId: event.requestId && toHex(event.requestId),
         vector: components(event.vector, one),
         metadata: metadataIn(event.metadata),
+        text: event.text && Buffer.from(event.text).toString(),
       };
     case 'insert encrypted':
       return {

@@ -61,9 +61,11 @@ function callTable(calls: readonly Call[]): string[] {
     const row = rows.get(name) ?? { ok: 0, no: 0, refused: 0, unknown: 0 };
     rows.set(name, row);
     const { kind } = call.outcome;
-    row[kind === 'absent' || kind === 'shredded' || kind === 'busy' ? 'no' : kind]++;
+    row[kind === 'ok' || kind === 'refused' || kind === 'unknown' ? kind : 'no']++;
   }
-  const columns = ['call', 'answered', 'absent, shredded, busy', 'refused', 'unknown'].map((title) => ({ title }));
+  const columns = ['call', 'answered', 'absent, shredded, changed, busy', 'refused', 'unknown'].map((title) => ({
+    title,
+  }));
   const cells = [...rows].sort().map(([name, { ok, no, refused, unknown }]) => [name, ok, no, refused, unknown]);
   return tableLines(columns, cells);
 }

@@ -94,10 +94,9 @@ class SimulatedExchange {
   };
 }
 
-function requestOf({ method, url, key, body, idempotencyKey, requestId }: Asking): SentRequest {
+function requestOf({ method, url, key, body, type = typeOf(body), idempotencyKey, requestId }: Asking): SentRequest {
   const { pathname, search } = new URL(url);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-  const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
   return {
     method,
     path: pathname,
@@ -111,6 +110,9 @@ function requestOf({ method, url, key, body, idempotencyKey, requestId }: Asking
     body: bytes,
   };
 }
+
+const typeOf = (body: object | undefined): string =>
+  Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
 
 /** The parsed body; a body that is not JSON stays text. */
 function parsed(body: Buffer): unknown {

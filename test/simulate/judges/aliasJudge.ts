@@ -4,17 +4,8 @@
  * the alias may be at some moment of the search. A search that begins after an answered move never finds those of the former
  * collection. The collection of an alias is not deleted.
  */
+import { AliasMoves, type Move } from '../../soak/checker/aliasMoves.js';
 import { type ChurnCall, describeCall } from '../churn/churnCalls.js';
-
-/** A call that moves the alias to the collection `name`. */
-interface Move {
-  readonly name: string;
-  readonly startMs: number;
-  /** Infinite without an answer. */
-  readonly endMs: number;
-  /** Whether its answer is "not found", since the collection was deleted: the alias may be there until the answer. */
-  readonly isUndone: boolean;
-}
 
 export function judgeAlias(calls: readonly ChurnCall[]): string[] {
   const judge = new AliasJudge(calls);
@@ -22,25 +13,27 @@ export function judgeAlias(calls: readonly ChurnCall[]): string[] {
 }
 
 class AliasJudge {
-  readonly #moves: readonly Move[];
+  readonly #moves: AliasMoves;
   /** Collection of each record, by the record's tag. */
   readonly #names = new Map<number, string>();
 
   constructor(calls: readonly ChurnCall[]) {
-    this.#moves = calls.flatMap(({ wanted, outcome, startMs, endMs }) => {
+    const moves = calls.flatMap(({ wanted, outcome, startMs, endMs }): Move[] => {
       if (wanted.op !== 'move') return [];
       const isUndone = outcome.kind === 'absent';
       const isAnswered = isUndone || outcome.kind === 'done';
       return [{ name: wanted.name, startMs, endMs: isAnswered ? endMs : Number.POSITIVE_INFINITY, isUndone }];
     });
+    this.#moves = new AliasMoves(moves);
     for (const { wanted } of calls) if (wanted.op === 'insert') this.#names.set(wanted.tag, wanted.name);
   }
 
   /** Returns what is wrong in the answer to a call. */
   wrongIn({ wanted, outcome, startMs, endMs }: ChurnCall): string[] {
-    const possible = this.#possible(startMs, endMs);
-    const isMoved = this.#moves.some((move) => !move.isUndone && move.endMs <= startMs);
-    const isCertain = isMoved && possible.every((move) => !move.isUndone && move.endMs < Number.POSITIVE_INFINITY);
+    const possible = this.#moves.possible(startMs, endMs);
+    const isCertain =
+      this.#moves.isMovedBy(startMs) &&
+      possible.every((move) => !move.isUndone && move.endMs < Number.POSITIVE_INFINITY);
     const names = new Set(possible.map(({ name }) => name));
     if (wanted.op === 'delete' && outcome.kind === 'aliased')
       return names.has(wanted.name) ? [] : [`${wanted.name} is kept, and has no alias`];
@@ -59,14 +52,5 @@ class AliasJudge {
     if (names.size === 0) return ['the alias was never moved anywhere'];
     if (shown.size > 1) return ['the alias leads to several collections'];
     return [...shown].filter((name) => !names.has(name!)).map((name) => `the alias leads to ${name}`);
-  }
-
-  /** Returns the moves to whose collections the alias may lead at some moment of a time. */
-  #possible(startMs: number, endMs: number): Move[] {
-    const isReplaced = (move: Move): boolean =>
-      move.isUndone
-        ? move.endMs <= startMs
-        : this.#moves.some((later) => !later.isUndone && later.startMs >= move.endMs && later.endMs <= startMs);
-    return this.#moves.filter((move) => move.startMs < endMs && !isReplaced(move));
   }
 }

@@ -1,12 +1,16 @@
-/** Judges that an owner removes no record before its expiry. The log cannot show that, since a removal has the time of the expiry. */
+/**
+ * Judges expiries by the clock of the owner, which no log shows. A record is not removed before its expiry. A read is answered
+ * after the removal of each record that had expired when the read began.
+ */
+import { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
 import type { CollectionState } from '../../../shard/state/collectionState.js';
 import { Journal } from '../../../shard/state/journal.js';
 import type { Event } from '../../../shared/log/event.js';
 import { SYSTEM_KEY_ID } from '../../../shared/model/actor.js';
 import type { Findings } from './findings.js';
-import { before, JudgeOf } from './wrapped.js';
+import { after, before, JudgeOf } from './wrapped.js';
 
-/** A clock may jump back by ten seconds between the choice of a record and the commit of its removal. */
+/** A clock may jump back by ten seconds between two looks at it. */
 const JUMP_MS = 10_000;
 
 const judges = new JudgeOf<ExpiryJudge>();
@@ -27,6 +31,18 @@ export class ExpiryJudge {
         this.findings.add(`record ${event.recordId} is removed at ${nowMs}, and expires ${atMs ?? 'never'}`);
     }
   }
+
+  /** Receives each read that begins at an owner. `answer` is awaited. */
+  reads(handle: CollectionHandle, answer: Promise<unknown>): void {
+    const begunMs = this.findings.world.wallMs();
+    const judge = (): void => {
+      const nextMs = handle.openCollection?.state.expiries.nextMs ?? Number.POSITIVE_INFINITY;
+      if (nextMs <= begunMs - JUMP_MS)
+        this.findings.add(`a read that began at ${begunMs} is answered with a record that expired at ${nextMs}`);
+    };
+    answer.then(judge, () => undefined);
+  }
 }
 
 before(Journal.prototype, 'commit', (journal, [events]) => judges.current?.commits(journal, events));
+after(CollectionHandle.prototype, 'read', (handle, answer) => judges.current?.reads(handle, answer));

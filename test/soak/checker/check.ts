@@ -4,6 +4,8 @@ import type { AccessEntry } from '../access/accessEntries.js';
 import type { InsertCall } from '../history/records.js';
 import type { MultiSearchCall } from '../history/searches.js';
 import { type Call, isRead, isWrite } from '../history.js';
+import { checkAliasSearches } from './aliasSearches.js';
+import { checkChanges } from './changes.js';
 import { checkIndexes } from './indexes.js';
 import type { CollectionLog } from './log.js';
 import { checkWhole, partsOf } from './multiSearch.js';
@@ -52,6 +54,7 @@ export function checkHistory(calls: readonly Call[], logs: readonly CollectionLo
   const multi = calls.filter(isAnsweredMulti);
   for (const call of multi) checkWhole(call, violations);
   const parts = groupBy(multi.flatMap(partsOf), ({ collection }) => collection);
+  const checks = new Map<string, ReadCheck>();
   const shreds = calls.filter((call) => call.op === 'shred');
   for (const log of logs) {
     const { collection, refusal, entries } = log;
@@ -61,18 +64,21 @@ export function checkHistory(calls: readonly Call[], logs: readonly CollectionLo
     const match = new WriteMatch(log, writes, shreds, violations);
     const moments = match.check(options.unixMs);
     checkOrder(log, moments, violations);
+    checkChanges(log, writes, violations);
     checked.receipts += checkReceipts(log, writes.filter(isInsert), violations);
     const questions = [...mine.filter(isQuestion), ...(parts.get(collection) ?? [])];
     const index = options.indexed.get(collection);
     const readOptions = { staleMs: options.staleMs, recall: index === undefined ? undefined : recall };
     const reads = new ReadCheck(log, moments, violations, readOptions);
     reads.check(questions);
+    checks.set(collection, reads);
     for (const entry of options.access?.get(collection) ?? []) reads.checkEntry(entry);
     checkIndexes(collection, mine.filter(isOfIndex), index ?? 'none', violations);
     checked.reads += questions.length;
     checked.writes += writes.length;
     checked.events += entries.length;
   }
+  checkAliasSearches(calls, checks, violations);
   checkSecrets(calls, logs, violations);
   recall.check(violations);
   return { violations: violations.kept, counts: violations.counts, checked, recall };
@@ -88,7 +94,7 @@ const isAnsweredMulti = (call: Call): call is MultiSearchCall =>
 function isQuestion(call: Call): call is Question & Call {
   const { kind } = call.outcome;
   if (isRead(call)) return kind === 'ok' || kind === 'absent' || kind === 'shredded';
-  return isWrite(call) && kind === 'absent';
+  return isWrite(call) && (kind === 'absent' || kind === 'changed');
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -9,6 +9,7 @@ export interface InsertEvent {
   readonly requestId: string | null;
   readonly vector: readonly number[];
   readonly metadata: Metadata;
+  readonly text: string | null;
 }
 
 export interface InsertSecretEvent {

@@ -2,7 +2,7 @@
  * Writes whose event carries a unique mark: rows, changes of metadata, secrets. One thing may be sent several times.
  */
 
-import type { BatchCall, InsertCall, Row, UpdateCall } from '../history/records.js';
+import type { BatchCall, InsertCall, MergeCall, MergeManyCall, Row, UpdateCall } from '../history/records.js';
 import type { InsertSecretCall, Secret } from '../history/secrets.js';
 import type { WriteCall } from '../history.js';
 import type { Candidates, Violate } from './candidates.js';
@@ -10,7 +10,7 @@ import type { CollectionLog, LoggedEvent } from './log.js';
 import { describeEvent, entryAt } from './log.js';
 import { storedIn } from './stored.js';
 
-export type MarkedCall = InsertCall | BatchCall | UpdateCall | InsertSecretCall;
+export type MarkedCall = InsertCall | BatchCall | UpdateCall | MergeCall | MergeManyCall | InsertSecretCall;
 
 /** All calls that sent one thing, and the test whether an event is that thing. */
 interface Sent {
@@ -43,6 +43,12 @@ export class MarkedWrites {
       case 'updateMetadata':
         this.#add(call.metadata.mark, call, (event) => isUpdate(event, call));
         return;
+      case 'mergeMetadata':
+        this.#add(call.merge.mark, call, (event) => isChangeOf(event, call.id));
+        return;
+      case 'mergeMany':
+        this.#add(call.merge.mark, call, (event) => event.type === 'updateMetadata');
+        return;
       case 'insertEncrypted':
         this.#add(call.secret.mark, call, (event) => isSecret(event, call.secret));
     }
@@ -52,7 +58,8 @@ export class MarkedWrites {
   match(mark: number, event: LoggedEvent, sequence: number): Candidates {
     const { attempts = [], isIn } = this.#sent.get(mark) ?? {};
     const earlier = this.#sequenceOf.get(mark);
-    if (earlier !== undefined) {
+    // One change of many records has an event for each.
+    if (earlier !== undefined && attempts.every(({ op }) => op !== 'mergeMany')) {
       this.violate('doubled write', `event ${sequence} repeats event ${earlier}`, ...attempts);
       return undefined;
     }
@@ -90,8 +97,13 @@ export class MarkedWrites {
         return;
       }
       case 'updateMetadata':
-        if (this.#eventOf(call, call.metadata.mark) !== undefined)
-          this.#checkSequence(call, call.metadata.mark, call.outcome.answer.sequence);
+      case 'mergeMetadata': {
+        const { mark } = call.op === 'updateMetadata' ? call.metadata : call.merge;
+        if (this.#eventOf(call, mark) !== undefined) this.#checkSequence(call, mark, call.outcome.answer.sequence);
+        return;
+      }
+      case 'mergeMany':
+        if (call.outcome.answer.updated > 0) this.#eventOf(call, call.merge.mark);
     }
   }
 
@@ -131,9 +143,10 @@ export class MarkedWrites {
       this.violate('wrong answer', 'the answer calls it a repeat, but it was sent once', ...inserts);
   }
 
-  #isRow(event: LoggedEvent, { vector, metadata, requestId }: Row): boolean {
+  #isRow(event: LoggedEvent, { vector, metadata, text, requestId }: Row): boolean {
     if (event.type !== 'insert' || event.requestId !== requestId || event.metadata.color !== metadata.color)
       return false;
+    if (event.text !== text) return false;
     const stored = storedIn(this.log, vector);
     return event.vector.length === stored.length && event.vector.every((value, i) => value === stored[i]);
   }
@@ -160,7 +173,10 @@ export class MarkedWrites {
 }
 
 const isUpdate = (event: LoggedEvent, { id, metadata }: UpdateCall): boolean =>
-  event.type === 'updateMetadata' && event.recordId === id && event.metadata.color === metadata.color;
+  isChangeOf(event, id) && event.metadata.color === metadata.color;
+
+const isChangeOf = (event: LoggedEvent, id: number): event is LoggedEvent & { readonly type: 'updateMetadata' } =>
+  event.type === 'updateMetadata' && event.recordId === id;
 
 const isSecret = (event: LoggedEvent, { keyId, requestId }: Secret): boolean =>
   event.type === 'insertEncrypted' && event.requestId === requestId && (keyId === null || event.keyId === keyId);

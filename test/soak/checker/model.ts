@@ -7,10 +7,13 @@ import type { AnswerOf } from '../history/asked.js';
 import type { GetCall } from '../history/records.js';
 import type { Hit } from '../history/searches.js';
 import { type GetSecretCall, plaintextOf } from '../history/secrets.js';
+import { lastWrite } from './changes.js';
+import { distance } from './distance.js';
 import type { CollectionLog } from './log.js';
 import { type ModelRecord, matching, recordsOf } from './modelRecord.js';
 import { firstOf, NEVER, Span } from './span.js';
 import { storedIn } from './stored.js';
+import { type StateQuestion, WholeState } from './wholeState.js';
 
 /** The list of living records is rebuilt after this many events. */
 const SIFT_EVERY = 128;
@@ -25,6 +28,9 @@ export interface Finding {
   readonly cut: Hit | null;
 }
 
+/** Sequences from the first to the last. */
+type Range = readonly [from: number, to: number];
+
 interface Looking {
   /** Allows `from` to decrease between calls, at the cost of a look at every record. */
   readonly anywhere?: boolean;
@@ -37,9 +43,11 @@ export class Model {
   /** All records with a vector that live at or after `#siftedAt`, by birth. */
   #living: ModelRecord[];
   #siftedAt = 0;
+  readonly #whole: WholeState;
 
   constructor(private readonly log: CollectionLog) {
     this.#records = recordsOf(log);
+    this.#whole = new WholeState(log, this.#records);
     this.#living = this.#records.filter((record) => record?.vector !== undefined);
   }
 
@@ -48,6 +56,22 @@ export class Model {
     const record = this.#records[id - 1];
     if (record === undefined || from < record.bornAt) return from;
     return firstOf(from, to, [record[what], NEVER]);
+  }
+
+  /** First sequence at which the record existed and had been written after `since`. */
+  firstChanged(id: number, since: number, [from, to]: Range, until: 'diedAt' | 'goneAt'): number | undefined {
+    const record = this.#records[id - 1];
+    if (record === undefined) return undefined;
+    const existed = firstOf(from, to, [record.bornAt, record[until]]);
+    if (existed === undefined) return undefined;
+    for (let sequence = existed; sequence <= to && sequence < record[until]; sequence++)
+      if (lastWrite(record, sequence + 1) > since) return sequence;
+    return undefined;
+  }
+
+  /** First sequence at which the answer about all live records was true. */
+  firstWhole(question: StateQuestion, from: number, to: number): number | undefined {
+    return this.#whole.first(question, from, to);
   }
 
   /** A record with a vector never has a secret. */
@@ -145,12 +169,6 @@ export class Model {
     }
     return this.#living;
   }
-}
-
-function distance(a: readonly number[], b: readonly number[]): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
-  return sum;
 }
 
 const isBefore = (a: Hit, b: Hit): boolean => a.score < b.score || (a.score === b.score && a.id < b.id);

@@ -7,6 +7,8 @@ export interface ModelRecord {
   readonly id: number;
   /** Undefined: encrypted. */
   readonly vector: readonly number[] | undefined;
+  /** Words of its text; empty without a text. */
+  readonly words: readonly string[];
   readonly secret: { readonly mark: number; readonly keyId: string } | undefined;
   readonly bornAt: number;
   /** End of its life: deleted in any way, or lost with its key. */
@@ -31,13 +33,14 @@ function apply(event: LoggedEvent, sequence: number, records: ModelRecord[]): vo
   const times = { bornAt: sequence, diedAt: NEVER, removedAt: NEVER, goneAt: NEVER, lostAt: NEVER };
   switch (event.type) {
     case 'insert': {
-      const { recordId: id, vector, metadata } = event;
-      records[id - 1] = { id, vector, secret: undefined, ...times, versions: [{ from: sequence, ...metadata }] };
+      const { recordId: id, vector, metadata, text } = event;
+      const words = text === null ? [] : text.split(' ');
+      records[id - 1] = { id, vector, words, secret: undefined, ...times, versions: [{ from: sequence, ...metadata }] };
       return;
     }
     case 'insertEncrypted': {
       const { recordId: id, mark, keyId } = event;
-      records[id - 1] = { id, vector: undefined, secret: { mark, keyId }, ...times, versions: [] };
+      records[id - 1] = { id, vector: undefined, words: [], secret: { mark, keyId }, ...times, versions: [] };
       return;
     }
     case 'shredKey':

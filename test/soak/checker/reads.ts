@@ -56,6 +56,12 @@ export class ReadCheck {
     for (const call of inOrder.filter(isPast)) this.#checkPast(call);
   }
 
+  /** Whether a strong search shows a state that it may show. Call it after `check`. */
+  mayShow(search: SearchCall): boolean {
+    const [floor, ceiling] = [new ShownBy(this.#shown).floor(search.startMs), this.#begun.ceiling(search.endMs)];
+    return this.#truth.first(search, floor, ceiling, true) !== undefined;
+  }
+
   /** Compares a read with the state that its entry of the access log names. Call it after `check`. */
   checkEntry({ entry, actor, since, sequence }: AccessEntry): void {
     const read = this.#byRequest.get(actor.request_id);

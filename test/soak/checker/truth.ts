@@ -55,6 +55,8 @@ export class Truth {
     switch (outcome.kind) {
       case 'absent':
         return this.#firstAbsent(question, from, to);
+      case 'changed':
+        return this.#firstChanged(question, from, to);
       case 'shredded':
         return question.op === 'getEncrypted' ? this.model.firstLost(question.id, from, to) : undefined;
       case 'ok':
@@ -77,6 +79,7 @@ export class Truth {
       case 'get':
       case 'softDelete':
       case 'updateMetadata':
+      case 'mergeMetadata':
         return this.model.firstAbsent(question.id, from, to, 'diedAt');
       case 'delete':
         return this.model.firstAbsent(question.id, from, to, 'goneAt');
@@ -100,6 +103,12 @@ export class Truth {
     }
   }
 
+  #firstChanged(question: Question, from: number, to: number): number | undefined {
+    if (!('since' in question) || question.since === null) return undefined;
+    const until = question.op === 'delete' ? 'goneAt' : 'diedAt';
+    return this.model.firstChanged(question.id, question.since, [from, to], until);
+  }
+
   #firstShowing(question: Question, from: number, to: number, anywhere: boolean): number | undefined {
     switch (question.op) {
       case 'get':
@@ -112,6 +121,10 @@ export class Truth {
         const looking = { anywhere, isApproximate: this.isApproximate };
         return finding && this.model.firstFinding(finding, from, to, looking);
       }
+      case 'list':
+      case 'searchText':
+      case 'searchHybrid':
+        return this.model.firstWhole(question, from, to);
       case 'getNode':
       case 'edges':
       case 'subgraph':
@@ -126,6 +139,8 @@ export class Truth {
       case 'softDelete':
       case 'delete':
       case 'updateMetadata':
+      case 'mergeMetadata':
+      case 'mergeMany':
       case 'addNode':
       case 'addEdge':
       case 'deleteNode':

@@ -101,6 +101,8 @@ const MARKED: readonly string[] = [
   'insert',
   'insertBatch',
   'updateMetadata',
+  'mergeMetadata',
+  'mergeMany',
   'insertEncrypted',
 ] satisfies MarkedCall['op'][];
 

@@ -2,13 +2,16 @@
 
 import type { Outcome } from '../history/asked.js';
 import type { Call } from '../history.js';
+import { moveAlias, searchAlias } from './calls/aliases.js';
 import type { HttpRequest, Wanted, Way } from './calls/call.js';
 import { addEdge, addNode, edges, getNode, subgraph, unlink } from './calls/graph.js';
 import { configureIndex, indexState } from './calls/indexes.js';
+import { list } from './calls/lists.js';
 import { state, timeline } from './calls/proofs.js';
-import { getRecord, insert, insertBatch, remove, updateMetadata } from './calls/records.js';
+import { getRecord, insert, insertBatch, mergeMany, mergeMetadata, remove, updateMetadata } from './calls/records.js';
 import { multiSearch, search } from './calls/searches.js';
 import { getEncrypted, insertEncrypted, keyStatus, shred } from './calls/secrets.js';
+import { searchHybrid, searchText } from './calls/texts.js';
 import type { Exchange } from './httpCall.js';
 
 const WAYS = {
@@ -17,9 +20,16 @@ const WAYS = {
   softDelete: remove,
   delete: remove,
   updateMetadata,
+  mergeMetadata,
+  mergeMany,
   get: getRecord,
   search,
   multiSearch,
+  list,
+  searchText,
+  searchHybrid,
+  moveAlias,
+  searchAlias,
   insertEncrypted,
   getEncrypted,
   shred,

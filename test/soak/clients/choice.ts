@@ -1,20 +1,24 @@
 /** Chooses a client's next call, by its seeded numbers. */
 
 import { INDEX_KINDS } from '../../../shared/model/indexKinds.js';
+import { NO_ONE_COLLECTION } from '../history/asked.js';
 import type { IndexKind } from '../history/indexes.js';
 import type { Call } from '../history.js';
 import type { SeededRandom } from '../random.js';
 import type { Wanted } from './calls/call.js';
 import { Draws } from './choices/draws.js';
 import { graphRead, graphWrite } from './choices/graph.js';
+import { anyPage } from './choices/lists.js';
 import { recordWrite } from './choices/records.js';
 import { anySearch } from './choices/searches.js';
 import { secretRead, secretWrite } from './choices/secrets.js';
+import { textSearch } from './choices/texts.js';
 import type { Known } from './known.js';
 import type { KnownIds } from './knownIds.js';
 
 const INDEXES: readonly IndexKind[] = [...INDEX_KINDS, 'none'];
 const TIMELINE_MAX = 50;
+const ALIAS_K_MAX = 12;
 
 export interface ChoiceOptions {
   /** Facts that clients know, by collection. */
@@ -22,6 +26,8 @@ export interface ChoiceOptions {
   readonly keys: KnownIds<string>;
   /** Whether the service has eventual searches. */
   readonly hasEventual: boolean;
+  /** Collections of equal dimension to which the alias is moved; empty: the alias is not used. */
+  readonly aliased: readonly string[];
 }
 
 export class Choice {
@@ -48,9 +54,12 @@ export class Choice {
 
   #read(collection: string, known: Known): Wanted<Call> {
     const { random } = this;
-    const { keys, hasEventual } = this.options;
+    const { keys, hasEventual, aliased } = this.options;
     const chance = random.int(100);
-    if (chance < 60) return anySearch(this.#draws, collection, known, this.#comparable(known), hasEventual);
+    if (chance < 50) return anySearch(this.#draws, collection, known, this.#comparable(known), hasEventual);
+    if (chance < 54) return textSearch(this.#draws, collection, known);
+    if (chance < 58) return anyPage(this.#draws, collection, known);
+    if (chance < 60 && aliased.length > 0) return this.#alias(aliased);
     if (chance < 72) return { op: 'get', collection, id: known.anyRecord(random) };
     if (chance < 80) return graphRead(this.#draws, collection, known);
     if (chance < 88) return secretRead(this.#draws, collection, known, keys);
@@ -59,6 +68,20 @@ export class Choice {
     if (known.shape.index !== 'none' && random.int(4) === 0)
       return { op: 'configureIndex', collection, kind: random.pick(INDEXES) };
     return { op: 'indexState', collection };
+  }
+
+  #alias(aliased: readonly string[]): Wanted<Call> {
+    const { random } = this;
+    const collection = NO_ONE_COLLECTION;
+    if (random.int(4) === 0) return { op: 'moveAlias', collection, to: random.pick(aliased) };
+    const { dimension } = this.options.known.get(aliased[0]!)!.shape;
+    return {
+      op: 'searchAlias',
+      collection,
+      query: this.#draws.vector(dimension),
+      k: 1 + random.int(ALIAS_K_MAX),
+      color: null,
+    };
   }
 
   #comparable({ shape }: Known): readonly string[] {

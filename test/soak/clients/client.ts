@@ -88,11 +88,11 @@ export class Client {
   async #ask(wanted: Wanted): Promise<Call> {
     const { number: client, random, key, recorder, exchange } = this.options;
     const [via, address] = random.pick(this.#addresses);
-    const { method, path, body, idempotencyKey } = requestOf(wanted);
+    const { method, path, body, type, idempotencyKey } = requestOf(wanted);
     const patienceMs = random.int(25) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
     const startMs = systemClock.monotonicMs();
     const requestId = `${client}-${++this.#asked}`;
-    const sent = { method, url: `${address}${path}`, key, body, idempotencyKey, requestId };
+    const sent = { method, url: `${address}${path}`, key, body, type, idempotencyKey, requestId };
     const answer = await exchange({ ...sent, patienceMs, agent: this.#agent });
     const endMs = systemClock.monotonicMs();
     const call = { ...wanted, client, requestId, via, startMs, endMs, outcome: outcomeOf(wanted, answer) } as Call;

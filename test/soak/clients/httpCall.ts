@@ -14,6 +14,8 @@ export interface Asking {
   readonly url: string;
   readonly key: string;
   readonly body?: object | undefined;
+  /** Content type of the body; undefined: JSON, or bytes. */
+  readonly type?: string | undefined;
   readonly idempotencyKey?: string | null | undefined;
   /** Sent as `x-request-id`. */
   readonly requestId?: string;
@@ -40,7 +42,7 @@ function send(asking: Asking, reads: AskedReads | undefined): Promise<Exchange> 
   const body = bytesOf(asking.body);
   const headers = {
     authorization: `Bearer ${key}`,
-    'content-type': Buffer.isBuffer(asking.body) ? BINARY : 'application/json',
+    'content-type': asking.type ?? (Buffer.isBuffer(asking.body) ? BINARY : 'application/json'),
     ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
     ...(requestId && { 'x-request-id': requestId }),
   };

@@ -1,10 +1,13 @@
 /** Facts that the clients know about one collection. */
 
+import { answerOf } from '../history/asked.js';
+import type { ListCall } from '../history/lists.js';
 import type { Row } from '../history/records.js';
 import type { Secret } from '../history/secrets.js';
 import { type Call, isWrite } from '../history.js';
 import type { SeededRandom } from '../random.js';
 import type { CollectionShape } from '../shapes.js';
+import type { Wanted } from './calls/call.js';
 import { KnownIds } from './knownIds.js';
 
 const REPEATABLE_KEPT = 64;
@@ -18,6 +21,8 @@ export class Known {
   /** Answered rows, which may be sent again. */
   readonly rows: Row[] = [];
   readonly sentSecrets: Secret[] = [];
+  /** The next page of the last answered list; undefined: that was its last page. */
+  nextPage: Wanted<ListCall> | undefined;
   /** Latest sequence in an answer. */
   sequence = 0;
 
@@ -59,6 +64,9 @@ export class Known {
         if (call.secret.requestId !== null) keep(this.sentSecrets, call.secret);
         return;
       }
+      case 'list':
+        this.nextPage = pageAfter(call);
+        return;
       case 'addNode':
         this.nodes.made([call.outcome.answer.nodeId]);
         return;
@@ -100,6 +108,15 @@ export class Known {
   #reached(sequence: number | undefined): void {
     this.sequence = Math.max(this.sequence, sequence ?? 0);
   }
+}
+
+/** A page with fewer records than its limit does not show the record before the next page. */
+function pageAfter(call: ListCall): Wanted<ListCall> | undefined {
+  const { collection, orderBy, isDescending, limit, color } = call;
+  const { records, next } = answerOf(call);
+  const last = records.at(-1);
+  if (next === null || last === undefined || records.length < limit) return undefined;
+  return { op: 'list', collection, orderBy, isDescending, limit, color, after: { next, last } };
 }
 
 function keep<T>(kept: T[], item: T): void {

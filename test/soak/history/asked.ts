@@ -3,13 +3,14 @@
 /**
  * - absent: its subject does not exist (404); must be true, and changes nothing
  * - shredded: the key is destroyed (410, or 400 for an insert under it); must be true, and changes nothing
+ * - changed: a record has changed since the event that the call names (409); must be true, and changes nothing
  * - busy: another call of its kind is running (409)
  * - refused: any other refusal
  * - unknown: no answer, or one that leaves open whether the call had an effect
  */
 export type Outcome<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
-  | { readonly kind: 'absent' | 'shredded' | 'busy' }
+  | { readonly kind: 'absent' | 'shredded' | 'changed' | 'busy' }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string };
 

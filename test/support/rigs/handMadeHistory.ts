@@ -10,15 +10,17 @@ const COLLECTION = 'a';
 export const rowOf = (mark: number, vector: readonly number[], color = 0): Row => ({
   vector,
   metadata: { color, mark },
+  text: null,
   requestId: mark.toString(16).padStart(32, '0'),
 });
 
-export const insertEvent = (recordId: number, { vector, metadata, requestId }: Row): InsertEvent => ({
+export const insertEvent = (recordId: number, { vector, metadata, text, requestId }: Row): InsertEvent => ({
   type: 'insert',
   recordId,
   requestId,
   vector,
   metadata,
+  text,
 });
 
 /** A log with invented hashes in place of a verified log's. */
@@ -105,16 +107,17 @@ export const got = (times: Times, id: number, row: Row | undefined): GetCall => 
 export const WRITES = {
   a: inserted(A, 1, 1, [0, 10]),
   b: inserted(B, 2, 2, [5, 20]),
-  softDelete: { op: 'softDelete', ...asked([30, 40]), id: 1, outcome: ok({ sequence: 3 }) } as Call,
+  softDelete: { op: 'softDelete', ...asked([30, 40]), id: 1, since: null, outcome: ok({ sequence: 3 }) } as Call,
   update: {
     op: 'updateMetadata',
     ...asked([50, 60]),
     id: 2,
+    since: null,
     metadata: CHANGED,
     outcome: ok({ sequence: 4 }),
   } as UpdateCall,
   batch: { op: 'insertBatch', ...asked([70, 80]), rows: [C, D], outcome: ok({ ids: [3, 4] }) } as BatchCall,
-  remove: { op: 'delete', ...asked([90, 100]), id: 3, outcome: ok({ sequence: 7 }) } as RemoveCall,
+  remove: { op: 'delete', ...asked([90, 100]), id: 3, since: null, outcome: ok({ sequence: 7 }) } as RemoveCall,
 };
 type Writes = Record<keyof typeof WRITES, Call>;
 export const writesWith = (other: Partial<Writes>): Call[] => Object.values({ ...WRITES, ...other });

@@ -1,7 +1,16 @@
 /** HTTP requests and answers of calls about records with a vector. */
 import { verifyReceipt, type WriteReceipt } from '../../../../verifier/receipt.js';
-import type { BatchCall, GetCall, InsertCall, ReceiptClaim, RemoveCall, UpdateCall } from '../../history/records.js';
-import { get, NO_RECORD, post, type Way } from './call.js';
+import type {
+  BatchCall,
+  GetCall,
+  InsertCall,
+  MergeCall,
+  MergeManyCall,
+  ReceiptClaim,
+  RemoveCall,
+  UpdateCall,
+} from '../../history/records.js';
+import { get, NO_RECORD, NOT_DONE, post, type Way } from './call.js';
 
 interface Logged {
   readonly log_index: number;
@@ -11,11 +20,12 @@ export const insert: Way<
   InsertCall,
   { readonly id: number; readonly deduplicated: boolean; readonly receipt: WriteReceipt }
 > = {
-  request: ({ collection, row: { vector: values, metadata, requestId } }) =>
+  request: ({ collection, row: { vector: values, metadata, text, requestId } }) =>
     post('/v1/records', {
       collection,
       values,
       metadata: [...Buffer.from(JSON.stringify(metadata))],
+      text,
       request_id: requestId,
     }),
   answer: ({ id, deduplicated, receipt }) => ({ id, deduplicated, receipt: claimOf(receipt) }),
@@ -27,26 +37,48 @@ export const insertBatch: Way<BatchCall, { readonly ids: readonly number[] }> = 
       collection,
       batch: rows.map(({ vector }) => vector),
       metadata: rows.map(({ metadata }) => metadata),
+      texts: rows.map(({ text }) => text),
       request_ids: rows.map(({ requestId }) => requestId),
     }),
   answer: ({ ids }) => ({ ids }),
 };
 
 export const remove: Way<RemoveCall, Logged> = {
-  request: ({ op, collection, id }) => post(op === 'delete' ? '/v1/delete' : '/v1/soft-delete', { collection, id }),
+  request: ({ op, collection, id, since }) =>
+    post(op === 'delete' ? '/v1/delete' : '/v1/soft-delete', { collection, id, if_log_index: since }),
   answer: ({ log_index: sequence }) => ({ sequence }),
-  noes: NO_RECORD,
+  noes: NOT_DONE,
 };
 
 export const updateMetadata: Way<UpdateCall, Logged> = {
-  request: ({ collection, id, metadata }) => ({
+  request: ({ collection, id, since, metadata }) => ({
     method: 'PATCH',
-    path: `/v1/records/${id}/metadata?collection=${collection}`,
+    path: pathOf(collection, id, since),
     body: metadata,
   }),
   answer: ({ log_index: sequence }) => ({ sequence }),
-  noes: NO_RECORD,
+  noes: NOT_DONE,
 };
+
+export const mergeMetadata: Way<MergeCall, Logged> = {
+  request: ({ collection, id, since, merge }) => ({
+    ...{ method: 'PATCH', path: pathOf(collection, id, since), body: merge },
+    type: 'application/merge-patch+json',
+  }),
+  answer: ({ log_index: sequence }) => ({ sequence }),
+  noes: NOT_DONE,
+};
+
+export const mergeMany: Way<MergeManyCall, { readonly updated: number; readonly missing?: readonly number[] }> = {
+  request: ({ collection, of, merge }) => {
+    const chosen = 'ids' in of ? of : { metadata_filter: of };
+    return post('/v1/records/metadata', { collection, ...chosen, merge });
+  },
+  answer: ({ updated, missing = [] }) => ({ updated, missing }),
+};
+
+const pathOf = (collection: string, id: number, since: number | null): string =>
+  `/v1/records/${id}/metadata?collection=${collection}${since === null ? '' : `&if_log_index=${since}`}`;
 
 export const getRecord: Way<GetCall, { readonly vector: readonly number[]; readonly metadata: unknown }> = {
   request: ({ collection, id }) => get(`/v1/records/${id}?collection=${collection}`),

@@ -1,5 +1,5 @@
 /** HTTP requests and answers of searches. */
-import type { MultiHit, MultiSearchCall, SearchCall } from '../../history/searches.js';
+import type { MultiHit, MultiSearchCall, SearchAnswer, SearchCall } from '../../history/searches.js';
 import { post, type Way } from './call.js';
 
 interface FoundHit {
@@ -9,7 +9,7 @@ interface FoundHit {
   readonly similarity?: number;
 }
 
-interface SearchBody {
+export interface SearchBody {
   readonly results: readonly FoundHit[];
   readonly sequence?: number;
   readonly as_of_log_index?: number;
@@ -19,13 +19,21 @@ interface SearchBody {
 export const search: Way<SearchCall, SearchBody> = {
   request: ({ collection, query, k, asOf, ...wanted }) =>
     post('/v1/search', { collection, query, k, as_of_log_index: asOf, ...options(wanted) }),
-  answer: ({ results, sequence, as_of_log_index: asOf, as_of_state_hash: stateHash }) => ({
-    ids: results.map(({ id }) => id),
-    scores: results.map(scoreOf),
-    sequence: sequence ?? asOf,
-    stateHash,
-  }),
+  answer: (body) => shownHits(body),
 };
+
+/** Throws an Error if the similarity of a hit contradicts its score. */
+export const shownHits = ({
+  results,
+  sequence,
+  as_of_log_index: asOf,
+  as_of_state_hash: stateHash,
+}: SearchBody): SearchAnswer => ({
+  ids: results.map(({ id }) => id),
+  scores: results.map(scoreOf),
+  sequence: sequence ?? asOf,
+  stateHash,
+});
 
 interface MultiBody {
   readonly results: readonly (MultiHit & FoundHit)[];
@@ -45,7 +53,6 @@ export const multiSearch: Way<MultiSearchCall, MultiBody> = {
   }),
 };
 
-/** Throws an Error if the similarity contradicts the score. */
 function scoreOf({ score, similarity = 1 - score / 2 }: FoundHit): number {
   if (similarity !== 1 - score / 2)
     throw new Error(`score ${score} and similarity ${similarity} contradict each other`);

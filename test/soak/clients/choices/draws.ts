@@ -4,6 +4,9 @@ import type { Secret } from '../../history/secrets.js';
 import type { SeededRandom } from '../../random.js';
 
 const COLORS = 4;
+/** Words of texts: few, so that scores tie. */
+const WORDS = ['red', 'wine', 'rose', 'blue', 'sky', 'sea'];
+const TEXT_WORDS_MAX = 6;
 /** Few values, so that distances tie. */
 const VALUES = 64;
 
@@ -23,17 +26,25 @@ export class Draws {
 
   row(dimension: number): Row {
     const metadata = this.metadata();
-    return { vector: this.vector(dimension), metadata, requestId: this.#requestId(metadata.mark) };
+    return { vector: this.vector(dimension), metadata, text: this.#text(), requestId: this.#requestId(metadata.mark) };
   }
 
   /** `keyId` null: the vault creates a key. */
   secret(keyId: string | null): Secret {
-    const mark = this.#mark();
+    const mark = this.mark();
     return { mark, keyId, requestId: this.#requestId(mark) };
   }
 
   metadata(): Metadata {
-    return { color: this.color(), mark: this.#mark() };
+    return { color: this.color(), mark: this.mark() };
+  }
+
+  word(): string {
+    return this.random.pick(WORDS);
+  }
+
+  mark(): number {
+    return this.client * 1e9 + ++this.#marks;
   }
 
   color(): number {
@@ -47,15 +58,17 @@ export class Draws {
 
   /** A key id that no other client draws. */
   keyId(): string {
-    return hex(this.#mark());
+    return hex(this.mark());
   }
 
   #requestId(mark: number): string | null {
     return this.onceIn(10) ? null : hex(mark);
   }
 
-  #mark(): number {
-    return this.client * 1e9 + ++this.#marks;
+  /** Two of three rows have a text. */
+  #text(): string | null {
+    if (this.onceIn(3)) return null;
+    return Array.from({ length: 1 + this.random.int(TEXT_WORDS_MAX) }, () => this.word()).join(' ');
   }
 }
 

@@ -22,7 +22,7 @@ export function secretWrite(
     return { op: 'insertEncrypted', collection, secret: secret(draws, keys) };
   if (chance < 88) {
     const op = draws.onceIn(2) ? 'softDelete' : 'delete';
-    return { op, collection, id: anyOf(known.secrets, draws) };
+    return { op, collection, id: anyOf(known.secrets, draws), since: null };
   }
   const keyId = anyKey(keys, draws);
   return { op: 'shred', collection: NO_ONE_COLLECTION, keyId };

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ABSENT as NO_HASH } from '../../../../../verifier/hashing.js';
 import { checkHistory } from '../../../../soak/checker/check.js';
 import type { CollectionLog, LoggedEvent } from '../../../../soak/checker/log.js';
-import type { InsertCall, RemoveCall } from '../../../../soak/history/records.js';
+import type { InsertCall, RemoveCall, UpdateCall } from '../../../../soak/history/records.js';
 import type { Call } from '../../../../soak/history.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import {
@@ -189,10 +189,11 @@ describe('the history checker', () => {
     const shown = got([91, 92], 3, undefined);
     expect(wrong(withReads(shown, got([91, 94], 3, C)))).to.deep.equal({});
     expect(wrong(withReads(shown, got([93, 94], 3, C)))).to.deep.equal({ 'stale read': 1 });
-    const update: Call = {
+    const update: UpdateCall = {
       op: 'updateMetadata',
       ...asked([93, 94]),
       id: 3,
+      since: null,
       metadata: { color: 0, mark: 50 },
       outcome: ABSENT,
     };
@@ -323,8 +324,9 @@ function randomHistory(random: ReturnType<typeof seededRandom>): { calls: Call[]
   const calls = events.map((event, i): Call => {
     const times: Times = [10 * (i + 1), 10 * (i + 1) + 5];
     if (event.type !== 'insert')
-      return { op: 'softDelete', ...asked(times), id: event.recordId, outcome: ok({ sequence: i + 1 }) };
-    const row = { vector: event.vector, metadata: event.metadata, requestId: event.requestId };
+      return { op: 'softDelete', ...asked(times), id: event.recordId, since: null, outcome: ok({ sequence: i + 1 }) };
+    const { vector, metadata, text, requestId } = event;
+    const row = { vector, metadata, text, requestId };
     return inserted(row, event.recordId, i + 1, times, log);
   });
   return { calls, log };

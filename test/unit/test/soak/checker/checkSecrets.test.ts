@@ -59,7 +59,7 @@ const EVENTS: readonly LoggedEvent[] = [
 const WRITES: readonly Call[] = [
   inserted([10, 15], 1, 1),
   inserted([20, 25], 2, 2),
-  { op: 'softDelete', ...asked([30, 35]), id: 2, outcome: ok({ sequence: 3 }) },
+  { op: 'softDelete', ...asked([30, 35]), id: 2, since: null, outcome: ok({ sequence: 3 }) },
 ];
 const SHRED = shred([40, 45]);
 
