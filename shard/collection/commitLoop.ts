@@ -20,7 +20,7 @@ import { cutShort, moved } from '../../shared/transport/transportErrors.js';
 import { bytesOf } from '../search/found.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
 import { expiryAt } from '../state/expiryAt.js';
-import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
+import type { QueuedCall, WriteAnswer } from '../state/plannedCalls.js';
 import { type CollectionParts, importFrames, startCommit } from './logImport.js';
 import { planWrite } from './planWrite.js';
 import { commitRemovals, PendingRemoval } from './removals.js';
@@ -193,25 +193,25 @@ export class CommitLoop {
 
   async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
     const { vault, context } = this.parts;
-    const seal = async () => {
+    const answerOrEncrypt = async () => {
       const replayed = await vault.replay(call.requestId);
       if (replayed !== undefined) return replayed;
       // Before a key is made.
       expiryAt(context.clock.nowMs(), call.expiresAtMs, call.ttlMs);
-      return vault.seal(call, envelope.deadlineMs);
+      return vault.encrypt(call, envelope.deadlineMs);
     };
-    const sealed = await seal().catch((error: unknown) => {
+    const found = await answerOrEncrypt().catch((error: unknown) => {
       const shown = this.toCallerError(error);
       // The vault judges by a state that may be outdated once the ownership is over.
       throw this.#refusal ?? shown;
     });
-    if ('op' in sealed) return this.#enqueue(sealed, envelope);
+    if ('op' in found) return this.#enqueue(found, envelope);
     await this.#ensureNoted();
-    return sealed;
+    return found;
   }
 
-  async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
-    // Sealing takes a while, so the ownership may have ended.
+  async #enqueue(call: QueuedCall, envelope: Envelope): Promise<unknown> {
+    // Encryption takes a while, so the ownership may have ended.
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');

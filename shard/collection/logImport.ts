@@ -176,8 +176,8 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
       return { op: 'stated', of: event };
     case 'insertEncrypted': {
       const { keyId, nonce, ciphertext, tag, expiresAtMs } = event;
-      const sealed = { keyId: toHex(keyId), nonce, ciphertext, tag, requestId: null };
-      return { op: 'insertEncrypted', ...sealed, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
+      const encrypted = { keyId: toHex(keyId), nonce, ciphertext, tag, requestId: null };
+      return { op: 'insertEncrypted', ...encrypted, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
     }
     case 'shredKey':
       return { op: 'shredKey', keyId: toHex(event.keyId) };

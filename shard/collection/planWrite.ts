@@ -8,14 +8,14 @@ import { patchIn } from '../metadata/metadataObject.js';
 import type { CommitBuilder } from '../state/commitBuilder.js';
 import type { Journal } from '../state/journal.js';
 import { planDeletions } from '../state/planDeletions.js';
-import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
+import type { QueuedCall, WriteAnswer } from '../state/plannedCalls.js';
 import { planPatches } from '../state/planPatches.js';
 import { recordsOf } from '../state/recordsOf.js';
 import type { CollectionParts } from './logImport.js';
 import { deletionsBytes, END_BYTES } from './writeQueue.js';
 
 /** Throws VouchError if the write is refused. */
-export async function planWrite(parts: CollectionParts, plan: CommitBuilder, call: SealedCall): Promise<WriteAnswer> {
+export async function planWrite(parts: CollectionParts, plan: CommitBuilder, call: QueuedCall): Promise<WriteAnswer> {
   switch (call.op) {
     case 'deleteMany':
       return planMatchingDeletions(parts, plan, call);

@@ -21,10 +21,10 @@ import type { DeleteManyCall, WriteCall } from '../../shared/protocol/writes.js'
 import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
-import type { SealedCall } from '../state/plannedCalls.js';
+import type { QueuedCall } from '../state/plannedCalls.js';
 
 export interface Waiting {
-  readonly call: SealedCall;
+  readonly call: QueuedCall;
   readonly envelope: Envelope;
   /** Upper bound of the bytes of its events in a frame. */
   readonly sizeBytes: number;
@@ -80,7 +80,7 @@ export class WriteQueue {
    * Resolves or rejects when the write is answered. Throws Overloaded if too many writes wait, or it would wait too
    * long. `isHeld`: commits are paused or on hold.
    */
-  add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
+  add(call: QueuedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
     const measured = withActor(measure(call, this.metadataBytes), actorSizeBytes(envelope.actor ?? SYSTEM));
     const { sizeBytes } = measured;
     const isAlone = call.op === 'patchMany' || (call.op === 'deleteMany' && 'filter' in call.of);
@@ -188,7 +188,7 @@ const idsOf = (of: DeleteManyCall['of']): number =>
 const contentBytes = (...parts: readonly (Uint8Array | null | undefined)[]): number =>
   parts.reduce((sum, part) => sum + (part?.length ?? 0), 0);
 
-const mayExpire = ({ expiresAtMs, ttlMs }: Extract<SealedCall, { ttlMs?: unknown }>): boolean =>
+const mayExpire = ({ expiresAtMs, ttlMs }: Extract<QueuedCall, { ttlMs?: unknown }>): boolean =>
   expiresAtMs !== undefined || ttlMs !== undefined;
 
 function inserts(records: number, content: number, expire: boolean): Measure {
@@ -201,7 +201,7 @@ function updates(records: number, metadataBytes: number): Measure {
   return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + records * metadataBytes };
 }
 
-function measure(call: SealedCall, metadataBytes: number): Measure {
+function measure(call: QueuedCall, metadataBytes: number): Measure {
   switch (call.op) {
     case 'insert':
       return inserts(1, contentBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''), mayExpire(call));

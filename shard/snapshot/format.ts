@@ -17,7 +17,7 @@
  *
  * A chunk has rows of one kind, about a MiB of them. Writer and reader have one chunk in memory at a time. Its checksum is
  * H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes). The checksum of a chunk of records covers
- * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains the seals and is
+ * the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table contains these checksums and is
  * under the file's checksum. So the checksum covers every byte of the file.
  *
  * ```text
@@ -67,8 +67,8 @@ export const CHUNK_BYTES = 1 << 20;
 const SIZE_MAX_BYTES = 1 << 26;
 
 const MAGIC = Buffer.from('VSNP');
-const SEAL_MAGIC = Buffer.from('VSNC');
-const SEAL_HEAD_BYTES = 28;
+const CHUNK_MAGIC = Buffer.from('VSNC');
+const CHECKSUM_HEAD_BYTES = 28;
 
 const KIND = {
   frames: 1,
@@ -154,10 +154,10 @@ export function checkHeader(bytes: Uint8Array): void {
 }
 
 /** Returns the bytes that the checksum of a chunk covers before those of the chunk. */
-export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
-  const bytes = new Uint8Array(SEAL_HEAD_BYTES);
+export function checksumHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
+  const bytes = new Uint8Array(CHECKSUM_HEAD_BYTES);
   const view = viewOf(bytes);
-  bytes.set(SEAL_MAGIC);
+  bytes.set(CHUNK_MAGIC);
   view.setUint32(4, KIND[kind], true);
   writeU64(view, 8, first);
   writeU64(view, 16, rows);

@@ -17,7 +17,7 @@ import { readU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EXPIRY_BYTES } from '../../shared/log/eventLayout.js';
 import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
-import { type ChunkHead, DamagedSnapshot, sealHead } from './format.js';
+import { type ChunkHead, checksumHead, DamagedSnapshot } from './format.js';
 
 const HEAD_ROW_BYTES = 37;
 /** In the state of a record with an expiry. */
@@ -80,7 +80,7 @@ export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): 
 /** Returns the checksum. `leaves`: those of all ids of the chunk, one after another. */
 export function checksumOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
   const stream = hashStream();
-  stream.update(sealHead(head));
+  stream.update(checksumHead(head));
   stream.update(columns.head);
   stream.update(leaves);
   return stream.digest();

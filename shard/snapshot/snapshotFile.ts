@@ -7,12 +7,12 @@ import {
   type ChunkHead,
   type ChunkKind,
   checkHeader,
+  checksumHead,
   DamagedSnapshot,
   decodeFooter,
   footerOffset,
   HEADER_BYTES,
   type SnapshotFacts,
-  sealHead,
   TRAILER_BYTES,
 } from './format.js';
 
@@ -76,12 +76,12 @@ export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBu
 /** Returns the checksum of a chunk of any kind except records. */
 export function checksumOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
   const stream = hashStream();
-  stream.update(sealHead(head));
+  stream.update(checksumHead(head));
   stream.update(bytes);
   return stream.digest();
 }
 
-/** Throws DamagedSnapshot if the seals differ. */
+/** Throws DamagedSnapshot if the checksums differ. */
 export function assertChecksum({ kind, first, checksum }: ChunkEntry, found: Uint8Array): void {
   if (Buffer.compare(checksum, found) !== 0)
     throw new DamagedSnapshot(`its chunk of ${kind} from ${first} on does not verify`);

@@ -22,8 +22,8 @@ import { expiryAt } from './expiryAt.js';
 import { utf8ExternalId } from './externalIds.js';
 import { addedBytes, insertedBytes, insertedEncryptedBytes, updatedBytes } from './growth.js';
 import type {
+  EncryptedInsert,
   PlannedCall,
-  SealedInsert,
   StatedDeletions,
   StatedInsert,
   StatedReplace,
@@ -243,7 +243,7 @@ export class CommitBuilder {
     return slot === undefined ? null : this.state.metadataAt(slot);
   }
 
-  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId, ...life }: SealedInsert): WriteAnswer {
+  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId, ...life }: EncryptedInsert): WriteAnswer {
     const key = keyOf(requestId);
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };

@@ -10,7 +10,7 @@ import type {
 import type { AppliedRequest } from './dedupWindow.js';
 
 /** An insert whose payload is already encrypted, so that no waiting write has a secret in it. */
-export interface SealedInsert extends Omit<InsertEncryptedCall, 'payload' | 'keyId'> {
+export interface EncryptedInsert extends Omit<InsertEncryptedCall, 'payload' | 'keyId'> {
   /** 32 lowercase hex digits. */
   readonly keyId: string;
   /** 12 bytes. */
@@ -19,7 +19,8 @@ export interface SealedInsert extends Omit<InsertEncryptedCall, 'payload' | 'key
   readonly ciphertext: Uint8Array;
 }
 
-export type SealedCall = Exclude<WriteCall, InsertEncryptedCall> | SealedInsert;
+/** A write as the queue takes it: the payload of an encrypted insert is already encrypted. */
+export type QueuedCall = Exclude<WriteCall, InsertEncryptedCall> | EncryptedInsert;
 
 /** Content of a record in a log, to insert, or to replace the record with its external id. */
 export type StatedInsert = Omit<Insert, EventHeader | 'recordId'>;
@@ -28,7 +29,7 @@ export type StatedDeletions = Undated<DeleteMany>;
 
 /** A write that is planned in one step. `stated`: from a log; see `logImport.ts`. */
 export type PlannedCall =
-  | Exclude<SealedCall, DeleteManyCall | InsertBatchCall | PatchManyCall>
+  | Exclude<QueuedCall, DeleteManyCall | InsertBatchCall | PatchManyCall>
   | { readonly op: 'stated'; readonly of: StatedInsert | StatedReplace | StatedDeletions };
 
 /** Content of a write's answer, once the frame is applied. */

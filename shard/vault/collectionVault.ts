@@ -14,10 +14,10 @@ import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.j
 import { assertPayload, type EventLimits } from '../state/eventLimits.js';
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
-import type { SealedInsert } from '../state/plannedCalls.js';
+import type { EncryptedInsert } from '../state/plannedCalls.js';
 import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
-import { KeyDamaged, type RecordVault, recordShredded, type SealTarget } from './recordVault.js';
+import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from './recordVault.js';
 
 const CHECKED_AT_ONCE = 4;
 
@@ -36,7 +36,7 @@ interface VaultedCollection {
 }
 
 export class CollectionVault {
-  readonly #target: SealTarget;
+  readonly #target: PayloadTarget;
 
   constructor(
     private readonly collection: VaultedCollection,
@@ -68,17 +68,17 @@ export class CollectionVault {
    * Encrypts the payload, and lists the collection in the key's entry. Refuses what the commit would refuse, so that no
    * key is made for it. Throws Damaged if the entry is damaged and records of this collection depend on it.
    */
-  async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
+  async encrypt(call: InsertEncryptedCall, deadlineMs: number): Promise<EncryptedInsert> {
     const { op, payload, keyId, ...rest } = call;
     assertPayload(payload.length, this.limits);
     if (keyId !== null && this.collection.state.encrypted.isShredded(keyId)) throw shredded(keyId);
     const brings = { records: 1, growthBytes: insertedEncryptedBytes(payload.length + GCM_TAG_BYTES) };
     assertRoom(await this.room(brings), { records: 1, bytes: brings.growthBytes });
     const mustExist = keyId !== null && this.#uses(keyId);
-    const sealed = await this.#noticingDamage(keyId, () =>
-      this.vault.seal(this.#target, payload, { keyId, mustExist, deadlineMs }),
+    const encrypted = await this.#noticingDamage(keyId, () =>
+      this.vault.encrypt(this.#target, payload, { keyId, mustExist, deadlineMs }),
     );
-    return { op, ...rest, ...sealed };
+    return { op, ...rest, ...encrypted };
   }
 
   /** Call it before events of an import are stored, so that a shred of their keys reaches this collection too. */
@@ -87,7 +87,7 @@ export class CollectionVault {
     for (const keyId of new Set(keyIds)) await this.vault.enter(this.#target, keyId, deadlineMs);
   }
 
-  /** Decrypts a record. Throws `record_not_found`, `record_shredded`, errors of the vault, and Damaged like `seal`. */
+  /** Decrypts a record. Throws `record_not_found`, `record_shredded`, errors of the vault, and Damaged like `encrypt`. */
   async read(recordId: number): Promise<Results['getEncrypted']> {
     const record = this.collection.state.encrypted.get(recordId);
     if (record === undefined || record.isTombstoned) throw missing(recordId);
@@ -95,13 +95,13 @@ export class CollectionVault {
     if (this.collection.state.encrypted.isShredded(keyId)) throw recordShredded(keyId);
     const { nonce, ciphertext } = await this.#eventOf(record);
     const payload = await this.#noticingDamage(keyId, () =>
-      this.vault.open(this.#target, { keyId, nonce, ciphertext }),
+      this.vault.decrypt(this.#target, { keyId, nonce, ciphertext }),
     );
     return { id: recordId, keyId, payload };
   }
 
   /**
-   * Verifies a key of live records. Returns false if its entry is missing or cannot be opened here. Throws like `seal`.
+   * Verifies a key of live records. Returns false if its entry is missing or cannot be opened here. Throws like `encrypt`.
    */
   async checkKey(keyId: string): Promise<boolean> {
     return !this.#uses(keyId) || (await this.#noticingDamage(keyId, () => this.vault.check(this.#target, keyId)));

@@ -14,7 +14,7 @@ import { type EntryName, orDamaged } from '../../shared/vault/entryName.js';
 import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { type MasterKey, MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
-import { decrypt, encrypt, type Sealed } from './sealed.js';
+import { decrypt, type Encrypted, encrypt } from './payloadCipher.js';
 import { DATA_KEY_BYTES, MARK, masterIdOf, masterOf, unwrapKey, wrapKey } from './wrappedKey.js';
 
 export class DataKeys {
@@ -75,7 +75,7 @@ export class DataKeys {
    * Encrypts. Throws VouchError `record_shredded` if the entry's key is shredded, `internal_error` if it cannot be
    * opened.
    */
-  async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Sealed> {
+  async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Encrypted> {
     const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
     if (settled === undefined) throw shreddedKey(stored);
     try {
@@ -86,13 +86,13 @@ export class DataKeys {
   }
 
   /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
-  async decrypt(stored: StoredVaultEntry, sealed: Sealed, aad: Uint8Array): Promise<Buffer> {
+  async decrypt(stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array): Promise<Buffer> {
     const master = masterOf(stored);
     const isPresent = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
     // A rotation may have replaced the entry since it was read.
     const found = isPresent ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
     try {
-      return await this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
+      return await this.#withKey(found, (dataKey) => decrypt(encrypted, dataKey, aad));
     } finally {
       if (found !== stored) forget(found);
     }

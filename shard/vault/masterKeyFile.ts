@@ -69,7 +69,7 @@ export async function createMasterKeyFile(path: string, key: MasterKey): Promise
     return await createFile(path, content);
   } catch (error) {
     throw new MasterKeyFileError(
-      `the master key file ${path} cannot be made (${codeOf(error) ?? error}); set VOUCH_MASTER_KEY_FILE`,
+      `the master key file ${path} cannot be made (${codeOf(error) ?? error}); set VOUCH_MASTER_KEY_FILE to a path that this process can write`,
     );
   } finally {
     content.fill(0);
@@ -106,10 +106,10 @@ async function privateContent(path: string): Promise<Buffer | undefined> {
 
 function parse(content: Buffer, path: string): readonly MasterKey[] {
   const refuse = (reason: string): never => {
-    throw new MasterKeyFileError(`the master key file ${path} ${reason}; restore it from a copy of it`);
+    throw new MasterKeyFileError(`the master key file ${path} ${reason}; restore it from a backup`);
   };
   if (content.length < KEYS_AT || !content.subarray(0, MAGIC.length).equals(MAGIC))
-    refuse('is none, or of a version that is not known here');
+    refuse('has no header of this version');
   const count = content[4]!;
   const checksumAt = KEYS_AT + count * MASTER_KEY_BYTES;
   if (count < 1 || count > KEYS_MAX || content.length !== checksumAt + CHECKSUM_BYTES) refuse('is not whole');

@@ -16,22 +16,22 @@ import type { ShredNotes } from '../../shared/vault/shredNotes.js';
 import { forget, type StoredVaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { shredded } from '../state/refusals.js';
 import type { DataKeys } from './dataKeys.js';
-import type { Sealed } from './sealed.js';
+import type { Encrypted } from './payloadCipher.js';
 
-/** Collection that a payload is encrypted for. */
-export interface SealTarget {
+/** The collection for which a payload is encrypted. */
+export interface PayloadTarget {
   readonly project: string;
   readonly collectionId: number;
   /** Id in the genesis event. An imported collection keeps it, so its records stay readable. */
   readonly genesisId: number;
 }
 
-interface SealedPayload extends Sealed {
+interface EncryptedPayload extends Encrypted {
   /** 32 lowercase hex digits. */
   readonly keyId: string;
 }
 
-interface SealOptions {
+interface EncryptOptions {
   /** Null for a fresh key. */
   readonly keyId: string | null;
   /** True if the collection has records under the key: a new key with that id would not open them. */
@@ -59,7 +59,7 @@ export class RecordVault {
    * Encrypts a payload, and makes the key if it is missing. The entry then lists the collection. Throws KeyDamaged, and
    * VouchError `validation_error` if the key is shredded, `internal_error` if a required key is missing or unusable.
    */
-  async seal(target: SealTarget, payload: Uint8Array, options: SealOptions): Promise<SealedPayload> {
+  async encrypt(target: PayloadTarget, payload: Uint8Array, options: EncryptOptions): Promise<EncryptedPayload> {
     const stored = await this.#entryFor(target, options);
     const { keyId } = stored;
     try {
@@ -76,7 +76,7 @@ export class RecordVault {
    * Decrypts a payload. Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` if the key does not open
    * it.
    */
-  async open(target: SealTarget, { keyId, nonce, ciphertext }: SealedPayload): Promise<Uint8Array> {
+  async decrypt(target: PayloadTarget, { keyId, nonce, ciphertext }: EncryptedPayload): Promise<Uint8Array> {
     const stored = await this.#stored(target.project, keyId);
     if (stored === undefined) throw keyMissing(target, keyId);
     if (stored.entry.status === 'shredded') throw recordShredded(keyId);
@@ -95,7 +95,7 @@ export class RecordVault {
    * Reads and opens the key's entry, and completes it on every server. Returns false if the entry is missing, or if
    * this machine lacks its master key, which is not damage. Throws KeyDamaged, and `unavailable`.
    */
-  async check({ project }: SealTarget, keyId: string): Promise<boolean> {
+  async check({ project }: PayloadTarget, keyId: string): Promise<boolean> {
     const stored = await this.#stored(project, keyId);
     if (stored === undefined) return false;
     if (stored.entry.status === 'shredded') return true;
@@ -111,7 +111,7 @@ export class RecordVault {
    * Lists a collection that imports records under the key in the key's entry, if there is one, so that a shred reaches
    * it. If the key is already shredded, the collection's log has yet to state it.
    */
-  async enter({ project, collectionId }: SealTarget, keyId: string, deadlineMs: number): Promise<void> {
+  async enter({ project, collectionId }: PayloadTarget, keyId: string, deadlineMs: number): Promise<void> {
     while (this.clock.nowMs() <= deadlineMs) {
       const stored = await this.#stored(project, keyId);
       if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return forget(stored);
@@ -129,7 +129,7 @@ export class RecordVault {
     throw unavailable('the deadline passed before the vault key could be used');
   }
 
-  async #entryFor(target: SealTarget, { keyId, mustExist, deadlineMs }: SealOptions): Promise<StoredVaultEntry> {
+  async #entryFor(target: PayloadTarget, { keyId, mustExist, deadlineMs }: EncryptOptions): Promise<StoredVaultEntry> {
     const { project, collectionId } = target;
     while (this.clock.nowMs() <= deadlineMs) {
       const name = { project, keyId: keyId ?? toHex(this.entropy(KEY_ID_BYTES)) };
@@ -165,14 +165,14 @@ export class RecordVault {
   }
 }
 
-function associatedData({ genesisId }: SealTarget, keyId: string): Uint8Array {
+function associatedData({ genesisId }: PayloadTarget, keyId: string): Uint8Array {
   const bytes = new Uint8Array(8 + KEY_ID_BYTES);
   writeU64(new DataView(bytes.buffer), 0, genesisId);
   bytes.set(Buffer.from(keyId, 'hex'), 8);
   return bytes;
 }
 
-const keyMissing = ({ collectionId }: SealTarget, keyId: string): VouchError =>
+const keyMissing = ({ collectionId }: PayloadTarget, keyId: string): VouchError =>
   new VouchError(
     'internal_error',
     `collection ${collectionId}: its records are under key ${keyId}, which the vault does not have`,

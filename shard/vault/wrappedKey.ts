@@ -21,9 +21,9 @@ const KEY_AT = NONCE_AT + NONCE_BYTES;
 export const WRAPPED_KEY_BYTES = KEY_AT + DATA_KEY_BYTES + GCM_TAG_BYTES;
 
 /**
- * The name of the mark: an entry whose wrapped key names the current master key. The first process that uses the vault
- * makes it. New data keys go under that master key, on every machine, whatever the key files contain. A rotation moves
- * the mark first, and then everything else. No project has such a name.
+ * The name of the vault entry whose wrapped key names the current master key. The first process that uses the vault
+ * makes it. Every machine wraps new data keys under that master key, even if its key file has a newer one. A rotation
+ * changes this entry first, and then all others. No project has such a name.
  */
 export const MARK: EntryName = { project: '.master', keyId: '0'.repeat(32) };
 
@@ -40,8 +40,8 @@ export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: EntryName,
 }
 
 /**
- * Returns the id of the master key that it is under. Throws VouchError `internal_error` if the bytes are not a wrapped
- * key.
+ * Returns the id of the master key that wraps the data key. Throws VouchError `internal_error` if the bytes are not a
+ * wrapped key.
  */
 export function masterIdOf(wrapped: Uint8Array, { keyId }: EntryName): string {
   if (wrapped.length !== WRAPPED_KEY_BYTES || wrapped[0] !== VERSION)

@@ -1,8 +1,8 @@
 /** A vault store in memory; a test may delay or fail each step. Keys are wrapped by a test's own master key. */
 
 import { masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
+import { decrypt, encrypt, type Encrypted } from '../../../shard/vault/payloadCipher.js';
 import { RecordVault } from '../../../shard/vault/recordVault.js';
-import { decrypt, encrypt, type Sealed } from '../../../shard/vault/sealed.js';
 import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrappedKey.js';
 
 import { type Clock, systemEntropy } from '../../../shared/clock.js';
@@ -123,8 +123,8 @@ export function recordVaultOver(
     },
     encrypt: async (stored: StoredVaultEntry, payload: Uint8Array, aad: Uint8Array) =>
       encrypt(payload, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad, systemEntropy),
-    decrypt: async (stored: StoredVaultEntry, sealed: Sealed, aad: Uint8Array) =>
-      decrypt(sealed, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad),
+    decrypt: async (stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array) =>
+      decrypt(encrypted, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad),
     check: async (stored: StoredVaultEntry) => {
       unwrapKey(MASTER, stored.entry.wrapped!, stored).fill(0);
       return 'opens' as const;

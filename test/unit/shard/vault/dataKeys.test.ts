@@ -47,9 +47,9 @@ describe('data keys', () => {
     const stored = await fresh(keys);
     expect(stored.entry).to.deep.include({ status: 'active', collectionIds: [1], pendingIds: [] });
     expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
-    const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
+    const encrypted = await keys.encrypt(stored, PLAINTEXT, AAD);
     for (const opened of [keys, await open()])
-      expect((await opened.decrypt(stored, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
+      expect((await opened.decrypt(stored, encrypted, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
   it('are made once for a key id', async () => {
@@ -63,36 +63,36 @@ describe('data keys', () => {
   it('do not decrypt the payloads of one another', async () => {
     const keys = await open();
     const [a, b] = [await fresh(keys), await fresh(keys)];
-    const sealed = await keys.encrypt(a, PLAINTEXT, AAD);
-    await expectCode(keys.decrypt(b, sealed, AAD), 'internal_error');
+    const encrypted = await keys.encrypt(a, PLAINTEXT, AAD);
+    await expectCode(keys.decrypt(b, encrypted, AAD), 'internal_error');
     const swapped = { ...a, entry: { ...a.entry, wrapped: b.entry.wrapped } };
-    await expectCode(keys.decrypt(swapped, sealed, AAD), 'internal_error');
-    await expectCode(keys.decrypt({ ...a, project: 'q' }, sealed, AAD), 'internal_error');
+    await expectCode(keys.decrypt(swapped, encrypted, AAD), 'internal_error');
+    await expectCode(keys.decrypt({ ...a, project: 'q' }, encrypted, AAD), 'internal_error');
   });
 
   it('decrypt nothing after they are shredded', async () => {
     const keys = await open();
     const stored = await fresh(keys);
-    const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
+    const encrypted = await keys.encrypt(stored, PLAINTEXT, AAD);
     const now = { ...stored, entry: shredded(1) };
-    await expectCode(keys.decrypt(now, sealed, AAD), 'record_shredded');
+    await expectCode(keys.decrypt(now, encrypted, AAD), 'record_shredded');
     await expectCode(keys.encrypt(now, PLAINTEXT, AAD), 'record_shredded');
   });
 
   it('are refused without the master key of the other machines, and work with a copy of its file', async () => {
     const [first, stranger] = [await open(), await open('b')];
     const stored = await fresh(first);
-    const sealed = await first.encrypt(stored, PLAINTEXT, AAD);
+    const encrypted = await first.encrypt(stored, PLAINTEXT, AAD);
     const error = await expectCode(fresh(stranger), 'internal_error');
     expect(error.message).to.contain(masterOf(stored)).and.to.contain('copy the master key file of the other machines');
     expect(error.message).not.to.contain(folder);
-    await expectCode(stranger.decrypt(stored, sealed, AAD), 'internal_error');
+    await expectCode(stranger.decrypt(stored, encrypted, AAD), 'internal_error');
     expect(await readMasterKeyFile(file('b'))).to.equal(undefined);
     await cp(file('a'), file('b'), { recursive: true });
-    expect((await stranger.decrypt(stored, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
+    expect((await stranger.decrypt(stored, encrypted, AAD)).equals(PLAINTEXT)).to.equal(true);
     const madeThere = await fresh(stranger);
-    const sealedThere = await stranger.encrypt(madeThere, PLAINTEXT, AAD);
-    expect((await first.decrypt(madeThere, sealedThere, AAD)).equals(PLAINTEXT)).to.equal(true);
+    const encryptedThere = await stranger.encrypt(madeThere, PLAINTEXT, AAD);
+    expect((await first.decrypt(madeThere, encryptedThere, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
   it('are temporarily refused if the system cannot read the master key', async () => {
@@ -104,8 +104,8 @@ describe('data keys', () => {
     expect(error.message).not.to.contain(folder);
     await rmdir(file('b'));
     await cp(file('a'), file('b'));
-    const sealed = await other.encrypt(stored, PLAINTEXT, AAD);
-    expect((await first.decrypt(stored, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
+    const encrypted = await other.encrypt(stored, PLAINTEXT, AAD);
+    expect((await first.decrypt(stored, encrypted, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
   it('are refused if the machine has an unrelated master key', async () => {
@@ -165,14 +165,14 @@ describe('data keys', () => {
   it('stay the same when they are rewrapped', async () => {
     const keys = await open();
     const stored = await fresh(keys);
-    const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
+    const encrypted = await keys.encrypt(stored, PLAINTEXT, AAD);
     const next = await addMaster();
     expect(await keys.rewrap(stored, next)).to.equal(true);
     expect(await keys.rewrap(stored, next), 'it was changed meanwhile').to.equal(false);
     const now = (await vault.get('p', stored.keyId))!;
     expect(masterOf(now)).to.equal(next);
     expect(now.entry).to.deep.include({ status: 'active', collectionIds: [1], pendingIds: [] });
-    expect((await keys.decrypt(now, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
+    expect((await keys.decrypt(now, encrypted, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
   it('are wrapped under a new master key that became active while they were made', async () => {
@@ -204,10 +204,10 @@ describe('data keys', () => {
     const stored = await fresh(keys);
     const next = await addMaster();
     await keys.rewrap(await mark(), next);
-    const sealed = await keys.encrypt(stored, PLAINTEXT, AAD);
+    const encrypted = await keys.encrypt(stored, PLAINTEXT, AAD);
     const now = (await vault.get('p', stored.keyId))!;
     expect(masterOf(now)).to.equal(next);
-    expect((await keys.decrypt(now, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
+    expect((await keys.decrypt(now, encrypted, AAD)).equals(PLAINTEXT)).to.equal(true);
     // Shredded since it was read.
     await vault.replace(now, shredded(1));
     await expectCode(keys.encrypt(stored, PLAINTEXT, AAD), 'record_shredded');

@@ -1,4 +1,4 @@
-// Covers: shard/vault/masterKeys.ts, shard/vault/masterKeyFile.ts, shard/vault/sealed.ts
+// Covers: shard/vault/masterKeys.ts, shard/vault/masterKeyFile.ts, shard/vault/payloadCipher.ts
 /** The master key file, and data keys wrapped under the master key. */
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import {
   replaceMasterKeyFile,
 } from '../../../../shard/vault/masterKeyFile.js';
 import { MasterKeys } from '../../../../shard/vault/masterKeys.js';
-import { decrypt, encrypt } from '../../../../shard/vault/sealed.js';
+import { decrypt, encrypt } from '../../../../shard/vault/payloadCipher.js';
 import { masterIdOf, unwrapKey, WRAPPED_KEY_BYTES, wrapKey } from '../../../../shard/vault/wrappedKey.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import type { EntryName } from '../../../../shared/vault/entryName.js';
@@ -89,7 +89,7 @@ describe('the master key file', () => {
       const { message } = await rejection(readMasterKeyFile(path));
       expect(message)
         .to.contain(path)
-        .and.to.match(/restore it from a copy of it$/);
+        .and.to.match(/restore it from a backup$/);
       expect(message).not.to.contain('\n');
     }
   });
@@ -178,26 +178,26 @@ describe('a payload under a data key', () => {
   it('is decrypted unchanged, at any length', () => {
     for (const length of [0, 1, 15, 16, 17, 65_536]) {
       const plaintext = Buffer.from(systemEntropy(length));
-      const sealed = encrypt(plaintext, dataKey, aad, systemEntropy);
-      expect(sealed.nonce).to.have.length(12);
-      expect(sealed.ciphertext).to.have.length(length + 16);
-      expect(decrypt(sealed, dataKey, aad).equals(plaintext)).to.equal(true);
+      const encrypted = encrypt(plaintext, dataKey, aad, systemEntropy);
+      expect(encrypted.nonce).to.have.length(12);
+      expect(encrypted.ciphertext).to.have.length(length + 16);
+      expect(decrypt(encrypted, dataKey, aad).equals(plaintext)).to.equal(true);
     }
   });
 
   it('has a different nonce each time', () => {
-    const sealed = Array.from({ length: 1_000 }, () => encrypt(aad, dataKey, aad, systemEntropy));
-    expect(new Set(sealed.map(({ nonce }) => Buffer.from(nonce).toString('hex'))).size).to.equal(1_000);
+    const encrypted = Array.from({ length: 1_000 }, () => encrypt(aad, dataKey, aad, systemEntropy));
+    expect(new Set(encrypted.map(({ nonce }) => Buffer.from(nonce).toString('hex'))).size).to.equal(1_000);
   });
 
   it('opens with no other key, nonce, ciphertext or associated data', async () => {
-    const sealed = encrypt(Buffer.from('for your eyes only'), dataKey, aad, systemEntropy);
-    const { nonce, ciphertext } = sealed;
-    const refused = (given: typeof sealed, key: Uint8Array, what: Uint8Array) =>
+    const encrypted = encrypt(Buffer.from('for your eyes only'), dataKey, aad, systemEntropy);
+    const { nonce, ciphertext } = encrypted;
+    const refused = (given: typeof encrypted, key: Uint8Array, what: Uint8Array) =>
       expectCode((async () => decrypt(given, key, what))(), 'internal_error');
-    await refused(sealed, systemEntropy(32), aad);
-    await refused(sealed, dataKey, Buffer.from('collection 2'));
-    await refused(sealed, dataKey, Buffer.alloc(0));
+    await refused(encrypted, systemEntropy(32), aad);
+    await refused(encrypted, dataKey, Buffer.from('collection 2'));
+    await refused(encrypted, dataKey, Buffer.alloc(0));
     for (let at = 0; at < nonce.length; at++) await refused({ nonce: flipped(nonce, at), ciphertext }, dataKey, aad);
     for (let at = 0; at < ciphertext.length; at++) {
       await refused({ nonce, ciphertext: flipped(ciphertext, at) }, dataKey, aad);

@@ -25,6 +25,6 @@ describe('the vault of a collection', () => {
     };
     const vault = new RecordVault(store, { set: async () => undefined }, keys, systemClock, systemEntropy);
     const options = { keyId: KEY_ID, mustExist: false, deadlineMs: systemClock.nowMs() + 10_000 };
-    await expectCode(vault.seal(TARGET, Buffer.from('payload'), options), 'validation_error');
+    await expectCode(vault.encrypt(TARGET, Buffer.from('payload'), options), 'validation_error');
   });
 });

@@ -1,10 +1,11 @@
-/** A record's payload, encrypted under a data key. */
+/** Encrypts and decrypts a record's payload under a data key. */
 import type { Entropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { NONCE_BYTES } from '../../shared/limits.js';
 import { gcmDecrypt, gcmEncrypt } from '../../shared/vault/aesGcm.js';
 
-export interface Sealed {
+/** The result of an encryption. */
+export interface Encrypted {
   /** 12 bytes. */
   readonly nonce: Uint8Array;
   /** Ciphertext, as long as the plaintext, then the 16-byte tag. */
@@ -12,13 +13,13 @@ export interface Sealed {
 }
 
 /** `aad`: the identity of the payload, which decryption requires. */
-export function encrypt(plaintext: Uint8Array, dataKey: Uint8Array, aad: Uint8Array, entropy: Entropy): Sealed {
-  const sealed = gcmEncrypt(plaintext, dataKey, aad, entropy);
-  return { nonce: sealed.subarray(0, NONCE_BYTES), ciphertext: sealed.subarray(NONCE_BYTES) };
+export function encrypt(plaintext: Uint8Array, dataKey: Uint8Array, aad: Uint8Array, entropy: Entropy): Encrypted {
+  const encrypted = gcmEncrypt(plaintext, dataKey, aad, entropy);
+  return { nonce: encrypted.subarray(0, NONCE_BYTES), ciphertext: encrypted.subarray(NONCE_BYTES) };
 }
 
 /** Decrypts. Throws VouchError `internal_error` if key, nonce, ciphertext and `aad` do not match. */
-export function decrypt({ nonce, ciphertext }: Sealed, dataKey: Uint8Array, aad: Uint8Array): Buffer {
+export function decrypt({ nonce, ciphertext }: Encrypted, dataKey: Uint8Array, aad: Uint8Array): Buffer {
   try {
     return gcmDecrypt(nonce, ciphertext, dataKey, aad);
   } catch (cause) {
