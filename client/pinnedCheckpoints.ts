@@ -79,7 +79,7 @@ export class PinnedCheckpoints {
     if (origin.name !== name)
       throw new ProofError(
         'proof',
-        `the checkpoint is of ${origin.project}/${origin.name}, not of ${name}; no proof has an alias: name its collection`,
+        `the checkpoint is of ${origin.project}/${origin.name}, not of ${name}; if ${name} is an alias, name the collection itself: proofs are made for collections`,
       );
     const key = this.#placeOf(checkpoint);
     const kept = await this.#store.get(key);
@@ -144,14 +144,15 @@ async function rewritten(
   if (last.origin.id !== now.origin.id || last.origin.configHash !== now.origin.configHash)
     return 'it is another collection of the same name';
   if (now.size < last.size) return `it had ${last.size} events and has ${now.size}`;
-  if (now.size === last.size) return now.root === last.root ? undefined : 'it has as many events, and they are others';
+  if (now.size === last.size)
+    return now.root === last.root ? undefined : 'it has the same number of events, but different ones';
   if (last.size === 0) return undefined;
   const proof = await collection.consistency(last.size - 1, now.size - 1, options);
   try {
     const { from, to } = verifyConsistency(proof);
-    if (from.size !== last.size || to.size !== now.size) return 'the service proves something about another log';
-    if (from.root !== last.root) return 'the events that were seen are others now';
-    return to.root === now.root ? undefined : 'the proof is not of the log that is signed';
+    if (from.size !== last.size || to.size !== now.size) return 'the proof is about logs of other sizes';
+    if (from.root !== last.root) return 'the events seen before have changed';
+    return to.root === now.root ? undefined : 'the proof leads to another log than the signed one';
   } catch (error) {
     return (error as Error).message;
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline. Its code shares only BLAKE3 with the service.
- * The usage lists its exit codes.
+ * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline, by the code in `verifier/`. The usage lists its
+ * exit codes.
  */
 
 import { runCommand } from './terminal/commandLine.js';

@@ -133,6 +133,6 @@ export function accessHeadIn(json: unknown, name: string): AccessHead {
   const page = objectOf(json, name);
   const [chainHead, root] = [textOf(page, 'chain_head'), textOf(page, 'root')];
   for (const hash of [chainHead, root])
-    if (!HASH.test(hash)) throw new Error(`${name} has a hash that is not 64 lowercase hex`);
+    if (!HASH.test(hash)) throw new Error(`${name} has a hash that is not 64 lowercase hex digits`);
   return { size: Number(wholeOf(page, 'size')), chainHead, root };
 }

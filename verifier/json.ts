@@ -1,4 +1,4 @@
-/** Untrusted JSON and its fields. All functions throw an Error that names the field. */
+/** Untrusted JSON and its fields. The functions throw an Error that names the file or the field. */
 import { fromBase64url, fromHex, fromUtf8 } from './bytes.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export function parseJson(bytes: Uint8Array, name: string): unknown {
     throw new Error(`${name} is not JSON`);
   }
   const repeated = repeatedField(text);
-  if (repeated !== undefined) throw new Error(`${name} says ${JSON.stringify(repeated)} twice`);
+  if (repeated !== undefined) throw new Error(`${name} has the field ${JSON.stringify(repeated)} twice`);
   return value;
 }
 
@@ -79,7 +79,7 @@ export function wholeOf(object: JsonObject, field: string): bigint {
 export function hexOf(object: JsonObject, field: string, length: number): Uint8Array {
   const text = textOf(object, field);
   if (!new RegExp(`^[0-9a-f]{${2 * length}}$`).test(text))
-    throw new Error(`${field} is not ${2 * length} lowercase hex`);
+    throw new Error(`${field} is not ${2 * length} lowercase hex digits`);
   return fromHex(text);
 }
 

@@ -30,8 +30,8 @@ interface Reading {
 }
 
 /**
- * At most a thousand records. The ids in `besides` come first. `lastId` gives an id that no record exceeds, and is called for
- * large collections only.
+ * At most a thousand records: all of a small collection; of a large one those in `besides`, and a sample. `lastId` gives an id that
+ * no record exceeds, and is called for large collections only.
  */
 export async function sampled(
   reading: Reading,
@@ -44,7 +44,7 @@ export async function sampled(
   const records =
     count <= most
       ? await firstRecords(reading, most)
-      : await recordsOf(reading, idsAllOver(await lastId(), count, most, besides), most);
+      : await recordsOf(reading, sampledIds(await lastId(), count, most, besides), most);
   return { records, plane: await projected(pointsOf(records, dimension), signal) };
 }
 
@@ -63,8 +63,8 @@ async function firstRecords({ service, collection, signal }: Reading, most: numb
   return found;
 }
 
-/** Returns ids at equal distances, and enough more to make up for ids without a record. */
-function idsAllOver(lastId: number, count: number, most: number, besides: readonly number[]): number[] {
+/** Returns `besides`, then ids at equal distances, enough to make up for ids without a record. */
+function sampledIds(lastId: number, count: number, most: number, besides: readonly number[]): number[] {
   const wanted = Math.min(lastId, Math.ceil((most * lastId) / count));
   const step = lastId / wanted;
   const spread = Array.from({ length: wanted }, (_, i) => 1 + Math.floor(i * step));

@@ -34,7 +34,10 @@ function jsonText(
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object in a JSON text, which must be kept as it is written (`keptJson.ts`). Throws `validation_error` naming `path`. */
+/**
+ * The object in a JSON text. Throws `validation_error` naming `path`, also if parsing and printing it would change a value
+ * (`keptJson.ts`).
+ */
 export function jsonObjectOf(bytes: Buffer, path: string, budget?: JsonBudget): JsonObject {
   let json: JsonText;
   try {
@@ -42,14 +45,14 @@ export function jsonObjectOf(bytes: Buffer, path: string, budget?: JsonBudget): 
   } catch (error) {
     throw error instanceof SyntaxError ? invalid(`${path} is not JSON`) : error;
   }
-  if (!isJsonObject(json.value)) throw invalid(`${path}: expected JSON of an object`);
+  if (!isJsonObject(json.value)) throw invalid(`${path}: expected a JSON object`);
   assertKept(json, path);
   return json.value;
 }
 
 /**
- * Checks metadata in bytes: JSON of an object must be kept as written, within the bounds of JSON. Other bytes are opaque. Throws
- * `validation_error` naming `path`.
+ * Checks metadata in bytes. Throws `validation_error` naming `path` for a JSON object that exceeds the bounds of JSON, or whose
+ * values parsing and printing would change. Other bytes are opaque.
  */
 export function assertShownAsWritten({ buffer, byteOffset, length }: Uint8Array, path: string): void {
   const bytes = Buffer.from(buffer, byteOffset, length);

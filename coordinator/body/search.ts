@@ -1,4 +1,4 @@
-/** Prepares searches for their calls; the handler adds the time. */
+/** Turns validated searches into calls to the shard. The handler adds the present time to those with decay. */
 import { type Scale, searchedDistance } from '../../shared/fixedPoint.js';
 import {
   BATCH_CONDITIONS_MAX,
@@ -58,9 +58,9 @@ export interface LikedRecord {
 
 export interface PreparedMultiSearch extends Prepared {
   readonly collections: readonly string[];
-  /** For collections that store vectors as they are given. */
+  /** The call to collections that store vectors as they are given. */
   readonly call: Omit<SearchCall, 'decay'>;
-  /** For collections that normalise; absent where none of them did when the body was prepared. */
+  /** The call to collections that normalise; `bodyPool.ts` adds it if one of `collections` does. */
   readonly unit?: Omit<SearchCall, 'decay'>;
   readonly like: LikedRecord | null;
 }
@@ -207,7 +207,7 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
   if (group !== undefined) call.group = group;
   if (request.diversity) call.diversity = diversityOf(request.diversity, call, path);
   if (call.group !== undefined && (call.text !== undefined || call.graph !== undefined))
-    throw invalid(`${path}.group_by: groups are by distance alone; leave out query_text and graph_rerank`);
+    throw invalid(`${path}.group_by orders groups by distance only; leave out query_text and graph_rerank`);
   if (hitsOf(call) > HITS_MAX)
     throw invalid(`${path}.group_size: ${hitsOf(call)} hits in all groups, and at most ${HITS_MAX} are allowed`);
   return call;
@@ -215,7 +215,7 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
 
 function diversityOf(diversity: number, { k, text, group }: Draft, path: string): number {
   if (text !== undefined || group !== undefined)
-    throw invalid(`${path}.diversity: it is by distance alone; leave out query_text and group_by`);
+    throw invalid(`${path}.diversity compares distances only; leave out query_text and group_by`);
   if (k > DIVERSE_MAX)
     throw invalid(`${path}.k: with diversity at most ${DIVERSE_MAX} hits are allowed, and k is ${k}`);
   return diversity;
@@ -274,7 +274,7 @@ function textOf(
   path: string,
 ): TextQuery | undefined {
   const isReranked = rerank !== false && Boolean(query_text);
-  if (hybrid && !isReranked) throw invalid(`${path}.hybrid: needs a query_text, and rerank not to be false`);
+  if (hybrid && !isReranked) throw invalid(`${path}.hybrid needs a query_text; leave out rerank: false`);
   if (!isReranked) return undefined;
   checkedUtf8Size(query_text!, bounds.textBytes, `${path}.query_text`);
   const text = { query: query_text!, hybrid: Boolean(hybrid) };

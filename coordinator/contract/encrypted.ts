@@ -56,5 +56,5 @@ const isKeyId = typia.createIs<KeyId>();
 /** Throws `validation_error`. */
 export function keyIdParameter(parameter: string | undefined): string {
   if (isKeyId(parameter)) return parameter;
-  throw invalid('the key id in the path is not 32 lowercase hex');
+  throw invalid('the key id in the path is not 32 lowercase hex digits');
 }

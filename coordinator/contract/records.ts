@@ -58,7 +58,7 @@ export interface BatchInsertRequest {
   /** The length of each vector is the collection's dimension. */
   batch: Component[][];
   collection?: string | null;
-  /** One for each vector: an object, a string of JSON of an object, or null. */
+  /** One for each vector: an object, a string with a JSON object, or null. */
   metadata?: (JsonObject | string | null)[] | null;
   /** One for each vector. */
   texts?: (string | null)[] | null;

@@ -1,4 +1,4 @@
-/** The tools of the past and its proofs. Proofs from the service are checked here, never believed. */
+/** Tools that list a collection's events and prove them. Proofs from the service are checked here, never believed. */
 import { z } from 'zod';
 import {
   type Checkpoint,
@@ -79,7 +79,7 @@ const history = defineTool({
   }),
   output: {
     events: z.array(event),
-    total: z.int().describe('The events between the two times, on all pages, by anyone.'),
+    total: z.int().describe('Number of events between the two times, on all pages; `actor` does not reduce it.'),
     next: z.int().optional().describe('With `actor`: the `after` of the next page, while there may be more.'),
   },
   listing: { name: 'events', shortens: [], rest: 'The last log_index is the `after` of the next page.' },
@@ -160,13 +160,13 @@ async function checkEvent(client: ServiceClient, asked: Asked, signer: string | 
   const served = await receiptOf(client, { collection, sequence });
   const receipt = asked.receipt ?? served;
   if (receipt === undefined && record !== undefined) throw new Misused(`event ${sequence} changed no record`);
-  if (receipt === undefined) checks.leaveOut('receipt', 'by the word of the service, the event changed no record');
+  if (receipt === undefined) checks.leaveOut('receipt', 'the service says that the event changed no record');
   else
     checks.run('receipt', () => receiptOfEvent(receipt, completed(record, served), inclusion, [signed]), checkedText);
   return json;
 }
 
-/** The record with the request id of its write, from the service's receipt. With a wrong id the event would not match. */
+/** The record with the request id of its write, from the service's receipt. The check of the event proves the id. */
 function completed(record: object | undefined, served: unknown): object | undefined {
   const { request_id } = (served ?? {}) as { readonly request_id?: unknown };
   return record && (request_id === undefined ? record : { request_id, ...record });
@@ -175,8 +175,8 @@ function completed(record: object | undefined, served: unknown): object | undefi
 function checkedText({ proof: { recordId }, record, event, isSigned }: CheckedReceipt): string {
   const what = `is of this event: ${event ?? 'a write'} of record ${recordId}`;
   if (record === undefined) return what;
-  if (isSigned || event === 'insert' || event === 'delete') return `${what}, which made just these values`;
-  return `${what}; only the receipt says which values its insert wrote`;
+  if (isSigned || event === 'insert' || event === 'delete') return `${what}, which wrote exactly these values`;
+  return `${what}; its values come from the receipt alone: verify the insert too`;
 }
 
 /** Throws an Error if the checkpoint does not hold, is of another collection, or is of a log without the event. */
@@ -198,7 +198,7 @@ const givenRecord = z
     tag: z.int().min(0).optional(),
     external_id: externalId.optional(),
     request_id: requestId,
-    inserted_ms: z.int().min(0).optional().describe('When it was inserted, of a record that the event changed.'),
+    inserted_ms: z.int().min(0).optional().describe('When the record was inserted, if the event changed it later.'),
     state: z.enum(['live', 'tombstoned']).optional().describe('After the event; tombstoned by a soft delete.'),
     deleted: z.boolean().optional().describe('true, alone: the event deleted the record for good.'),
   })
@@ -207,7 +207,7 @@ const givenRecord = z
     (given) => given.metadata === undefined || given.metadata_json === undefined,
     'give one of metadata and metadata_json',
   )
-  .describe('The record as the event left it: all that was inserted, as it was given.');
+  .describe('The record after the event, with every field that was inserted, in the form in which it was sent.');
 
 /** The record with its metadata under the name that receipts use. */
 function asInserted({ metadata, metadata_json, ...record }: z.output<typeof givenRecord>): object {
@@ -222,7 +222,7 @@ const verify = (signer: string | undefined): Registration =>
     description:
       'Checks an event of a collection in this process, without believing the service: the signature of its log, that the event is in ' +
       'the signed log, and that its receipt is of this event. Give `sequence`, or a `receipt` that was kept. With `record`, it also ' +
-      'checks that the write made just these values. `verdict`: holds, refused, or unknownSigner if everything agrees and the public ' +
+      'checks that the write wrote exactly these values. `verdict`: holds, refused, or unknownSigner if everything agrees and the public ' +
       'key is unknown.',
     effect: 'reads',
     input: z.strictObject({

@@ -1,6 +1,6 @@
 /**
- * The schemas of the tools, and the reading of arguments by them. They use the few keywords of JSON Schema that the tool interfaces
- * of all models accept.
+ * The schemas of the tools, and the parsing of arguments. The schemas use the few keywords of JSON Schema that the tool interfaces of
+ * all models accept.
  *
  * OpenAI (strict), Gemini (`FunctionDeclaration.parameters`) and Anthropic accept different parts of JSON Schema, and refuse a
  * tool with any other keyword. These keywords are in all three. Other constraints are in the description, and checked here.
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { meantBy } from '../../coordinator/contract/spelling.js';
 import { ELEMENTS_MAX, elementsIn } from './size.js';
 
-/** A schema with one type, never a list of types. Without `type`: any value, in an answer. */
+/** A schema with one type, never a list of types. Only schemas of answers may lack `type`, which allows any value. */
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
   readonly description?: string;
@@ -24,7 +24,7 @@ export interface Schema {
   readonly pattern?: string;
 }
 
-const WORDS = ['type', 'enum', 'required', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'] as const;
+const KEYWORDS = ['type', 'enum', 'required', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'] as const;
 
 type Direction = 'input' | 'output';
 
@@ -39,10 +39,10 @@ type Full = Omit<Schema, 'properties' | 'items'> & {
 };
 
 function reduced(full: Full): Schema {
-  const words = WORDS.flatMap((word) => (saysNothing(full[word]) ? [] : [[word, full[word]] as const]));
+  const kept = KEYWORDS.flatMap((word) => (saysNothing(full[word]) ? [] : [[word, full[word]] as const]));
   const description = described(full);
   return {
-    ...Object.fromEntries(words),
+    ...Object.fromEntries(kept),
     ...(description === '' ? {} : { description }),
     ...(full.items && { items: reduced(full.items) }),
     ...(full.properties && {
@@ -51,7 +51,7 @@ function reduced(full: Full): Schema {
   };
 }
 
-/** Whether the bound is omitted: it is that of all whole numbers, which the check refuses anyway. */
+/** Whether the keyword is omitted. Zod gives every integer the bounds of safe integers, which say nothing about the argument. */
 const saysNothing = (value: unknown): boolean =>
   value === undefined || (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER);
 
@@ -73,7 +73,7 @@ export function withoutNulls(schema: Schema | undefined, value: unknown): unknow
 const ownOf = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** Error of arguments that a tool does not take, or that match no object. The message names each one. */
+/** Thrown for arguments that a tool does not take, or that name something that does not exist. The message names each one. */
 export class Misused extends Error {
   constructor(
     message: string,

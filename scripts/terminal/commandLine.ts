@@ -22,8 +22,8 @@ interface Command {
 }
 
 /**
- * Runs a command. A failure is one line on standard error; wrong arguments exit with 2, and the line names `--help`. Only the owner
- * may read files of the programs that it starts, such as nats-server.
+ * Runs a command. A failure is one line on standard error; wrong arguments exit with 2, and the line names `--help`. Sets the umask,
+ * so that other users cannot read the files that the command or a program it starts creates, such as those of nats-server.
  */
 export async function runCommand(
   { name, usage, exitFailed = EXIT_FAILED }: Command,
@@ -72,7 +72,9 @@ export function durationMs(
 ): number {
   const timeMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * UNIT_MS[unit] : Number.NaN;
   if (timeMs > 0 && timeMs <= mostMs) return timeMs;
-  throw new UsageError(`${flag} is ${text}; allowed are ${unit}: a number above 0, at most ${mostMs / UNIT_MS[unit]}`);
+  throw new UsageError(
+    `${flag} is ${text}; expected a number of ${unit} above 0 and at most ${mostMs / UNIT_MS[unit]}`,
+  );
 }
 
 /** Whether the error is a defect of the program, not of the configuration or the machine: its stack is then shown. */

@@ -1,4 +1,4 @@
-/** Checks an access log: a copy of `GET /v1/access/log`, or those in a node's folder. */
+/** Checks access logs: a downloaded one (`GET /v1/access/log`), or all logs of the collections chosen in a node's folder. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import {
@@ -35,7 +35,7 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
     print(
       'done',
       'service log',
-      `${counted(entry.size, 'entry', 'entries')} of collection ${entry.collectionId}: in ${log.origin}`,
+      `${log.origin} has ${counted(entry.size, 'entry', 'entries')} of collection ${entry.collectionId}`,
     );
   }
   const found = await stat(callersPath(file)).catch(() => undefined);

@@ -146,7 +146,7 @@ function attempt(name: string, work: () => Verdict): Verdict {
   }
 }
 
-const JUST_THESE_VALUES = 'the write made just these values';
+const JUST_THESE_VALUES = 'the write wrote exactly these values';
 
 export async function checkReceipt({ file, record }: FileRequest): Promise<Verdict> {
   const json = await readJson('receipt', file);
@@ -177,8 +177,12 @@ function printChecked({ proof, record, event, isSigned }: CheckedReceipt): Verdi
   const isOfEvent = event === 'insert' || event === 'replacement' || event === 'delete';
   if (record !== undefined && (isSigned || isOfEvent)) print('done', 'record', JUST_THESE_VALUES);
   else if (record !== undefined)
-    print('warning', 'record', 'only the receipt says which values its insert wrote: prove the insert too');
+    print('warning', 'record', 'its values come from the receipt alone: verify the receipt of its insert too');
   else if (event === undefined && !isSigned)
-    print('warning', 'record', 'only the receipt says its number and values: give the inserted record with --record');
+    print(
+      'warning',
+      'record',
+      'its number and values come from the receipt alone: give the inserted record with --record',
+    );
   return 'holds';
 }

@@ -132,7 +132,7 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
 
 /** The public key that the option gives. Throws UsageError. */
 export function parsePublicKey(option: string, key: string): string {
-  if (!PUBLIC_KEY.test(key)) throw new UsageError(`${option} takes 64 lowercase hex`);
+  if (!PUBLIC_KEY.test(key)) throw new UsageError(`${option} takes 64 lowercase hex digits`);
   const weakness = weaknessOf(Buffer.from(key, 'hex'));
   if (weakness !== undefined) throw new UsageError(`${option} is not the public key of a signer: ${weakness}`);
   return key;

@@ -4,6 +4,7 @@ import { LOG_START, type Position } from '../../shared/log/eventLog.js';
 export interface FramePlace {
   /** Number of its first entry. */
   readonly first: number;
+  /** Time of the frame. */
   readonly timeMs: number;
   /** Position of the frame before: reading begins after it. */
   readonly after: Position;
@@ -39,7 +40,7 @@ export class FramePlaces {
     }
   }
 
-  /** The position after which the frame with the entry comes, and every frame with entries at or after the time. */
+  /** The position from which to read: the frame with this entry, and every frame of this time or later, comes after it. */
   before(entry: number, timeMs: number): Position {
     const count = this.#countBefore(({ first, timeMs: itsMs }) => first <= entry || itsMs < timeMs);
     return this.#places[count - 1]?.after ?? LOG_START;

@@ -369,7 +369,7 @@ export class Collection {
     await this.#snapshots?.close();
     await this.#logCheck?.close();
     await commits?.answered();
-    if (keep) await this.opened.watermark.last();
+    if (keep) await this.opened.watermark.beforeClose();
     this.opened.watermark.forget();
     await this.opened.log.close();
     this.state.vectors.destroy();

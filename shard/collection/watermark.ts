@@ -98,8 +98,8 @@ export class CollectionWatermark implements Noting {
   }
 
   /** Writes the last note of an owner that closes. */
-  last(): Promise<void> {
-    return this.notes.last(this);
+  beforeClose(): Promise<void> {
+    return this.notes.beforeClose(this);
   }
 
   /** Leaves further notes to the next owner. */

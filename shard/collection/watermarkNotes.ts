@@ -9,12 +9,12 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { type StoredWatermark, storedWatermark, watermarkKey, watermarkOf } from '../../shared/registry/watermarks.js';
 
-/** Time between two rounds. Loss of events that are not noted yet may stay unnoticed. */
+/** Time between two rounds. If the log loses events that no watermark covers yet, the loss may go unnoticed. */
 const EVERY_MS = 10_000;
 /**
- * Largest number of notes of a round, 20 a second on average. Processes that share a folder read all of it after each
- * change. Spread evenly over 10,000 standalone collections, 20 notes a second would take a quarter of a core; in rounds,
- * a twentieth.
+ * Largest number of watermarks written in a round, 20 a second on average. Processes that share a folder read all of it
+ * after each change. With 10,000 standalone collections, 20 watermarks a second at equal distances would take a quarter
+ * of a core; in rounds they take a twentieth.
  */
 const ROUND_MAX = 200;
 
@@ -35,8 +35,8 @@ export class WatermarkNotes {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * `bucket`: BUCKETS.watermarks. `mayAnswer`: whether this shard has its lease. Without it, its last events may not be
-   * in the log.
+   * `bucket`: BUCKETS.watermarks. `mayAnswer`: whether this shard has its lease. Without the lease nothing is written: the
+   * shard's newest events may not be in the log.
    */
   constructor(
     private readonly bucket: Bucket,
@@ -87,7 +87,7 @@ export class WatermarkNotes {
   }
 
   /** Notes a waiting collection now, before this shard closes it. A failure is only logged. */
-  async last(noting: Noting): Promise<void> {
+  async beforeClose(noting: Noting): Promise<void> {
     if (this.#waiting.delete(noting)) await this.#note(noting);
   }
 

@@ -106,7 +106,7 @@ export class Follower implements FollowedCopy {
     return this.ownership.shard;
   }
 
-  ownerIs(ownership: Ownership): void {
+  receiveOwner(ownership: Ownership): void {
     this.ownership = ownership;
   }
 

@@ -8,9 +8,9 @@
  *
  * The active generation is replaced in one step; a search keeps the one it began with.
  *
- * A search is exact without an index (`maintenance.ts` decides). Another is exact if that is cheaper, or if the index finds too
- * few rows (`generation.ts`). A search with decay decides in `search/nearestDecayed.ts`, and `search/search.ts` makes its last
- * try exactly.
+ * `maintenance.ts` decides whether there is an index. Without one every search is exact. With one, `generation.ts` scans exactly if
+ * that is cheaper, or if the index finds too few rows. `search/nearestDecayed.ts` decides for a search with decay. A search that
+ * has to be repeated, because rows changed meanwhile, is exact at the last try (`search/search.ts`).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf, refusal, unreachable, VouchError } from '../../shared/errors/errors.js';

@@ -1,7 +1,7 @@
 /**
- * The exact scan: `assembly/rows.ts` on each block, in the order of `spread.ts`. In this order the distance of the
- * farthest hit so far falls early: the T of `assembly/nearness.ts`, which excludes rows by it. Cost: about 1.5 ns +
- * 0.04 ns per byte for each row on one thread; a code plane saves most of it (`blockShape.ts`).
+ * The exact scan: `assembly/rows.ts` on each block. The order of `spread.ts` finds near rows early, and then
+ * `assembly/nearness.ts` excludes most other rows by their codes. Cost: about 1.5 ns + 0.04 ns per byte for each row on
+ * one thread; a code plane saves most of it (`blockShape.ts`).
  */
 import type { Block } from './block.js';
 import type { PartableScan } from './partedScan.js';
@@ -30,8 +30,8 @@ export class ExactScan extends SlicedScan implements PartableScan<Hits> {
 
   /**
    * Splits the search of the current rows for several threads. Call it before the first step, and free the result
-   * before this is closed. Throws `unavailable` and `capacity_exceeded` if there is not enough memory. In that case,
-   * and if the shared scan fails, this scan can still run with the same rows.
+   * before this is closed. Throws a VouchError if there is not enough memory. After that, and after a failure of the
+   * shared scan, this scan can still run with the same rows.
    */
   parted(): SharedScan {
     const { vectors, choice, query, capacity } = this;

@@ -31,7 +31,7 @@ export function metadataObject(stored: Uint8Array | null): MetadataObject | unde
 /** `path`: the key of the value's path. */
 type Visit = (path: string, value: Json) => void;
 
-/** Visits every value of the object with its path. One value may be visited more than once. */
+/** Visits every value of the object with its path: an array as a whole, then each element under the path of the array. */
 export function forEachValue(object: MetadataObject, visit: Visit, parent?: string): void {
   for (const key of Object.keys(object)) {
     const path = keyBelow(parent, key);
@@ -63,7 +63,7 @@ export function* visitInSteps(object: MetadataObject, visit: Visit, effort: Effo
 const isObject = (value: Json): value is MetadataObject =>
   typeof value === 'object' && value !== null && !isArray(value);
 
-/** Throws `validation_error` if the patch is not JSON of an object. */
+/** Throws `validation_error` if the patch is not a JSON object. */
 export function patchIn(patch: Uint8Array): MetadataObject {
   const object = metadataObject(patch);
   if (object === undefined) throw new VouchError('validation_error', 'the merge patch is not a JSON object');

@@ -88,11 +88,11 @@ export class CollectionReplica {
   ) {}
 
   /** Receives the owner entry; undefined if it is deleted. Resolves when this shard has the role that the newest entry gives it. */
-  entryIs(ownership: Ownership | undefined, revision: number): Promise<void> {
+  receiveEntry(ownership: Ownership | undefined, revision: number): Promise<void> {
     if (ownership === undefined || revision > this.#revision) {
       this.#ownership = ownership;
       if (ownership !== undefined) this.#revision = revision;
-      if (ownership !== undefined) this.follower?.ownerIs(ownership);
+      if (ownership !== undefined) this.follower?.receiveOwner(ownership);
       this.#feedFollowers();
     }
     return this.converged();
@@ -132,7 +132,7 @@ export class CollectionReplica {
   }
 
   /** The collection, if this shard owns it, also during a transfer. */
-  get held(): CollectionHandle | undefined {
+  get ownedOrInTransfer(): CollectionHandle | undefined {
     return this.#owner?.handle;
   }
 
@@ -164,7 +164,7 @@ export class CollectionReplica {
     await this.#handle?.demote();
   }
 
-  /** Ends a transfer. Call it after `entryIs` has received its outcome: if this shard is still the owner, it serves again. */
+  /** Ends a transfer. Call it after `receiveEntry` has received its outcome: if this shard is still the owner, it serves again. */
   async endTransfer(): Promise<void> {
     const owner = this.#wantedOwner;
     if (owner !== undefined) await this.#promote(owner.handle);

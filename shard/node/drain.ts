@@ -33,10 +33,11 @@ export async function drain(
     if (key !== shard && entry !== undefined && !heartbeatOf(entry).leaving) staying.add(key);
     else staying.delete(key);
   });
-  const countHeld = (): number => [...replicas.values()].filter(({ held }) => held !== undefined).length;
+  const countOwned = (): number =>
+    [...replicas.values()].filter(({ ownedOrInTransfer }) => ownedOrInTransfer !== undefined).length;
   try {
     const startedMs = clock.monotonicMs();
-    let left = countHeld();
+    let left = countOwned();
     let movedMs = startedMs;
     logger.info({ shard, collections: left, others: staying.size }, 'leaving: the collections move to other shards');
     // Without its lease the shard cannot transfer anything.
@@ -49,7 +50,7 @@ export async function drain(
         movedMs = clock.monotonicMs();
       }
       await delay(LOOK_EVERY_MS);
-      const now = countHeld();
+      const now = countOwned();
       if (now !== left) movedMs = clock.monotonicMs();
       left = now;
     }

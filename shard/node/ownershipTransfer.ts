@@ -53,7 +53,7 @@ export class OwnershipTransfer {
     const { clock, logger, metrics, quota } = this.services.context;
     const { collectionId, to, epoch } = call;
     const entry = await this.owners.get(String(collectionId));
-    if (entry !== undefined) void replica.entryIs(ownershipOf(entry), entry.revision);
+    if (entry !== undefined) void replica.receiveEntry(ownershipOf(entry), entry.revision);
     const handle = replica.owned;
     if (entry === undefined || handle === undefined || replica.epoch !== epoch) throw notOwned(call);
     const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - SWAP_MS, 0);
@@ -84,13 +84,13 @@ export class OwnershipTransfer {
     const before = replica.ownership as Ownership;
     const followersThen = followers.filter((shard) => shard !== to);
     // This shard serves, so every earlier owner has ended: nothing is taken from one.
-    const mayGetAppends = replica.held?.mayGetAppends || undefined;
+    const mayGetAppends = replica.ownedOrInTransfer?.mayGetAppends || undefined;
     const own = { shard: to, epoch: epoch + 1, followers: followersThen };
     const next = { ...before, ...own, takenFrom: undefined, mayGetAppends };
     const { logger } = this.services.context;
     const entry = await casOwner(this.owners, { next, revision: replica.revision }, this.stopping, logger);
     const ownership = entry && ownershipOf(entry);
-    void replica.entryIs(ownership, entry?.revision ?? 0);
+    void replica.receiveEntry(ownership, entry?.revision ?? 0);
     await replica.endTransfer();
     return ownership?.shard === to && ownership.epoch === epoch + 1;
   }

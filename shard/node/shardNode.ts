@@ -1,6 +1,6 @@
 /**
- * One shard: owns and follows the collections that the owners bucket assigns to it. Its owners answer only while its lease is
- * valid; its followers need no lease.
+ * One shard: owns and follows the collections that the owners bucket assigns to it. It answers for collections that it owns only
+ * while its lease is valid, and for those that it follows without a lease.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
@@ -121,10 +121,10 @@ export class ShardNode {
   /** Decides which collections of its earlier process this shard still owns; see `rejoin.ts`. */
   async #rejoinCluster(): Promise<void> {
     const rejoin = this.#rejoin as Rejoin;
-    await rejoin.run((change) => void this.#entryIs(change));
+    await rejoin.run((change) => void this.#receiveEntry(change));
     await whenAvailable('the owners', () => this.confirmOwned(), this.#services.context);
     this.#rejoin = undefined;
-    for (const change of rejoin.remaining) void this.#entryIs(change);
+    for (const change of rejoin.remaining) void this.#receiveEntry(change);
   }
 
   /** Drains the shard; see `drain.ts`. `shards`: BUCKETS.shards. */
@@ -158,10 +158,10 @@ export class ShardNode {
   get load(): Omit<Heartbeat, 'session'> {
     let records = 0;
     let collections = 0;
-    for (const { held } of this.#replicas.values()) {
-      if (held === undefined) continue;
+    for (const { ownedOrInTransfer: handle } of this.#replicas.values()) {
+      if (handle === undefined) continue;
       collections++;
-      records += held.knownRecords;
+      records += handle.knownRecords;
     }
     const { damages, memoryGuard, storeGuard } = this.#services.context;
     const full = [...(memoryGuard.isFull ? ['memory' as const] : []), ...(storeGuard.isFull ? ['store' as const] : [])];
@@ -222,10 +222,10 @@ export class ShardNode {
   }
 
   async #ownerChanged(change: Change): Promise<void> {
-    if (!this.#rejoin?.defers(change)) await this.#entryIs(change);
+    if (!this.#rejoin?.defers(change)) await this.#receiveEntry(change);
   }
 
-  async #entryIs({ key, entry }: Change): Promise<void> {
+  async #receiveEntry({ key, entry }: Change): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { shard, context } = this.#services;
     const id = Number(key);
@@ -239,7 +239,7 @@ export class ShardNode {
       replica = new CollectionReplica(id, this.#services);
       this.#replicas.set(id, replica);
     }
-    await replica.entryIs(ownership, entry?.revision ?? 0);
+    await replica.receiveEntry(ownership, entry?.revision ?? 0);
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 

@@ -141,7 +141,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       sequences: counts.map(({ sequence }) => sequence),
       logBytes: counts.map(({ logBytes }) => logBytes),
       snapshotBytes: collectionIds.map((id) => store?.bytesOf(id) ?? 0),
-      serving: collectionIds.map((id) => this.shard.replicas.get(id)?.held?.serving ?? 'brute'),
+      serving: collectionIds.map((id) => this.shard.replicas.get(id)?.ownedOrInTransfer?.serving ?? 'brute'),
     };
   }
 
@@ -159,7 +159,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
 
   /** Returns a collection that this shard owns. Throws `unavailable`. */
   #handleOf(collectionId: number): CollectionHandle {
-    const handle = this.shard.replicas.get(collectionId)?.held;
+    const handle = this.shard.replicas.get(collectionId)?.ownedOrInTransfer;
     if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
     return handle;
   }

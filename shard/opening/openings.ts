@@ -1,8 +1,8 @@
 /**
  * The order in which a shard opens collections, each of which takes a share of a core. An opening that calls wait for begins at
- * once, or in a turn that is fair between projects. Openings in the background, those of followed collections, are a few at a
- * time, and none begins while one for a call runs. A suspect collection is opened alone: it waits until no other is being
- * opened, and others wait until it is open.
+ * once while few such openings run. Beyond that, projects take turns. Openings in the background, those of followed collections,
+ * run a few at a time, and none begins while one for a call runs. A suspect collection is opened alone: it waits until no other
+ * is being opened, and others wait until it is open.
  */
 import type { Clock } from '../../shared/clock.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -10,7 +10,7 @@ import { FairSemaphore, type WorkOf } from '../../shared/scheduling/fairSemaphor
 import type { Lease } from '../answering/lease.js';
 import type { OpeningNotes } from './openingNotes.js';
 
-/** Largest numbers of openings that calls wait for. One project, which may open thousands, gets a quarter of the places. */
+/** How many openings for calls may run at a time. One project, which may open thousands, gets a quarter of the places. */
 const ASKED = { atOnce: 32, ofProject: 8 };
 const BACKGROUND = { atOnce: 2 };
 
@@ -18,7 +18,7 @@ export class Openings {
   readonly #asked: FairSemaphore;
   readonly #background: FairSemaphore;
   /** Number of running openings of collections that are not suspect. */
-  #beside = 0;
+  #unsuspected = 0;
   /** Whether a suspect collection is being opened. */
   #isAlone = false;
   /** Openings that wait to begin. `alone`: of a suspect collection. */
@@ -57,7 +57,7 @@ export class Openings {
       const { lapses } = lease;
       await notes.begin(collectionId, { alone });
       const opened = await open();
-      // An opening that cost the lease may succeed all the same. The collection then stays suspect.
+      // The opening may have taken so long that the lease expired. Then the collection stays suspect, although it is open.
       if (alone && lease.valid && lease.lapses === lapses) await notes.opened(collectionId);
       return opened;
     } finally {
@@ -85,18 +85,18 @@ export class Openings {
 
   #leave(alone: boolean): void {
     if (alone) this.#isAlone = false;
-    else this.#beside--;
+    else this.#unsuspected--;
     this.#letIn();
   }
 
   /** Begins the waiting openings that may begin now, those of suspect collections last. */
   #letIn(): void {
     while (!this.#isAlone && this.#waitingToEnter.length > 0) {
-      const beside = this.#waitingToEnter.findIndex(({ alone }) => !alone);
-      if (beside < 0 && this.#beside > 0) return;
-      const [next] = this.#waitingToEnter.splice(Math.max(beside, 0), 1);
+      const unsuspected = this.#waitingToEnter.findIndex(({ alone }) => !alone);
+      if (unsuspected < 0 && this.#unsuspected > 0) return;
+      const [next] = this.#waitingToEnter.splice(Math.max(unsuspected, 0), 1);
       if (next?.alone) this.#isAlone = true;
-      else this.#beside++;
+      else this.#unsuspected++;
       next?.enter();
     }
   }

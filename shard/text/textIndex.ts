@@ -18,7 +18,7 @@ const INSERTED_MAX = 40;
 /** Cost of a term that is added or removed, in postings that a query reads. */
 const POSTINGS_PER_TERM = 16;
 
-/** Terms of the text that is being added at once. */
+/** Scratch of `add`, for the terms of one text. */
 const OCCURRENCES = new Occurrences();
 
 /** A text whose postings are added in steps. */
@@ -125,7 +125,7 @@ export class TextIndex {
     }
   }
 
-  /** Lets queries count a prepared text. */
+  /** Shows a prepared text to queries. */
   show(slot: number): void {
     const { occurrences, tokens } = this.#partial.get(slot) as EnteringText;
     this.#stores.documents.add(slot, occurrences, tokens);
@@ -134,7 +134,7 @@ export class TextIndex {
     this.#partial.delete(slot);
   }
 
-  /** Lets no query count the slot's text, if it has one. `clear` must follow. */
+  /** Hides the slot's text, if it has one, from queries. `clear` must follow. */
   hide(slot: number): void {
     const { documents } = this.#stores;
     if (!documents.has(slot)) return;
@@ -186,12 +186,12 @@ export class TextIndex {
     const { vocabulary, postings } = this.#stores;
     const term = vocabulary.find(token);
     if (term === undefined) return;
-    // The last posting replaces a removed one. From the end to the beginning, no unread posting moves to a read place.
+    // Read backwards. A removed posting is replaced by the last one, which has then been read already.
     for (let end = postings.lengthOf(term); end > 0; end = Math.min(end, postings.lengthOf(term))) {
       for (const least = Math.max(0, end - COLLECTED_AT_ONCE); end > least; end--)
         this.#addShown(postings.slotAt(term, end - 1), slots);
       yield;
-      // The term may be another token's by now. All texts with this one were written then.
+      // The number may belong to another token by now. Then every text that had this token has been written meanwhile.
       if (vocabulary.find(token) !== term) return;
     }
   }

@@ -1,6 +1,9 @@
 /**
- * The marks of one watch. A caller stores a mark and waits here until the watch has received it, and everything that was stored
- * before it. A later mark ends the wait too: it may have replaced the one that the caller stored.
+ * The marks of one watch. A caller stores a mark and waits here until the watch has received the mark, and everything that was
+ * stored before it. A later mark ends the wait too: it may have replaced the one that the caller stored.
+ *
+ * A watch receives each key's last message only. So an entry stored before the mark may arrive as its replacement, behind the
+ * mark. Therefore a mark counts once the messages have arrived that were pending when it did.
  */
 
 /** A stored mark arrives within milliseconds. After this time the caller gives up, and the watch reads from another server. */
@@ -14,9 +17,9 @@ interface Wait {
 
 export class NatsMarks {
   readonly #waits = new Set<Wait>();
-  /** The newest mark that this delivery has brought, and how many messages before its effect are still to come. */
+  /** The newest mark that this delivery has brought and that does not count yet. `left`: messages until it counts. */
   #arrived: { readonly sequence: number; left: number } | undefined;
-  /** Everything before this place is reported; 0: this delivery has brought no mark. Grows until the next delivery begins. */
+  /** Place of the newest mark that counts: the watch has reported everything stored before it. 0 without one. */
   #upTo = 0;
 
   /** A new delivery has begun, perhaps from another server. */
@@ -25,7 +28,7 @@ export class NatsMarks {
     this.#upTo = 0;
   }
 
-  /** Whether this delivery has brought this mark or a later one, and everything before it is reported. */
+  /** Whether this mark or a later one counts in this delivery. */
   includes(sequence: number): boolean {
     return this.#upTo >= sequence;
   }
@@ -47,7 +50,7 @@ export class NatsMarks {
     }
   }
 
-  /** The mark has arrived. `pending` messages follow; entries that were replaced before it may be among them. */
+  /** The mark has arrived. `pending`: messages that the server has behind it. */
   arrived(sequence: number, pending: number): void {
     // `advance` counts the message of the mark too.
     this.#arrived = { sequence, left: pending + 1 };

@@ -62,7 +62,7 @@ export interface DeleteManyCall extends Guarded {
 export interface PatchManyCall extends Guarded {
   readonly op: 'patchMany';
   readonly of: DeleteManyCall['of'];
-  /** JSON of an object. */
+  /** A JSON object. */
   readonly patch: Uint8Array;
 }
 
@@ -91,7 +91,7 @@ export type WriteCall =
   | ({ readonly op: 'delete'; readonly id: RecordName } & Guarded)
   | DeleteManyCall
   | ({ readonly op: 'updateMetadata'; readonly id: RecordName; readonly metadata: Uint8Array } & Guarded)
-  /** Applies a merge patch, which is JSON of an object, to the metadata at its turn. */
+  /** Applies a merge patch, which is a JSON object, to the metadata at its turn. */
   | ({ readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array } & Guarded)
   | PatchManyCall
   /** Switches the access log of the collection. */

@@ -1,14 +1,14 @@
 /**
- * Bounds a queue by its waiting time. An item whose expected wait exceeds `maxQueueWaitMs` is refused on arrival; the wait of
- * earlier items is the estimate. A queue that has not been empty for that time allows only a fifth of the wait. This keeps the
- * throughput and restores the latency.
+ * Bounds a queue by its waiting time. An item whose expected wait exceeds `maxQueueWaitMs` is refused on arrival. The expected wait
+ * is the work ahead of it, times the wait per unit of work of recent items. A queue that has not been empty for `maxQueueWaitMs`
+ * allows only a fifth of it. This keeps the throughput and restores the latency.
  *
  * After K. Nichols, V. Jacobson: Controlling Queue Delay (ACM Queue, 2012), and B. Maurer: Fail at Scale (ACM Queue, 2015).
  */
 
 /** Share of the wait that is allowed in a queue without an empty moment. */
 const BUSY_SHARE = 1 / 5;
-/** Number of last items that count whole; the same number of earlier ones counts half, and so on. */
+/** The sums and the count are halved when they have this many items, so older items count less and less. */
 const REMEMBERED = 32;
 
 export class WaitBound {
@@ -28,13 +28,16 @@ export class WaitBound {
   /** Learns from an item that leaves the queue. Returns false if it has waited too long and is refused. */
   through(ahead: number, waitedMs: number): boolean {
     const isInTime = waitedMs <= this.maxQueueWaitMs;
-    // Some items ahead of a late one were refused, so the queue moved faster than items are served.
+    // Refused items leave the queue without work. So the wait of a late item underestimates the time per unit.
     const isSlower = this.#units === 0 || waitedMs * this.#units > this.#waitedMs * ahead;
     if (ahead > 0 && (isInTime || isSlower)) this.#learn(ahead, waitedMs);
     return isInTime;
   }
 
-  /** Adds to the sums of units and waits. Sums are robust: in a pause of the process all items wait equally long. */
+  /**
+   * Adds to the sums of units and waits. After a pause of the process all waiting items have waited equally long, with little and
+   * with much work ahead. The quotient of the sums is less affected by that than an average of quotients.
+   */
   #learn(ahead: number, waitedMs: number): void {
     this.#waitedMs += waitedMs;
     this.#units += ahead;

@@ -1,7 +1,7 @@
 /**
  * Corrects deadlines, which are times of the sender's clock. The shortest apparent travel time of a sender's messages is the
- * difference of the clocks plus the shortest way. A message that takes longer has waited. So a message that waited long counts
- * as late, but a message from a clock that is half a minute behind does not.
+ * difference of the clocks plus the shortest travel time. A message that takes longer has waited. So a message that waited long
+ * counts as late, but a message of a sender whose clock is half a minute behind does not.
  *
  * The minimum covers the last 30 to 60 seconds: after that a clock that was set back is trusted again.
  */

@@ -175,7 +175,9 @@ describe('npm run mcp', () => {
     expect(verified.json.checks.map(({ check, result }: Record<string, string>) => `${check} ${result}`)).to.deep.equal(
       [...['checkpoint holds', 'inclusion holds', 'receipt holds']],
     );
-    expect(verified.json.checks[2].says).to.equal('is of this event: insert of record 2, which made just these values');
+    expect(verified.json.checks[2].says).to.equal(
+      'is of this event: insert of record 2, which wrote exactly these values',
+    );
     const other = await mcp.call('verify', { collection: 'birds', sequence: 2, record: { vector: [1, 1] } });
     expect(other.json.verdict).to.equal('refused');
     expect(other.json.checks[2].says).to.equal('it is not about this record');
@@ -367,7 +369,7 @@ describe('npm run mcp', () => {
       [['--url', service.url], /^✘ mcp +http:\S+ needs an API key: give it as --key, or in VOUCH_KEY$/m],
       [[], /^✘ mcp +nothing runs on the data folder \S+; give the service's address as --url$/m],
       [['--url', service.url, '--key', 'a\nb'], /^✘ mcp +the API key has invalid characters$/m],
-      [['--signer', 'ab'], /^✘ mcp +--signer takes 64 lowercase hex; npm run mcp -- --help shows the usage$/m],
+      [['--signer', 'ab'], /^✘ mcp +--signer takes 64 lowercase hex digits; npm run mcp -- --help shows the usage$/m],
     ];
     for (const [args, line] of cases) {
       const command = launchNode(COMMAND, args, { env });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 
-/** JSON of an object, and the path of its refused part. */
+/** A JSON object, and the path of its refused part. */
 const REFUSED: readonly [json: string, place: string][] = [
   ['{"n": 1e400}', '.n'],
   ['{"n": -1e400}', '.n'],

@@ -1,4 +1,4 @@
-/** Comparisons of a collection with the one that a request wants. */
+/** Comparisons of an existing collection with the one that a request wants. */
 import { refusal } from '../../../shared/errors/errors.js';
 import { isSameActor } from '../../../shared/model/actor.js';
 import { type CollectionConfig, originOf } from '../../../shared/model/collectionConfig.js';
@@ -24,7 +24,7 @@ export function assertIdentical(existing: Collection, wanted: WantedCollection):
     throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
   if (audit !== undefined && readAuditOf(existing.auditReads) !== audit)
     throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
-  // A later version makes collections of another version, and finds those of this one.
+  // Compare the language only: its `version` is that of the service that created the collection.
   if (existing.text?.language !== text?.language)
     throw refusal('conflict', 'other', { ...shown(existing), has: languageOf(existing) });
   if (existing.ttlSecs !== ttlSecs) throw refusal('conflict', 'other', { ...shown(existing), has: lifeOf(existing) });

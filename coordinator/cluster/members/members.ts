@@ -123,7 +123,7 @@ export class Members {
     return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= absentMs;
   }
 
-  /** Shards that are not lost. Waits after a start until every live shard must have been seen, like `isLost`. */
+  /** Shards that are not lost. After a start it first waits for `absentMs`, in which every live shard sends a heartbeat. */
   async notLost(absentMs: number): Promise<string[]> {
     await delay(Math.max(this.#startedMs + absentMs - this.clock.monotonicMs(), 0));
     return [...this.#lastSeenMs.keys()].filter((shard) => !this.isLost(shard, absentMs));
@@ -219,8 +219,8 @@ export class Members {
   }
 
   /**
-   * Takes the collection from its owner. A coordinator that is assigning it fails. Returns the shards that may serve it;
-   * undefined, unknown, if it had no owner.
+   * Takes the collection from its owner. A coordinator that is assigning it fails. Returns the shards that may serve it; undefined
+   * if there was no owner entry to read them from.
    */
   async disown(collectionId: number): Promise<readonly string[] | undefined> {
     const entry = await this.buckets.owners.clear(String(collectionId));
@@ -266,8 +266,8 @@ export class Members {
       // The deletion may arrive twice.
       if (before === undefined) return;
       this.#shards.delete(shard);
-      // Late after an outage of the store: the shard could not renew, and gets the usual time to come back. Early if the
-      // store's leader has another clock: the shard's lease counts from its last heartbeat.
+      // The entry expires late after an outage of the store. The shard could not renew, and gets the usual time to come back.
+      // It expires early if the clock of the store's leader is ahead. Then count from the last heartbeat, as the shard's lease does.
       this.#lastSeenMs.set(shard, Math.max(this.#lastSeenMs.get(shard) ?? 0, nowMs - this.leaseMs));
     } else {
       const heartbeat = heartbeatOf(entry);

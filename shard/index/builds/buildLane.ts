@@ -119,7 +119,7 @@ export class BuildLane {
     job.run ??= this.#run(job);
   }
 
-  /** Ends the current turn, and returns its build. Cancels its run if it has become long and gets no place as such. */
+  /** Ends the current turn, and returns its build. A build that has become long is cancelled if too many long ones have begun. */
   #charge(): Job | undefined {
     if (this.#current === undefined) return undefined;
     const { job, sinceMs } = this.#current;

@@ -1,7 +1,7 @@
 /** A vault store in memory; a test may delay or fail each step. Keys are wrapped by a test's own master key. */
 
 import { masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
-import { decrypt, encrypt, type Encrypted } from '../../../shard/vault/payloadCipher.js';
+import { decrypt, type Encrypted, encrypt } from '../../../shard/vault/payloadCipher.js';
 import { RecordVault } from '../../../shard/vault/recordVault.js';
 import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrappedKey.js';
 

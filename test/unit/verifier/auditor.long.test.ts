@@ -89,11 +89,13 @@ describe('a receipt under an inclusion proof', () => {
       const together = await checked(files.forged!, '--record', files.invented!);
       expect(together.text).to.match(/✘ receipt {7}its event is another/);
       expect(together.code).to.equal(1);
-      expect((await checked(files.forged!)).text).to.match(/! record {8}only the receipt says its number and values/);
+      expect((await checked(files.forged!)).text).to.match(
+        /! record {8}its number and values come from the receipt alone/,
+      );
 
       const honest = await checked(files.receipt!, '--record', files.record!);
       expect(honest.text).to.match(
-        /✔ receipt {7}of this event: write 2, insert of record 2\n✔ record {8}the write made just these/,
+        /✔ receipt {7}of this event: write 2, insert of record 2\n✔ record {8}the write wrote exactly these/,
       );
       expect(honest.code, honest.text).to.equal(0);
     }));
@@ -153,13 +155,11 @@ describe('a receipt under an inclusion proof', () => {
         ['receipt', 'truth'],
       ] as const) {
         const { text } = await checked(name, record, 'late', 'signedLate');
-        expect(text).to.match(
-          /soft delete of record 2\n! record {8}only the receipt says which values its insert wrote/,
-        );
+        expect(text).to.match(/soft delete of record 2\n! record {8}its values come from the receipt alone/);
       }
       expect((await checked('forged', 'invented', 'exact', 'signedExact')).code).to.equal(1);
       const shown = await checked('receipt', 'truth', 'exact', 'signedExact');
-      expect(shown.text).to.match(/✔ record {8}the write made just these values/);
+      expect(shown.text).to.match(/✔ record {8}the write wrote exactly these values/);
       expect(shown.code, shown.text).to.equal(0);
     }));
 
@@ -201,8 +201,8 @@ describe('a receipt under an inclusion proof', () => {
 describe('input of an auditor', () => {
   it('is refused if two JSON readers could read it differently', () => {
     const read = (text: string): unknown => parseJson(Buffer.from(text), 'it');
-    expect(() => read('{"a":1,"b":{"a":2},"a":1}')).to.throw('it says "a" twice');
-    expect(() => read('[{"x":"{\\"a\\":"},{"a":1,"\\u0061" : 2}]')).to.throw('it says "a" twice');
+    expect(() => read('{"a":1,"b":{"a":2},"a":1}')).to.throw('it has the field "a" twice');
+    expect(() => read('[{"x":"{\\"a\\":"},{"a":1,"\\u0061" : 2}]')).to.throw('it has the field "a" twice');
     expect(() => read('{"a":1,}')).to.throw('it is not JSON');
     expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]), 'it')).to.throw('it is not JSON');
     const fine = '{"a":["a","a",{"a":"a\\\\"}],"b":{"a":"\\"a\\":"},"c":"a"}';

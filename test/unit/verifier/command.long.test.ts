@@ -66,7 +66,7 @@ inBothModes('npm run verify', (service) => {
     expect(whole.code, whole.text).to.equal(0);
 
     const one = await verify(['receipt', receipt, '--record', join(folder, 'record.json')]);
-    expect(one.text).to.match(/✔ record {8}the write made just these values/);
+    expect(one.text).to.match(/✔ record {8}the write wrote exactly these values/);
     expect(one.code, one.text).to.equal(0);
 
     const inclusion = await asked('inclusion.json', '/v1/proof/inclusion?collection=c&sequence=1');
@@ -193,7 +193,7 @@ describe('npm run verify', () => {
       [['bogus'], /the file "bogus" does not exist, and there is no command "bogus": there are receipt, /],
       [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
       [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
-      [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
+      [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex digits/],
       [
         ['checkpoint', '-', '--key', `01${'00'.repeat(31)}`],
         /--key is not the public key of a signer: it is of small order/,

@@ -113,6 +113,6 @@ describe('JSON that is stored as it is written', () => {
   });
 
   it('must be an object', () => {
-    expect(() => jsonObjectOf(Buffer.from('[]'), '$.a')).to.throw('$.a: expected JSON of an object');
+    expect(() => jsonObjectOf(Buffer.from('[]'), '$.a')).to.throw('$.a: expected a JSON object');
   });
 });

@@ -46,11 +46,11 @@ describe('the watermark notes of a shard', () => {
     expect([done, notes.waiting]).to.deep.equal([[], 3]);
     notes.forget(gone!);
     mayAnswer = true;
-    await notes.last(ended!);
+    await notes.beforeClose(ended!);
     expect(done).to.include('ended');
     await eventually('the other watermark is noted', () => notes.waiting === 0);
     // No note of this collection waits any more.
-    await notes.last(ended!);
+    await notes.beforeClose(ended!);
     expect(done.sort()).to.deep.equal(['ended', 'kept']);
   });
 
