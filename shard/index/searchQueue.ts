@@ -7,9 +7,12 @@
  *                          └─ single and cheap, or threads far behind ─▶ the event loop ──▶ hits
  * ```
  */
+import type { BlockShape } from '../kernel/blockShape.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { ScanThreads, SearchBatch, SearchSource } from '../kernel/scanThreads.js';
 import type { Region } from '../kernel/vectorMemory.js';
+import { type SearchResult, unpackResults } from './batchForm.js';
+import { takeBack } from './loans.js';
 
 /** Largest number of searches in a batch, and their largest cost: some 2 ms of a thread. */
 const BATCH_MAX = 32;
@@ -17,16 +20,26 @@ const BATCH_BYTES = 48 << 20;
 /** Cost of waiting searches above which the event loop makes some of them: about 5 ms of a thread. */
 const BEHIND_BYTES = 96 << 20;
 
+/** Cost of a byte of a bitmap that is sent to a thread, and so copied twice. It keeps batches of large bitmaps small. */
+const BITMAP_COST = 64;
+
+/** Returns the cost of a search as bytes of vectors that an exact scan measures in that time. `rows`: see `Index.cost`. */
+export const costBytesOf = (shape: BlockShape, rows: number, eligible: Uint32Array): number =>
+  rows * shape.strideBytes * shape.scannedRowCost + BITMAP_COST * eligible.byteLength;
+
+/** The message of a batch, and the scratch that is lent for it. */
+export interface LentBatch extends Pick<SearchBatch, 'work'> {
+  readonly loans: readonly Region[];
+}
+
 /** The part of a search that depends on the kind of index. */
 export interface SearchedIndex<Search> {
-  /** Makes the message of a batch. Throws `unavailable` and `capacity_exceeded`. */
-  batch(searches: readonly Search[]): Pick<SearchBatch, 'loans' | 'work'>;
-  /** Returns the hits of the batch, in order. */
-  results(searches: readonly Search[], answer: unknown): readonly (Hits | Promise<Hits>)[];
+  /** Makes the message of a batch, and lends the memory for it. Throws `unavailable` and `capacity_exceeded`. */
+  batch(searches: readonly Search[]): LentBatch;
+  /** Returns the hits of a search, made from the result of a thread. */
+  hits(search: Search, result: SearchResult): Hits | Promise<Hits>;
   /** Makes a search in the event loop, in slices. */
   inLoop(search: Search): Promise<Hits>;
-  /** Frees the memory lent to a batch. */
-  free(loans: readonly Region[]): void;
 }
 
 interface Waiting<Search> {
@@ -79,9 +92,9 @@ export class SearchQueue<Search> implements SearchSource {
       this.threads.count('threads', searches.length);
       const end = (answer: unknown): void => {
         this.#batches--;
-        this.index.free(loans);
+        takeBack(loans);
         if (answer === undefined) this.#inLoop(taken);
-        else this.#resolve(taken, answer);
+        else this.#resolve(taken, answer as Float64Array);
       };
       return { loans, work, end };
     } catch {
@@ -130,12 +143,11 @@ export class SearchQueue<Search> implements SearchSource {
     });
   }
 
-  #resolve(searches: readonly Waiting<Search>[], answer: unknown): void {
-    const results = this.index.results(
-      searches.map(({ search }) => search),
-      answer,
-    );
-    for (const [at, { resolve }] of searches.entries()) resolve(results[at]!);
+  #resolve(searches: readonly Waiting<Search>[], answer: Float64Array): void {
+    for (const [at, result] of unpackResults(answer).entries()) {
+      const { search, resolve } = searches[at]!;
+      resolve(this.index.hits(search, result));
+    }
   }
 
   /** Takes the first searches out of the queue, all by default. Takes one even if it costs more than `mostBytes`. */

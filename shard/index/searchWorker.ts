@@ -6,7 +6,7 @@ import { BlockTable } from '../kernel/blockTable.js';
 import { type Kernel, openKernel } from '../kernel/kernel.js';
 import { LentArena } from '../kernel/lentArena.js';
 import type { ScanOrder, ScanWorkerData } from '../kernel/scanOrder.js';
-import { type GraphBatch, searchGraphs } from './hnsw/graphBatch.js';
+import { type IndexWork, searchIndex } from './indexWork.js';
 
 const { module } = workerData as ScanWorkerData;
 const arenas = new Map<number, { readonly kernel: Kernel; readonly memory: SharedMemory }>();
@@ -34,7 +34,7 @@ function follow(order: ScanOrder): void {
         const { kernel, memory } = arenas.get(arena)!;
         return new LentArena(kernel, memory.buffer, address, sizeBytes);
       });
-      report(searchGraphs(lent, order.work as GraphBatch));
+      report(searchIndex(lent, order.work as IndexWork));
       return;
     }
     default:

@@ -125,7 +125,7 @@ const CALLS_RECEIVED = {
   vouch_exact_scans_total: counter('Exact scans of vectors, by where they ran: short ones in the event loop.', {
     where: ['loop', 'threads'],
   }),
-  vouch_index_searches_total: counter('Searches of `hnsw` indexes that threads may make, by where they ran.', {
+  vouch_index_searches_total: counter('Searches of indexes that threads may make, by where they ran.', {
     where: ['loop', 'threads'],
   }),
   vouch_search_threads: gauge('Threads for long exact scans and searches of indexes; they end when idle.'),

@@ -84,6 +84,15 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
+/** Runs the steps with a pause between them. */
+export async function inTurns<Result>(steps: Steps<Result>, pause: () => Promise<void>): Promise<Result> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await pause();
+  }
+}
+
 /** Runs the steps in slices. `afterRest` may cancel them by throwing; the steps then release their resources. */
 export async function inSlices<Result>(steps: Steps<Result>, slice: Slice, afterRest?: () => void): Promise<Result> {
   try {

@@ -3,13 +3,17 @@
  * per component. A search estimates distances by the codes, and measures the rows that seem nearest exactly. Takes
  * dimension / 8 + 8 bytes a row.
  */
+import type { Hits } from '../../kernel/scanScratch.js';
 import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
+import { bitmapOf } from '../batchForm.js';
 import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
+import { costBytesOf } from '../searchQueue.js';
 import { CodeBlocks } from './codeBlocks.js';
 import { CodeScan } from './codeScan.js';
 import { type BqPayload, readBqPayload, stretches, stretchOfCodes, writeBqPayload } from './payload.js';
+import { ThreadedCodes } from './threadedCodes.js';
 
 /** Rows that are measured by default: so many per result, and at least so many. */
 const CANDIDATES_MIN = 200;
@@ -36,6 +40,7 @@ class BqIndex implements Index {
   readonly capacityLeft = Number.POSITIVE_INFINITY;
   readonly absorbs = true;
   readonly #coder: SignCoder;
+  readonly #threaded: ThreadedCodes | undefined;
 
   /** `codes`: those of all covered rows; others are ignored. The index frees them. */
   constructor(
@@ -44,6 +49,8 @@ class BqIndex implements Index {
     private readonly codes: CodeBlocks,
   ) {
     this.#coder = new SignCoder(mean.length);
+    const { threads } = order.vectors.memory;
+    this.#threaded = threads && new ThreadedCodes(threads, order, codes);
   }
 
   get bytes(): number {
@@ -71,8 +78,24 @@ class BqIndex implements Index {
     return true;
   }
 
-  /** Does nothing, since a search reads the codes of covered rows only. */
-  remove(): void {}
+  /** A search in the event loop reads the codes of covered rows only, one by threads those that are not removed. */
+  remove(_ordinal: number, slot: number): void {
+    this.codes.remove(slot);
+  }
+
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+    const { vectors, rows } = this.order;
+    const { count } = rows.covered;
+    if (!this.#threaded?.queue.isOpen || count === 0 || eligible?.count === 0) return undefined;
+    const search = {
+      query,
+      rotated: this.#coder.rotated(query, this.mean),
+      k,
+      wanted: Math.min(this.#candidatesFor(k), count, eligible?.count ?? count),
+      eligible: bitmapOf(eligible, vectors.slots),
+    };
+    return this.#threaded.queue.add(search, costBytesOf(vectors.shape, this.cost(k), search.eligible));
+  }
 
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { vectors, rows, pause } = this.order;

@@ -1,16 +1,24 @@
 /** Memory of BQ codes: dimension / 8 + 8 bytes a row, in groups of 16 interleaved rows (`kernel/signCodes.ts`). */
-import type { BlockShape } from '../../kernel/blockShape.js';
+import type { Arena } from '../../kernel/arena.js';
+import { BitSet } from '../../kernel/bitSet.js';
+import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { SignCodes, wholeGroups } from '../../kernel/signCodes.js';
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
+import { type CodesPlace, codesPlaceOf } from './codeTable.js';
 
 /** Largest number of vector blocks whose codes share a region. */
 const TOGETHER_MAX = 16;
 
-/** The codes of one block of vectors. */
-interface CodeBlock {
-  readonly region: Region;
+/** Alignment of the codes of a block. */
+const ALIGNMENT_BYTES = 16;
+
+/** The codes of one block of vectors, then a bitmap of the rows that have one. */
+export interface CodeBlock {
+  readonly arena: Arena;
   readonly codes: SignCodes;
+  readonly bitmapAddress: number;
+  readonly coded: BitSet;
 }
 
 /**
@@ -21,6 +29,8 @@ export class CodeBlocks {
   readonly #blocksPerRegion: number;
   readonly #regions: (Region | undefined)[] = [];
   readonly #blocks: (CodeBlock | undefined)[] = [];
+  /** Undefined if a block was added. */
+  #place: CodesPlace | undefined;
 
   /** `codeBytes`: bytes of a code, with its two f32. */
   constructor(
@@ -28,7 +38,13 @@ export class CodeBlocks {
     private readonly shape: BlockShape,
     readonly codeBytes: number,
   ) {
-    this.#blocksPerRegion = leastWasteful(wholeGroups(shape.rowsMax) * codeBytes);
+    this.#blocksPerRegion = leastWasteful(blockBytes(shape.rowsMax, codeBytes));
+  }
+
+  /** Where the codes are, for any thread. */
+  get place(): CodesPlace {
+    this.#place ??= codesPlaceOf(this.#blocks);
+    return this.#place;
   }
 
   get bytes(): number {
@@ -44,7 +60,16 @@ export class CodeBlocks {
   write(slot: number, code: Uint8Array): void {
     const index = this.shape.blockOf(slot);
     this.#blocks[index] ??= this.#open(index);
-    this.#blocks[index].codes.write(slot - this.shape.firstSlot(index), code);
+    const { codes, coded } = this.#blocks[index];
+    const row = slot - this.shape.firstSlot(index);
+    codes.write(row, code);
+    coded.add(row);
+  }
+
+  /** Removes a slot from the rows that threads compare. */
+  remove(slot: number): void {
+    const index = this.shape.blockOf(slot);
+    this.#blocks[index]?.coded.delete(slot - this.shape.firstSlot(index));
   }
 
   /** Copies the code of a slot to `into`. It must have been written. */
@@ -63,19 +88,31 @@ export class CodeBlocks {
     const shared = Math.floor(index / this.#blocksPerRegion);
     const first = shared * this.#blocksPerRegion;
     this.#regions[shared] ??= this.memory.allocateBlock(this.#bytesOf(first, first + this.#blocksPerRegion));
-    const region = this.#regions[shared]!;
-    const address = region.address + this.#bytesOf(first, index);
-    const rows = wholeGroups(this.shape.rows(index));
-    return { region, codes: new SignCodes(region.arena.buffer, address, rows, this.codeBytes) };
+    const { arena, address } = this.#regions[shared]!;
+    const at = address + this.#bytesOf(first, index);
+    const rows = this.shape.rows(index);
+    const bitmapAddress = at + wholeGroups(rows) * this.codeBytes;
+    const words = new Uint32Array(arena.buffer, bitmapAddress, bitmapBytesOf(rows) / Uint32Array.BYTES_PER_ELEMENT);
+    this.#place = undefined;
+    return {
+      arena,
+      codes: new SignCodes(arena.buffer, at, wholeGroups(rows), this.codeBytes),
+      bitmapAddress,
+      coded: new BitSet(words.fill(0)),
+    };
   }
 
   /** Returns the bytes of the codes of a range of blocks. */
   #bytesOf(from: number, to: number): number {
-    let rows = 0;
-    for (let index = from; index < to; index++) rows += wholeGroups(this.shape.rows(index));
-    return rows * this.codeBytes;
+    let bytes = 0;
+    for (let index = from; index < to; index++) bytes += blockBytes(this.shape.rows(index), this.codeBytes);
+    return bytes;
   }
 }
+
+/** Returns the bytes of codes and bitmap of a block. */
+const blockBytes = (rows: number, codeBytes: number): number =>
+  ALIGNMENT_BYTES * Math.ceil((wholeGroups(rows) * codeBytes + bitmapBytesOf(rows)) / ALIGNMENT_BYTES);
 
 /** Returns the smallest number of pieces of `sizeBytes` that wastes the least of a power of two. */
 function leastWasteful(sizeBytes: number): number {

@@ -2,20 +2,19 @@
  * Scans BQ codes. In each block the kernel estimates the distances of all rows, 16 at a time, and returns the rows below a
  * limit. The limit falls from block to block. Codes are read at about 7 GB/s.
  */
-import type { Arena } from '../../kernel/arena.js';
-import type { Block } from '../../kernel/block.js';
 import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
 import { ESTIMATE_BYTES, ESTIMATE_SPARE_BYTES, KEEPING_BYTES } from '../../kernel/kernel.js';
-import { MovingScratch } from '../../kernel/movingScratch.js';
+import { aligned, MovingScratch } from '../../kernel/movingScratch.js';
 import { RowChoice } from '../../kernel/rowChoice.js';
-import { signQueryBytes, wholeGroups, writeSignQuery } from '../../kernel/signCodes.js';
+import { signCodeBytes, signQueryBytes, wholeGroups, writeSignQuery } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
-import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
+import { allocateScratch, freeScratch, type ScratchArena, type ScratchRegion } from '../../kernel/vectorMemory.js';
 import type { CodeBlocks } from './codeBlocks.js';
+import type { CodedBlock } from './codeTable.js';
 
 /** Bytes of codes compared between two pauses: up to 1 ms. */
-const SLICE_BYTES = 6 << 20;
+export const SLICE_BYTES = 6 << 20;
 /** Cost of a row besides its code, in bytes of codes that are compared in that time. */
 const ROW_BYTES = 12;
 /** Cost of a row below the limit, in the same unit. */
@@ -23,27 +22,69 @@ const TAKEN_BYTES = 100;
 const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 const ESTIMATE_WORDS = ESTIMATE_BYTES / WORD_BYTES;
 
+/** The rows whose codes have the least estimates, in the blocks that `compare` is given. Always call `free`. */
+export class CodeQuery {
+  readonly #nearest: NearestRows;
+  /** Undefined before the first block is compared. */
+  #scratch: CodeScratch | undefined;
+
+  /** `query`: rotated like the codes. `keptIn`: memory for the rows found; by default that of the codes. */
+  constructor(
+    private readonly query: Float32Array,
+    wanted: number,
+    private readonly shape: BlockShape,
+    private readonly keptIn?: ScratchArena,
+  ) {
+    this.#nearest = new NearestRows(wanted, shape.rowsMax);
+  }
+
+  /** Estimates the rows of a block. Returns the cost, in bytes of codes. Call it in the order of the blocks. */
+  compare(block: CodedBlock): number {
+    const { arena, chosen, chosenAt } = block;
+    const scratch = this.#scratchIn(arena);
+    const found = scratch.estimate(block, chosenAt ?? scratch.stage(chosen), this.#nearest.limit);
+    this.#nearest.add(this.keptIn ?? arena, found);
+    const codeBytes = signCodeBytes(this.shape.dimension);
+    return block.rows * (codeBytes + ROW_BYTES) + (found.length / ESTIMATE_WORDS) * TAKEN_BYTES;
+  }
+
+  /** Returns the slots found, ascending. */
+  slots(): Uint32Array {
+    return this.#nearest.slots();
+  }
+
+  free(): void {
+    this.#scratch?.free();
+    this.#scratch = undefined;
+    this.#nearest.free();
+  }
+
+  #scratchIn(arena: ScratchArena): CodeScratch {
+    this.#scratch?.moveTo(arena);
+    this.#scratch ??= new CodeScratch(arena, this.query, this.shape);
+    return this.#scratch;
+  }
+}
+
 /**
  * A search for the rows whose codes have the least estimates, block by block, among the rows covered at its first step.
  * Always call `close`.
  */
 export class CodeScan {
   readonly #choice: RowChoice;
-  readonly #nearest: NearestRows;
-  /** Undefined before the first block is compared. */
-  #scratch: CodeScratch | undefined;
+  readonly #query: CodeQuery;
   #next = 0;
 
   /** `codes`: those of all covered rows. `query`: rotated by their coder. `wanted`: number of rows to find. */
   constructor(
     private readonly vectors: VectorBlocks,
     private readonly codes: CodeBlocks,
-    private readonly query: Float32Array,
+    query: Float32Array,
     wanted: number,
     among: { readonly covered: SlotSet; readonly eligible: SlotSet | undefined },
   ) {
     this.#choice = new RowChoice(vectors, { within: among.covered, eligible: among.eligible });
-    this.#nearest = new NearestRows(Math.min(wanted, this.#choice.most), vectors.shape.rowsMax);
+    this.#query = new CodeQuery(query, Math.min(wanted, this.#choice.most), vectors.shape);
   }
 
   /** Compares about `budgetBytes` of codes, at least one block. Returns true when no block is left. */
@@ -54,20 +95,18 @@ export class CodeScan {
         this.#choice.freeze();
         return false;
       }
-      spentBytes += this.#scanBlock(this.#next++);
+      spentBytes += this.#query.compare(this.#block(this.#next++));
     }
     return true;
   }
 
   /** Returns the slots found, ascending, once `step` has returned true. */
   slots(): Uint32Array {
-    return this.#nearest.slots();
+    return this.#query.slots();
   }
 
   close(): void {
-    this.#scratch?.free();
-    this.#scratch = undefined;
-    this.#nearest.free();
+    this.#query.free();
     this.#choice.close();
   }
 
@@ -77,48 +116,42 @@ export class CodeScan {
     return this.#next < end;
   }
 
-  /** Estimates the rows of a block. Returns the cost, in bytes of codes. */
-  #scanBlock(index: number): number {
-    const { region, codes } = this.codes.at(index);
-    const block = this.vectors.blocks[index]!;
-    const scratch = this.#scratchIn(region.arena);
-    const rows = this.#choice.rows(index);
-    const bitmap =
-      rows === block.live && block.region.arena === region.arena ? block.bitmapAddress : scratch.stage(rows);
-    const found = scratch.estimate(codes.address, block, bitmap, this.#nearest.limit);
-    this.#nearest.add(region.arena, found);
-    return block.rows * (this.codes.codeBytes + ROW_BYTES) + (found.length / ESTIMATE_WORDS) * TAKEN_BYTES;
-  }
-
-  #scratchIn(arena: Arena): CodeScratch {
-    this.#scratch?.moveTo(arena);
-    this.#scratch ??= new CodeScratch(arena, this.query, this.vectors.shape);
-    return this.#scratch;
+  #block(index: number): CodedBlock {
+    const { arena, codes } = this.codes.at(index);
+    const { rows, firstSlot, live, region, bitmapAddress } = this.vectors.blocks[index]!;
+    const chosen = this.#choice.rows(index);
+    const chosenAt = chosen === live && region.arena === arena ? bitmapAddress : undefined;
+    return { arena, codes: codes.address, rows, firstSlot, chosen, chosenAt };
   }
 }
+
+/** Returns the bytes of scratch that a query needs in an arena. */
+export const codeScratchBytes = ({ dimension, rowsMax }: BlockShape): number =>
+  aligned(signQueryBytes(dimension)) + roomBytesOf(rowsMax);
+
+const foundBytesOf = (rowsMax: number): number => ESTIMATE_BYTES * wholeGroups(rowsMax) + ESTIMATE_SPARE_BYTES;
+const roomBytesOf = (rowsMax: number): number => bitmapBytesOf(rowsMax) + foundBytesOf(rowsMax);
 
 /** The scratch of a scan: the query, then a bitmap of rows, then the rows found in a block. */
 class CodeScratch extends MovingScratch {
   readonly #bitmapBytes: number;
   #found: Uint32Array;
 
-  constructor(arena: Arena, query: Float32Array, { rowsMax, dimension }: BlockShape) {
-    const bitmapBytes = bitmapBytesOf(rowsMax);
-    const foundBytes = ESTIMATE_BYTES * wholeGroups(rowsMax) + ESTIMATE_SPARE_BYTES;
-    super(arena, signQueryBytes(dimension), bitmapBytes + foundBytes);
-    this.#bitmapBytes = bitmapBytes;
-    this.#found = new Uint32Array(arena.buffer, this.#foundAddress, foundBytes / WORD_BYTES);
+  constructor(arena: ScratchArena, query: Float32Array, { rowsMax, dimension }: BlockShape) {
+    super(arena, signQueryBytes(dimension), roomBytesOf(rowsMax));
+    this.#bitmapBytes = bitmapBytesOf(rowsMax);
+    this.#found = new Uint32Array(arena.buffer, this.#foundAddress, foundBytesOf(rowsMax) / WORD_BYTES);
     writeSignQuery(arena.buffer, this.address, query);
     arena.kernel.enterSigns(this.address, 0, 0);
   }
 
-  override moveTo(arena: Arena): void {
+  override moveTo(arena: ScratchArena): void {
     super.moveTo(arena);
     this.#found = new Uint32Array(arena.buffer, this.#foundAddress, this.#found.length);
   }
 
   /** Returns the rows of a block whose estimate is below `limit`, and those with the code of the query. */
-  estimate(codes: number, { rows, firstSlot }: Block, bitmap: number, limit: number): Uint32Array {
+  estimate({ codes, rows, firstSlot }: CodedBlock, bitmap: number, limit: number): Uint32Array {
     const { kernel } = this.region.arena;
     const count = kernel.estimateRows(this.address, codes, rows, firstSlot, bitmap, limit, this.#foundAddress);
     return this.#found.subarray(0, count * ESTIMATE_WORDS);
@@ -137,7 +170,7 @@ class NearestRows {
   /** Upper bound of the estimates of rows that are still wanted. */
   limit = Number.POSITIVE_INFINITY;
   /** Work area of the kernel's `keepLeast`, then the rows; undefined before the first row. */
-  #region: Region | undefined;
+  #region: ScratchRegion | undefined;
   #rows: Uint32Array = new Uint32Array(0);
   #count = 0;
   /** Number of rows above which the farthest are dropped. */
@@ -151,7 +184,7 @@ class NearestRows {
   }
 
   /** Adds the rows found in a block. Their slots must be above those of earlier blocks. */
-  add(arena: Arena, found: Uint32Array): void {
+  add(arena: ScratchArena, found: Uint32Array): void {
     this.#makeRoom(arena);
     this.#rows.set(found, this.#count * ESTIMATE_WORDS);
     this.#count += found.length / ESTIMATE_WORDS;
@@ -176,7 +209,7 @@ class NearestRows {
   }
 
   /** Makes room for the rows of one more block. */
-  #makeRoom(arena: Arena): void {
+  #makeRoom(arena: ScratchArena): void {
     const words = (this.#countMax + this.rowsMax) * ESTIMATE_WORDS;
     if (words <= this.#rows.length) return;
     const region = allocateScratch(arena, KEEPING_BYTES + words * WORD_BYTES);

@@ -1,8 +1,8 @@
 /** A search of a graph that any thread can make. It walks the graph, then measures the rows of the nodes found exactly. */
 import { ascending } from '../../kernel/ascending.js';
 import type { RowTable } from '../../kernel/rowTable.js';
-import type { Hits } from '../../kernel/scanScratch.js';
 import { allocateScratch, freeScratch, type ScratchArena } from '../../kernel/vectorMemory.js';
+import type { SearchResult } from '../batchForm.js';
 import { NO_SLOT } from '../rows.js';
 import { type GraphShape, nodeSlots, SEVERAL } from './graphMemory.js';
 import { doubtfulUpTo, vectorBytesOf } from './vectorForm.js';
@@ -41,15 +41,15 @@ export interface SearchedGraph {
   readonly arenas: readonly ScratchArena[];
 }
 
-/** Result of a search: the nearest rows. If a node found represents several rows, the nodes, as `walk` returns them. */
-export type GraphResult = { readonly hits: Hits } | { readonly nodes: Uint32Array };
-
 /** Returns the bytes of scratch that a search needs. */
 export const scratchBytes = (shape: GraphShape, { most, eligible }: GraphSearch): number =>
   walkBytes(shape, most, 32 * eligible.length);
 
-/** Searches in steps of about 1 ms. Throws `unavailable` and `capacity_exceeded` if memory is short. */
-export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generator<undefined, GraphResult> {
+/**
+ * Searches in steps of about 1 ms. Returns the nodes, as `walk` does, if one of them represents several rows. Throws
+ * `unavailable` and `capacity_exceeded` if memory is short.
+ */
+export function* searchGraph(graph: SearchedGraph, search: GraphSearch): Generator<undefined, SearchResult> {
   const nodes = yield* walk(graph, search);
   const slots = proposed(graph, search, nodes);
   if (slots === undefined) return { nodes };

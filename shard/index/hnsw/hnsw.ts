@@ -8,8 +8,10 @@ import type { Kernel } from '../../kernel/kernel.js';
 import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
+import { bitmapOf } from '../batchForm.js';
 import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
+import { costBytesOf } from '../searchQueue.js';
 import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
@@ -32,8 +34,6 @@ const UNFINISHED = 0xffff_ffff;
 const PROPOSED_MAX = 16_384;
 /** Largest number of equal rows that are looked at. If few of so many are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
-/** Cost of a byte of a bitmap that is sent to a thread, and so copied twice. It keeps batches of large bitmaps small. */
-const BITMAP_COST = 64;
 /** Largest number of rows with the query's own vector for a search on threads. */
 const EQUAL_SLOTS_MAX = 64;
 /** Bytes that are read in about 5 ms, the most for one absorbed row. */
@@ -171,14 +171,11 @@ class HnswIndex implements Index {
     this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, equal.propose));
     if (equal.slots.size > EQUAL_SLOTS_MAX) return undefined;
     const { width, most, takesAll } = this.#reach(k, eligible);
-    const bitmap = new Uint32Array(eligible === undefined ? 0 : Math.ceil(vectors.slots / 32));
-    eligible?.addTo(bitmap);
+    const bitmap = bitmapOf(eligible, vectors.slots);
     const equalSlots = Uint32Array.from(equal.slots);
     const search = { query, vector, k, width, most, takesAll, equalSlots, eligible: bitmap };
-    const { strideBytes, scannedRowCost } = vectors.shape;
     const cost = searchCost(vectors.shape, parameters, this.#visited(width, most, eligible));
-    const costBytes = cost * strideBytes * scannedRowCost + BITMAP_COST * bitmap.byteLength;
-    return this.#threaded.queue.add(search, costBytes);
+    return this.#threaded.queue.add(search, costBytesOf(vectors.shape, cost, bitmap));
   }
 
   /** Proposes rows near the query. The walk also follows the links of nodes that are gone or not eligible. */

@@ -1,6 +1,6 @@
 /** The coarse quantiser of an inverted file: finds the centroids nearest to a vector by an exact scan. */
 import { ExactScan } from '../../kernel/exactScan.js';
-import { VectorBlocks } from '../../kernel/vectorBlocks.js';
+import { type RowsPlace, VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../../kernel/vectorMemory.js';
 
 /**
@@ -29,6 +29,11 @@ export class Centroids {
 
   get bytes(): number {
     return this.#rows.bytes;
+  }
+
+  /** Where the centroids are, for any thread. */
+  get place(): RowsPlace {
+    return this.#rows.place;
   }
 
   /** Returns a copy of the components of a list's centroid. */

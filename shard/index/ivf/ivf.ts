@@ -4,23 +4,27 @@
  */
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
+import { inTurns } from '../../../shared/scheduling/slice.js';
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
+import type { Hits } from '../../kernel/scanScratch.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
+import { bitmapOf } from '../batchForm.js';
 import type { Index, IndexOpener, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
+import { costBytesOf } from '../searchQueue.js';
 import { Centroids } from './centroids.js';
+import { ChunkShape } from './chunkMemory.js';
 import { InvertedList } from './invertedList.js';
 import type { ListsShape } from './listChunk.js';
-import { ListQuery } from './listQuery.js';
 import { ListSigns } from './listSigns.js';
+import { OpenLists } from './openLists.js';
 import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
+import { type ListsSearch, readLists, SLICE_BYTES } from './readLists.js';
 import { rowsByList } from './rowsByList.js';
 import { StagedVector } from './stagedVector.js';
+import { ThreadedLists } from './threadedLists.js';
 
-/** Work between two pauses, in bytes of codes that are compared in that time: 0.5 to 1 ms. */
-const SLICE_BYTES = 6 << 20;
-/** Cost of a call of the kernel, of a row that is added to a list, and of one that is checked, in that unit. */
-const CALL_COST_BYTES = 4 << 10;
+/** Cost of a row that is added to a list, and of one that is checked, in the unit of `SLICE_BYTES`. */
 const ADDED_COST_BYTES = 12 << 10;
 const CHECKED_COST_BYTES = 256;
 /** Bytes of vectors, and number of rows, to which a chunk is fitted at once: well below a millisecond. */
@@ -44,6 +48,8 @@ class IvfIndex implements Index {
   readonly #usualShift: number;
   readonly #centroids: Centroids;
   readonly #lists: readonly InvertedList[];
+  readonly #open: OpenLists;
+  readonly #threaded: ThreadedLists | undefined;
   /** List of each ordinal, or NO_LIST. It may be longer than the number of ordinals. */
   #assigned: Uint32Array;
   /** Number of ordinals. */
@@ -66,7 +72,7 @@ class IvfIndex implements Index {
     const signs = ListSigns.around(centroids, dimension);
     this.#common = {
       memory,
-      codeBytes: paddedCodeBytes(dimension),
+      chunks: new ChunkShape(paddedCodeBytes(dimension), signs === undefined ? 0 : dimension),
       strideBytes: shape.strideBytes,
       narrowReach,
       signs,
@@ -75,6 +81,9 @@ class IvfIndex implements Index {
       { length: lists },
       (_, list) => new InvertedList(this.#common, () => this.#centroids.components(list)),
     );
+    this.#open = new OpenLists(this.#centroids, this.#lists, this.#common.chunks);
+    const { threads } = memory;
+    this.#threaded = threads && new ThreadedLists(threads, order, this.#open);
   }
 
   get bytes(): number {
@@ -138,26 +147,17 @@ class IvfIndex implements Index {
     this.#squares -= 2 * from.count + 1;
   }
 
-  /**
-   * Returns the nearest `k` rows of the lists read, and a few others that codes do not distinguish from them. Sign codes
-   * exclude rows that seem too far by some multiple of their usual error, and so may exclude a near row.
-   */
+  search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
+    if (!this.#threaded?.queue.isOpen || this.#count === 0 || eligible?.count === 0) return undefined;
+    const { vectors } = this.order;
+    const search = { ...this.#searchFor(query, k), eligible: bitmapOf(eligible, vectors.slots) };
+    return this.#threaded.queue.add(search, costBytesOf(vectors.shape, this.cost(k), search.eligible));
+  }
+
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     if (this.#count === 0) return new Uint32Array(0);
-    const { vectors, parameters } = this.order;
-    const probes = probesFor(this.#lists.length, parameters);
-    const rotated = this.#signsFor(probes)?.rotated(query);
-    const scan = new ListQuery(query, Math.min(k, this.#count), vectors, rotated);
-    try {
-      await this.#read(this.#centroids.nearest(query, probes), scan, eligible);
-      if (!scan.isFull && probes < this.#lists.length) {
-        const farther = this.#centroids.nearest(query, this.#lists.length).subarray(probes);
-        await this.#read(farther, scan, eligible, true);
-      }
-      return scan.slots();
-    } finally {
-      scan.free();
-    }
+    const { vectors, pause } = this.order;
+    return inTurns(readLists(this.#open, this.#searchFor(query, k), vectors, eligible), pause);
   }
 
   async persist(path: string): Promise<void> {
@@ -174,6 +174,11 @@ class IvfIndex implements Index {
   /** Returns the sign codes to use. Undefined if a search reads all lists: it then finds what an exact search finds. */
   #signsFor(probes: number): ListSigns | undefined {
     return probes < this.#lists.length ? this.#common.signs : undefined;
+  }
+
+  #searchFor(query: Int32Array, k: number): ListsSearch {
+    const probes = probesFor(this.#lists.length, this.order.parameters);
+    return { query, rotated: this.#signsFor(probes)?.rotated(query), k: Math.min(k, this.#count), probes };
   }
 
   #add(list: number, slot: number): void {
@@ -210,27 +215,6 @@ class IvfIndex implements Index {
     this.#assigned[ordinal] = list;
     this.#ordinals = ordinal + 1;
     return list !== NO_LIST;
-  }
-
-  /** Reads lists in slices: all of them, or with `untilFull` only until the query has seen k rows. */
-  async #read(lists: Uint32Array, scan: ListQuery, eligible: SlotSet | undefined, untilFull = false): Promise<void> {
-    const { codeBytes } = this.#common;
-    let spentBytes = 0;
-    for (const list of lists) {
-      if (untilFull && scan.isFull) return;
-      // During a pause, a list may grow by rows of the tail, which the search has measured before.
-      for (const chunk of this.#lists[list]!.chunks) {
-        const { end } = chunk;
-        for (let position = 0; position < end; ) {
-          const next = scan.scan(chunk, position, eligible);
-          spentBytes += CALL_COST_BYTES + (next - position) * codeBytes;
-          position = next;
-          if (spentBytes < SLICE_BYTES) continue;
-          await this.order.pause();
-          spentBytes = 0;
-        }
-      }
-    }
   }
 }
 

@@ -2,15 +2,14 @@
  * Compares a query with the rows of inverted lists. First sign codes (64 dimensions and more) exclude rows by an estimate of
  * the distance, then byte codes by a proven bound. The caller measures the rows that are left.
  */
-import type { Arena } from '../../kernel/arena.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { BATCH_ROWS, ESTIMATE_SPARE_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
-import { ScanScratch } from '../../kernel/scanScratch.js';
+import { aligned } from '../../kernel/movingScratch.js';
+import { ScanScratch, scanScratchBytes } from '../../kernel/scanScratch.js';
 import { signQueryBytes, writeSignQuery } from '../../kernel/signCodes.js';
-import type { SlotSet } from '../../kernel/slotSet.js';
-import type { ScratchRegion } from '../../kernel/vectorMemory.js';
+import type { ScratchArena, ScratchRegion } from '../../kernel/vectorMemory.js';
+import type { ChunkMemory } from './chunkMemory.js';
 import { FoundRows } from './foundRows.js';
-import type { ListChunk } from './listChunk.js';
 
 /** Rows per call of the kernel until k rows are found: until then, it excludes no row. */
 const ROWS_AT_FIRST = 64;
@@ -34,6 +33,18 @@ export interface QueriedRows {
   readonly shape: BlockShape;
   readonly narrowReach: number;
 }
+
+/** A set of slots. */
+export interface Slots {
+  has(slot: number): boolean;
+}
+
+/** Returns the bytes of scratch that a query needs in an arena. */
+export const listScratchBytes = (arena: ScratchArena, k: number, shape: BlockShape, hasSigns: boolean): number =>
+  scanScratchBytes(arena, k, shape) +
+  (hasSigns ? aligned(signQueryBytes(shape.dimension)) : 0) +
+  ROOM_BYTES +
+  BITMAP_BYTES;
 
 /** A query for the nearest `k` rows of the chunks that are given to `scan`. Always call `free`. */
 export class ListQuery {
@@ -64,10 +75,10 @@ export class ListQuery {
    * Compares rows of the chunk from `position` on, optionally only those in `eligible`. Returns the position behind them, for
    * the next call. Begin each chunk at 0: the kernel reads whole words of bitmaps, and cannot begin at any position.
    */
-  scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
+  scan(chunk: ChunkMemory, position: number, eligible: Slots | undefined): number {
     const most = this.rotated === undefined ? BATCH_ROWS : ROWS_BY_SIGNS;
     const rows = Math.min(this.isFull ? most : ROWS_AT_FIRST, chunk.end - position);
-    const scratch = this.#scratchIn(chunk.region.arena);
+    const scratch = this.#scratchIn(chunk.arena);
     if (!chunk.hasCodes || chunk.largestComponent + scratch.largestQueryComponent > this.rows.narrowReach)
       this.#takeAll(chunk, position, rows, eligible);
     else this.#takeNear(chunk, position, rows, eligible);
@@ -86,10 +97,10 @@ export class ListQuery {
   }
 
   /** Takes the rows that codes do not exclude. */
-  #takeNear(chunk: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
+  #takeNear(chunk: ChunkMemory, position: number, rows: number, eligible: Slots | undefined): void {
     const scratch = this.#scratch!;
     const bitmap =
-      eligible === undefined ? chunk.bitmapAddress : scratch.stageEligible(chunk.slots, position, rows, eligible);
+      eligible === undefined ? chunk.places.bitmap : scratch.stageEligible(chunk.slots, position, rows, eligible);
     const count = scratch.scanList(chunk, bitmap, position, rows);
     const { numbers, words } = scratch.found;
     for (let at = 0; at < count; at++) this.#found.add(words[4 * at + 2]!, numbers[2 * at]!);
@@ -100,15 +111,15 @@ export class ListQuery {
   }
 
   /** Takes all rows, since they or the query cannot have codes. */
-  #takeAll({ slots, holds }: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
+  #takeAll({ slots, used }: ChunkMemory, position: number, rows: number, eligible: Slots | undefined): void {
     for (let at = position; at < position + rows; at++) {
-      if (!holds(at) || eligible?.has(slots[at]!) === false) continue;
+      if (!used.has(at) || eligible?.has(slots[at]!) === false) continue;
       this.#found.add(slots[at]!, 0);
       this.#seen++;
     }
   }
 
-  #scratchIn(arena: Arena): ListScratch {
+  #scratchIn(arena: ScratchArena): ListScratch {
     this.#scratch?.moveTo(arena);
     this.#scratch ??= new ListScratch(arena, this.#query, this.k, this.rows.shape, this.rotated);
     return this.#scratch;
@@ -128,9 +139,9 @@ class ListScratch extends ScanScratch {
   readonly comparesSigns: boolean;
   #found: FoundViews | undefined;
   /** Chunk for whose centroid the query for sign codes is prepared. */
-  #entered: ListChunk | undefined;
+  #entered: ChunkMemory | undefined;
 
-  constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
+  constructor(arena: ScratchArena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
     super(arena, query, k, shape, {
       movedBytes: rotated === undefined ? 0 : signQueryBytes(shape.dimension),
       roomBytes: ROOM_BYTES + BITMAP_BYTES,
@@ -155,33 +166,22 @@ class ListScratch extends ScanScratch {
     return this.region.arena.kernel.worstDistance(this.address);
   }
 
-  scanList(chunk: ListChunk, bitmap: number, first: number, rows: number): number {
+  scanList(chunk: ChunkMemory, bitmap: number, first: number, rows: number): number {
     const { kernel } = this.region.arena;
-    const { plane, slotsAddress, signs } = chunk;
+    const { plane, slots, signs, centroid } = chunk.places;
     const { address, roomAddress } = this;
-    if (!this.comparesSigns || signs === undefined)
-      return kernel.scanList(address, plane.address, slotsAddress, bitmap, first, rows, roomAddress);
+    if (!this.comparesSigns) return kernel.scanList(address, plane, slots, bitmap, first, rows, roomAddress);
     const query = this.movedAddress;
-    if (this.#entered !== chunk) kernel.enterSigns(query, chunk.region.address, ERRORS);
+    if (this.#entered !== chunk) kernel.enterSigns(query, centroid, ERRORS);
     this.#entered = chunk;
-    return kernel.scanListBySigns(
-      address,
-      plane.address,
-      slotsAddress,
-      bitmap,
-      first,
-      rows,
-      roomAddress,
-      query,
-      signs.address,
-    );
+    return kernel.scanListBySigns(address, plane, slots, bitmap, first, rows, roomAddress, query, signs);
   }
 
   /**
    * Writes a bitmap of the eligible rows. Returns the address that the bitmap of the whole chunk would have; only its bits
    * from `first` on, a multiple of 64, are there.
    */
-  stageEligible(slots: Uint32Array, first: number, rows: number, eligible: SlotSet): number {
+  stageEligible(slots: Uint32Array, first: number, rows: number, eligible: Slots): number {
     const address = this.roomAddress + ROOM_BYTES;
     const words = new Uint32Array(this.region.arena.buffer, address, BITMAP_BYTES / 4).fill(0);
     for (let at = 0; at < rows; at++) if (eligible.has(slots[first + at]!)) words[at >>> 5]! |= 1 << (at & 31);

@@ -30,28 +30,28 @@ const HNSW: Floors = {
 indexSuite('HNSW', { kind: 'hnsw', floors: HNSW });
 indexSuite('HNSW with search threads', { kind: 'hnsw', floors: HNSW, threads: 2 });
 
-indexSuite('IVF', {
-  kind: 'ivf',
-  floors: {
-    clustered: 0.8,
-    uniform: 0.45,
-    changed: 0.7,
-    itself: 1,
-    eligible: 0.6,
-    samePersisted: 1,
-    dimension: () => 0.8,
-  },
-});
+const IVF: Floors = {
+  clustered: 0.8,
+  uniform: 0.45,
+  changed: 0.7,
+  itself: 1,
+  eligible: 0.6,
+  samePersisted: 1,
+  dimension: () => 0.8,
+};
 
-indexSuite('BQ', {
-  kind: 'bq',
-  floors: {
-    clustered: 0.4,
-    uniform: 0.4,
-    changed: 0.35,
-    itself: 1,
-    eligible: 0.6,
-    samePersisted: 1,
-    dimension: () => 0.6,
-  },
-});
+indexSuite('IVF', { kind: 'ivf', floors: IVF });
+indexSuite('IVF with search threads', { kind: 'ivf', floors: IVF, threads: 2 });
+
+const BQ: Floors = {
+  clustered: 0.4,
+  uniform: 0.4,
+  changed: 0.35,
+  itself: 1,
+  eligible: 0.6,
+  samePersisted: 1,
+  dimension: () => 0.6,
+};
+
+indexSuite('BQ', { kind: 'bq', floors: BQ });
+indexSuite('BQ with search threads', { kind: 'bq', floors: BQ, threads: 2 });

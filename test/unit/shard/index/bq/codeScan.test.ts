@@ -139,12 +139,12 @@ describe('a scan of bit codes', () => {
       for (let i = 0; i < rows; i++) coded.insert(randomVector(random, 200, 2_000));
     };
     insert(2_000);
-    const { arena } = coded.codes.at(0).region;
+    const { arena } = coded.codes.at(0);
     const others: Region[] = [];
     do others.push(memory.allocateBlock(1 << 14));
     while (others.at(-1)!.arena === arena);
     insert(4_000);
-    const arenas = new Set(coded.model.vectors.blocks.map((_, index) => coded.codes.at(index).region.arena));
+    const arenas = new Set(coded.model.vectors.blocks.map((_, index) => coded.codes.at(index).arena));
     expect(arenas.size).to.be.above(1);
     const query = randomVector(random, 200, 2_000);
     expect(coded.found(query, 300)).to.deep.equal(coded.expected(query, 300));

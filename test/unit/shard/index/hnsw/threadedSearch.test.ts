@@ -7,20 +7,13 @@ import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
 import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
 import { silentLogger } from '../../../../../shared/logger.js';
 import { eventually } from '../../../../support/expectations.js';
+import { DYING } from '../../../../support/rigs/dyingThread.js';
 import { Collection, hnswRig, K, times } from '../../../../support/rigs/hnswRig.js';
 
 const ROWS = 2_000;
 const SEARCHES = 60;
 const ARENA_BYTES = 1 << 21;
 const FILLED_BYTES = 1 << 16;
-
-/** A program whose thread exits when it receives a search. */
-const DYING = new URL(
-  `data:text/javascript,${encodeURIComponent(`
-    import { parentPort } from 'node:worker_threads';
-    parentPort.on('message', ({ op }) => op === 'search' && process.exit(1));
-    parentPort.postMessage(null);`)}`,
-);
 
 for (const dimension of [12, 48])
   describe(`searches of a graph by threads, ${dimension} dimensions`, () => {
