@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Answer } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
+import { PATIENCE_MS } from '../support/patience.js';
 
 const REQUESTS = 10;
 /** All requests send 1,000 records: 0.1 % of the quota of records, and 250 MiB with their log. */
@@ -16,7 +17,7 @@ const RECORD_BYTES = 2 * 4 * DIMENSION;
 
 inBothModes('records of the largest dimension', (_, { start }) => {
   it('end at the quota of bytes of their project, while another project writes and searches', async () => {
-    const service = await start({ VOUCH_MAX_BYTES: String(QUOTA_BYTES) });
+    const service = await start({ VOUCH_MAX_BYTES: String(QUOTA_BYTES), VOUCH_DEADLINE_MS: String(PATIENCE_MS) });
     const [{ rw: attacker }, { rw: other }] = [await service.newProject(), await service.newProject()];
     for (const [rw, dimension] of [
       [attacker, DIMENSION],

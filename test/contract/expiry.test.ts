@@ -1,5 +1,4 @@
 /** Records that expire, over HTTP. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import { SYSTEM_KEY_ID } from '../../shared/model/actor.js';
@@ -7,6 +6,7 @@ import { claimedRecord } from '../../verifier/index.js';
 import { readProof, verifyReceipt } from '../../verifier/receipt.js';
 import { rebuiltEvent } from '../../verifier/receiptEvent.js';
 import { answered, refused } from '../support/launch/answers.js';
+import { beforeExpiry, reached } from '../support/launch/beforeExpiry.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 
@@ -14,16 +14,23 @@ import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 const ROUTES = ['POST /v1/records', 'POST /v1/vectors/batch-insert', 'POST /v1/vectors/batch-upsert'] as const;
 
 const nowSecs = (): number => Math.floor(systemClock.nowMs() / 1000);
-/** A second to expire in, not too soon for the requests before it. */
-const soon = (ms = 2_000): number => Math.ceil((systemClock.nowMs() + ms) / 1000);
-const reached = (seconds: number): Promise<void> => delay(1000 * seconds - systemClock.nowMs());
 
 inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   let rw: Client;
-  beforeEach(async () => {
+  const begin = async (): Promise<void> => {
     ({ rw } = await service.newProject());
     answered(await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' }));
-  });
+  };
+  beforeEach(begin);
+
+  /** Makes records that expire in the second given to `prepare`, and resolves in that second. */
+  async function expired<T extends object>(
+    prepare: (expires_at: number) => Promise<T>,
+  ): Promise<T & { readonly expires_at: number }> {
+    const prepared = await beforeExpiry(prepare, begin);
+    await reached(prepared.expires_at);
+    return prepared;
+  }
   const post = (path: string, body: object): Promise<Answer> => rw.post(path, { collection: 'c', ...body });
   const get = async (path: string): Promise<Answer['body']> => answered(await rw.get(path));
   const insert = async (fields: object): Promise<Answer['body']> => answered(await post('/v1/records', fields));
@@ -68,41 +75,41 @@ inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   };
 
   it('an expired record is in no answer about the present, and the past still has it', async () => {
-    const expires_at = soon(4_000);
-    const content = { text: 'a word', expires_at };
-    const { id, receipt } = await insert({ values: [1], metadata: { n: 1 }, ...content });
-    await insert({ values: [2], metadata: { n: 2 }, text: 'another word' });
-    const batch = { batch: [[3]], metadata: [{ n: 3 }], texts: ['word'], expires_at: [expires_at] };
-    answered(await post('/v1/vectors/batch-insert', batch));
-    answered(await post('/v1/graph/node', { kind: 0, record_id: 1 }));
-    expect((await get('/v1/records/1?collection=c')).expires_at).to.equal(expires_at);
-    const listed = (await get('/v1/records?collection=c')).records;
-    expect(listed.map((record: Answer['body']) => record.expires_at)).to.deep.equal([
-      expires_at,
-      undefined,
-      expires_at,
-    ]);
-    const record = { values: [1], metadata: { n: 1 }, ...content };
-    const proof = readProof(receipt.proof);
-    expect(rebuiltEvent(proof, claimedRecord(record, proof))).to.equal('insert');
-    expect(verifyReceipt(receipt, claimedRecord(record, proof).values)).to.deep.equal([]);
-
     const all = [1, 2, 3];
-    const before = (await present()) as { found: number[][] };
-    expect(before.found.map((found) => [...found].sort())).to.deep.equal(before.found.map(() => all));
-    await reached(expires_at);
+    const { found, id, expires_at } = await expired(async (expires_at) => {
+      const content = { text: 'a word', expires_at };
+      const { id, receipt } = await insert({ values: [1], metadata: { n: 1 }, ...content });
+      await insert({ values: [2], metadata: { n: 2 }, text: 'another word' });
+      const batch = { batch: [[3]], metadata: [{ n: 3 }], texts: ['word'], expires_at: [expires_at] };
+      answered(await post('/v1/vectors/batch-insert', batch));
+      answered(await post('/v1/graph/node', { kind: 0, record_id: 1 }));
+      expect((await get('/v1/records/1?collection=c')).expires_at).to.equal(expires_at);
+      const listed = (await get('/v1/records?collection=c')).records;
+      expect(listed.map((record: Answer['body']) => record.expires_at)).to.deep.equal([
+        expires_at,
+        undefined,
+        expires_at,
+      ]);
+      const record = { values: [1], metadata: { n: 1 }, ...content };
+      const proof = readProof(receipt.proof);
+      expect(rebuiltEvent(proof, claimedRecord(record, proof))).to.equal('insert');
+      expect(verifyReceipt(receipt, claimedRecord(record, proof).values)).to.deep.equal([]);
+      const { found } = (await present()) as { found: number[][] };
+      expect(found.map((one) => [...one].sort())).to.deep.equal(found.map(() => all));
+      return { found, id };
+    });
     expect(await present()).to.deep.equal({
-      found: before.found.map(() => [2]),
+      found: found.map(() => [2]),
       ...{ batch: [[2]], grouped: [2], count: 1, facets: 1, nodes: 0, listed: 1, statuses: [404, 404] },
     });
     const at = (ms: number): string => new Date(1000 * expires_at + ms).toISOString();
-    for (const [ms, found] of [
+    for (const [ms, wanted] of [
       [-1, all],
       [0, [2]],
     ] as const)
       expect(
         ids(answered(await post('/v1/search', { query: [0], k: 9, rerank: false, as_of: at(ms) }))),
-      ).to.have.members(found);
+      ).to.have.members(wanted);
     const { events } = await get(`/v1/timeline?collection=c&limit=100`);
     const removals = events.filter(({ event_type }: Answer['body']) => event_type === 'delete');
     expect(removals.map(({ timestamp_unix, actor }: Answer['body']) => [timestamp_unix, actor.key_id])).to.deep.equal(
@@ -112,11 +119,12 @@ inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   });
 
   it('replaced content has its own expiry, and the external id of an expired record is free', async () => {
-    const expires_at = soon();
-    await upsert([[1], [2], [3]], ['a', 'b', 'c'], { expires_at: [expires_at, expires_at, null] });
-    // Record 1 does not expire any more, record 2 later, record 3 now too.
-    await upsert([[1], [2], [3]], ['a', 'b', 'c'], { expires_at: [null, expires_at + 100, expires_at] });
-    await reached(expires_at);
+    const { expires_at } = await expired(async (soon) => {
+      await upsert([[1], [2], [3]], ['a', 'b', 'c'], { expires_at: [soon, soon, null] });
+      // Record 1 does not expire any more, record 2 later, record 3 now too.
+      await upsert([[1], [2], [3]], ['a', 'b', 'c'], { expires_at: [null, soon + 100, soon] });
+      return {};
+    });
     expect(await upsert([[4]], ['c'])).to.deep.equal({ ids: [4], created: 1, replaced: 0 });
     const { records } = await get('/v1/records?collection=c');
     expect(records.map((record: Answer['body']) => [record.id, record.expires_at ?? null])).to.deep.equal([
@@ -127,12 +135,13 @@ inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   });
 
   it('other changes keep the expiry; a deleted record does not come back with it', async () => {
-    const expires_at = soon();
-    for (const values of [[1], [2], [3], [4]]) await insert({ values, expires_at });
-    answered(await rw.patch('/v1/records/1/metadata?collection=c', { changed: true }));
-    answered(await post('/v1/soft-delete', { id: 2 }));
-    answered(await post('/v1/delete', { id: 3 }));
-    await reached(expires_at);
+    await expired(async (expires_at) => {
+      for (const values of [[1], [2], [3], [4]]) await insert({ values, expires_at });
+      answered(await rw.patch('/v1/records/1/metadata?collection=c', { changed: true }));
+      answered(await post('/v1/soft-delete', { id: 2 }));
+      answered(await post('/v1/delete', { id: 3 }));
+      return {};
+    });
     refused(await rw.patch('/v1/records/1/metadata?collection=c', { changed: 2 }), 404, 'record_not_found');
     refused(await post('/v1/delete', { id: 2 }), 404, 'record_not_found');
     refused(await post('/v1/soft-delete', { id: 4 }), 404, 'record_not_found');
@@ -140,10 +149,10 @@ inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   });
 
   it('a repeated insert gets its first answer after the expiry', async () => {
-    const expires_at = soon();
     const request_id = 'e'.repeat(32);
-    const first = await insert({ values: [1], expires_at, request_id });
-    await reached(expires_at);
+    const { first, expires_at } = await expired(async (expires_at) => ({
+      first: await insert({ values: [1], expires_at, request_id }),
+    }));
     expect(await insert({ values: [1], expires_at, request_id })).to.deep.equal({ ...first, deduplicated: true });
     expect((await get('/v1/records/count?collection=c')).count).to.equal(0);
   });
@@ -166,10 +175,11 @@ inBothModesAndThroughClient('expiry', ROUTES, (service) => {
   });
 
   it('an encrypted record expires too', async () => {
-    const expires_at = soon();
-    const { id } = answered(await post('/v1/records/encrypted', { payload: 'AAAA', expires_at }));
-    expect((await get(`/v1/records/encrypted/${id}?collection=c`)).payload).to.equal('AAAA');
-    await reached(expires_at);
+    const { id } = await expired(async (expires_at) => {
+      const { id } = answered(await post('/v1/records/encrypted', { payload: 'AAAA', expires_at }));
+      expect((await get(`/v1/records/encrypted/${id}?collection=c`)).payload).to.equal('AAAA');
+      return { id };
+    });
     refused(await rw.get(`/v1/records/encrypted/${id}?collection=c`), 404, 'record_not_found');
   });
 });

@@ -10,6 +10,7 @@ import type { Call } from '../soak/history.js';
 import type { SoakOptions } from '../soak/options.js';
 import { runSoak } from '../soak/run.js';
 import { testSeed } from '../support/model/random.js';
+import { PATIENCE_MS } from '../support/patience.js';
 
 const OPTIONS: Omit<SoakOptions, 'seed'> = {
   durationMs: 20_000,
@@ -22,7 +23,7 @@ const OPTIONS: Omit<SoakOptions, 'seed'> = {
   followers: 1,
   only: undefined,
   // Test machines are busy: the long soak measures how soon everything is served again.
-  settleMs: 20_000,
+  settleMs: PATIENCE_MS,
   placement: { heartbeatMs: 500, leaseMs: 2_000, failoverMs: 3_000 },
   folder: undefined,
   keep: false,

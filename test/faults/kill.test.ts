@@ -6,7 +6,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyReceipt, type WriteReceipt } from '../../verifier/receipt.js';
+import { answered } from '../support/launch/answers.js';
 import type { Answer } from '../support/launch/client.js';
+import { onceServed } from '../support/launch/persistently.js';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
@@ -115,27 +117,25 @@ function expectOneChain(mine: readonly Written[], collection: string): void {
   }
 }
 
-async function assertNothingLost(service: Service, project: Project, written: readonly Written[]): Promise<void> {
-  await service.until(async () => (await project.rw.get('/v1/namespaces')).status === 200);
+async function assertNothingLost(project: Project, written: readonly Written[]): Promise<void> {
   for (const collection of COLLECTIONS) {
     const mine = written.filter((one) => one.collection === collection);
-    await service.until(
-      async () => (await project.rw.post('/v1/search', { collection, query: [0, 0, 0], k: 1 })).status === 200,
-    );
+    answered(await onceServed(() => project.rw.post('/v1/search', { collection, query: [0, 0, 0], k: 1 })));
     expect(new Set(mine.map(({ id }) => id)).size, 'each id once').to.equal(mine.length);
     for (const { id, values, receipt } of mine) {
-      const got = await project.rw.get(`/v1/records/${id}?collection=${collection}`);
-      expect(got.body.vector, `record ${id} of ${collection}`).to.deep.equal(values);
+      const { vector } = answered(await onceServed(() => project.rw.get(`/v1/records/${id}?collection=${collection}`)));
+      expect(vector, `record ${id} of ${collection}`).to.deep.equal(values);
       if (receipt !== undefined) expect(verifyReceipt(receipt), `receipt of ${id}`).to.deep.equal([]);
     }
-    const list = await project.rw.get('/v1/namespaces');
-    const counted = list.body.collections.find((one: { name: string }) => one.name === collection);
+    const { collections } = answered(await onceServed(() => project.rw.get('/v1/namespaces')));
+    const counted = collections.find((one: { name: string }) => one.name === collection);
     expect(counted.record_count, 'no retry made a second record').to.equal(BEFORE + mine.length);
     for (const { requestId, id, receipt, values } of mine.slice(-5)) {
-      const replay = await project.rw.post('/v1/records', { collection, values, request_id: requestId });
-      expect(replay.body).to.include({ id, deduplicated: true });
-      expect(verifyReceipt(replay.body.receipt)).to.deep.equal([]);
-      if (receipt !== undefined) expect(replay.body.receipt).to.deep.equal(receipt);
+      const body = { collection, values, request_id: requestId };
+      const replay = answered(await onceServed(() => project.rw.post('/v1/records', body)));
+      expect(replay).to.include({ id, deduplicated: true });
+      expect(verifyReceipt(replay.receipt)).to.deep.equal([]);
+      if (receipt !== undefined) expect(replay.receipt).to.deep.equal(receipt);
     }
     expectOneChain(mine, collection);
   }
@@ -155,10 +155,10 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       for (const name of COLLECTIONS) await createIndexed(project, name);
       const written = await underKills(service, project, seed);
       expect(written.length).to.be.above(KILLS);
-      await assertNothingLost(service, project, written);
+      await assertNothingLost(project, written);
       for (const name of [...(mode === 'cluster' ? ['nats'] : []), ...service.processNames]) await service.kill(name);
       for (const name of [...(mode === 'cluster' ? ['nats'] : []), ...service.processNames])
         await service.restart(name);
-      await assertNothingLost(service, project, written);
+      await assertNothingLost(project, written);
     });
   });

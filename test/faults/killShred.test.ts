@@ -3,6 +3,7 @@
  * or complete; an answered shred is complete at every later moment. VOUCH_SEED replays the schedule.
  */
 import { expect } from 'chai';
+import { onceServed } from '../support/launch/persistently.js';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
 import { recoverable, secretsOf } from '../support/rigs/vaultSecrets.js';
@@ -77,7 +78,7 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
 
     const processes = (): string[] => [...(mode === 'cluster' ? ['nats'] : []), ...service.processNames];
     const countOf = async (project: Project): Promise<number> => {
-      const { body } = await project.rw.get('/v1/namespaces');
+      const { body } = await onceServed(() => project.rw.get('/v1/namespaces'));
       return body.collections.reduce((sum: number, one: { record_count: number }) => sum + one.record_count, 0);
     };
 
@@ -109,24 +110,20 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
       await shredding;
       for (const name of processes()) await service.kill(name);
       for (const name of processes()) await service.restart(name);
-      await service.until(async () => (await countOf(project)) >= 0);
 
       let undone = 0;
       for (const key of keys) {
-        const statuses = async (): Promise<number[]> => {
-          const asked = key.inserted.map(({ collection, id }) =>
-            project.ro.get(`/v1/records/encrypted/${id}?collection=${collection}`),
-          );
-          return (await Promise.all(asked)).map(({ status }) => status);
-        };
-        await service.until(async () => (await statuses()).every((status) => status !== 503));
-        const { body } = await project.ro.get(`/v1/crypto/status/${key.keyId}`);
+        const asked = key.inserted.map(({ collection, id }) =>
+          onceServed(() => project.ro.get(`/v1/records/encrypted/${id}?collection=${collection}`)),
+        );
+        const statuses = (await Promise.all(asked)).map(({ status }) => status);
+        const { body } = await onceServed(() => project.ro.get(`/v1/crypto/status/${key.keyId}`));
         if (body.status === 'active') undone++;
         expect(body.status, `an answered shred of ${key.keyId}`).to.be.oneOf(
           key.isShredded ? ['shredded'] : ['shredded', 'active'],
         );
         const wanted = body.status === 'active' ? 200 : 410;
-        expect(new Set(await statuses()), key.keyId).to.deep.equal(new Set([wanted]));
+        expect(new Set(statuses), key.keyId).to.deep.equal(new Set([wanted]));
         for (const { collection, id } of key.inserted)
           await service.until(async () => {
             const { status } = await project.ro.get(`/v1/records/${id}?collection=${collection}`);

@@ -50,7 +50,9 @@ async function underKills(service: Service, project: Project, seed: number): Pro
   };
   const working = [writer(), ...Array.from({ length: READERS }, (_, i) => reader(i))];
   for (let i = 0; i < KILLS; i++) {
-    await delay(100 + random.int(400));
+    const enough = answered.length + READERS;
+    await service.until(async () => answered.length >= enough);
+    await delay(random.int(400));
     const victim = random.pick(victims);
     await service.kill(victim);
     await service.restart(victim);

@@ -229,6 +229,7 @@ describe('faults of NATS', () => {
       proxy.lose('answers');
       const error = await expectCode(log.append(bytes('two'), first, inMs(300)), 'unavailable');
       expect(error).not.to.be.instanceOf(Fenced);
+      await eventually('the frame is stored', async () => (await textsOf(seen)).length === 2);
       expect((await textsOf(seen)).map(([, frame]) => frame)).to.deep.equal(['one', 'two']);
     });
   });

@@ -1,7 +1,6 @@
 /** Raw HTTP: writes bytes to a socket unchanged, which no proper client does. */
 import { connect } from 'node:net';
-
-const TIMEOUT_MS = 5_000;
+import { PATIENCE_MS } from '../patience.js';
 
 export interface RawAnswer {
   readonly status: number;
@@ -32,8 +31,8 @@ export function rawExchange(
     };
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`no ${count} answers within ${TIMEOUT_MS} ms; received: ${received.slice(0, 200)}`));
-    }, TIMEOUT_MS);
+      reject(new Error(`no ${count} answers within ${PATIENCE_MS} ms; received: ${received.slice(0, 200)}`));
+    }, PATIENCE_MS);
     socket.on('data', (data) => {
       received += data.toString('latin1');
       const answers = answersIn(received, isHead).length;

@@ -1,5 +1,6 @@
 /** Repeats work that servers cannot do for a while after a kill. */
 import { eventually } from '../expectations.js';
+import type { Answer } from './client.js';
 
 /** Repeats the work until it succeeds; fails with its last problem. */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {
@@ -17,3 +18,11 @@ export async function persistently<T>(work: () => Promise<T>): Promise<T> {
   if ('value' in last) return last.value;
   throw last.problem;
 }
+
+/** Repeats a request while the service cannot be reached or answers 503: it may still be recovering. */
+export const onceServed = (ask: () => Promise<Answer>): Promise<Answer> =>
+  persistently(async () => {
+    const answer = await ask();
+    if (answer.status === 503) throw new Error(answer.text);
+    return answer;
+  });

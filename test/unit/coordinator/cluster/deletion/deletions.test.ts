@@ -101,7 +101,7 @@ describe('the erasure of a deleted collection', () => {
     const rig = await start();
     await rig.owners.create(String(ID), ownedBy('s2', ['s1']));
     rig.refusal = new Error('the answer is lost');
-    const silence = rig.deletions.silence(configOf(ID), within(rig, 1_000));
+    const silence = rig.deletions.silence(configOf(ID), within(rig, 60_000));
     await delay(50);
     expect(await rig.owners.get(String(ID))).to.equal(undefined);
     rig.refusal = undefined;
