@@ -27,10 +27,10 @@ export class AccessLog {
     }
   }
 
-  /** A copy of the log as it is stored, in pieces, from its first entry on: `npm run verify -- access` checks it. */
+  /** A copy of the log as it is stored, in pieces, from its first kept entry on: `npm run verify -- access` checks it. */
   async *copy(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    for (let from = 1; ; ) {
-      const query = { collection: this.collection, from };
+    for (let from: number | undefined; ; ) {
+      const query = { collection: this.collection, ...(from !== undefined && { from }) };
       const call = { method: 'GET', path: '/v1/access/log', of: 'AccessLogQuery', query, repeat: 'safe' } as const;
       const { bytes, headers } = await this.http.send(call, options);
       if (bytes.length === 0) return;

@@ -58,6 +58,8 @@ export class MethodNotAllowedError extends VouchError {}
 export class ConflictError extends VouchError {}
 /** The key of the encrypted record was shredded. */
 export class RecordShreddedError extends VouchError {}
+/** The entries of the access log were removed. */
+export class EntriesRemovedError extends VouchError {}
 /** The body, or the commit that it would make, is too large. */
 export class PayloadTooLargeError extends VouchError {}
 /** The `Content-Type` is not the expected one. */
@@ -101,6 +103,7 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
   method_not_allowed: MethodNotAllowedError,
   conflict: ConflictError,
   record_shredded: RecordShreddedError,
+  entries_removed: EntriesRemovedError,
   payload_too_large: PayloadTooLargeError,
   unsupported_media_type: UnsupportedMediaTypeError,
   rate_limited: RateLimitedError,

@@ -67,13 +67,16 @@ export class Vouch {
     );
   }
 
-  /** Switches the access log of a collection, which has an entry for every read; needs a key of the scope `admin`. */
+  /**
+   * Switches the access log of a collection, which has an entry for every read, or says for how many days its entries are kept; null:
+   * forever. Needs a key of the scope `admin`.
+   */
   changeCollection(
     name: string,
     request: ChangeCollectionRequest,
     options: CallOptions = {},
   ): Promise<ListedCollection> {
-    assertRequest(request, 'changeCollection', '{ auditReads }');
+    assertRequest(request, 'changeCollection', '{ auditReads, accessRetentionDays }');
     const path = `/v1/namespaces/${nameSegment(name)}`;
     const call = { method: 'PATCH', path, of: 'ChangeCollectionRequest', body: request, repeat: 'safe' } as const;
     return this.#http.json(call, options);

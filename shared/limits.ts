@@ -21,6 +21,8 @@ export const BATCHED_SEARCHES_MAX = 256;
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** Longest life of the records of a collection, a hundred years. */
 export const TTL_SECS_MAX = 3_155_760_000;
+/** Longest time for which entries of an access log are kept: a hundred years. */
+export const ACCESS_RETENTION_DAYS_MAX = 36_500;
 export const REQUEST_ID_BYTES = 16;
 /** UTF-8 of the id that a caller gives a record. */
 export const EXTERNAL_ID_MAX_BYTES = 256;

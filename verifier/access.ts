@@ -10,6 +10,7 @@ const NODE = u8(0x32);
 const ROOT = u8(0x33);
 const LENGTH_BYTES = 4;
 const CHECKSUM_BYTES = 16;
+const SIZE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 const HASH = /^[0-9a-f]{64}$/;
 
 /** The whole log after some of its entries. Hashes are hex. */
@@ -21,6 +22,12 @@ export interface AccessHead {
 
 export interface AccessReport {
   readonly head: AccessHead;
+  /** The entries before the first one that is kept, as the log states them; undefined if none was removed. */
+  readonly removed: AccessHead | undefined;
+  /** Whether a claim of at least as many entries agrees with what the log states about the removed ones. */
+  readonly isBeginProven: boolean;
+  /** The claims of fewer entries than were removed: they can no longer be compared. */
+  readonly unknown: readonly AccessHead[];
   /** The times of the first and of the last entry. */
   readonly first: string | undefined;
   readonly last: string | undefined;
@@ -30,9 +37,11 @@ export interface AccessReport {
 
 /** The chain, and the roots of the full subtrees over the entries, left to right. */
 class AccessTree {
-  size = 0;
-  chainHead = ABSENT;
-  roots: Uint8Array[] = [];
+  constructor(
+    public size = 0,
+    public chainHead = ABSENT,
+    readonly roots: Uint8Array[] = [],
+  ) {}
 
   append(entry: Uint8Array): void {
     let node = H(ENTRY, entry);
@@ -51,13 +60,19 @@ class AccessTree {
   }
 }
 
-/** Reads all frames. Throws Refused if one does not follow from those before. `collectionId`: of the log, where it is known. */
+/**
+ * Reads all frames. The first one may state entries that were removed before it. Throws Refused if a frame does not follow from those
+ * before. `collectionId`: of the log, where it is known.
+ */
 export async function verifyAccessLog(
   frames: AsyncIterable<Uint8Array>,
   collectionId: bigint | undefined,
   claims: readonly AccessHead[],
 ): Promise<AccessReport> {
-  const tree = new AccessTree();
+  let tree = new AccessTree();
+  let removed: AccessHead | undefined;
+  let isBeginProven = false;
+  let isFirst = true;
   const wrong: AccessReport['wrong'][number][] = [];
   let first: string | undefined;
   let last: string | undefined;
@@ -66,10 +81,16 @@ export async function verifyAccessLog(
       const { chainHead, root } = tree.head();
       if (claim.chainHead !== chainHead || claim.root !== root)
         wrong.push({ claim, reason: `the first ${claim.size} entries of the log hash to other values` });
+      else isBeginProven = true;
     }
   };
-  compare();
   for await (const frame of frames) {
+    if (isFirst) {
+      tree = statedBefore(frame);
+      removed = tree.size === 0 ? undefined : tree.head();
+      isFirst = false;
+      compare();
+    }
     for (const entry of entriesOf(frame, tree, collectionId)) {
       tree.append(entry);
       const time = textOf(checkedEntry(entry, tree.size), 'time');
@@ -79,10 +100,30 @@ export async function verifyAccessLog(
       compare();
     }
   }
+  if (isFirst) compare();
   for (const claim of claims.filter(({ size }) => size > tree.size))
     wrong.push({ claim, reason: `the log has ${tree.size} entries, and ${claim.size} were there` });
-  return { head: tree.head(), first, last, wrong };
+  const unknown = claims.filter(({ size }) => size < (removed?.size ?? 0));
+  return { head: tree.head(), removed, isBeginProven, unknown, first, last, wrong };
 }
+
+/** The tree that the first frame of a log states. Throws Refused. */
+function statedBefore(frame: Uint8Array): AccessTree {
+  const reading = new Reading(frame, 'the first frame');
+  reading.magic('VAF1');
+  reading.take(12);
+  const size = reading.u64();
+  if (size > SIZE_MAX) reading.fail(`says that ${size} entries are before it`);
+  const chainHead = reading.take(32);
+  const roots = rootsIn(reading);
+  // A full subtree for each one of the size in binary.
+  if (roots.length !== size.toString(2).replaceAll('0', '').length) reading.fail('states other roots before it');
+  return new AccessTree(Number(size), size === 0n ? ABSENT : chainHead, roots);
+}
+
+/** At most 64: the size of a log has so many bits. */
+const rootsIn = (reading: Reading): Uint8Array[] =>
+  Array.from({ length: Math.min(reading.u32(), 64) }, () => reading.take(32));
 
 function entriesOf(frame: Uint8Array, before: AccessTree, collectionId: bigint | undefined): Uint8Array[] {
   const what = `the frame after entry ${before.size}`;
@@ -97,7 +138,7 @@ function entriesOf(frame: Uint8Array, before: AccessTree, collectionId: bigint |
   const size = reading.u64();
   if (size !== BigInt(before.size)) reading.fail(`says that ${size} entries are before it`);
   if (!equal(reading.take(32), before.chainHead)) reading.fail('states another chain head before it');
-  const roots = Array.from({ length: Math.min(reading.u32(), 64) }, () => reading.take(32));
+  const roots = rootsIn(reading);
   if (roots.length !== before.roots.length || !roots.every((root, i) => equal(root, before.roots[i]!)))
     reading.fail('states other roots before it');
   const entries = Array.from({ length: count }, () => reading.take(reading.u32()));

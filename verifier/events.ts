@@ -88,8 +88,8 @@ export type LogEvent =
         | { readonly type: 'delete many'; readonly requestId: Uint8Array; readonly deleted: number }
         | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Uint8Array }
         | { readonly type: 'shred key'; readonly keyId: Uint8Array }
-        /** `audit`: 0 off, 1 on, 2 with requests. */
-        | { readonly type: 'audit reads'; readonly audit: number }
+        /** `audit`: 0 off, 1 on, 2 with requests. `retentionDays`: 0 forever. */
+        | { readonly type: 'audit reads'; readonly audit: number; readonly retentionDays: number }
         | GraphEvent
       ));
 
@@ -98,6 +98,7 @@ const LAST_DATE_MS = 8_640_000_000_000_000n;
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
 const READ_AUDITS = 3;
+const RETENTION_DAYS_MAX = 36_500;
 const KEY_ID_BYTES = 16;
 const REQUEST_ID_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -165,10 +166,19 @@ function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
       return { type: 'delete many', ...dated, requestId, deleted };
     }
     case 14:
-      return { type: 'audit reads', ...dated, audit: readKind(reading, READ_AUDITS) };
+      return readAudit(dated, reading);
     default:
       return reading.fail(`has type ${type}`);
   }
+}
+
+function readAudit(dated: Dated, reading: Reading): LogEvent {
+  const audit = reading.u8();
+  if (audit >= READ_AUDITS) reading.fail(`has kind ${audit}`);
+  reading.zeros(3);
+  const retentionDays = reading.u32();
+  if (retentionDays > RETENTION_DAYS_MAX) reading.fail(`keeps entries for ${retentionDays} days`);
+  return { type: 'audit reads', ...dated, audit, retentionDays };
 }
 
 function readGenesis(dated: Dated, reading: Reading): Genesis {

@@ -49,6 +49,6 @@ export function Change({ event, collection, shredded }: Props) {
     case 'delete_edge':
       return <>Graph edge {edge} deleted</>;
     case 'audit_reads':
-      return <>Access log switched</>;
+      return <>Access log changed</>;
   }
 }

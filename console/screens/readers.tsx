@@ -21,12 +21,14 @@ export function Readers({ service, collection }: Props) {
   const path = `/v1/namespaces/${encodeURIComponent(collection)}`;
   const info = useLoaded((signal) => service.call<ListedCollection>('GET', path, undefined, signal), [path]);
   if (info.value?.audit_reads === undefined) return null;
+  const days = info.value.access_retention_days;
   return (
     <>
       <h2>Reads</h2>
       <p>
         Every read of this collection is an entry of its access log
         {info.value.audit_reads === 'full' && ', with its request'}.
+        {days !== undefined && ` Entries are kept for ${counted(days, 'day')}.`}
       </p>
       <Entries service={service} collection={collection} />
     </>
@@ -39,24 +41,31 @@ function Entries({ service, collection }: Props) {
   const [older, setOlder] = useState(0);
   const page = useLoaded(
     async (signal) => {
-      const { size } = await ask(0, 1, signal);
-      const end = Math.max(0, size - older);
-      const after = Math.max(0, end - PAGE_ENTRIES);
+      const { size, removed } = await ask(0, 1, signal);
+      const first = removed?.entries ?? 0;
+      const end = Math.max(first, size - older);
+      const after = Math.max(first, end - PAGE_ENTRIES);
       const { entries } = await ask(after, Math.max(1, end - after), signal);
-      return { entries: end === 0 ? [] : [...entries].reverse(), size, after };
+      return { entries: end === first ? [] : [...entries].reverse(), size, first, after };
     },
     [collection, older],
   );
   return (
     <Shown of={page}>
-      {({ entries, size, after }) => (
+      {({ entries, size, first, after }) => (
         <>
           <p class="row">
             {counted(size, 'read')}
+            {first > 0 && `, of which the first ${first} were removed`}
             <button type="button" class="plain" disabled={older === 0} onClick={() => setOlder(older - PAGE_ENTRIES)}>
               Newer reads
             </button>
-            <button type="button" class="plain" disabled={after === 0} onClick={() => setOlder(older + PAGE_ENTRIES)}>
+            <button
+              type="button"
+              class="plain"
+              disabled={after === first}
+              onClick={() => setOlder(older + PAGE_ENTRIES)}
+            >
               Older reads
             </button>
           </p>

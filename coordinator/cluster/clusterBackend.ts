@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
-import type { ReadAudit } from '../../shared/model/readAudit.js';
+import type { AccessChange, AccessSettings, ReadAudit } from '../../shared/model/readAudit.js';
 import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -183,8 +183,13 @@ export class ClusterBackend {
     this.#assertHasShard();
     const made = await this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
     // Also for a collection that exists: its creation may have been interrupted here.
-    if (wanted.audit !== undefined && wanted.audit !== 'off')
-      await this.#auditReads(made.collection, wanted.audit, envelope);
+    const { audit, retentionDays } = wanted;
+    if ((audit ?? 'off') !== 'off' || retentionDays !== undefined)
+      await this.#changeAccess(
+        made.collection,
+        { ...(audit && { audit }), ...(retentionDays && { retentionDays }) },
+        envelope,
+      );
     return made;
   }
 
@@ -203,8 +208,8 @@ export class ClusterBackend {
   }
 
   /** Opens the collection for use. May be repeated. */
-  finishImport(collection: ImportedCollection): Promise<void> {
-    return this.#catalog.finishImport(collection);
+  finishImport(collection: ImportedCollection, access: AccessSettings): Promise<void> {
+    return this.#catalog.finishImport(collection, access);
   }
 
   /** All collections, by name, also those that are being imported. */
@@ -223,21 +228,22 @@ export class ClusterBackend {
     return this.#catalog.hasAudited(project);
   }
 
-  /** Switches the access log of a collection. */
-  async auditReads(collection: Collection, audit: ReadAudit, envelope: Envelope): Promise<void> {
+  /** Switches the access log of a collection, or sets how long its entries are kept. */
+  async changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {
     // Coordinators keep requests from before the first entry until after the last.
-    if (audit !== 'off') await this.#catalog.setAudit(collection, audit);
-    await this.#auditReads(collection, audit, envelope);
-    if (audit === 'off') await this.#catalog.setAudit(collection, audit);
+    const isOn = change.audit !== undefined && change.audit !== 'off';
+    if (isOn) await this.#catalog.setAccess(collection, { audit: change.audit });
+    await this.#changeAccess(collection, change, envelope);
+    await this.#catalog.setAccess(collection, change);
   }
 
   /** Stores in the catalog what the log of the collection says. */
   seeAudit(collection: Collection, audit: ReadAudit): Promise<void> {
-    return this.#catalog.setAudit(collection, audit);
+    return this.#catalog.setAccess(collection, { audit });
   }
 
-  async #auditReads(collection: Collection, audit: ReadAudit, envelope: Envelope): Promise<void> {
-    await this.call(collection, { op: 'auditReads', audit }, envelope);
+  async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {
+    await this.call(collection, { op: 'auditReads', ...change }, envelope);
   }
 
   /** The aliases of a project as of this call, by name. */

@@ -3,13 +3,16 @@ import typia from 'typia';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Actor, ServiceLogProof, VisibleAscii } from './proofs.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { Whole } from './values.js';
+import type { RetentionDays, Whole } from './values.js';
 
 /** `true`: every read is an entry of the access log; `full`: with the request. */
 export type AuditReads = boolean | 'full';
 
+/** Omitted fields stay as they are. */
 export interface ChangeCollectionRequest {
-  audit_reads: AuditReads;
+  audit_reads?: AuditReads;
+  /** Entries of the access log that are older, in whole days of UTC, are removed. Null: they are kept forever. */
+  access_retention_days?: RetentionDays | null;
 }
 
 export interface AccessQuery {
@@ -20,7 +23,7 @@ export interface AccessQuery {
   from?: string;
   /** Entries at or before this instant. */
   to?: string;
-  /** The number of the last entry that you have: the page begins after it. */
+  /** The number of the last entry that you have: the page begins after it. Entries that were removed after it are 410. */
   after?: Whole;
   /** Default 100. */
   limit?: number & WholeBetween<1, 1000>;
@@ -28,7 +31,7 @@ export interface AccessQuery {
 
 export interface AccessLogQuery {
   collection?: string;
-  /** The piece begins with the frame of this entry; default 1. */
+  /** The piece begins with the frame of this entry; default: the first one that is kept. A removed one is 410. */
   from?: Whole;
 }
 
@@ -62,9 +65,21 @@ export interface AccessEntry {
   answer_hash?: string;
 }
 
+/** The entries before the first one that is kept; `access_retention_days` removed them. */
+export interface RemovedEntries {
+  /** The number of removed entries, and of the last one. */
+  entries: Whole;
+  /** The chain over them. */
+  chain_head: string;
+  /** The root of the tree over them. */
+  root: string;
+}
+
 export interface AccessResponse {
   entries: AccessEntry[];
-  /** Number of entries in the log. */
+  /** Present once entries were removed: the log begins after them. */
+  removed?: RemovedEntries;
+  /** Number of entries so far, with the removed ones. */
   size: Whole;
   /** The chain over all of them. */
   chain_head: string;

@@ -7,7 +7,7 @@ import type { Language } from '../../shared/model/textLanguage.js';
 import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Actor } from './proofs.js';
 import { invalid, type Mismatch, refuseBody, refuseIndexAt } from './refusal.js';
-import type { CollectionName, Dimension, TtlSecs, Whole } from './values.js';
+import type { CollectionName, Dimension, RetentionDays, TtlSecs, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
   name: CollectionName;
@@ -22,6 +22,8 @@ export interface CreateCollectionRequest {
   normalize?: boolean | null;
   /** True: every read is an entry of the access log; `full`: with the request. See `GET /v1/access`. */
   audit_reads?: boolean | 'full' | null;
+  /** Entries of the access log that are older, in whole days of UTC, are removed. Omitted: they are kept forever. */
+  access_retention_days?: RetentionDays | null;
   /** How words are found. Omitted: as they are written. It cannot be changed. */
   text?: TextLanguage | null;
   /** The life of new records without `expires_at`, in seconds. Omitted: they do not expire. It cannot be changed. */
@@ -51,6 +53,8 @@ export interface ListedCollection {
   normalise?: true;
   /** Present where reads are entries of the access log. */
   audit_reads?: true | 'full';
+  /** Present where old entries of the access log are removed. */
+  access_retention_days?: RetentionDays;
   /** Present where words match by their stems. */
   text?: TextLanguage;
   /** The life of new records without `expires_at`, in seconds. */

@@ -55,8 +55,8 @@ export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 /** The place of a record in an order: see `shared/protocol/orderCursor.ts`. Never digits alone. */
 export type Cursor = string & tags.Pattern<'^A[A-Za-z0-9_-]{34,375}$'>;
 
-/** The life of records, up to a hundred years. */
-export type { TtlSecs } from '../../shared/model/whole.js';
+/** The life of records, and of the entries of access logs, up to a hundred years. */
+export type { RetentionDays, TtlSecs } from '../../shared/model/whole.js';
 
 /** Unix seconds from which on a record is in no answer. */
 export type ExpiresAt = number & WholeBetween<1, 8640000000000>;

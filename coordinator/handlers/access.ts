@@ -1,7 +1,13 @@
 /** The endpoints of access logs: who has read collections whose reads are audited. Reading them is not an entry. */
 import { refusal, unavailable } from '../../shared/errors/errors.js';
+import type { AccessHead } from '../../shared/protocol/access.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
-import { type AccessCheckpointResponse, assertAccessLogQuery, assertAccessQuery } from '../contract/access.js';
+import {
+  type AccessCheckpointResponse,
+  assertAccessLogQuery,
+  assertAccessQuery,
+  type RemovedEntries,
+} from '../contract/access.js';
 import { JsonWriter } from '../http/jsonWriter.js';
 import { json } from '../http/reply.js';
 import { adminReadRoute, inCollection, queryType, type Route } from '../http/route.js';
@@ -13,19 +19,25 @@ const LIMIT = 100;
 /** The size of an answer, unless a single entry or frame is larger. */
 const ANSWER_BYTES = 1024 * 1024;
 
+const named = ({ size, chainHead: chain_head, root }: AccessHead) => ({ size, chain_head, root });
+
+const removedEntries = ({ size: entries, chainHead: chain_head, root }: AccessHead): RemovedEntries => ({
+  ...{ entries, chain_head, root },
+});
+
 export const ACCESS_ROUTES: readonly Route[] = [
   adminReadRoute('GET /v1/access', {
     summary: 'Who has read a collection, in order',
     query: queryType('AccessQuery', assertAccessQuery),
     answers: 'AccessResponse',
+    errors: ['entries_removed'],
     handle: async (request) => {
       const { collection, from, to, limit = LIMIT, after = 0, actor } = request.query;
       const page = { ...spanOf(from, to), after, limit, maxBytes: ANSWER_BYTES, ...(actor !== undefined && { actor }) };
-      const { entries, head, next } = await request.callNamed(collection, { op: 'accessPage', ...page });
-      const { size, chainHead: chain_head, root } = head;
+      const { entries, head, removed, next } = await request.callNamed(collection, { op: 'accessPage', ...page });
       const writer = new JsonWriter();
       for (const [i, entry] of entries.entries()) writer.write(`${i === 0 ? '{"entries":[' : ','}${entry}`);
-      const rest = { size, chain_head, root, ...(next !== undefined && { next }) };
+      const rest = { ...(removed && { removed: removedEntries(removed) }), ...named(head), ...(next && { next }) };
       writer.write(`${entries.length === 0 ? '{"entries":[' : ''}],${JSON.stringify(rest).slice(1)}`);
       return inSlices(writer.reply(), request.slice());
     },
@@ -64,8 +76,8 @@ export const ACCESS_ROUTES: readonly Route[] = [
       },
     ],
     handle: async (request) => {
-      const { collection, from = 1 } = request.query;
-      const call = { op: 'accessFrames', from, maxBytes: ANSWER_BYTES } as const;
+      const { collection, from } = request.query;
+      const call = { op: 'accessFrames', ...(from !== undefined && { from }), maxBytes: ANSWER_BYTES } as const;
       return framesReply(await request.callNamed(collection, call), request);
     },
   }),

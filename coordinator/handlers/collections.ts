@@ -4,12 +4,13 @@ import { refusal } from '../../shared/errors/errors.js';
 import { namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
 import { BRUTE, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
-import { readAuditOf } from '../../shared/model/readAudit.js';
+import { type AccessChange, readAuditOf } from '../../shared/model/readAudit.js';
 import { LANGUAGE_VERSION } from '../../shared/model/textLanguage.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mayUse } from '../../shared/registry/keyCollections.js';
 import { allows } from '../../shared/registry/keys.js';
 import type { CountedCollection } from '../cluster/catalog/collection.js';
+import type { ChangeCollectionRequest } from '../contract/access.js';
 import type {
   CreateCollectionRequest,
   CreateCollectionResponse,
@@ -40,7 +41,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const index = body.index ?? 'brute';
       const normalise = isNormalising(body);
       if (index !== 'brute') assertIndexing(services.config);
-      const { audit_reads, ttl_secs: ttlSecs } = body;
+      const { audit_reads, access_retention_days: retentionDays, ttl_secs: ttlSecs } = body;
       const audit = audit_reads == null ? {} : { audit: readAuditOf(audit_reads) };
       const text = body.text && { text: { ...body.text, version: LANGUAGE_VERSION } as const };
       const wanted = {
@@ -50,6 +51,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
         ...text,
         index,
         ...audit,
+        ...(retentionDays && { retentionDays }),
         ...(ttlSecs && { ttlSecs }),
       };
       const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
@@ -73,14 +75,14 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     },
   }),
   adminWriteRoute('PATCH /v1/namespaces/{name}', {
-    summary: 'Switch the access log of a collection',
+    summary: 'Switch the access log of a collection, or say how long its entries are kept',
     body: 'changeCollection',
     answers: 'ListedCollection',
     errors: COLLECTION_ERRORS,
     handle: async (request) => {
       const { body, caller, services, envelope } = request;
       const collection = await request.find(request.parameters[0]);
-      await services.backend.auditReads(collection, readAuditOf(body.audit_reads), envelope);
+      await services.backend.changeAccess(collection, accessChange(body), envelope);
       return json(
         listedCollection(await services.backend.listed(caller.project, collection.name, envelope), services.config),
       );
@@ -155,14 +157,26 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, text, auditReads, ttlSecs, serving, records, imported } = collection;
+  const { name, id, dimension, metric, normalise, text, auditReads, accessRetentionDays, ttlSecs } = collection;
+  const { serving, records, imported } = collection;
   return {
     ...{ name, id, dimension, metric, ...(normalise && { normalise }), ...(auditReads && { audit_reads: auditReads }) },
+    ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
     ...(text && { text: { language: text.language } }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
     ...(imported?.by && { imported_by: namedActor(imported.by) }),
+  };
+}
+
+/** Throws `validation_error` where nothing is to be changed. */
+function accessChange({ audit_reads, access_retention_days: days }: ChangeCollectionRequest): AccessChange {
+  if (audit_reads === undefined && days === undefined)
+    throw invalid('expected $.audit_reads or $.access_retention_days: no other field can be changed');
+  return {
+    ...(audit_reads !== undefined && { audit: readAuditOf(audit_reads) }),
+    ...(days !== undefined && { retentionDays: days ?? 0 }),
   };
 }
 

@@ -3,6 +3,7 @@ import { refusal } from '../../shared/errors/errors.js';
 import { actorOf, namedActor } from '../../shared/model/actor.js';
 import { parametersOf } from '../../shared/model/indexParameters.js';
 import { BRUTE } from '../../shared/model/indexSpec.js';
+import type { AccessSettings } from '../../shared/model/readAudit.js';
 import { framesIn } from '../body/frames.js';
 import type { ImportedCollection } from '../cluster/catalog/collection.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';
@@ -58,7 +59,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
         throw refusal('conflict', 'importFinished', { name: JSON.stringify(collection.name) });
       let end: LogEnd | undefined;
       for (const frames of messagesOf(framesIn(request.body), request.services.backend.maxCommitBytes))
-        end = await send(request, collection, frames);
+        end = (await send(request, collection, frames)).end;
       return json(importResponse(collection, end ?? (await logEnd(request, collection))));
     },
   }),
@@ -70,13 +71,13 @@ export const IMPORT_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const collection = await findImport(request);
       const { imported: announced } = collection;
-      const end = await logEnd(request, collection);
-      if (announced.finished) return json(importResponse(collection, end));
+      if (announced.finished) return json(importResponse(collection, announcedEnd(collection)));
+      const { end, access } = await send(request, collection, []);
       if (end.sequence < announced.sequence)
         throw refusal('conflict', 'importUnfinished', { sequence: end.sequence, announced: announced.sequence });
       if (end.chain_head !== announced.chainHead) throw invalid('the log ends with another chain head than announced');
       if (end.state_hash !== announced.stateHash) throw invalid('the state has another hash than announced');
-      await request.services.backend.finishImport(collection);
+      await request.services.backend.finishImport(collection, access);
       return json(importResponse({ ...collection, imported: { ...announced, finished: true } }, end));
     },
   }),
@@ -103,18 +104,21 @@ function assertInGenesis(text: string, path: string): void {
 
 /** The current end of the log; for a finished import the announced end, even after later writes. */
 async function logEnd(request: HandlerRequest, collection: ImportedCollection): Promise<LogEnd> {
-  const { finished, sequence, chainHead, stateHash } = collection.imported;
-  return finished ? { sequence, chain_head: chainHead, state_hash: stateHash } : send(request, collection, []);
+  return collection.imported.finished ? announcedEnd(collection) : (await send(request, collection, [])).end;
+}
+
+function announcedEnd({ imported: { sequence, chainHead, stateHash } }: ImportedCollection): LogEnd {
+  return { sequence, chain_head: chainHead, state_hash: stateHash };
 }
 
 async function send(
   request: HandlerRequest,
   collection: ImportedCollection,
   frames: readonly Uint8Array[],
-): Promise<LogEnd> {
+): Promise<{ readonly end: LogEnd; readonly access: AccessSettings }> {
   const call = { op: 'importFrames', frames, upTo: collection.imported.sequence } as const;
-  const { sequence, chainHead, stateHash } = await request.call(collection, call);
-  return { sequence, chain_head: chainHead, state_hash: stateHash };
+  const { sequence, chainHead, stateHash, access } = await request.call(collection, call);
+  return { end: { sequence, chain_head: chainHead, state_hash: stateHash }, access };
 }
 
 /** Groups frames into messages of at most `bytesMax` and FRAMES_MAX. A single larger frame is refused where it is sent. */

@@ -34,6 +34,8 @@ import {
   verifierKey,
 } from '../../verifier/index.js';
 import type { LogSources } from '../cluster/reports/logSources.js';
+import { AccessTrims } from './accessTrims.js';
+import { readAccess } from './entry.js';
 import { type LoggedAccess, LogStore } from './logStore.js';
 import { Published } from './published.js';
 import { type LogKey, Publisher } from './publisher.js';
@@ -76,6 +78,7 @@ export class ServiceLog {
   readonly #writer: LogWriter;
   readonly #publisher: Publisher;
   readonly #stallWatch: StallWatch;
+  readonly #trims: AccessTrims;
   #signer: Signer | undefined;
   #logKey: LogKey | undefined;
   /** The newest published checkpoint whose entries this process has read. */
@@ -104,6 +107,11 @@ export class ServiceLog {
       firstId: () => published.identity?.first_collection_id ?? 1,
       onAppended: () => void this.#publisher.now(),
     });
+    const covered = async (id: number) => {
+      const proved = await this.proveAccess(id);
+      return proved && readAccess(proved.entry);
+    };
+    this.#trims = new AccessTrims({ sources, covered, clock, logger });
     published.onChange = () => void this.#follow();
     this.#stallWatch = new StallWatch(() => this.#progress, clock, logger);
     metrics.gauges(() => ({
@@ -129,6 +137,7 @@ export class ServiceLog {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.published.stop();
+    await this.#trims.stop();
     await this.#writer.stop();
     await this.#publisher.stop();
     await this.#answering?.stop();
@@ -243,6 +252,7 @@ export class ServiceLog {
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();
+    this.#trims.start();
     this.#timer = setInterval(() => {
       this.#stallWatch.look();
       void this.#answer();

@@ -37,8 +37,10 @@ const unverified = (reason: string): Error => new Error(`what the service sends 
 
 /** Returns the end of the copied log. Throws if it does not verify, or does not begin with what the service claimed. */
 async function copied(frames: AsyncIterable<Uint8Array>, claim: AccessHead): Promise<AccessHead> {
-  const { head, wrong } = await verifyAccessLog(frames, undefined, [claim]);
+  const { head, removed, wrong } = await verifyAccessLog(frames, undefined, [claim]);
   if (wrong.length > 0) throw unverified(wrong[0]!.reason);
+  if (removed !== undefined)
+    say('plain', 'kept', `from entry ${grouped(removed.size + 1)} on; the others were removed`);
   return head;
 }
 
@@ -56,7 +58,8 @@ async function* written(
   { file, size, progress }: Copy,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for (let last = 0; last < size; ) {
-    const piece = await client.send('GET', `/v1/access/log?${query}&from=${last + 1}`);
+    const from = last === 0 ? '' : `&from=${last + 1}`;
+    const piece = await client.send('GET', `/v1/access/log?${query}${from}`);
     const frames = [...framesIn(checkedFrames(piece))];
     if (frames.length === 0) return;
     for (const frame of frames) {

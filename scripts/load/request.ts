@@ -1,6 +1,6 @@
 /** Reads the command line of `npm run load`. */
 
-import { TTL_SECS_MAX } from '../../shared/limits.js';
+import { ACCESS_RETENTION_DAYS_MAX, TTL_SECS_MAX } from '../../shared/limits.js';
 import { isLanguage, LANGUAGES, type Language } from '../../shared/model/textLanguage.js';
 import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
 import { namedService, pathOf } from '../service/target.js';
@@ -33,6 +33,8 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --normalise         makes a collection that divides vectors and queries by their length, for cosine; goes with --create
                       (also --normalize)
   --audit-reads       makes a collection with an access log, which has every read; goes with --create
+  --access-retention-days DAYS
+                      makes a collection that keeps the entries of its access log for so many days; goes with --audit-reads
   --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems; goes
                       with --create
   --ttl-secs SECONDS  makes a collection whose new records expire after so many seconds; goes with --create
@@ -67,7 +69,14 @@ const OPTIONS = {
     source: TEXT,
     'source-key': TEXT,
   },
-  ...{ space: TEXT, again: SWITCH, 'audit-reads': SWITCH, 'ttl-secs': TEXT, 'expires-at': TEXT },
+  ...{
+    space: TEXT,
+    again: SWITCH,
+    'audit-reads': SWITCH,
+    'access-retention-days': TEXT,
+    'ttl-secs': TEXT,
+    'expires-at': TEXT,
+  },
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -99,6 +108,8 @@ export interface CreatedCollection {
   readonly index: string | undefined;
   readonly isNormalised: boolean;
   readonly isAudited: boolean;
+  /** Undefined: entries of the access log are kept forever. */
+  readonly retentionDays: number | undefined;
   readonly language: Language | undefined;
   /** Undefined: the records do not expire. */
   readonly ttlSecs: number | undefined;
@@ -131,9 +142,12 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (isNormalised && !create) throw new UsageError('--normalise goes with --create');
   const isAudited = values['audit-reads'] === true;
   if (isAudited && !create) throw new UsageError('--audit-reads goes with --create');
+  const retentionDays = wholeIn(values, 'access-retention-days', 'days', ACCESS_RETENTION_DAYS_MAX);
+  if (retentionDays !== undefined && !isAudited)
+    throw new UsageError('--access-retention-days goes with --audit-reads');
   const language = languageOf(values.language);
   if (language !== undefined && !create) throw new UsageError('--language goes with --create');
-  const ttlSecs = ttlIn(values['ttl-secs']);
+  const ttlSecs = wholeIn(values, 'ttl-secs', 'seconds', TTL_SECS_MAX);
   if (ttlSecs !== undefined && !create) throw new UsageError('--ttl-secs goes with --create');
   if (values.again === true && values.id !== undefined)
     throw new UsageError('--again goes with rows without --id, which replaces records');
@@ -141,7 +155,8 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   const path = origin.kind === 'service' ? undefined : origin.path;
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
-    ...{ origin, collection, created: create ? { index, isNormalised, isAudited, language, ttlSecs } : undefined },
+    ...{ origin, collection },
+    created: create ? { index, isNormalised, isAudited, retentionDays, language, ttlSecs } : undefined,
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
@@ -154,11 +169,12 @@ function languageOf(name: string | undefined): Language | undefined {
   throw new UsageError(`--language ${name}: expected one of ${LANGUAGES.join(', ')}`);
 }
 
-function ttlIn(given: string | undefined): number | undefined {
+function wholeIn(values: Given, option: string, unit: string, max: number): number | undefined {
+  const given = values[option];
   if (given === undefined) return undefined;
-  const seconds = /^\d{1,10}$/.test(given) ? Number(given) : 0;
-  if (seconds >= 1 && seconds <= TTL_SECS_MAX) return seconds;
-  throw new UsageError(`--ttl-secs is ${given}; allowed are whole seconds, 1 to ${TTL_SECS_MAX}`);
+  const count = /^\d{1,10}$/.test(String(given)) ? Number(given) : 0;
+  if (count >= 1 && count <= max) return count;
+  throw new UsageError(`--${option} is ${given}; allowed are whole ${unit}, 1 to ${max}`);
 }
 
 interface Given {

@@ -11,7 +11,7 @@ import type { RawRow, Source } from './source.js';
 
 export type Target = Pick<
   ListedCollection,
-  'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads' | 'ttl_secs'
+  'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads' | 'access_retention_days' | 'ttl_secs'
 >;
 
 /** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
@@ -26,7 +26,11 @@ export async function findCollection(
     throw new Error(`${name} was made without --normalise, which cannot change: load into another collection`);
   if (found !== undefined && created?.isAudited === true && found.audit_reads === undefined)
     throw new Error(`the reads of ${name} are not audited: PATCH /v1/namespaces/${name} switches that on`);
-  const { language, ttlSecs } = created ?? {};
+  const { retentionDays, language, ttlSecs } = created ?? {};
+  if (found !== undefined && retentionDays !== undefined && found.access_retention_days !== retentionDays)
+    throw new Error(
+      `${name} has another access_retention_days than ${retentionDays}: PATCH /v1/namespaces/${name} changes that`,
+    );
   if (found !== undefined && language !== undefined && found.text?.language !== language)
     throw new Error(
       `${name} was made without --language ${language}, which cannot change: load into another collection`,
@@ -86,6 +90,7 @@ export async function makeCollection(
     metric: 'squared_l2',
     ...(created?.isNormalised && { normalise: true as const }),
     ...(created?.isAudited && { audit_reads: true as const }),
+    ...(created?.retentionDays && { access_retention_days: created.retentionDays }),
     ...(created?.ttlSecs && { ttl_secs: created.ttlSecs }),
     ...(created?.language && { text: { language: created.language } }),
     ...(created?.index !== undefined && { index: created.index }),

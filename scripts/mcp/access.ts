@@ -39,7 +39,11 @@ export const accessLog = defineTool({
   }),
   output: {
     entries: z.array(entry),
-    size: z.int().describe('The number of all entries of the log.'),
+    removed: z
+      .object({ entries: z.int(), chain_head: z.string(), root: z.string() })
+      .optional()
+      .describe('The entries before the first one that is kept, removed by age: their number, and what they hash to.'),
+    size: z.int().describe('The number of all entries so far, with the removed ones.'),
     chain_head: z.string(),
     root: z.string().describe('The root of the tree over all entries.'),
     next: z.int().optional(),

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import {
   type AccessHead,
+  type AccessReport,
   accessHeadIn,
   copiedFrames,
   Refused,
@@ -11,6 +12,7 @@ import {
   verifyLoggedAccess,
 } from '../../verifier/index.js';
 import { choose, LogFolder, readFolderCatalog } from '../../verifier/node/index.js';
+import { grouped } from '../terminal/line.js';
 import { callersPath, opened, readJson, readPolicy } from './files.js';
 import { titleOf } from './names.js';
 import { counted, print, type Verdict, worst } from './print.js';
@@ -58,20 +60,39 @@ export async function checkAccess(request: FileRequest): Promise<Verdict> {
 
 async function checkOne({ frames, collectionId, name }: AccessSource, heads: readonly AccessHead[]): Promise<Verdict> {
   try {
-    const { head, first, last, wrong } = await verifyAccessLog(frames, collectionId, heads);
+    const report = await verifyAccessLog(frames, collectionId, heads);
+    const { head, first, last, wrong, unknown } = report;
     print('done', 'access log', `${name}: ${counted(head.size, 'entry', 'entries')}`);
+    printRemoved(report);
     if (first !== undefined) print('plain', 'times', `${first} to ${last}`);
     print('plain', 'chain head', head.chainHead);
     print('plain', 'root', head.root);
-    for (const { size } of heads.filter((claim) => !wrong.some((one) => one.claim === claim)))
+    const known = heads.filter((claim) => !unknown.includes(claim));
+    for (const { size } of known.filter((claim) => !wrong.some((one) => one.claim === claim)))
       print('done', 'checkpoint', `${counted(size, 'entry', 'entries')}: of this log`);
     for (const { reason } of wrong) print('failed', 'checkpoint', reason);
+    for (const { size } of unknown)
+      print('warning', 'checkpoint', `${counted(size, 'entry', 'entries')}: were removed, so they cannot be compared`);
     return wrong.length === 0 ? 'holds' : 'refused';
   } catch (error) {
     if (!(error instanceof Refused) && !(error instanceof SourceRefused)) throw error;
     print('failed', 'access log', `${name}: ${error.message}`);
     return 'refused';
   }
+}
+
+/** Says from which entry on the log is kept, and whether its beginning is proven. */
+function printRemoved({ removed, isBeginProven }: AccessReport): void {
+  if (removed === undefined) return;
+  const { size, chainHead, root } = removed;
+  print(
+    'plain',
+    'kept',
+    `from entry ${grouped(size + 1)} on; ${counted(size, 'entry', 'entries')} before it were removed`,
+  );
+  print('plain', 'before it', `chain head ${chainHead}, root ${root}`);
+  if (isBeginProven) print('done', 'beginning', 'a checkpoint covers it');
+  else print('warning', 'beginning', 'only the log itself states it: a --checkpoint of later entries proves it');
 }
 
 async function* bytesOf(frames: AsyncIterable<{ readonly bytes: Uint8Array }>): AsyncGenerator<Uint8Array> {

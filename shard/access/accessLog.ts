@@ -6,7 +6,7 @@
  * ```
  */
 import type { Clock } from '../../shared/clock.js';
-import type { VouchError } from '../../shared/errors/errors.js';
+import { refusal, type VouchError } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import {
@@ -24,6 +24,7 @@ import type {
   AccessPageCall,
   AccessResults,
   LogAccessCall,
+  TrimAccessCall,
 } from '../../shared/protocol/access.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -44,8 +45,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** Length of the days, of UTC, whose entries are removed together. */
+const DAY_MS = 86_400_000;
+
 interface OpenLog {
   readonly log: EventLog;
+  /** The tree of the removed entries: the log begins after them. */
+  begin: AccessTree;
   /** The tree of all entries. */
   tree: AccessTree;
   /** The position of the last frame. */
@@ -57,6 +63,14 @@ export interface AccessLogServices {
   readonly logs: EventLogs;
   readonly admission: Pick<CallAdmission, 'refusal'>;
   readonly clock: Clock;
+}
+
+/** Frames were removed while they were read: the reading is repeated. */
+class Trimmed extends Error {}
+
+interface PlacedAccessFrame extends AccessFrame {
+  readonly bytes: Uint8Array;
+  readonly position: Position;
 }
 
 export class AccessLog {
@@ -85,10 +99,67 @@ export class AccessLog {
     });
   }
 
-  async page(call: AccessPageCall, { deadlineMs }: Envelope): Promise<AccessResults['accessPage']> {
+  /** Throws `entries_removed`. */
+  page(call: AccessPageCall, { deadlineMs }: Envelope): Promise<AccessResults['accessPage']> {
+    return whole(() => this.#page(call, deadlineMs));
+  }
+
+  /** Throws `entries_removed`. */
+  frames(call: AccessFramesCall, { deadlineMs }: Envelope): Promise<AccessResults['accessFrames']> {
+    return whole(() => this.#readFrames(call, deadlineMs));
+  }
+
+  /**
+   * Removes the days that ended more than `retentionDays` ago. The day of the last entry stays. Entries that are not covered stay,
+   * and all of them if `covered` is not a state of this log.
+   */
+  trim(
+    { covered }: TrimAccessCall,
+    retentionDays: number,
+    { deadlineMs }: Envelope,
+  ): Promise<AccessResults['trimAccess']> {
+    return whole(() => this.#trim(covered, retentionDays, deadlineMs));
+  }
+
+  async #trim(covered: AccessHead, retentionDays: number, deadlineMs: number): Promise<AccessResults['trimAccess']> {
+    const open = await this.#open();
+    const { begin, log, lastTimeMs } = open;
+    const keptFrom = Math.min(dayOf(this.services.clock.nowMs()) - retentionDays, dayOf(lastTimeMs));
+    const kept = retentionDays === 0 ? undefined : await this.#firstOn(keptFrom, deadlineMs);
+    const removed = kept?.before.size ?? 0;
+    if (kept === undefined || removed <= begin.size || removed > covered.size) return { removed: 0 };
+    await this.#assertCovered(covered, deadlineMs);
+    await log.trim(kept.position);
+    this.#places.forgetUpTo(removed + 1);
+    open.begin = await this.#beginOf(log);
+    return { removed: open.begin.size - begin.size };
+  }
+
+  /** The first frame of the day or a later one. */
+  async #firstOn(day: number, deadlineMs: number): Promise<PlacedAccessFrame | undefined> {
+    for await (const frame of this.#frames(1, day * DAY_MS, deadlineMs)) if (dayOf(timeOf(frame)) >= day) return frame;
+    return undefined;
+  }
+
+  /** Throws LogDamaged if the log does not begin with the covered entries. */
+  async #assertCovered(covered: AccessHead, deadlineMs: number): Promise<void> {
+    let tree = (await this.#open()).tree.copy();
+    if (covered.size < tree.size)
+      for await (const { before, entries } of this.#frames(covered.size + 1, 0, deadlineMs)) {
+        tree = before.copy();
+        for (const entry of entries.slice(0, covered.size - before.size)) tree.append(entry);
+        break;
+      }
+    const { size, chainHead, root } = headOf(tree);
+    if (size !== covered.size || chainHead !== covered.chainHead || root !== covered.root)
+      throw this.#damaged(`the service log states other hashes of its first ${covered.size} entries`);
+  }
+
+  async #page(call: AccessPageCall, deadlineMs: number): Promise<AccessResults['accessPage']> {
     const { fromMs, toMs, after, limit, actor, maxBytes } = call;
-    const { tree } = await this.#open();
-    const head = headOf(tree);
+    const { tree, begin } = await this.#open();
+    if (after > 0) assertKept(after + 1, begin, 'after');
+    const head = { head: headOf(tree), ...(begin.size > 0 && { removed: headOf(begin) }) };
     const entries: string[] = [];
     let sizeBytes = 0;
     let looked = 0;
@@ -98,24 +169,29 @@ export class AccessLog {
       for (const bytes of frame.entries) {
         number += 1;
         if (number <= after) continue;
-        if (number > tree.size) return { entries, head };
+        if (number > tree.size) return { entries, ...head };
         const text = Buffer.from(bytes).toString();
         const { time, actor: by } = JSON.parse(text) as StoredEntry;
         const timeMs = Date.parse(time);
-        if (timeMs > toMs) return { entries, head };
+        if (timeMs > toMs) return { entries, ...head };
         const isWanted = timeMs >= fromMs && (actor === undefined || by.key_id === actor || by.on_behalf_of === actor);
         const isFull = entries.length === limit || (entries.length > 0 && sizeBytes + text.length > maxBytes);
-        if (looked++ === LOOKED_AT_MAX || (isWanted && isFull)) return { entries, head, next: number - 1 };
+        if (looked++ === LOOKED_AT_MAX || (isWanted && isFull)) return { entries, ...head, next: number - 1 };
         if (!isWanted) continue;
         entries.push(text);
         sizeBytes += text.length;
       }
     }
-    return { entries, head };
+    return { entries, ...head };
   }
 
-  async frames({ from, maxBytes }: AccessFramesCall, { deadlineMs }: Envelope): Promise<AccessResults['accessFrames']> {
-    const { tree } = await this.#open();
+  async #readFrames(
+    { from: wanted, maxBytes }: AccessFramesCall,
+    deadlineMs: number,
+  ): Promise<AccessResults['accessFrames']> {
+    const { tree, begin } = await this.#open();
+    const from = wanted ?? begin.size + 1;
+    assertKept(from, begin, 'from');
     const frames: Uint8Array[] = [];
     let sizeBytes = 0;
     let last = tree.size;
@@ -184,6 +260,7 @@ export class AccessLog {
     const frame: AccessFrame = { collectionId: this.collectionId, before: open.tree, entries };
     const deadlineMs = Math.max(...taken.map((waiting) => waiting.deadlineMs));
     const { position: before } = open;
+    if (open.tree.size > 0 && dayOf(timeMs) !== dayOf(open.lastTimeMs)) await open.log.seal();
     const position = await open.log.append(encodeAccessFrame(frame), before, deadlineMs);
     this.#places.add({ first, timeMs, after: before });
     open.tree = afterAccessFrame(frame);
@@ -205,14 +282,22 @@ export class AccessLog {
     try {
       await log.barrier();
       const head = await log.head();
-      if (head === undefined) return { log, tree: new AccessTree(), position: LOG_START, lastTimeMs: 0 };
+      if (head === undefined)
+        return { log, begin: new AccessTree(), tree: new AccessTree(), position: LOG_START, lastTimeMs: 0 };
       const frame = this.#decoded(head.bytes);
       const tree = afterAccessFrame(frame);
-      return { log, tree, position: head.position, lastTimeMs: timeOf(frame) };
+      const begin = await this.#beginOf(log);
+      return { log, begin, tree, position: head.position, lastTimeMs: timeOf(frame) };
     } catch (error) {
       await log.close();
       throw error;
     }
+  }
+
+  /** The tree before the first frame. */
+  async #beginOf(log: EventLog): Promise<AccessTree> {
+    for await (const { bytes } of log.read(LOG_START)) return this.#decoded(bytes).before;
+    return new AccessTree();
   }
 
   async #close(): Promise<void> {
@@ -222,25 +307,32 @@ export class AccessLog {
   }
 
   /** The frames from the one with entry `from` on, and with entries at or after the time. */
-  async *#frames(
-    from: number,
-    fromMs: number,
-    deadlineMs: number,
-  ): AsyncGenerator<AccessFrame & { readonly bytes: Uint8Array }> {
-    const { log } = await this.#open();
+  async *#frames(from: number, fromMs: number, deadlineMs: number): AsyncGenerator<PlacedAccessFrame> {
+    const open = await this.#open();
+    const { log } = open;
     const slice = new Slice(this.services.clock, deadlineMs);
     let after = this.#places.before(from, fromMs);
-    let size: number | undefined;
+    let size = after === LOG_START ? open.begin.size : undefined;
     for await (const { position, bytes } of log.read(after)) {
       const frame = this.#decoded(bytes);
       const { before, entries } = frame;
-      if (size !== undefined && before.size !== size) throw this.#damaged(`after ${size} entries come ${before.size}`);
+      // A stale replica still has removed frames.
+      if (before.size < open.begin.size) continue;
+      if (size !== undefined && before.size !== size) throw await this.#gap(open, size, before.size);
       size = before.size + entries.length;
       this.#places.add({ first: before.size + 1, timeMs: timeOf(frame), after });
       after = position;
-      if (size >= from) yield { ...frame, bytes };
+      if (size >= from) yield { ...frame, bytes, position };
       if (slice.due) await slice.next();
     }
+  }
+
+  /** The error of a reading that met a frame after `found` entries instead of `size`. */
+  async #gap(open: OpenLog, size: number, found: number): Promise<Error> {
+    open.begin = await this.#beginOf(open.log);
+    if (open.begin.size < found || found <= size) return this.#damaged(`after ${size} entries come ${found}`);
+    this.#places.forgetUpTo(found + 1);
+    return new Trimmed();
   }
 
   #decoded(bytes: Uint8Array): AccessFrame {
@@ -262,6 +354,28 @@ export class AccessLog {
 interface StoredEntry {
   readonly time: string;
   readonly actor: { readonly key_id: string; readonly on_behalf_of?: string };
+}
+
+const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS);
+
+/** Repeats a reading whose frames were removed meanwhile. */
+async function whole<T>(read: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof Trimmed)) throw error;
+    }
+}
+
+/** Throws `entries_removed` if the entry is gone. */
+function assertKept(entry: number, { size: removed }: AccessTree, field: 'after' | 'from'): void {
+  if (entry > removed) return;
+  throw refusal('entries_removed', 'log', {
+    removed,
+    field,
+    first: `${field}=${removed + (field === 'after' ? 0 : 1)}`,
+  });
 }
 
 /** All entries of a frame have one time. */

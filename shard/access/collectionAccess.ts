@@ -1,7 +1,8 @@
 /** The audit of a collection's reads: the state that answers each of them, and at the owner the access log. */
+import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import type { AuditedState, ReadAudit } from '../../shared/model/readAudit.js';
-import type { CollectionAccessHead } from '../../shared/protocol/access.js';
+import type { AccessCall, AccessResults, CollectionAccessHead } from '../../shared/protocol/access.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -10,7 +11,7 @@ import type { Journal } from '../state/journal.js';
 import { AccessLog, type AccessLogServices } from './accessLog.js';
 
 interface ReadCollection {
-  readonly state: { readonly readAudit: ReadAudit };
+  readonly state: { readonly readAudit: ReadAudit; readonly accessRetentionDays: number };
   readonly journal: Pick<Journal, 'sequence' | 'isWhole' | 'stateHash' | 'history'>;
 }
 
@@ -57,10 +58,21 @@ export class CollectionAccess {
     return head && { ...head, collectionId: this.collectionId, configHash: toHex(configHash) };
   }
 
-  /** The access log at the owner; throws on a follower. */
-  get owned(): AccessLog {
+  /** Answers a call about the access log, at the owner; throws on a follower. */
+  run(call: AccessCall, envelope: Envelope): Promise<AccessResults[AccessCall['op']]> {
     if (this.#log === undefined) throw moved();
-    return this.#log;
+    switch (call.op) {
+      case 'logAccess':
+        return this.#log.add(call, envelope);
+      case 'accessPage':
+        return this.#log.page(call, envelope);
+      case 'accessFrames':
+        return this.#log.frames(call, envelope);
+      case 'trimAccess':
+        return this.#log.trim(call, this.collection.state.accessRetentionDays, envelope);
+      default:
+        return unreachable(call);
+    }
   }
 
   async #hash(deadlineMs: number): Promise<Pick<AuditedState, 'sequence' | 'stateHash'>> {

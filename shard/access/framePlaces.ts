@@ -28,6 +28,14 @@ export class FramePlaces {
     if (this.#places.length > PLACES_MAX) this.#thin();
   }
 
+  /** Forgets the frames up to the one that begins with the entry. */
+  forgetUpTo(first: number): void {
+    this.#places.splice(
+      0,
+      this.#countBefore((place) => place.first <= first),
+    );
+  }
+
   #thin(): void {
     while (this.#places.length > PLACES_MAX / 2) {
       this.#apart *= 2;

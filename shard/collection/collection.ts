@@ -229,11 +229,10 @@ export class Collection {
         await this.#owned.orOwnershipEnded(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
       case 'logAccess':
-        return this.access.owned.add(call, envelope);
       case 'accessPage':
-        return this.access.owned.page(call, envelope);
       case 'accessFrames':
-        return this.access.owned.frames(call, envelope);
+      case 'trimAccess':
+        return this.access.run(call, envelope);
       case 'importFrames':
         return this.#owned.importFrames(call.frames, call.upTo, envelope);
       default:

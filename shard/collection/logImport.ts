@@ -70,7 +70,9 @@ export async function importFrames(
     parts.capacity.release();
   }
   const { stateHash } = await parts.proofs.stateProof();
-  return { sequence: journal.sequence, chainHead: toHex(journal.history.end.chainHead), stateHash: toHex(stateHash) };
+  const { readAudit: audit, accessRetentionDays: retentionDays } = parts.state;
+  const chainHead = toHex(journal.history.end.chainHead);
+  return { sequence: journal.sequence, chainHead, stateHash: toHex(stateHash), access: { audit, retentionDays } };
 }
 
 /** Starts to measure a commit. Call the returned function when the log has made the frame durable. */
@@ -195,7 +197,7 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
     case 'deleteEdge':
       return { op: 'deleteEdge', id: event.edgeId };
     case 'auditReads':
-      return { op: 'auditReads', audit: READ_AUDITS[event.kind]! };
+      return { op: 'auditReads', audit: READ_AUDITS[event.kind]!, retentionDays: event.retentionDays };
     default:
       return unreachable(event);
   }

@@ -97,8 +97,9 @@ class Restore {
     await this.#rows(rows.REQUESTS, ([key, applied]) => this.state.requests.add(key, applied));
     await this.#rows(rows.FRAMES, (frame) => this.history.restoreFrame(frame));
     await this.#graph();
-    await this.#rows(rows.READ_AUDIT, (audit) => {
+    await this.#rows(rows.READ_AUDIT, ({ audit, retentionDays }) => {
       this.state.readAudit = readAuditAt(audit);
+      this.state.accessRetentionDays = retentionDays;
     });
     await this.#lifetimes();
     await trees;

@@ -163,13 +163,19 @@ export const LIFETIMES: RowCodec<number> = {
   get: (row) => row.get(0),
 };
 
-/** Place in `READ_AUDITS`, where reads are audited. */
-export const READ_AUDIT: RowCodec<number> = {
+/** The settings of the access log, unless they are the defaults. `audit`: place in `READ_AUDITS`. */
+export const READ_AUDIT: RowCodec<{ readonly audit: number; readonly retentionDays: number }> = {
   kind: 'readAudit',
   rowBytes: 8,
-  put: (row, audit) => row.put(0, audit),
-  get: (row) => row.get(0),
+  put: (row, { audit, retentionDays }) => row.put(0, audit + retentionDays * DAYS_AT),
+  get: (row) => {
+    const number = row.get(0);
+    return { audit: number % DAYS_AT, retentionDays: Math.floor(number / DAYS_AT) };
+  },
 };
+
+/** The days are in the high half of the number. */
+const DAYS_AT = 2 ** 32;
 
 /** Yields the rows of a chunk, one at a time: all at once would block the thread. */
 export function* rowsIn<T>({ rowBytes, get }: RowCodec<T>, bytes: Uint8Array): Generator<T> {

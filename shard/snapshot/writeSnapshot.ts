@@ -116,7 +116,7 @@ class Writer {
   }
 
   async state(state: CollectionState): Promise<void> {
-    const { encrypted, tree, requests, graph, versions, readAudit } = state;
+    const { encrypted, tree, requests, graph, versions } = state;
     const { changes } = tree;
     await this.#rows(rows.ENCRYPTED, 0, encrypted.all());
     await this.#rows(rows.EXPIRIES, 0, encryptedExpiries(state));
@@ -142,7 +142,7 @@ class Writer {
       0,
       each(0, graph.history.length, (place) => graph.history.entry(place)),
     );
-    await this.#rows(rows.READ_AUDIT, 0, readAudit === 'off' ? [] : [READ_AUDITS.indexOf(readAudit)]);
+    await this.#rows(rows.READ_AUDIT, 0, accessSettings(state));
     await this.#rows(rows.LIFETIMES, 0, listed(versions.save()));
   }
 
@@ -219,6 +219,10 @@ class Writer {
 
 const describedBytesOf = (image: RecordImage): number =>
   (image.metadata?.length ?? 0) + (image.text?.length ?? 0) + (image.externalId?.length ?? 0) + expiryBytes(image);
+
+function* accessSettings({ readAudit, accessRetentionDays: retentionDays }: CollectionState) {
+  if (readAudit !== 'off' || retentionDays > 0) yield { audit: READ_AUDITS.indexOf(readAudit), retentionDays };
+}
 
 function* encryptedExpiries({ encrypted, expiries }: CollectionState): Generator<[number, number]> {
   if (expiries.size === 0) return;

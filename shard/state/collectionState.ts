@@ -43,6 +43,8 @@ export class CollectionState extends RecordTable {
   readonly requests: DedupWindow;
   /** Whether its reads are entries of its access log. */
   readAudit: ReadAudit = 'off';
+  /** Days for which entries of the access log are kept; 0: forever. */
+  accessRetentionDays = 0;
   readonly #largeBytes: number;
   /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
@@ -146,6 +148,7 @@ export class CollectionState extends RecordTable {
         return;
       case 'auditReads':
         this.readAudit = READ_AUDITS[event.kind]!;
+        this.accessRetentionDays = event.retentionDays;
         return;
       default:
         unreachable(event);

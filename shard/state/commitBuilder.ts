@@ -8,7 +8,6 @@ import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
 import { BESIDE_EVENT_BYTES, contentBytes, expiryBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { type Actor, isSameActor } from '../../shared/model/actor.js';
-import { READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { RecordName } from '../../shared/model/recordName.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
@@ -130,9 +129,11 @@ export class CommitBuilder {
       case 'addEdge':
       case 'deleteEdge':
         return this.#changeGraph(call);
-      case 'auditReads':
-        if (call.audit === this.state.readAudit) return { kind: 'sequence', sequence: this.#sequence - 1 };
-        return this.#push({ type: 'auditReads', ...this.#dated(), kind: READ_AUDITS.indexOf(call.audit) });
+      case 'auditReads': {
+        const fields = this.changes.access(call);
+        if (fields === undefined) return { kind: 'sequence', sequence: this.#sequence - 1 };
+        return this.#push({ type: 'auditReads', ...this.#dated(), ...fields });
+      }
       default:
         return unreachable(call);
     }

@@ -3,7 +3,8 @@
  * others pay nothing.
  */
 import { refusal, VouchError } from '../../shared/errors/errors.js';
-import type { Event } from '../../shared/log/event.js';
+import type { AuditReads, Event } from '../../shared/log/event.js';
+import { type AccessChange, READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { CollectionState } from './collectionState.js';
 
 /** An event that writes a record. */
@@ -64,6 +65,18 @@ export class PlannedChanges {
   metadata(recordId: number): Uint8Array | null | undefined {
     const last = this.last(recordId);
     return last !== undefined && 'metadata' in last ? last.metadata : undefined;
+  }
+
+  /** Returns the fields of the event that changes the access log; undefined if it would change nothing. */
+  access({ audit, retentionDays }: AccessChange): Pick<AuditReads, 'kind' | 'retentionDays'> | undefined {
+    const { readAudit, accessRetentionDays } = this.state;
+    const before = this.events.findLast((event) => event.type === 'auditReads') ?? {
+      kind: READ_AUDITS.indexOf(readAudit),
+      retentionDays: accessRetentionDays,
+    };
+    const kind = audit === undefined ? before.kind : READ_AUDITS.indexOf(audit);
+    const after = { kind, retentionDays: retentionDays ?? before.retentionDays };
+    return after.kind === before.kind && after.retentionDays === before.retentionDays ? undefined : after;
   }
 
   /** Returns undefined if the commit does not write the record. */

@@ -114,6 +114,8 @@ export const ERRORS = {
       dimension: 'collection {name} exists with dimension {dimension}; dimension and metric cannot change',
       normalise: 'collection {name} exists {has} normalise, which cannot change',
       audit: 'collection {name} exists with audit_reads {has}; PATCH /v1/namespaces/{name} changes it',
+      retention:
+        'collection {name} exists with access_retention_days {has}; PATCH /v1/namespaces/{name} changes it, with a key of scope admin',
       other: 'collection {name} exists with {has}, which cannot change',
       alias:
         '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
@@ -141,6 +143,12 @@ export const ERRORS = {
     meaning: 'the key of the encrypted record was shredded',
     remedy: 'the payload is lost for good',
     messages: { key: 'key {key} was shredded, and its records are lost' },
+  },
+  entries_removed: {
+    status: 410,
+    meaning: 'the entries of the access log were removed, since they are older than `access_retention_days`',
+    remedy: 'begin with the first entry that is kept, which the message names',
+    messages: { log: 'entries 1 to {removed} of the access log were removed: leave out {field}, or send {first}' },
   },
   payload_too_large: {
     status: 413,

@@ -131,11 +131,13 @@ export interface DeleteEdge extends Dated {
   readonly edgeId: number;
 }
 
-/** Switches the access log of the collection, which has an entry for every read. */
+/** Switches the access log of the collection, which has an entry for every read, and sets how long entries are kept. */
 export interface AuditReads extends Dated {
   readonly type: 'auditReads';
   /** Place in `READ_AUDITS`. */
   readonly kind: number;
+  /** Entries older than this may be removed; 0: they are kept forever. */
+  readonly retentionDays: number;
 }
 
 /** The fields that every event has. */

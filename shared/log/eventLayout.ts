@@ -24,9 +24,11 @@
  * add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
  * delete edge     24 u64 edge_id
  * delete many     24 request id (16) | 40 u32 deleted, at least 1 | 48 end
- * audit reads     24 u8 kind (0 off, 1 on, 2 with requests) | 32 end
+ * audit reads     24 u8 kind (0 off, 1 on, 2 with requests) | 28 u32 days for which entries are kept, 0 forever,
+ *                 at most 36,500 | 32 end
  * ```
  */
+import { ACCESS_RETENTION_DAYS_MAX } from '../limits.js';
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
 import { READ_AUDITS } from '../model/readAudit.js';
 import type { AuditReads, DeleteRecord, Event, Genesis, GraphEvent, Insert, Replace } from './event.js';
@@ -101,6 +103,8 @@ interface FixedLayout {
   readonly ids: readonly { readonly field: string; readonly what: string; readonly isOptional?: true }[];
   /** The names of its kinds: a u8 after the ids, filled up with zeros to 8 bytes. */
   readonly kinds?: readonly string[];
+  /** A number up to `max` in the last 4 of the 8 bytes of the kind. */
+  readonly number?: { readonly field: string; readonly max: number };
 }
 
 export type FixedEvent = DeleteRecord | GraphEvent | AuditReads;
@@ -126,7 +130,7 @@ export const FIXED: Readonly<Record<FixedEvent['type'], FixedLayout>> = {
     kinds: EDGE_KINDS,
   },
   deleteEdge: { ids: [{ field: 'edgeId', what: 'edge' }] },
-  auditReads: { ids: [], kinds: READ_AUDITS },
+  auditReads: { ids: [], kinds: READ_AUDITS, number: { field: 'retentionDays', max: ACCESS_RETENTION_DAYS_MAX } },
 };
 
 export const fixedSizeBytes = (type: FixedEvent['type']): number =>

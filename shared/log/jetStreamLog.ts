@@ -129,6 +129,16 @@ export class JetStreamLog implements EventLog {
     return known && { position, bytes: known };
   }
 
+  /** Not needed: a frame is a message. */
+  async seal(): Promise<void> {}
+
+  async trim(position: Position): Promise<void> {
+    this.#assertUsable();
+    const { connection } = this;
+    const { stream, subject } = this.at;
+    await connection.call(() => connection.jsm.streams.purge(stream, { filter: subject, seq: position }));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
   }

@@ -29,9 +29,10 @@ export class SegmentFiles {
     return using;
   }
 
-  /** Drops the files in a folder: later uses open them again. */
-  forget(folder: string): void {
-    for (const path of this.#open.keys()) if (path.startsWith(join(folder, sep))) this.#open.delete(path);
+  /** Drops a file, or the files in a folder: later uses open them again. */
+  forget(path: string): void {
+    for (const each of this.#open.keys())
+      if (each === path || each.startsWith(join(path, sep))) this.#open.delete(each);
   }
 
   /** Resolves when all uses have ended and all files are closed. */

@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Malformed } from '../errors/malformed.js';
 import { createFile, type DurableFile, deleteLeftovers, ifThere, syncDirectory } from '../files/durable.js';
+import { ownerOfLog } from '../model/logId.js';
 import { LOG_START, LogDamaged, type Position } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import {
@@ -41,7 +42,8 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
   const bases = await findBases(folder, collectionId);
   const segments: Segment[] = [];
   let head = LOG_START;
-  let end = 0;
+  // The oldest segments of an access log are removed.
+  let end = ownerOfLog(collectionId).isOfAccess ? (bases[0] ?? 0) : 0;
   /** The previous segment if it is not closed, and the offset of its last frame. */
   let open: { readonly segment: Segment; readonly head: number } | undefined;
   for (const base of bases) {

@@ -14,6 +14,7 @@ import { asUnavailable } from '../files/asUnavailable.js';
 import {
   createFile,
   deleteEmptyDirectory,
+  deleteFile,
   deleteTree,
   fileBytes,
   ifThere,
@@ -56,6 +57,8 @@ export class SegmentedLog {
   #extent: Extent | undefined;
   /** Whether an append has failed: bytes after the end were never answered. */
   #suspect = false;
+  /** Whether the next frame begins a segment. */
+  #isSealed = false;
   readonly #turns = new Mutex();
 
   constructor(private readonly options: SegmentedLogOptions) {}
@@ -77,7 +80,30 @@ export class SegmentedLog {
       const written = await this.#write(frame, last);
       this.#extent = { closed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
       this.#suspect = false;
+      this.#isSealed = false;
       return this.#extent.head;
+    });
+  }
+
+  /** Begins a new segment with the next frame. */
+  seal(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isSealed = true;
+    });
+  }
+
+  /** Removes the segments whose frames are all before the one at `position`, oldest first. */
+  trim(position: Position): Promise<void> {
+    return this.#inTurn(async () => {
+      const { closed } = await this.#settle();
+      for (const { path, base, sizeBytes } of closed) {
+        if (base + sizeBytes > position) return;
+        // A crash leaves the later segments: each removal is durable before the next one.
+        await deleteFile(path);
+        this.options.files.forget(path);
+        const extent = this.#extent!;
+        this.#extent = { ...extent, closed: extent.closed.slice(1) };
+      }
     });
   }
 
@@ -88,14 +114,24 @@ export class SegmentedLog {
     const from = after === LOG_START ? SEGMENT_HEADER_BYTES : after;
     try {
       for (const segment of segmentsOf(extent)) {
-        if (from >= segment.base + segment.sizeBytes) continue;
+        if (from >= segment.base + segment.sizeBytes || this.#isTrimmed(segment)) continue;
         const offset = Math.max(from - segment.base, SEGMENT_HEADER_BYTES);
-        for await (const frame of readFrames(files, collectionId, segment, { offset }))
-          if (frame.position !== after) yield frame;
+        try {
+          for await (const frame of readFrames(files, collectionId, segment, { offset }))
+            if (frame.position !== after) yield frame;
+        } catch (error) {
+          if (!this.#isTrimmed(segment)) throw error;
+        }
       }
     } catch (error) {
       throw this.#toCallerError(error);
     }
+  }
+
+  /** Whether the segment was removed after the reader had learned the extent. */
+  #isTrimmed({ base }: Segment): boolean {
+    const [first] = this.#extent === undefined ? [] : segmentsOf(this.#extent);
+    return first !== undefined && base < first.base;
   }
 
   async readAt(position: Position): Promise<Uint8Array> {
@@ -188,7 +224,7 @@ export class SegmentedLog {
       for (const each of [folder, dirname(folder), dirname(dirname(folder))]) await syncDirectory(each);
       return { closed, last };
     }
-    if (end <= this.options.segmentBytes) return { closed, last };
+    if (end <= this.options.segmentBytes && !this.#isSealed) return { closed, last };
     // A durable watermark distinguishes a followed segment from one that lost its end.
     await files.use(last.path, (file) => file.sync());
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);

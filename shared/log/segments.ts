@@ -160,6 +160,14 @@ class LogHandle implements EventLog {
     return this.#open.head();
   }
 
+  async seal(): Promise<void> {
+    return this.#open.seal();
+  }
+
+  async trim(position: Position): Promise<void> {
+    return this.#open.trim(position);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.log.idle().then(this.release);
     return this.#closing;

@@ -1,8 +1,19 @@
-/** Whether the reads of a collection are entries of its access log. */
+/** Whether the reads of a collection are entries of its access log, and how long entries are kept. */
+import type { Whole } from './whole.js';
 
 /** `full`: the entries have the requests too. */
 export const READ_AUDITS = ['off', 'on', 'full'] as const;
 export type ReadAudit = (typeof READ_AUDITS)[number];
+
+/** The settings of a collection's access log. */
+export interface AccessSettings {
+  readonly audit: ReadAudit;
+  /** Days for which entries are kept; 0: forever. */
+  readonly retentionDays: Whole;
+}
+
+/** Absent fields stay. */
+export type AccessChange = Partial<AccessSettings>;
 
 /** The field `audit_reads` of a collection, as it is stored and shown; absent: off. */
 export type NamedReadAudit = true | 'full';

@@ -1,5 +1,5 @@
 import type { tags } from 'typia';
-import type { TTL_SECS_MAX } from '../limits.js';
+import type { ACCESS_RETENTION_DAYS_MAX, TTL_SECS_MAX } from '../limits.js';
 
 /** Bounds of a number, in one tag, so that a refusal names both. */
 export type Between<Least extends number, Most extends number> = tags.TagBase<{
@@ -45,6 +45,9 @@ export type UnixMs = number & WholeBetween<0, 8640000000000000>;
 
 /** The life of the records of a collection in seconds. */
 export type TtlSecs = number & WholeBetween<1, typeof TTL_SECS_MAX>;
+
+/** Days for which the entries of an access log are kept. */
+export type RetentionDays = number & WholeBetween<1, typeof ACCESS_RETENTION_DAYS_MAX>;
 
 /** The life of a record in milliseconds, up to a hundred years. */
 export type LifeMs = number & WholeBetween<1, 3155760000000>;

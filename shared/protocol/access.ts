@@ -23,16 +23,27 @@ export interface AccessPageCall {
   readonly maxBytes: Whole;
 }
 
-/** Reads stored frames in order, from the frame with entry `from` on: as many as fit, and at least one. */
+/** Reads stored frames in order, from the frame with entry `from` on, by default the first: as many as fit, and at least one. */
 export interface AccessFramesCall {
   readonly op: 'accessFrames';
-  readonly from: Whole;
+  readonly from?: Whole;
   readonly maxBytes: Whole;
 }
 
-/** Hashes are 64 lowercase hex. */
+/**
+ * Removes the entries that are older than the retention. `covered`: the log as a published checkpoint of the service log states it;
+ * later entries stay.
+ */
+export interface TrimAccessCall {
+  readonly op: 'trimAccess';
+  readonly covered: AccessHead;
+}
+
+export type AccessCall = LogAccessCall | AccessPageCall | AccessFramesCall | TrimAccessCall;
+
+/** A log after its first `size` entries. Hashes are 64 lowercase hex. */
 export interface AccessHead {
-  readonly size: number;
+  readonly size: Whole;
   readonly chainHead: string;
   readonly root: string;
 }
@@ -40,9 +51,17 @@ export interface AccessHead {
 export interface AccessResults {
   logAccess: null;
   /** `entries`: JSON texts. `next`: the last entry that was looked at, if later ones may be wanted. */
-  accessPage: { readonly entries: readonly string[]; readonly head: AccessHead; readonly next?: number };
+  accessPage: {
+    readonly entries: readonly string[];
+    readonly head: AccessHead;
+    /** The entries before the first one that is kept. */
+    readonly removed?: AccessHead;
+    readonly next?: number;
+  };
   /** `last`: the last entry in `frames`; `end`: the last entry of the log. */
   accessFrames: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
+  /** The number of entries that were removed. */
+  trimAccess: { readonly removed: number };
 }
 
 /** The access log of one collection. */

@@ -10,9 +10,17 @@ import type { Filter } from '../model/filter.js';
 import type { Direction, GraphRead, GraphResults } from '../model/graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/indexSpec.js';
 import type { HeldBytes } from '../model/quotas.js';
+import type { AccessSettings } from '../model/readAudit.js';
 import type { RecordName } from '../model/recordName.js';
 import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
-import type { AccessFramesCall, AccessPageCall, AccessResults, CollectionAccessHead, LogAccessCall } from './access.js';
+import type {
+  AccessFramesCall,
+  AccessPageCall,
+  AccessResults,
+  CollectionAccessHead,
+  LogAccessCall,
+  TrimAccessCall,
+} from './access.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 import type { KeyId, WriteCall, WriteResults } from './writes.js';
@@ -137,7 +145,8 @@ export type ControlCall =
    * has. Throws `validation_error` at the first frame that does not verify, and keeps the earlier ones.
    */
   | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: Whole }
-  | LogAccessCall;
+  | LogAccessCall
+  | TrimAccessCall;
 
 /** The hits, best first. Each field is little-endian bytes: a number for each hit. */
 export interface SearchResult {
@@ -187,8 +196,13 @@ export interface Results extends AccessResults, GraphResults, ProofResults, Reco
   getEncrypted: { readonly id: number; readonly keyId: string; readonly payload: Uint8Array };
   /** `last`: the sequence of the last event in `frames`, or `end` without frames; `end`: the sequence of the log. */
   readLog: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
-  /** The new end of the log; hashes are 64 lowercase hex. */
-  importFrames: { readonly sequence: number; readonly chainHead: string; readonly stateHash: string };
+  /** The new end of the log, and the settings of its access log there; hashes are 64 lowercase hex. */
+  importFrames: {
+    readonly sequence: number;
+    readonly chainHead: string;
+    readonly stateHash: string;
+    readonly access: AccessSettings;
+  };
   configureIndex: IndexState;
   hold: null;
   release: null;

@@ -3,7 +3,7 @@ import type { tags } from 'typia';
 import type { BATCH_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
 import type { GraphWrite } from '../model/graph.js';
-import type { ReadAudit } from '../model/readAudit.js';
+import type { AccessChange } from '../model/readAudit.js';
 import type { Receipt } from '../model/receipt.js';
 import type { RecordName } from '../model/recordName.js';
 import type { LifeMs, UnixMs, Whole } from '../model/whole.js';
@@ -94,8 +94,8 @@ export type WriteCall =
   /** Applies a merge patch, which is a JSON object, to the metadata at its turn. */
   | ({ readonly op: 'patchMetadata'; readonly id: RecordName; readonly patch: Uint8Array } & Guarded)
   | PatchManyCall
-  /** Switches the access log of the collection. */
-  | { readonly op: 'auditReads'; readonly audit: ReadAudit }
+  /** Switches the access log of the collection, or sets how long its entries are kept. */
+  | ({ readonly op: 'auditReads' } & AccessChange)
   | GraphWrite;
 
 export interface WriteResults {

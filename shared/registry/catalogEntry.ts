@@ -7,9 +7,9 @@ import { type Actor, actorOf, type NamedActor, namedActor } from '../model/actor
 import type { CollectionConfig, CollectionOrigin } from '../model/collectionConfig.js';
 import { type NamedParameters, namedParameters, parametersOf } from '../model/indexParameters.js';
 import type { DesiredKind, IndexSpec } from '../model/indexSpec.js';
-import type { NamedReadAudit } from '../model/readAudit.js';
+import { type AccessChange, type NamedReadAudit, namedReadAudit } from '../model/readAudit.js';
 import type { TextSettings } from '../model/textLanguage.js';
-import type { TtlSecs } from '../model/whole.js';
+import type { RetentionDays, TtlSecs } from '../model/whole.js';
 
 /** The announced end of an import. Hashes are 64 lowercase hex. */
 export interface ImportEnd {
@@ -35,6 +35,8 @@ export interface CatalogEntry {
   readonly imported?: ImportState;
   /** Absent: reads are not audited. The log of the collection decides; this copy is for coordinators. */
   readonly auditReads?: NamedReadAudit;
+  /** Days for which entries of the access log are kept. Absent: forever. A copy too. */
+  readonly accessRetentionDays?: RetentionDays;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }
@@ -64,6 +66,7 @@ export interface StoredCatalogEntry {
   readonly origin?: CollectionOrigin;
   readonly import?: StoredImport;
   readonly audit_reads?: NamedReadAudit;
+  readonly access_retention_days?: RetentionDays;
   readonly ttl_secs?: TtlSecs;
 }
 
@@ -77,6 +80,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     index_parameters,
     import: stored,
     audit_reads: auditReads,
+    access_retention_days: accessRetentionDays,
     ttl_secs: ttlSecs,
     ...rest
   } = value as unknown as StoredCatalogEntry;
@@ -85,6 +89,7 @@ export function catalogEntryOf({ value }: Entry): CatalogEntry {
     spec: { kind: index, parameters: parametersOf(index_parameters ?? {}) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
     ...(auditReads && { auditReads }),
+    ...(accessRetentionDays && { accessRetentionDays }),
     ...(ttlSecs && { ttlSecs }),
   };
 }
@@ -97,7 +102,8 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
   return { sequence, chain_head: chainHead, state_hash: stateHash, finished, ...(by && { by: namedActor(by) }) };
 };
 
-export function storedEntry({ config, spec, imported, auditReads, ttlSecs }: CatalogEntry): BucketValue {
+export function storedEntry(entry: CatalogEntry): BucketValue {
+  const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
   const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
@@ -107,8 +113,18 @@ export function storedEntry({ config, spec, imported, auditReads, ttlSecs }: Cat
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: storedImport(imported) }),
     ...(auditReads && { audit_reads: auditReads }),
+    ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
   };
+}
+
+/** The fields of an entry for the settings of an access log. */
+export function accessFields({
+  audit = 'off',
+  retentionDays = 0,
+}: AccessChange): Pick<CatalogEntry, 'auditReads' | 'accessRetentionDays'> {
+  const auditReads = namedReadAudit(audit);
+  return { ...(auditReads && { auditReads }), ...(retentionDays > 0 && { accessRetentionDays: retentionDays }) };
 }
 
 /** The stored value with another index. */

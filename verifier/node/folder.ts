@@ -51,8 +51,11 @@ export class LogFolder implements FrameSource {
       const segments: Segment[] = [];
       // The node may be writing to the log: it makes a new segment, marks the previous one as followed, then writes to the new
       // one. Read from the newest to the oldest, so that every frame is seen with the earlier change of the previous segment.
-      for (const name of [...names].reverse()) segments.unshift(await openSegment(folder, name));
-      if ((await segmentNames(folder)).length === names.length) return new LogFolder(collectionId, segments);
+      for (const name of [...names].reverse()) {
+        const segment = await openSegment(folder, name);
+        if (segment !== undefined) segments.unshift(segment);
+      }
+      if (sameNames(await segmentNames(folder), names)) return new LogFolder(collectionId, segments);
       for (const { file } of segments) await file.close();
     }
   }
@@ -67,7 +70,8 @@ export class LogFolder implements FrameSource {
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
-    let base = 0;
+    // The oldest segments of an access log are removed.
+    let base = this.collectionId < ACCESS_LOGS ? 0 : (this.segments[0]?.base ?? 0);
     let before: Segment | undefined;
     for (const segment of this.segments) {
       if (segment.base !== base)
@@ -185,11 +189,19 @@ async function segmentNames(folder: string): Promise<string[]> {
   return names.filter((name) => SEGMENT_NAME.test(name)).sort();
 }
 
-async function openSegment(folder: string, name: string): Promise<Segment> {
+const sameNames = (some: readonly string[], others: readonly string[]): boolean => some.join() === others.join();
+
+/** Undefined if the node has just removed the segment. */
+async function openSegment(folder: string, name: string): Promise<Segment | undefined> {
   const path = join(folder, name);
-  // The header before the file's size: the file may be growing.
-  const header = await headerBytes(path);
-  return { name, base: Number(name.slice(0, -4)), header, file: await openFile(path) };
+  try {
+    // The header before the file's size: the file may be growing.
+    const header = await headerBytes(path);
+    return { name, base: Number(name.slice(0, -4)), header, file: await openFile(path) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function headerBytes(path: string): Promise<Uint8Array> {

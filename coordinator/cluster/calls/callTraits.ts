@@ -82,6 +82,7 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   deleteEdge: { verb: 'write' },
   auditReads: { verb: 'write' },
   logAccess: { verb: 'control' },
+  trimAccess: { verb: 'control', isLong },
   accessPage: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
   accessFrames: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + ACCESS_ENTRY_BYTES, isLong },
   configureIndex: { verb: 'control', answerBytes: () => INDEX_STATE_BYTES, isLong },

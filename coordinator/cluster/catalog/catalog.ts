@@ -7,9 +7,10 @@ import type { Clock } from '../../../shared/clock.js';
 import { refusal, unavailable, VouchError } from '../../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../../shared/fixedPoint.js';
 import { type Actor, SYSTEM } from '../../../shared/model/actor.js';
-import { namedReadAudit, type ReadAudit } from '../../../shared/model/readAudit.js';
+import { type AccessChange, type AccessSettings, readAuditOf } from '../../../shared/model/readAudit.js';
 import { type Alias, aliasOf } from '../../../shared/registry/aliasEntry.js';
 import {
+  accessFields,
   type CatalogEntry,
   catalogEntryOf,
   catalogKey,
@@ -45,12 +46,13 @@ export interface CatalogBounds {
 type Named = { readonly collection: Collection; readonly revision: number } | { readonly alias: Alias };
 
 function collectionOf(entry: CatalogEntry): Collection {
-  const { config, spec, imported, auditReads, ttlSecs } = entry;
+  const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
   const { kind: index, parameters: indexParameters } = spec;
   return {
     ...{ ...config, index, indexParameters },
     ...(imported === undefined ? {} : { imported }),
     ...(auditReads && { auditReads }),
+    ...(accessRetentionDays && { accessRetentionDays }),
     ...(ttlSecs && { ttlSecs }),
   };
 }
@@ -209,13 +211,12 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {
-    const { name, index, audit, ttlSecs } = wanted;
-    const auditReads = namedReadAudit(audit ?? 'off');
+    const { name, index, audit, retentionDays, ttlSecs } = wanted;
     const fixed = fixedOf(wanted);
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, ...fixed, createdAtMs: this.clock.nowMs(), createdBy },
       spec: { kind: index, parameters: {} },
-      ...(auditReads && { auditReads }),
+      ...accessFields({ audit, retentionDays }),
       ...(ttlSecs && { ttlSecs }),
     }));
     return { collection: assertIdentical(assertUsable(made.collection), wanted), created: made.created };
@@ -239,17 +240,20 @@ export class Catalog {
     return assertImported(await this.reread(project, name));
   }
 
-  finishImport(collection: ImportedCollection): Promise<void> {
+  /** `access`: the settings of the access log in the imported log. */
+  finishImport(collection: ImportedCollection, access: AccessSettings): Promise<void> {
     return this.#change(collection, (now) => {
       if (now.imported === undefined) throw refusal('collection_not_found', 'deleted', shown(collection));
-      return { ...now, imported: { ...now.imported, finished: true } };
+      return { ...now, ...accessFields(access), imported: { ...now.imported, finished: true } };
     });
   }
 
-  /** Stores whether reads are audited. Throws `collection_not_found`. */
-  setAudit(collection: Collection, audit: ReadAudit): Promise<void> {
-    const auditReads = namedReadAudit(audit);
-    return this.#change(collection, ({ auditReads: _, ...now }) => ({ ...now, ...(auditReads && { auditReads }) }));
+  /** Stores the settings of the access log. Throws `collection_not_found`. */
+  setAccess(collection: Collection, change: AccessChange): Promise<void> {
+    return this.#change(collection, ({ auditReads, accessRetentionDays = 0, ...now }) => {
+      const { audit = readAuditOf(auditReads), retentionDays = accessRetentionDays } = change;
+      return { ...now, ...accessFields({ audit, retentionDays }) };
+    });
   }
 
   /** Whether reads of a collection of the project are audited, as last received by this process. */

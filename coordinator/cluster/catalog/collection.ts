@@ -4,7 +4,7 @@ import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/c
 import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
 import type { NamedReadAudit, ReadAudit } from '../../../shared/model/readAudit.js';
 import type { TextSettings } from '../../../shared/model/textLanguage.js';
-import type { TtlSecs } from '../../../shared/model/whole.js';
+import type { RetentionDays, TtlSecs } from '../../../shared/model/whole.js';
 import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
 
 export interface Collection extends CollectionConfig {
@@ -15,6 +15,8 @@ export interface Collection extends CollectionConfig {
   readonly imported?: ImportState;
   /** Present where reads are audited, as last received by this process. */
   readonly auditReads?: NamedReadAudit;
+  /** Days for which entries of the access log are kept, as last received by this process. Absent: forever. */
+  readonly accessRetentionDays?: RetentionDays;
   /** The life of new records without an expiry of their own. Absent: they do not expire. */
   readonly ttlSecs?: TtlSecs;
 }
@@ -38,6 +40,8 @@ export interface WantedCollection {
   readonly index: DesiredKind;
   /** Absent: as it is in a collection that exists, off in a new one. */
   readonly audit?: ReadAudit;
+  /** Absent: as it is in a collection that exists, forever in a new one. */
+  readonly retentionDays?: RetentionDays;
   readonly ttlSecs?: TtlSecs;
 }
 

@@ -17,13 +17,15 @@ export const fixedOf = ({ dimension, normalise, text }: WantedCollection | Wante
   }) satisfies Partial<CollectionConfig>;
 
 export function assertIdentical(existing: Collection, wanted: WantedCollection): Collection {
-  const { dimension, normalise, text, audit, ttlSecs } = wanted;
+  const { dimension, normalise, text, audit, retentionDays, ttlSecs } = wanted;
   if (existing.dimension !== dimension)
     throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
   if (existing.normalise !== normalise)
     throw refusal('conflict', 'normalise', { ...shown(existing), has: existing.normalise ? 'with' : 'without' });
   if (audit !== undefined && readAuditOf(existing.auditReads) !== audit)
     throw refusal('conflict', 'audit', { ...shown(existing), has: String(existing.auditReads ?? false) });
+  if (retentionDays !== undefined && existing.accessRetentionDays !== retentionDays)
+    throw refusal('conflict', 'retention', { ...shown(existing), has: String(existing.accessRetentionDays ?? null) });
   // Compare the language only: its `version` is that of the service that created the collection.
   if (existing.text?.language !== text?.language)
     throw refusal('conflict', 'other', { ...shown(existing), has: languageOf(existing) });

@@ -1,5 +1,5 @@
 /** The cluster's input to the service log: which collections have changed, and their checkpoints. */
-import type { CollectionAccessHead } from '../../../shared/protocol/access.js';
+import type { AccessHead, AccessResults, CollectionAccessHead } from '../../../shared/protocol/access.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import type { CallQueue } from '../calls/callQueue.js';
 import type { Deletions } from '../deletion/deletions.js';
@@ -7,6 +7,8 @@ import type { PlacementContext } from '../placement/context.js';
 import { type Sequences, UnseenLogs } from './unseenLogs.js';
 
 const CALL_MS = 5_000;
+/** Removed entries are read once. */
+const TRIM_MS = 30_000;
 
 export class LogSources {
   readonly #unseen: UnseenLogs;
@@ -69,6 +71,19 @@ export class LogSources {
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.heads : []));
   }
 
+  /** The collections whose access logs are kept for a limited time, as last received by this process. */
+  withRetention(): number[] {
+    const all = [...this.context.catalog.all()];
+    return all.filter(({ accessRetentionDays }) => accessRetentionDays !== undefined).map(({ id }) => id);
+  }
+
+  /** Removes old entries of an access log, up to those of `covered`. Returns their number. Throws the owner's error. */
+  async trimAccess(collectionId: number, { size, chainHead, root }: AccessHead): Promise<number> {
+    const call = { op: 'trimAccess', covered: { size, chainHead, root } } as const;
+    const answer = await this.queue.send(collectionId, call, this.#envelope(TRIM_MS));
+    return (answer as AccessResults['trimAccess']).removed;
+  }
+
   /** Last sequences of some collections that may have grown unseen; see `UnseenLogs.sequences`. */
   unseenSequences(logged: ReadonlyMap<number, unknown>): Promise<Sequences> {
     return this.#unseen.sequences(logged, this.#envelope());
@@ -90,7 +105,7 @@ export class LogSources {
     return this.deletions.forgetErased(collectionId);
   }
 
-  #envelope() {
-    return { requestId: 'service log', deadlineMs: this.context.clock.nowMs() + CALL_MS };
+  #envelope(withinMs = CALL_MS) {
+    return { requestId: 'service log', deadlineMs: this.context.clock.nowMs() + withinMs };
   }
 }

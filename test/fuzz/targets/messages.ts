@@ -85,6 +85,7 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['write', { op: 'deleteMany', of: { filter: { op: 'and', of: [] } } }],
   ['write', { op: 'patchMany', of: { ids: [1, 2] }, patch: Buffer.from('{"a":null}'), since: 1 }],
   ['write', { op: 'patchMetadata', id: 'a', patch: Buffer.from('{"b":{"c":1}}'), since: 2 }],
+  ['write', { op: 'auditReads', audit: 'on', retentionDays: 7 }],
   ['write', { op: 'softDelete', id: 1 }],
   ['write', { op: 'delete', id: 1 }],
   ['write', { op: 'deleteNode', id: 1 }],
@@ -97,6 +98,8 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['control', { op: 'configureIndex', spec: { kind: 'hnsw', parameters: { m: 4, efConstruction: 10, nList: 2 } } }],
   ['control', { op: 'rebuild', kind: 'ivf' }],
   ['control', { op: 'importFrames', frames: [Buffer.from('VFR1')], upTo: 1 }],
+  ['control', { op: 'logAccess', entry: '{"actor":{"key_id":"k"},"kind":"search"}' }],
+  ['control', { op: 'trimAccess', covered: { size: 1, chainHead: 'ab'.repeat(32), root: 'cd'.repeat(32) } }],
   ['control', { op: 'release', token: 'nobody' }],
 ]; // prettier-ignore
 

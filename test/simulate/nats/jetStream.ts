@@ -215,7 +215,8 @@ export class JetStream {
       }
       case 'STREAM.PURGE': {
         const filter = query.filter as string | undefined;
-        stream.propose(at, { op: 'purge', filter }, (applied) =>
+        const seq = query.seq as number | undefined;
+        stream.propose(at, { op: 'purge', filter, seq }, (applied) =>
           answer({ success: true, purged: applied.kind === 'done' ? applied.count : 0 }),
         );
         return;

@@ -34,7 +34,8 @@ export type StreamOp =
       readonly by: string;
     }
   | { readonly op: 'delete'; readonly seq: number }
-  | { readonly op: 'purge'; readonly filter: string | undefined }
+  /** Removes the messages before `seq`; undefined: all. */
+  | { readonly op: 'purge'; readonly filter: string | undefined; readonly seq: number | undefined }
   | { readonly op: 'update'; readonly settings: StreamSettings };
 
 export type PublishOp = Extract<StreamOp, { readonly op: 'publish' }>;
@@ -122,7 +123,8 @@ export class StreamState {
         return { kind: 'done', count: message === undefined ? 0 : 1 };
       }
       case 'purge': {
-        const gone = this.from(0, op.filter ?? '>');
+        const { filter = '>', seq: end = Number.POSITIVE_INFINITY } = op;
+        const gone = this.from(0, filter).filter((seq) => seq < end);
         for (const seq of gone) this.#remove(this.#messages.get(seq)!);
         return { kind: 'done', count: gone.length };
       }

@@ -116,7 +116,7 @@ export class FakeBackend implements Backend {
     return false;
   }
 
-  async auditReads(): Promise<never> {
+  async changeAccess(): Promise<never> {
     throw new Error('the fake has no access logs');
   }
 

@@ -102,6 +102,8 @@ export class LogWriterRig {
         return found;
       },
       accessHeads: async () => this.accessHeads,
+      withRetention: () => [],
+      trimAccess: async () => 0,
       unseenSequences: async () => {
         const found = new Map(this.unseen);
         this.unseen.clear();

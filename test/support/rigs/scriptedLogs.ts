@@ -76,11 +76,19 @@ export class ScriptedLogs implements EventLogs {
       append: (frame, after) => this.#append(collectionId, { frame: frame.slice(), after }),
       read: (after) => this.#read(collectionId, after),
       readAt: async (position) => {
-        const frame = this.#stored(collectionId)[position - 1];
+        const frame = this.#stored(collectionId).find((one) => one.position === position);
         if (frame === undefined) throw new LogDamaged(collectionId, `it has no frame at ${position}`);
         return frame.bytes;
       },
       head: async () => this.#stored(collectionId).at(-1),
+      seal: async () => undefined,
+      trim: async (position) => {
+        const frames = this.#stored(collectionId);
+        this.#frames.set(
+          collectionId,
+          frames.filter((frame) => frame.position >= position),
+        );
+      },
       close: async () => undefined,
     };
   }
@@ -106,7 +114,7 @@ export class ScriptedLogs implements EventLogs {
     const error = this.failRead;
     this.failRead = undefined;
     if (error !== undefined) throw error;
-    yield* this.#stored(collectionId).slice(after);
+    yield* this.#stored(collectionId).filter(({ position }) => position > after);
   }
 
   /** Undefined if the frame's place is taken. */
@@ -118,7 +126,7 @@ export class ScriptedLogs implements EventLogs {
   }
 
   #headOf(collectionId: number): Position {
-    return this.#stored(collectionId).length;
+    return this.#stored(collectionId).at(-1)?.position ?? 0;
   }
 
   #stored(collectionId: number): StoredFrame[] {

@@ -2,70 +2,24 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
-import {
-  type EventLog,
-  type EventLogs,
-  Fenced,
-  LOG_START,
-  type Position,
-  type StoredFrame,
-} from '../../../shared/log/eventLog.js';
+import { type EventLog, Fenced, LOG_START, type Position, type StoredFrame } from '../../../shared/log/eventLog.js';
 import { eventually, expectCode, rejection } from '../expectations.js';
 import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { skip } from '../skip.js';
+import {
+  COLLECTION,
+  expectFrames,
+  type Fixture,
+  fill,
+  frameOf,
+  type LogStorage,
+  readAll,
+  same,
+  soonMs,
+} from './eventLogFrames.js';
+import { trimTests } from './eventLogTrim.js';
 
-export interface LogStorage {
-  /** Logs over new, empty storage. */
-  readonly logs: EventLogs;
-  /** The logs from another process at the same time; missing if the storage has one owner. */
-  peer?(): Promise<EventLogs>;
-  /** Closes everything and reopens the storage like a restarted process. */
-  restart(): Promise<EventLogs>;
-  /** Closes everything and erases the storage. */
-  dispose(): Promise<void>;
-}
-
-const COLLECTION = 17;
 const SMALL_FRAMES = 2_000;
-
-const soonMs = (): number => systemClock.nowMs() + 20_000;
-
-/** Bytes that differ between frames and within one. */
-function frameOf(label: number, sizeBytes = 64): Uint8Array {
-  const bytes = new Uint8Array(sizeBytes);
-  for (let i = 0; i < sizeBytes; i++) bytes[i] = (label * 31 + i * 7 + (i >>> 8)) & 0xff;
-  new DataView(bytes.buffer).setUint32(0, label, true);
-  return bytes;
-}
-
-const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
-async function readAll(log: EventLog, after: Position = LOG_START): Promise<StoredFrame[]> {
-  const frames: StoredFrame[] = [];
-  for await (const frame of log.read(after)) frames.push(frame);
-  return frames;
-}
-
-/** Appends `count` frames one after another. Returns them as readers must find them. */
-async function fill(log: EventLog, count: number, sizeBytes = 64): Promise<StoredFrame[]> {
-  const stored: StoredFrame[] = [];
-  let position = (await log.head())?.position ?? LOG_START;
-  for (let i = 0; i < count; i++) {
-    const bytes = frameOf(i + 1, sizeBytes);
-    position = await log.append(bytes, position, soonMs());
-    stored.push({ position, bytes });
-  }
-  return stored;
-}
-
-function expectFrames(found: readonly StoredFrame[], wanted: readonly StoredFrame[]): void {
-  expect(found.map((frame) => frame.position)).to.deep.equal(wanted.map((frame) => frame.position));
-  found.forEach((frame, i) => {
-    expect(same(frame.bytes, wanted[i]!.bytes), `bytes of frame ${i}`).to.equal(true);
-  });
-}
-
-type Fixture = () => LogStorage;
 
 export function eventLogSuite(name: string, factory: () => Promise<LogStorage>): void {
   describe(`event log: ${name}`, () => {
@@ -81,6 +35,7 @@ export function eventLogSuite(name: string, factory: () => Promise<LogStorage>):
     describe('sizes', () => sizeTests(fixture));
     describe('collections', () => collectionTests(fixture));
     describe('restart', () => restartTests(fixture));
+    describe('trimming', () => trimTests(fixture));
     describe('closed', () => closedTests(fixture));
   });
 }

@@ -141,7 +141,7 @@ describe('encrypted records in a cluster', () => {
     );
     const there = await backend.call(collection, { op: 'importFrames', frames, upTo: last }, soon());
     expect(there.stateHash).to.equal(toHex(stateHash));
-    return { finish: () => backend.finishImport(collection) };
+    return { finish: () => backend.finishImport(collection, { audit: 'off', retentionDays: 0 }) };
   }
 
   it('can be read in an import with existing keys, and are included in a shred', async () => {

@@ -1,11 +1,12 @@
 // Covers: shard/access/accessLog.ts, shared/log/accessFrame.ts, shared/log/accessTree.ts
 import { expect } from 'chai';
 import { AccessLog } from '../../../../shard/access/accessLog.js';
-import { systemClock } from '../../../../shared/clock.js';
+import { type Clock, systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { overloaded } from '../../../../shared/errors/overloaded.js';
 import { decodeAccessFrame } from '../../../../shared/log/accessFrame.js';
 import { accessLogId } from '../../../../shared/model/logId.js';
+import type { AccessHead } from '../../../../shared/protocol/access.js';
 import { verifyAccessLog } from '../../../../verifier/access.js';
 import { rejection } from '../../../support/expectations.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
@@ -15,9 +16,12 @@ const ID = 7;
 describe('the access log', () => {
   let logs: ScriptedLogs;
   let log: AccessLog;
+  /** Days by which the clock is ahead. */
+  let day: number;
+  const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + day * 86_400_000 };
   const open = (): AccessLog =>
-    new AccessLog(ID, { logs, admission: { refusal: (reason) => overloaded(reason) }, clock: systemClock });
-  const envelope = () => ({ requestId: 'r', deadlineMs: systemClock.nowMs() + 5_000 });
+    new AccessLog(ID, { logs, admission: { refusal: (reason) => overloaded(reason) }, clock });
+  const envelope = () => ({ requestId: 'r', deadlineMs: clock.nowMs() + 5_000 });
   const add = (key_id: string) =>
     log.add({ op: 'logAccess', entry: JSON.stringify({ actor: { key_id }, kind: 'search' }) }, envelope());
   const page = (more: object = {}) =>
@@ -31,6 +35,7 @@ describe('the access log', () => {
 
   beforeEach(() => {
     logs = new ScriptedLogs();
+    day = 0;
     log = open();
   });
 
@@ -103,5 +108,87 @@ describe('the access log', () => {
   it('refuses all calls once the ownership has ended', async () => {
     await log.end(unavailable('moved'));
     expect(() => add('a')).to.throw('moved');
+  });
+
+  describe('with a retention of two days', () => {
+    /** Removes old entries. `covered`: the state that the service log names; by default the present one. */
+    const trim = async (covered?: AccessHead, retentionDays = 2): Promise<number> => {
+      const call = { op: 'trimAccess', covered: covered ?? (await page()).head } as const;
+      return (await log.trim(call, retentionDays, envelope())).removed;
+    };
+    const given = async function* () {
+      yield* frames();
+    };
+
+    /** Two entries on each of the days 0 to 4; today is day 5. */
+    beforeEach(async () => {
+      for (day = 0; day < 5; day++) for (const name of ['a', 'b']) await add(name);
+    });
+
+    it('loses the days that ended more than two days ago, and says what they hash to', async () => {
+      const { head: before } = await verifyAccessLog(
+        (async function* () {
+          yield* frames().slice(0, 6);
+        })(),
+        BigInt(ID),
+        [],
+      );
+      expect(await trim()).to.equal(6);
+      const { entries, removed, head } = await page();
+      expect([entries.length, removed, head.size]).to.deep.equal([4, before, 10]);
+      expect(await trim()).to.equal(0);
+      log = open();
+      expect((await page()).removed).to.deep.equal(before);
+      await add('c');
+      expect(await numbers()).to.deep.equal([7, 8, 9, 10, 11]);
+    });
+
+    it('loses nothing without a retention, nothing that is not covered, and never its last day', async () => {
+      const { head } = await page();
+      expect(await trim(head, 0)).to.equal(0);
+      expect(await trim({ ...head, size: 5 })).to.equal(0);
+      expect(await numbers()).to.have.length(10);
+      day = 100;
+      expect(await trim(head)).to.equal(8);
+      expect(await numbers()).to.deep.equal([9, 10]);
+    });
+
+    it('loses nothing if the service log states other hashes', async () => {
+      const { head } = await page();
+      for (const wrong of [{ root: head.chainHead }, { chainHead: head.root }, { size: 9 }, { size: 11 }])
+        expect(String(await rejection(trim({ ...head, ...wrong })))).to.include('states other hashes');
+      expect(await numbers()).to.have.length(10);
+    });
+
+    it('refuses to continue before its beginning, and begins there by itself', async () => {
+      await trim();
+      for (const after of [1, 5]) expect(await rejection(page({ after }))).to.have.property('code', 'entries_removed');
+      expect(await numbers({ after: 6 })).to.deep.equal([7, 8, 9, 10]);
+      expect(await numbers({ fromMs: 1, limit: 2 })).to.deep.equal([7, 8]);
+      const read = (more: object) => log.frames({ op: 'accessFrames', maxBytes: 1e6, ...more }, envelope());
+      expect(await rejection(read({ from: 6 }))).to.have.property('code', 'entries_removed');
+      for (const more of [{}, { from: 7 }]) expect((await read(more)).frames).to.deep.equal(frames());
+    });
+
+    it('verifies from its beginning on, which a checkpoint of later entries proves', async () => {
+      const { head } = await page();
+      await trim();
+      const whole = await verifyAccessLog(given(), BigInt(ID), [head]);
+      expect([whole.removed?.size, whole.isBeginProven, whole.wrong]).to.deep.equal([6, true, []]);
+      const early = { ...head, size: 5 };
+      const stated = await verifyAccessLog(given(), BigInt(ID), [early]);
+      expect([stated.isBeginProven, stated.unknown, stated.wrong]).to.deep.equal([false, [early], []]);
+      const forged = await verifyAccessLog(given(), BigInt(ID), [{ ...head, root: head.chainHead }]);
+      expect([forged.isBeginProven, forged.wrong.length]).to.deep.equal([false, 1]);
+    });
+
+    it('is read to its end by a page during whose reading another owner removes its beginning', async () => {
+      const other = open();
+      expect(await numbers()).to.have.length(10);
+      const { head } = await page();
+      const [found] = await Promise.all([numbers(), other.trim({ op: 'trimAccess', covered: head }, 2, envelope())]);
+      expect(found.at(-1)).to.equal(10);
+      expect(await numbers()).to.deep.equal([7, 8, 9, 10]);
+    });
   });
 });

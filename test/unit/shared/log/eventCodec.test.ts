@@ -193,6 +193,17 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
   },
   {
     event: {
+      type: 'auditReads',
+      sequence: 15,
+      timeMs: 1_700_000_001_000,
+      actor: null,
+      kind: 2,
+      retentionDays: 36_500,
+    },
+    hex: hex`01 0e 000000000000 0f00000000000000 e86be5cf8b010000 02 000000 948e0000`,
+  },
+  {
+    event: {
       type: 'genesis',
       sequence: 0,
       timeMs: 1_700_000_000_123,
@@ -229,6 +240,7 @@ const ENCRYPTED = SAMPLES.find(({ event }) => event.type === 'insertEncrypted')!
   type: 'insertEncrypted';
 };
 
+const AUDIT = SAMPLES.find(({ event }) => event.type === 'auditReads')!.event as Event & { type: 'auditReads' };
 const DELETIONS = SAMPLES.find(({ event }) => event.type === 'deleteMany')!.event as Event & { type: 'deleteMany' };
 
 const sampleOf = (type: Event['type']): Uint8Array =>
@@ -338,6 +350,9 @@ describe('the event codec', () => {
     ['an encrypted record 0', patched('insertEncrypted', 24, 0), /record id 0 \(at byte 24\)/],
     ['the end of no deletion', patched('deleteMany', 42, 0), /the end of no deletion \(at byte 40\)/],
     ['padding after the deletions', patched('deleteMany', 44, 1), /must be zero \(at byte 44\)/],
+    ['an audit of reads of no kind there is', patched('auditReads', 24, 3), /a kind of 3 \(at byte 24\)/],
+    ['padding after the kind of an audit', patched('auditReads', 25, 1), /must be zero \(at byte 25\)/],
+    ['a retention above a hundred years', patched('auditReads', 28, 0x95), /above 36500 \(at byte 28\)/],
     ['a ciphertext without its tag', shortCiphertext(), /a ciphertext without its tag \(at byte 60\)/],
   ];
   for (const [what, bytes, reason] of refused)
@@ -362,6 +377,7 @@ describe('the event codec', () => {
     ['a long nonce', { ...ENCRYPTED, nonce: new Uint8Array(16) }, /a nonce must have 12 bytes/],
     ['a ciphertext without its tag', { ...ENCRYPTED, ciphertext: new Uint8Array(15) }, /without its tag/],
     ['the end of no deletion', { ...DELETIONS, deleted: 0 }, /the end of no deletion/],
+    ['a retention above a hundred years', { ...AUDIT, retentionDays: 36_501 }, /a retentionDays of 36501/],
     [
       'a deletion with a short request id',
       { ...DELETIONS, requestId: new Uint8Array(15) },

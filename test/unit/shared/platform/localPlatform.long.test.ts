@@ -10,7 +10,8 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import type { BucketStore } from '../../../support/suites/bucketStore.js';
 import { bucketSuite } from '../../../support/suites/bucketSuite.js';
-import { eventLogSuite, type LogStorage } from '../../../support/suites/eventLogSuite.js';
+import type { LogStorage } from '../../../support/suites/eventLogFrames.js';
+import { eventLogSuite } from '../../../support/suites/eventLogSuite.js';
 import { type TransportPair, transportSuite } from '../../../support/suites/transportSuite.js';
 
 const logger = silentLogger;

@@ -50,7 +50,7 @@ describe('an import in the catalog', () => {
       expect(await catalog.createImport('p', WANTED)).to.deep.equal({ collection, created: false });
       expect(await catalog.findImport('p', 'copy')).to.deep.equal(collection);
     }
-    await two.finishImport(collection);
+    await two.finishImport(collection, { audit: 'off', retentionDays: 0 });
     // The first coordinator's entry is out of date, so it reads again.
     for (const catalog of [one, two]) {
       expect(await catalog.find('p', 'copy')).to.deep.equal({
@@ -59,7 +59,7 @@ describe('an import in the catalog', () => {
       });
       expect((await catalog.create('p', { name: 'copy', dimension: 2, index: 'brute' })).created).to.equal(false);
     }
-    await one.finishImport(collection);
+    await one.finishImport(collection, { audit: 'off', retentionDays: 0 });
   });
 
   it('keeps its announced configuration, whatever the shard does to the index', async () => {
@@ -67,7 +67,7 @@ describe('an import in the catalog', () => {
     const specs = new DesiredSpecs(bucket);
     expect(await specs.read(collection)).to.deep.equal(WANTED.spec);
     await specs.write(collection, { kind: 'bq', parameters: {} });
-    await one.finishImport(collection);
+    await one.finishImport(collection, { audit: 'off', retentionDays: 0 });
     const { config, spec, imported } = catalogEntryOf((await bucket.get('p.copy'))!);
     expect(config).to.deep.include({ id: collection.id, project: 'p', name: 'copy', origin: WANTED.origin });
     expect(spec.kind).to.equal('bq');
@@ -90,7 +90,7 @@ describe('an import in the catalog', () => {
     await two.createImport('p', { ...WANTED, name: 'second' });
     await expectCode(one.createImport('p', { ...WANTED, name: 'third' }), 'capacity_exceeded');
     await one.remove('p', 'copy');
-    await expectCode(two.finishImport(collection), 'collection_not_found');
+    await expectCode(two.finishImport(collection, { audit: 'off', retentionDays: 0 }), 'collection_not_found');
     const again = await two.createImport('p', WANTED);
     expect(again.created).to.equal(true);
     expect(again.collection.id).to.be.above(collection.id);
