@@ -40,23 +40,27 @@ VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every 
 
 const isLong = (file) => file.endsWith('.long.test.js');
 
-/** The files of each suite, by their paths below `dist/test/`. */
+/**
+ * The files of each suite, by their paths below `dist/test/`. `waiting` groups run besides one for each core: they usually wait for
+ * the disk or for timers. Long tests measure how long an event loop stalls, which more groups would disturb.
+ */
 export const SUITES = {
   /** Units, and the API in one mode. */
   fast: {
     has: (file) => /^(?:contract|unit)\/|^\w+\.test/.test(file) && !isLong(file),
     mocha: ['--grep', '\\(cluster\\)', '--invert'],
+    waiting: 2,
   },
   /** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
-  short: { has: (file) => !isLong(file), mocha: [] },
+  short: { has: (file) => !isLong(file), mocha: [], waiting: 2 },
   /** All tests that `short` leaves out. */
-  long: { has: isLong, mocha: [] },
-  all: { has: () => true, mocha: [] },
+  long: { has: isLong, mocha: [], waiting: 1 },
+  all: { has: () => true, mocha: [], waiting: 1 },
 };
 
 /**
  * The groups of files below `test/`. A file belongs to the first pattern that matches it. Files without a match form a group that
- * begins first. The others begin in this order: short ones come last, so that the lanes end together.
+ * begins first. The others begin in this order: the longest first, so that the lanes end together.
  */
 const GROUPS = [
   /^attack\/stalls\/.*\.long\./,
@@ -66,20 +70,17 @@ const GROUPS = [
   /\.long\./,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
-  /^contract\/[f-q]/,
-  /^faults\/damage/,
-  /^(?:cluster\/b|console|interop)/,
   /^(?:attack|nats)\//,
-  /^unit\/shard\/index\//,
-  /^unit\/(?:shard|verifier)\//,
+  /^faults\/(?!damage)/,
+  /^contract\/[f-q]/,
+  /^unit\/(?:shard\/(?!index\/)|verifier\/)/,
   /^faults\//,
   /^contract\//,
   /^cluster\/[a-h]/,
   /^cluster\//,
+  /^unit\/shard\//,
+  /^interop\//,
 ];
-
-/** Limit of groups at a time: one of them usually waits for the disk or for timers. With more, requests would miss their deadlines. */
-const LANES = availableParallelism() + 1;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -105,7 +106,7 @@ function groupsOf(root, { has, mocha }) {
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {{ has: (file: string) => boolean, mocha: readonly string[] }} suite runs if `args` name no files
+ * @param {{ has: (file: string) => boolean, mocha: readonly string[], waiting: number }} suite runs if `args` name no files
  * @returns {Promise<void>} when mocha has ended; the exit code of this process is then set
  */
 export async function runTests(root, args, suite = SUITES.short) {
@@ -141,7 +142,7 @@ export async function runTests(root, args, suite = SUITES.short) {
   const lane = async () => {
     for (const { files, output } of waiting) output.end(stopped ? 0 : await runGroup(files, output));
   };
-  const lanes = Array.from({ length: LANES }, lane);
+  const lanes = Array.from({ length: availableParallelism() + suite.waiting }, lane);
   for (const { output } of groups) await output.show();
   await Promise.all(lanes);
   for (const signal of SIGNALS) process.off(signal, forward);

@@ -1,7 +1,7 @@
 /**
  * Damages the files that a start reads besides collections: the registry, the master key with its mark in the vault,
  * and the signing key. At every byte of each, flips a bit, and cuts the file off. The reader either refuses the file by
- * name, or reads what was written. `damage.test.ts` starts the whole service over some of these.
+ * name, or reads what was written. `damage.long.test.ts` starts the whole service over some of these.
  */
 import { join } from 'node:path';
 import { expect } from 'chai';
