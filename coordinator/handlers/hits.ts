@@ -37,19 +37,26 @@ export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
       ? {}
       : { aged: { factors: float64sOf(factors), agesSecs: float64sOf(agesSecs) } }),
     ...(textScores === undefined ? {} : { textScores: float64sOf(textScores) }),
-    ...(hops === undefined ? {} : { hops: new Int32Array(aligned(hops)) }),
+    ...(hops === undefined ? {} : { hops: viewOf(Int32Array, hops) }),
     ...(groups === undefined || groupValues === undefined
       ? {}
-      : { groups: { of: new Int32Array(aligned(groups)), values: groupValues } }),
+      : { groups: { of: viewOf(Int32Array, groups), values: groupValues } }),
     ...(fields === undefined ? {} : { fields }),
   };
 }
 
 /** The float64 numbers of a result; little-endian, like every CPU that the kernel runs on. */
-export const float64sOf = (bytes: Uint8Array): Float64Array => new Float64Array(aligned(bytes));
+export const float64sOf = (bytes: Uint8Array): Float64Array => viewOf(Float64Array, bytes);
 
-/** An aligned copy: the bytes of a message may begin at any offset. */
-const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
+/** Numbers in the memory of the bytes, which is the answer's own. A copy if they begin at an odd place of a message. */
+function viewOf<A extends Float64Array | Int32Array>(
+  type: { new (buffer: ArrayBufferLike, at?: number, length?: number): A; readonly BYTES_PER_ELEMENT: number },
+  bytes: Uint8Array,
+): A {
+  const size = type.BYTES_PER_ELEMENT;
+  if (bytes.byteOffset % size !== 0) return new type(new Uint8Array(bytes).buffer);
+  return new type(bytes.buffer, bytes.byteOffset, bytes.length / size);
+}
 
 /** Writes `SearchHit`s, separated by commas. */
 export function* writeHits(writer: JsonWriter, hits: DecodedHits): Steps<void> {

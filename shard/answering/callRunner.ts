@@ -15,7 +15,14 @@ import type { AuditedState } from '../../shared/model/readAudit.js';
 import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
 import { noteWork, type Subject } from '../../shared/scheduling/currentWork.js';
-import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
+import {
+  type Body,
+  bodySizeBytes,
+  type Envelope,
+  type Message,
+  packedBody,
+  type Transport,
+} from '../../shared/transport/transport.js';
 import { NotServed } from '../../shared/transport/transportErrors.js';
 import { type CallAdmission, type ReadTarget, takesTurns } from '../capacity/admission.js';
 
@@ -45,87 +52,91 @@ export class CallRunner {
   ) {}
 
   /** Runs the calls of a message, and returns their outcomes as a message. */
-  async answer<C extends AnyCall>(message: Message, handler: CallHandler<C>): Promise<Uint8Array> {
+  async answer<C extends AnyCall>(message: Message, handler: CallHandler<C>): Promise<Body> {
     const { admission } = this;
     const calls = unpackCalls(message.body, handler.areCalls, message.shiftMs);
-    const sizeBytes = message.body.length;
+    const sizeBytes = bodySizeBytes(message.body);
     if (!admission.admit(calls.length, sizeBytes, handler.isUrgent))
       return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
     try {
       // A message may have any deadline, but a timer has a maximum.
       const latestMs = this.tools.clock.nowMs() + DURATION_MAX_MS;
-      const outcomes = calls.map((sent) =>
-        this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
-      );
-      return this.#packed(await Promise.all(outcomes), handler.areCalls === (areReads as unknown));
+      const running = calls.map((sent) => this.#outcome(sent, Math.min(sent.deadlineMs, latestMs), handler));
+      const answered = await Promise.all(running);
+      const isFromProcess = message.body instanceof Uint8Array;
+      return isFromProcess && handler.areCalls === (areReads as unknown)
+        ? this.#fitting(answered)
+        : packOutcomes(answered);
     } finally {
       admission.finish(calls.length, sizeBytes);
     }
   }
 
   /**
-   * Packs the outcomes. Reads whose results do not fit the message are answered `moved`, so that the coordinator, which had
-   * underestimated their size, sends them again. Results of writes are small, and a write must not be repeated.
+   * Answers reads of another process. Those whose results do not fit the message are answered `moved`, so that the coordinator,
+   * which had underestimated their size, sends them again. Results of writes are small, and a write must not be repeated.
    */
-  #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
+  #fitting(outcomes: readonly Outcome[]): Body {
     const { maxPayloadBytes } = this.transport;
-    const packed = packOutcomes(outcomes);
-    if (packed.length <= maxPayloadBytes || !areOfReads) return packed;
+    const answer = packOutcomes(outcomes);
+    if (packedBody(answer).length <= maxPayloadBytes) return answer;
     let sizeBytes = 0;
     const fitting = outcomes.map((outcome, i): Outcome => {
-      sizeBytes += packOutcomes([outcome]).length;
+      sizeBytes += packedBody(packOutcomes([outcome])).length;
       return i === 0 || sizeBytes <= maxPayloadBytes ? outcome : { moved: true };
     });
     return packOutcomes(fitting);
   }
 
-  async #outcome<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<Outcome> {
-    const { requestId, call } = sent;
-    const { op } = call;
-    const startedMs = this.tools.clock.monotonicMs();
+  async #outcome<C extends AnyCall>(
+    { requestId, call, actor }: Sent<C>,
+    deadlineMs: number,
+    handler: CallHandler<C>,
+  ): Promise<Outcome> {
+    const { clock, metrics, logger } = this.tools;
+    const startedMs = clock.monotonicMs();
     const ended = (outcome: string): void =>
-      this.tools.metrics.observe(
-        'vouch_shard_call_seconds',
-        { op, outcome },
-        (this.tools.clock.monotonicMs() - startedMs) / 1000,
-      );
+      metrics.observe('vouch_shard_call_seconds', { op: call.op, outcome }, (clock.monotonicMs() - startedMs) / 1000);
     let audited: AuditedState | undefined;
     const onAudited = (state: AuditedState): void => {
       audited = state;
     };
     try {
-      const ok = await this.#run({ ...sent, onAudited }, handler);
+      const ok = await this.#run(call, { requestId, deadlineMs, actor, onAudited }, handler);
+      handler.assertMayAnswer();
       ended('ok');
       return audited === undefined ? { ok } : { ok, audited };
     } catch (error) {
-      const failed = failure(error);
+      const failed = failure(shown(error, handler));
       const outcome = audited === undefined || 'moved' in failed ? failed : { ...failed, audited };
       if ('moved' in outcome) ended('moved');
       if ('code' in outcome) {
         ended(outcome.code);
-        if (outcome.code === 'internal_error') this.tools.logger.error({ requestId, op, error }, 'a call failed');
+        if (outcome.code === 'internal_error') logger.error({ requestId, op: call.op, error }, 'a call failed');
       }
       return outcome;
     }
   }
 
-  async #run<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<unknown> {
-    const { call } = sent;
+  #run<C extends AnyCall>(call: C, envelope: Envelope, handler: CallHandler<C>): Promise<unknown> {
     noteWork(call.op, handler.reader);
     handler.assertMayRun();
-    if (this.tools.clock.nowMs() > sent.deadlineMs)
+    if (this.tools.clock.nowMs() > envelope.deadlineMs)
       throw unavailable('the deadline passed before the shard could start');
     const reader = takesTurns(call) ? handler.reader : undefined;
-    try {
-      const result = await (reader === undefined
-        ? handler.run(call, sent)
-        : this.admission.inTurn(reader, () => handler.run(call, sent)));
-      handler.assertMayAnswer();
-      return result;
-    } catch (error) {
-      // An error shows the state too, for example that a record does not exist.
-      if (!(error instanceof NotServed)) handler.assertMayAnswer();
-      throw error;
-    }
+    return reader === undefined
+      ? handler.run(call, envelope)
+      : this.admission.inTurn(reader, () => handler.run(call, envelope));
+  }
+}
+
+/** The error of a call as it may be answered now. It shows the state too, for example that a record does not exist. */
+function shown(error: unknown, handler: Pick<CallHandler<never>, 'assertMayAnswer'>): unknown {
+  if (error instanceof NotServed) return error;
+  try {
+    handler.assertMayAnswer();
+    return error;
+  } catch (refusal) {
+    return refusal;
   }
 }

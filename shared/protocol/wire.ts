@@ -1,14 +1,15 @@
 /**
- * The bytes between coordinator and shard: msgpack. One message has one or more calls. Its answer is one message with as many
- * outcomes, in that order.
+ * The messages between coordinator and shard. One message has one or more calls. Its answer is one message with as many outcomes,
+ * in that order. Between processes they are msgpack.
  */
 import { Packr } from 'msgpackr';
 import { isErrorCode, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
 import type { AuditedState } from '../model/readAudit.js';
-import type { Envelope, Transport } from '../transport/transport.js';
+import type { Body, Envelope, Transport, Unpacked } from '../transport/transport.js';
 import { NotServed } from '../transport/transportErrors.js';
 import type { AreCalls, SentActor, SentCall } from './callShapes.js';
+import { packedBytesMax } from './packedSize.js';
 
 /** A call with the envelope of the HTTP request it belongs to. */
 export interface Sent<C> extends Envelope {
@@ -31,38 +32,70 @@ const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: '
 
 export const pack = (value: unknown): Uint8Array => packr.pack(value);
 
-/** Byte strings in the result are views of `bytes`: copy what outlives the message. Throws Malformed. */
-export function unpack(bytes: Uint8Array): unknown {
+/** Byte strings in the result are views of the body: copy what outlives the message. Throws Malformed. */
+export function unpack(body: Body): unknown {
+  if (!(body instanceof Uint8Array)) return body.values;
   try {
-    return packr.unpack(bytes);
+    return packr.unpack(body);
   } catch {
     // The reason may quote a payload.
     throw new Malformed('not msgpack', 0);
   }
 }
 
-export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
-  pack(
-    calls.map(({ requestId, deadlineMs, call, actor }): SentCall<C> => {
-      const sent: SentActor | null = actor === undefined ? null : [actor.keyId, actor.onBehalfOf, actor.requestId];
-      return [requestId, deadlineMs, call, sent];
-    }),
-  );
+/** The calls of a message. */
+class SentCalls<C> implements Unpacked {
+  constructor(readonly values: readonly Sent<C>[]) {}
 
-/** `shiftMs`: see `Message`. Throws Malformed if `areCalls` refuses the message. */
-export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
-  const calls = unpack(bytes);
-  if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
-  return calls.map(([requestId, deadlineMs, call, actor]) => {
-    const sent = { requestId, deadlineMs: deadlineMs + shiftMs, call };
-    if (actor === null) return sent;
-    const [keyId, onBehalfOf, ofRequest] = actor;
-    return { ...sent, actor: { keyId, onBehalfOf, requestId: ofRequest } };
-  });
+  get sizeBytes(): number {
+    return packedBytesMax(this.values);
+  }
+
+  pack(): Uint8Array {
+    return pack(
+      this.values.map(({ requestId, deadlineMs, call, actor }): SentCall<C> => {
+        const sent: SentActor | null = actor === undefined ? null : [actor.keyId, actor.onBehalfOf, actor.requestId];
+        return [requestId, deadlineMs, call, sent];
+      }),
+    );
+  }
 }
 
-export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);
-export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as Outcome[];
+/** The outcomes of an answer. */
+class SentOutcomes implements Unpacked {
+  #packed: Uint8Array | undefined;
+
+  constructor(readonly values: readonly Outcome[]) {}
+
+  get sizeBytes(): number {
+    return packedBytesMax(this.values);
+  }
+
+  /** Packs them once: the sender looks at the size first. */
+  pack(): Uint8Array {
+    this.#packed ??= pack(this.values);
+    return this.#packed;
+  }
+}
+
+export const packCalls = <C>(calls: readonly Sent<C>[]): Unpacked =>
+  new SentCalls(calls.map(({ requestId, deadlineMs, call, actor }) => ({ requestId, deadlineMs, call, actor })));
+
+/** `shiftMs`: see `Message`. Throws Malformed if `areCalls` refuses the bytes of a message. Values come from this process. */
+export function unpackCalls<C>(body: Body, areCalls: AreCalls<C>, shiftMs = 0): readonly Sent<C>[] {
+  if (!(body instanceof Uint8Array)) return body.values as readonly Sent<C>[];
+  const calls = unpack(body);
+  if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
+  return calls.map(([requestId, deadlineMs, call, actor]) => ({
+    requestId,
+    deadlineMs: deadlineMs + shiftMs,
+    call,
+    actor: actor === null ? undefined : { keyId: actor[0], onBehalfOf: actor[1], requestId: actor[2] },
+  }));
+}
+
+export const packOutcomes = (outcomes: readonly Outcome[]): Unpacked => new SentOutcomes(outcomes);
+export const unpackOutcomes = (body: Body): readonly Outcome[] => unpack(body) as Outcome[];
 
 /** The outcome of a failed call. Any error except a VouchError is a defect, whose text the caller does not get. */
 export function failure(error: unknown): Outcome {

@@ -1,12 +1,22 @@
 /**
- * A transport between the parts of one process. Bodies are passed without a copy, so a sender must not change them. Like over a
- * network, a message is delivered after the call, to the server at that moment.
+ * A transport between the parts of one process. Bodies are passed without a copy, and unpacked, so a sender must not change them.
+ * Like over a network, a message is delivered after the call, to the server at that moment.
  */
 import { type Clock, systemClock } from '../clock.js';
 import { messageOf, refusal, unavailable, type VouchError } from '../errors/errors.js';
 import { overloaded } from '../errors/overloaded.js';
 import type { Logger } from '../logger.js';
-import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
+import {
+  type Body,
+  bodySizeBytes,
+  type Envelope,
+  type Handler,
+  type Listener,
+  type Message,
+  type Serving,
+  type Transport,
+  type TransportLoad,
+} from './transport.js';
 import { NotServed } from './transportErrors.js';
 
 /** Largest message: that of our NATS servers, less room for headers. */
@@ -27,10 +37,11 @@ interface Server {
 
 interface Pending {
   readonly subject: string;
-  readonly body: Uint8Array;
+  readonly body: Body;
+  readonly sizeBytes: number;
   readonly envelope: Envelope;
   readonly timer: NodeJS.Timeout;
-  resolve(answer: Uint8Array): void;
+  resolve(answer: Body): void;
   reject(error: Error): void;
 }
 
@@ -58,21 +69,20 @@ export class InProcessTransport implements Transport {
     return { requests: this.#pending.size, bytes: this.#pendingBytes, unsentBytes: 0 };
   }
 
-  async request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
+  async request(subject: string, body: Body, envelope: Envelope): Promise<Body> {
     if (this.#closed) throw closed();
-    if (body.length > PAYLOAD_BYTES_MAX)
-      throw refusal('payload_too_large', 'message', { bytes: body.length, max: PAYLOAD_BYTES_MAX });
+    if (isTooLong(body)) throw refusal('payload_too_large', 'message', { bytes: body.length, max: PAYLOAD_BYTES_MAX });
+    const sizeBytes = bodySizeBytes(body);
     const remainingMs = envelope.deadlineMs - this.#clock.nowMs();
     if (remainingMs < 0) throw late(subject);
     if (this.#serverOf(subject) === undefined) throw new NotServed();
-    if (this.#pending.size >= REQUESTS_MAX || this.#pendingBytes + body.length > BYTES_MAX)
-      throw overloaded('messages');
+    if (this.#pending.size >= REQUESTS_MAX || this.#pendingBytes + sizeBytes > BYTES_MAX) throw overloaded('messages');
     return new Promise((resolve, reject) => {
       const fail = (): void => this.#settle(pending).reject(late(subject));
       const timer = setTimeout(fail, Math.min(remainingMs, TIMER_MAX_MS));
-      const pending: Pending = { subject, body, envelope, timer, resolve, reject };
+      const pending: Pending = { subject, body, sizeBytes, envelope, timer, resolve, reject };
       this.#pending.add(pending);
-      this.#pendingBytes += body.length;
+      this.#pendingBytes += sizeBytes;
       setImmediate(() => this.#deliver(pending));
     });
   }
@@ -148,7 +158,7 @@ export class InProcessTransport implements Transport {
 
   #settle(pending: Pending): Pending {
     clearTimeout(pending.timer);
-    if (this.#pending.delete(pending)) this.#pendingBytes -= pending.body.length;
+    if (this.#pending.delete(pending)) this.#pendingBytes -= pending.sizeBytes;
     return pending;
   }
 
@@ -177,7 +187,7 @@ export class InProcessTransport implements Transport {
     const { subject, requestId } = message;
     try {
       const answer = await handler(message);
-      if (answer.length > PAYLOAD_BYTES_MAX) throw new Error(`the answer has ${answer.length} bytes`);
+      if (isTooLong(answer)) throw new Error(`the answer has ${answer.length} bytes`);
       this.#settle(pending).resolve(answer);
     } catch (error) {
       this.#logger.error({ subject, requestId, error: messageOf(error) }, 'a handler failed');
@@ -185,6 +195,9 @@ export class InProcessTransport implements Transport {
     }
   }
 }
+
+/** Values need no message that is long enough. */
+const isTooLong = (body: Body): body is Uint8Array => body instanceof Uint8Array && body.length > PAYLOAD_BYTES_MAX;
 
 const matches = (pattern: readonly string[], tokens: readonly string[]): boolean =>
   pattern.length === tokens.length && pattern.every((token, i) => token === '*' || token === tokens[i]);

@@ -5,7 +5,16 @@ import type { ClusterConnection } from '../nats/natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing, newServedCounts } from './natsServing.js';
 import { SenderClocks } from './senderClocks.js';
-import type { Envelope, Handler, Listener, Serving, Transport, TransportLoad } from './transport.js';
+import {
+  type Body,
+  type Envelope,
+  type Handler,
+  type Listener,
+  packedBody,
+  type Serving,
+  type Transport,
+  type TransportLoad,
+} from './transport.js';
 import { NotSent } from './transportErrors.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
@@ -41,11 +50,12 @@ export class NatsTransport implements Transport {
     return { ...this.#requests.load, unsentBytes: this.connection.unsentBytes };
   }
 
-  request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
-    const refusal = this.#refusal(body, envelope);
+  request(subject: string, body: Body, envelope: Envelope): Promise<Uint8Array> {
+    const bytes = packedBody(body);
+    const refusal = this.#refusal(bytes, envelope);
     if (refusal) return Promise.reject(refusal);
     const headers = headersOf(envelope, this.connection.clock.nowMs(), this.protocol);
-    return this.#requests.send(subject, body, headers, envelope.deadlineMs);
+    return this.#requests.send(subject, bytes, headers, envelope.deadlineMs);
   }
 
   /**

@@ -14,7 +14,7 @@ import { isAnswerable } from '../nats/roles.js';
 import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
 import type { SenderClocks } from './senderClocks.js';
 import { ENDPOINTS, type Endpoint, endpointOf } from './subjects.js';
-import type { Envelope, Handler, Serving } from './transport.js';
+import { type Envelope, type Handler, packedBody, type Serving } from './transport.js';
 import { speaksAnother } from './transportErrors.js';
 
 const REQUEST_ID_HEADER = 'Vouch-Request-Id';
@@ -124,7 +124,7 @@ export class NatsServing implements Serving {
     served.inFlight++;
     try {
       const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs, shiftMs });
-      await this.#answer(msg, body, deadlineMs);
+      await this.#answer(msg, packedBody(body), deadlineMs);
     } catch (error) {
       connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
       this.#refuse(msg, served, 'the process that serves this request failed; retry shortly');

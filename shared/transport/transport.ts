@@ -3,6 +3,21 @@
 import type { Actor } from '../model/actor.js';
 import type { AuditedState } from '../model/readAudit.js';
 
+/** Values that become bytes only where they leave the process. Neither side changes them. */
+export interface Unpacked {
+  readonly values: unknown;
+  /** An upper bound of the packed bytes. */
+  readonly sizeBytes: number;
+  pack(): Uint8Array;
+}
+
+/** Body of a message. Between two processes it is bytes. */
+export type Body = Uint8Array | Unpacked;
+
+export const packedBody = (body: Body): Uint8Array => (body instanceof Uint8Array ? body : body.pack());
+
+export const bodySizeBytes = (body: Body): number => (body instanceof Uint8Array ? body.length : body.sizeBytes);
+
 export interface Envelope {
   /** Appears in every log line that the message causes. */
   readonly requestId: string;
@@ -16,7 +31,7 @@ export interface Envelope {
 
 export interface Message extends Envelope {
   readonly subject: string;
-  readonly body: Uint8Array;
+  readonly body: Body;
   /** Correction for times in the body, which are by the sender's clock; `deadlineMs` is already corrected. */
   readonly shiftMs: number;
 }
@@ -25,7 +40,7 @@ export interface Message extends Envelope {
 export type Listener = (subject: string, body: Uint8Array) => void;
 
 /** Returns the body of the answer, which includes errors of the call; a throw is answered as `unavailable`. */
-export type Handler = (message: Message) => Promise<Uint8Array>;
+export type Handler = (message: Message) => Promise<Body>;
 
 export interface Serving {
   /** Takes no new message, and resolves when those in progress are answered. */
@@ -40,7 +55,7 @@ export interface TransportLoad {
 }
 
 export interface Transport {
-  /** The largest body that `request` and an answer can carry. */
+  /** The most bytes that the body of a request or of an answer can have. */
   readonly maxPayloadBytes: number;
   readonly load: TransportLoad;
   /**
@@ -48,7 +63,7 @@ export interface Transport {
    * passes, or the connection is lost. The outcome is then unknown, except after `NotServed` and `NotSent`. `AnswerLost` says,
    * long before the deadline, that no answer can arrive.
    */
-  request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
+  request(subject: string, body: Body, envelope: Envelope): Promise<Body>;
   /** Resolves when every other process reaches the subject. `*` matches one token. */
   serve(subject: string, handler: Handler): Promise<Serving>;
   /** Sends to all listeners, at most once each, in order. Never throws. */

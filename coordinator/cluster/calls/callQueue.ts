@@ -26,7 +26,7 @@ import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../.
 import { noteWork } from '../../../shared/scheduling/currentWork.js';
 import { BACKOFF, nextDelayMs } from '../../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../../shared/transport/subjects.js';
-import type { Envelope, Transport } from '../../../shared/transport/transport.js';
+import type { Body, Envelope, Transport } from '../../../shared/transport/transport.js';
 import { AnswerLost, NotSent, NotServed } from '../../../shared/transport/transportErrors.js';
 import type { Members, Server } from '../members/members.js';
 import {
@@ -173,7 +173,7 @@ export class CallQueue {
     if (ended.length > 0) this.#load.end(ended, isAnswered);
   }
 
-  #askOwner(collectionId: number, route: Verb, calls: readonly PendingCall[]): Promise<Uint8Array> {
+  #askOwner(collectionId: number, route: Verb, calls: readonly PendingCall[]): Promise<Body> {
     const sentMs = this.clock.nowMs();
     let deadlineMs = 0;
     for (const call of calls) {
@@ -193,7 +193,7 @@ export class CallQueue {
     });
   }
 
-  async #askFollowers(route: FollowerRoute, calls: readonly PendingCall[]): Promise<Uint8Array> {
+  async #askFollowers(route: FollowerRoute, calls: readonly PendingCall[]): Promise<Body> {
     const nowMs = this.clock.nowMs();
     const latestMs = Math.max(...calls.map(({ deadlineMs }) => deadlineMs));
     // The follower gets at most half of the remaining time: the owner may have to answer after it.

@@ -2,12 +2,12 @@
 import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
 import type { Call, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
+import { HEAD_BYTES, packedBytesMax } from '../../../shared/protocol/packedSize.js';
 import type { DeleteManyCall, PatchManyCall } from '../../../shared/protocol/writes.js';
 import type { Verb } from '../../../shared/transport/subjects.js';
 
 /** The request id, the deadline, and single numbers of an answer. */
 const ENVELOPE_BYTES = 256;
-const UTF8_BYTES_PER_CHAR = 3;
 /** Index, time and hash of the searched state. */
 const AS_OF_BYTES = 128;
 const ID_BYTES = 8;
@@ -27,10 +27,6 @@ const PROOF_BYTES = 8 * 1024;
 const TIMELINE_EVENT_BYTES = 160;
 /** A page has at least one entry, however large it is. */
 const ACCESS_ENTRY_BYTES = 1024 * 1024;
-/** The head of a string, an array or a map. */
-const HEAD_BYTES = 5;
-/** The longest number; `null` and booleans are shorter. */
-const NUMBER_BYTES = 9;
 
 interface Traits<C> {
   readonly verb: Verb;
@@ -144,17 +140,4 @@ function hitsBytes({ k, decay, text, graph, group, asOf, maxBytes = 0 }: Omit<Se
 
 function batchBytes({ searches, maxBytes }: SearchBatchCall): number {
   return searches.reduce((sum, search) => sum + ENVELOPE_BYTES + hitsBytes(search), maxBytes);
-}
-
-/** An upper bound of the bytes of a value in msgpack. */
-function packedBytesMax(value: unknown): number {
-  if (typeof value === 'string') return HEAD_BYTES + UTF8_BYTES_PER_CHAR * value.length;
-  if (value === null || typeof value !== 'object') return NUMBER_BYTES;
-  if (value instanceof Uint8Array) return HEAD_BYTES + value.length;
-  let sizeBytes = HEAD_BYTES;
-  if (Array.isArray(value)) for (const item of value) sizeBytes += packedBytesMax(item);
-  else
-    for (const key in value)
-      sizeBytes += packedBytesMax(key) + packedBytesMax((value as Readonly<Record<string, unknown>>)[key]);
-  return sizeBytes;
 }

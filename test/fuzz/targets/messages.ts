@@ -10,6 +10,7 @@ import type { Call, ShardCall } from '../../../shared/protocol/calls.js';
 import { packCalls, unpackOutcomes } from '../../../shared/protocol/wire.js';
 import { ownershipOf } from '../../../shared/registry/owners.js';
 import { collectionSubject, shardSubject } from '../../../shared/transport/subjects.js';
+import { packedBody } from '../../../shared/transport/transport.js';
 import { batchOf, fixed, insertOf, requestIdOf } from '../../support/rigs/engine.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
@@ -107,7 +108,10 @@ const VERBS = ['read', 'write', 'control'] as const;
 
 /** The verb as the first byte, then the message. */
 const sampleOf = ([verb, call]: (typeof CALLS)[number]): Uint8Array =>
-  Buffer.concat([Uint8Array.of(VERBS.indexOf(verb)), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
+  Buffer.concat([
+    Uint8Array.of(VERBS.indexOf(verb)),
+    packedBody(packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])),
+  ]);
 
 /** Calls to a shard by its name. */
 const namedCalls = (id: number): readonly ShardCall[] => [
@@ -123,7 +127,7 @@ const namedCalls = (id: number): readonly ShardCall[] => [
 ];
 
 const namedSampleOf = (call: ShardCall): Uint8Array =>
-  Buffer.concat([Uint8Array.of(VERBS.length), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
+  Buffer.concat([Uint8Array.of(VERBS.length), packedBody(packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }]))]);
 
 /** Nested arrays, as many as would overflow a stack. */
 const DEEP = new Uint8Array(50_000).fill(0x91);

@@ -6,7 +6,7 @@ import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { SentCall } from '../../../shared/protocol/callShapes.js';
 import type { Call } from '../../../shared/protocol/calls.js';
 import { type Outcome, packOutcomes, type Sent, unpackCalls } from '../../../shared/protocol/wire.js';
-import type { Transport } from '../../../shared/transport/transport.js';
+import type { Body, Transport } from '../../../shared/transport/transport.js';
 import { NotServed } from '../../../shared/transport/transportErrors.js';
 
 export interface Received {
@@ -27,7 +27,7 @@ export class Wire implements Pick<Transport, 'request' | 'maxPayloadBytes'> {
     private readonly served: string,
   ) {}
 
-  async request(subject: string, body: Uint8Array): Promise<Uint8Array> {
+  async request(subject: string, body: Body): Promise<Body> {
     const received = { subject, calls: unpackCalls(body, areAnyCalls) };
     this.received.push(received);
     if (!subject.startsWith(this.served)) throw new NotServed();

@@ -2,7 +2,16 @@
 
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
-import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
+import { areReads } from '../../../shared/protocol/callShapes.js';
+import type { ReadCall } from '../../../shared/protocol/calls.js';
+import { packCalls, packOutcomes, type Sent, unpackCalls, unpackOutcomes } from '../../../shared/protocol/wire.js';
+import {
+  type Body,
+  type Envelope,
+  type Message,
+  packedBody,
+  type Transport,
+} from '../../../shared/transport/transport.js';
 import { NotServed } from '../../../shared/transport/transportErrors.js';
 import { eventually, expectCode, gate, rejection } from '../expectations.js';
 import { PATIENCE_MS } from '../patience.js';
@@ -22,10 +31,10 @@ const envelope = (deadlineInMs = PATIENCE_MS): Envelope => ({
   deadlineMs: systemClock.nowMs() + deadlineInMs,
 });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const text = (body: Uint8Array): string => new TextDecoder().decode(body);
+const text = (body: Body): string => new TextDecoder().decode(packedBody(body));
 /** Longer than a message takes within one machine, even a busy one. */
 const ON_ITS_WAY_MS = 1_000;
-const echo = async (message: Message): Promise<Uint8Array> => message.body;
+const echo = async (message: Message): Promise<Body> => message.body;
 
 type Fixture = () => TransportPair;
 
@@ -53,7 +62,7 @@ function answerTests(fixture: Fixture): void {
     const { client, server } = fixture();
     const messages: Message[] = [];
     await server.serve('vouch.test.a', async (message) => {
-      messages.push({ ...message, body: Uint8Array.from(message.body) });
+      messages.push({ ...message, body: Uint8Array.from(packedBody(message.body)) });
       return bytes('answer');
     });
     const sent = envelope();
@@ -79,6 +88,24 @@ function answerTests(fixture: Fixture): void {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', echo);
     expect(await client.request('vouch.test.a', new Uint8Array(0), envelope())).to.have.length(0);
+  });
+
+  it('carries calls and their outcomes', async () => {
+    const { client, server } = fixture();
+    const call = { op: 'get', id: 7 } as const;
+    const outcome = { ok: { vector: bytes('vector'), absent: undefined, list: [1, null, 'x'] } };
+    let calls: readonly Sent<ReadCall>[] = [];
+    await server.serve('vouch.test.a', async ({ body, shiftMs }) => {
+      calls = unpackCalls(body, areReads, shiftMs);
+      return packOutcomes([outcome]);
+    });
+    const { requestId, deadlineMs } = envelope();
+    const actor = { keyId: 'k', onBehalfOf: null, requestId };
+    const body = packCalls([{ requestId, deadlineMs, call, actor }]);
+    const [answered] = unpackOutcomes(await client.request('vouch.test.a', body, { requestId, deadlineMs }));
+    expect(calls.map(({ deadlineMs: _, ...sent }) => sent)).to.deep.equal([{ requestId, call, actor }]);
+    const { ok } = answered as typeof outcome;
+    expect({ ...ok, vector: text(ok.vector) }).to.deep.equal({ ...outcome.ok, vector: 'vector' });
   });
 
   it('matches answers to concurrent requests in any order', async () => {
@@ -248,7 +275,7 @@ function sizeTests(fixture: Fixture): void {
     const body = new Uint8Array(client.maxPayloadBytes);
     for (let i = 0; i < body.length; i += 997) body[i] = i & 0xff;
     const answer = await client.request('vouch.test.a', body, envelope());
-    expect(Buffer.compare(answer, body)).to.equal(0);
+    expect(Buffer.compare(packedBody(answer), body)).to.equal(0);
   });
 
   it('refuses a larger body before sending it', async () => {

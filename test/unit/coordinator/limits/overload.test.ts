@@ -259,14 +259,14 @@ describe('the admission of calls at a shard', () => {
     );
     const passes = (): void => undefined;
     const run = async (): Promise<unknown> => 1;
-    const answer = async (isUrgent: boolean, calls: number): Promise<Outcome[]> => {
+    const answer = async (isUrgent: boolean, calls: number): Promise<readonly Outcome[]> => {
       const body = packCalls(Array(calls).fill({ ...soon(), call: { op: 'describe' } }));
       const handler = { areCalls: areReads, isUrgent, assertMayRun: passes, assertMayAnswer: passes, run };
       return unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
     };
     expect(admission.admit(16_380, 10)).to.equal(true);
     expect(await answer(false, 1)).to.deep.equal([{ ok: 1 }]);
-    const refusal = (await answer(false, 5)) as { code: string; retryAfterSecs: number }[];
+    const refusal = (await answer(false, 5)) as readonly { code: string; retryAfterSecs: number }[];
     expect(refusal.map(({ code, retryAfterSecs }) => [code, retryAfterSecs])).to.deep.equal(
       Array(5).fill(['unavailable', 1]),
     );

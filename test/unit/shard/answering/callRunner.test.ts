@@ -8,7 +8,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
 import { areControls, areReads } from '../../../../shared/protocol/callShapes.js';
 import { type Outcome, packCalls, unpackOutcomes } from '../../../../shared/protocol/wire.js';
-import type { Envelope } from '../../../../shared/transport/transport.js';
+import { type Envelope, packedBody } from '../../../../shared/transport/transport.js';
 import { soon } from '../../../support/rigs/engine.js';
 
 const CALL = { op: 'describe' };
@@ -59,7 +59,7 @@ describe('an answer of a shard above the size of a message', () => {
     let next = 0;
     const run = async (): Promise<unknown> => new Uint8Array(sizes[next++]!);
     const handler = { areCalls, assertMayRun: passes, assertMayAnswer: passes, run };
-    const body = packCalls(sizes.map(() => ({ ...soon(), call: CALL })));
+    const body = packedBody(packCalls(sizes.map(() => ({ ...soon(), call: CALL }))));
     return unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
   };
 
