@@ -74,6 +74,9 @@ function hashOf(authorization: string): string | undefined {
   return isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
 }
 
-const callerOf = ({ id, project, scope, collections }: KeyRecord): Caller => ({
-  ...{ keyId: id, project, scope, collections },
+const callerOf = ({ id: keyId, project, scope, collections }: KeyRecord): Caller => ({
+  keyId,
+  project,
+  scope,
+  collections,
 });

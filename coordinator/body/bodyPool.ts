@@ -107,7 +107,10 @@ export class BodyPool {
 
   /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */
   async prepare<K extends BodyKind>(kind: K, form: BodyForm, bytes: Buffer, project: string): Promise<Prepared<K>> {
-    if (bytes.length <= inlineBytesMax(kind)) await this.#turnFor(bytes.length);
+    if (bytes.length <= inlineBytesMax(kind)) {
+      while (!this.#hasTurnFor(bytes.length)) await nextTurn();
+      this.#takeTurn(bytes.length);
+    }
     const plain = prepareInline(kind, form, bytes, this.bounds);
     if (plain === undefined) return this.#queued(kind, form, bytes, project, 'plain');
     const scale = this.#scaleOf(project, kind, plain);
@@ -138,9 +141,12 @@ export class BodyPool {
     });
   }
 
-  /** Resolves in a turn of the event loop that has room for a body of this size. */
-  async #turnFor(sizeBytes: number): Promise<void> {
-    while (this.#turnBytes > 0 && this.#turnBytes + sizeBytes > INLINE_BYTES_A_TURN) await nextTurn();
+  /** Whether this turn of the event loop has room for a body of this size. */
+  #hasTurnFor(sizeBytes: number): boolean {
+    return this.#turnBytes === 0 || this.#turnBytes + sizeBytes <= INLINE_BYTES_A_TURN;
+  }
+
+  #takeTurn(sizeBytes: number): void {
     if (this.#turnBytes === 0)
       setImmediate(() => {
         this.#turnBytes = 0;

@@ -17,14 +17,14 @@ export interface DecodedHits {
   /** Empty for a search of texts alone. */
   readonly scores: Float64Array;
   /** Present with decay. */
-  readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
+  readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array } | undefined;
   /** BM25. Present if the search asks for it. */
-  readonly textScores?: Float64Array;
+  readonly textScores?: Float64Array | undefined;
   /** Present with a graph rerank; −1: no seed is within reach. */
-  readonly hops?: Int32Array;
+  readonly hops?: Int32Array | undefined;
   /** Present with groups. `of`: for each hit, the place of its group's value in `values`; these are JSON. */
-  readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };
-  readonly fields?: RecordFields;
+  readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] } | undefined;
+  readonly fields?: RecordFields | undefined;
 }
 
 export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
@@ -33,15 +33,11 @@ export function decodeHits(result: SearchResult, scale: Scale): DecodedHits {
     scale,
     ids: float64sOf(ids),
     scores: shownDistances(float64sOf(scores), scale),
-    ...(factors === undefined || agesSecs === undefined
-      ? {}
-      : { aged: { factors: float64sOf(factors), agesSecs: float64sOf(agesSecs) } }),
-    ...(textScores === undefined ? {} : { textScores: float64sOf(textScores) }),
-    ...(hops === undefined ? {} : { hops: viewOf(Int32Array, hops) }),
-    ...(groups === undefined || groupValues === undefined
-      ? {}
-      : { groups: { of: viewOf(Int32Array, groups), values: groupValues } }),
-    ...(fields === undefined ? {} : { fields }),
+    aged: factors && agesSecs && { factors: float64sOf(factors), agesSecs: float64sOf(agesSecs) },
+    textScores: textScores && float64sOf(textScores),
+    hops: hops && viewOf(Int32Array, hops),
+    groups: groups && groupValues && { of: viewOf(Int32Array, groups), values: groupValues },
+    fields,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { inScale, type Scale, scaleOf } from '../../shared/fixedPoint.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
-import { inSlices } from '../../shared/scheduling/slice.js';
+import { inSlices, type Steps } from '../../shared/scheduling/slice.js';
 import type { LikedRecord, PreparedMultiSearch, PreparedSearchBatch, PreparedTextSearch } from '../body/search.js';
 import { withoutLength } from '../body/vectors.js';
 import type { Collection } from '../cluster/catalog/collection.js';
@@ -57,15 +57,16 @@ export const SEARCH_ROUTES: readonly Route[] = [
 ];
 
 async function answer(request: HandlerRequest<unknown>, collection: Collection, call: SearchCall): Promise<Reply> {
-  const result = await request.call(collection, call);
+  return inSlices(written(await request.call(collection, call), scaleOf(collection)), request.slice());
+}
+
+function* written(result: SearchResult, scale: Scale): Steps<Reply> {
   const { sequence } = result;
-  const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
   const writer = new JsonWriter();
   writer.write('{"results":[');
-  const slice = request.slice();
-  await inSlices(writeHits(writer, decodeHits(result, scaleOf(collection))), slice);
-  writer.write(`]${asOfJson(result)}${sequenceJson}}`);
-  return inSlices(writer.reply(), slice);
+  yield* writeHits(writer, decodeHits(result, scale));
+  writer.write(`]${asOfJson(result)}${sequence === undefined ? '' : `,"sequence":${sequence}`}}`);
+  return yield* writer.reply();
 }
 
 interface Undated<C> {

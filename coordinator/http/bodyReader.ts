@@ -111,15 +111,19 @@ export class BodyReader {
   }
 
   /** May be called once. Throws `payload_too_large`, `validation_error` for a stall, Overloaded, `unavailable` if the client leaves. */
-  async read(share: Share): Promise<BodyMemory> {
+  read(share: Share): Promise<BodyMemory> {
     if (this.#phase === 'done') throw clientGone();
     this.#share = share;
     // The whole body if its length is known, else the bytes that came early.
     const { declaredBytes = this.#target.length } = this;
     if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
     this.#reserve(declaredBytes);
-    if (declaredBytes > CLEARED_FROM_BYTES) await this.#resizeToCleared(declaredBytes);
-    else this.#resize(declaredBytes);
+    if (declaredBytes > CLEARED_FROM_BYTES) return this.#resizeToCleared(declaredBytes).then(() => this.#read());
+    this.#resize(declaredBytes);
+    return this.#read();
+  }
+
+  #read(): Promise<BodyMemory> {
     this.#phase = 'reading';
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

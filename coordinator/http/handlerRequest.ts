@@ -97,14 +97,16 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
    */
   async find(name: string | null | undefined): Promise<Collection> {
     const wanted = collectionName(name);
-    const found = this.usable(wanted, this.#noted(this.services.backend.find(this.caller.project, wanted)));
-    return name === null || name === undefined ? found.catch(refuseUnnamed) : found;
-  }
-
-  /** Notes an audited collection before the key is judged: a refusal is an entry of its access log too. */
-  async #noted(finding: Promise<Collection>): Promise<Collection> {
-    const collection = await finding;
+    let collection: Collection;
+    try {
+      collection = await this.services.backend.find(this.caller.project, wanted);
+    } catch (error) {
+      this.assertMayUse(wanted);
+      throw name === null || name === undefined ? unnamed(error) : error;
+    }
+    // Before the key is judged: a refusal is an entry of the access log too.
     if (collection.auditReads !== undefined) this.audit?.named(collection);
+    this.assertMayUse(collection.name);
     return collection;
   }
 
@@ -136,11 +138,14 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
       if (audit === undefined) unseen = state;
       else audit.answered(collection, state);
     };
-    const result = await services.backend
-      .call(collection, call, { ...envelope, onAudited })
-      .finally(() => unseen && this.#seeAudit(collection, unseen));
-    audit?.found(collection, call, result);
-    return result;
+    const { requestId, deadlineMs, actor } = envelope;
+    try {
+      const result = await services.backend.call(collection, call, { requestId, deadlineMs, actor, onAudited });
+      audit?.found(collection, call, result);
+      return result;
+    } finally {
+      if (unseen !== undefined) await this.#seeAudit(collection, unseen);
+    }
   }
 
   /** The log of the collection says that reads are audited, and its entry in the catalog does not, as after an import. */
@@ -199,10 +204,10 @@ export function collectionName(wanted: string | null | undefined): string {
 }
 
 /** For a request without a name of a collection, whose caller may not know that one is meant. */
-function refuseUnnamed(error: unknown): never {
-  if (!isCollectionNotFound(error)) throw error;
-  throw refusal('collection_not_found', 'unnamed', { name: JSON.stringify(DEFAULT_COLLECTION) });
-}
+const unnamed = (error: unknown): unknown =>
+  isCollectionNotFound(error)
+    ? refusal('collection_not_found', 'unnamed', { name: JSON.stringify(DEFAULT_COLLECTION) })
+    : error;
 
 /** Throws `validation_error` if the percent-encoding is broken. */
 export function decodeParameter(encoded: string): string {

@@ -24,7 +24,16 @@ export class Waits {
       const wait = { deadlineMs: this.clock.monotonicMs() + withinMs, end: () => reject(late()) };
       this.#waits.add(wait);
       this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS).unref();
-      void work.then(resolve, reject).finally(() => this.#waits.delete(wait));
+      work.then(
+        (value) => {
+          this.#waits.delete(wait);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#waits.delete(wait);
+          reject(error);
+        },
+      );
     });
   }
 

@@ -5,13 +5,13 @@ import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.
 import type { Analyser } from '../text/analyser.js';
 
 /** Runs the call with the terms of its words, where these take long to find. */
-export async function withTerms(
+export function withTerms(
   call: Call,
   { texts: { analyser } }: { readonly texts: { readonly analyser: Analyser } },
   slice: () => Slice,
   run: (call: Call) => Promise<unknown>,
 ): Promise<unknown> {
-  return run(analyser.isStemming ? await inSlices(analysedCall(call, analyser), slice()) : call);
+  return analyser.isStemming ? inSlices(analysedCall(call, analyser), slice()).then(run) : run(call);
 }
 
 interface Worded {

@@ -27,7 +27,8 @@ export class CollectionSearch {
     const seen = call.tellSequence && { sequence: this.journal.seenSequence };
     if (asOf === undefined) {
       const metadata = seen ? notedSelection(this.state.metadata, this.journal, seen) : this.state.metadata;
-      return { ...resultOf(await searchCollection(this.#present(metadata), query, call, slice)), ...seen };
+      const result = resultOf(await searchCollection(this.#present(metadata), query, call, slice));
+      return seen ? { ...result, ...seen } : result;
     }
     const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice, hasTurn: false });
     return { ...resultOf(past.found), ...seen, asOf: past.asOf };

@@ -118,7 +118,12 @@ export class CallQueue {
     return new Promise((resolve, reject) => {
       const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);
       this.#enqueue(collectionId, route, {
-        ...{ requestId, deadlineMs, call, onAudited, resolve, reject },
+        requestId,
+        deadlineMs,
+        call,
+        onAudited,
+        resolve,
+        reject,
         actor: route === 'write' ? actor : undefined,
         sizeBytes: sizeOf(call),
         answerBytes: answerSizeOf(call),
@@ -189,7 +194,16 @@ export class CallQueue {
     return new Promise((resolve, reject) => {
       const message = { collectionId, server, route, reject };
       this.#inFlight.add(message);
-      void answer.then(resolve, reject).finally(() => this.#inFlight.delete(message));
+      answer.then(
+        (body) => {
+          this.#inFlight.delete(message);
+          resolve(body);
+        },
+        (error: unknown) => {
+          this.#inFlight.delete(message);
+          reject(error);
+        },
+      );
     });
   }
 

@@ -117,7 +117,7 @@ export const searchesIn = (call: Call): number => {
 
 /** Whether the search may take many turns: of a past state, of texts, over the graph, in groups, or diverse. */
 function hasManyTurns({ asOf, text, graph, group, diversity }: SearchCall): boolean {
-  return [asOf, text, graph, group, diversity].some((option) => option !== undefined);
+  return (asOf ?? text ?? graph ?? group ?? diversity) !== undefined;
 }
 
 /** Bytes for the places of missing records in the list of the call. */
