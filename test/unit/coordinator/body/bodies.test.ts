@@ -107,7 +107,7 @@ describe('a request body', () => {
       'vectors/batch-insert',
       { batch: [[1, 2]], metadata: ['[]'] },
       'validation_error',
-      'an object',
+      'a JSON object',
     ],
     [
       'long metadata',
