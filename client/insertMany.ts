@@ -18,6 +18,8 @@ export type NewRecord =
       readonly requestId?: string | null;
       /** Unix seconds, in the future: from then on the record is in no answer about the present. */
       readonly expiresAt?: number | null;
+      /** The vault key that the record is put under, 32 hex, or `new` for a fresh one. */
+      readonly keyId?: string | null;
     };
 
 export interface InsertManyOptions extends CallOptions {
@@ -53,7 +55,7 @@ interface Target {
 type Item = Exclude<NewRecord, Vector>;
 
 const OPTIONS = ['batchSize', 'concurrency', 'onProgress'];
-const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId', 'expiresAt'];
+const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId', 'expiresAt', 'keyId'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
 const BATCH_CHARS = 8 * 1024 * 1024;
@@ -150,7 +152,7 @@ function requestOf(batch: readonly Item[]): Request {
     batch.some((item) => of(item) != null) ? batch.map((item) => of(item) ?? null) : undefined;
   const [metadata, texts] = [listOf((item) => item.metadata), listOf((item) => item.text)];
   const [requestIds, tags] = [listOf((item) => item.requestId), listOf((item) => item.tag)];
-  const expiresAt = listOf((item) => item.expiresAt);
+  const [expiresAt, keyIds] = [listOf((item) => item.expiresAt), listOf((item) => item.keyId)];
   return {
     batch: batch.map(({ values }) => values),
     ...(metadata && { metadata }),
@@ -158,6 +160,7 @@ function requestOf(batch: readonly Item[]): Request {
     ...(requestIds && { requestIds }),
     ...(tags && { tags }),
     ...(expiresAt && { expiresAt }),
+    ...(keyIds && { keyIds }),
   };
 }
 

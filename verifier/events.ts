@@ -78,10 +78,25 @@ export interface InsertEncrypted extends Dated {
   readonly expiresAtMs: bigint | null;
 }
 
+/** The content of a record, which can be read only while its key exists. */
+export interface UnderKey extends Dated {
+  readonly type: 'insert under key' | 'replace under key' | 'update under key';
+  readonly recordId: bigint;
+  readonly requestId: Uint8Array | null;
+  readonly keyId: Uint8Array;
+  /** The hash of salt and content. */
+  readonly commitment: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly ciphertext: Uint8Array;
+  /** Null: it does not expire, or the event keeps the expiry. */
+  readonly expiresAtMs: bigint | null;
+}
+
 export type LogEvent =
   | Genesis
   | Insert
   | InsertEncrypted
+  | UnderKey
   | (Dated &
       (
         | { readonly type: 'soft delete' | 'delete'; readonly recordId: bigint }
@@ -103,6 +118,7 @@ const KEY_ID_BYTES = 16;
 const REQUEST_ID_BYTES = 16;
 const NONCE_BYTES = 12;
 const GCM_TAG_BYTES = 16;
+const HASH_BYTES = 32;
 const EXTERNAL_ID_MAX_BYTES = 256;
 
 /** Throws Refused if the bytes are not exactly one event of version 1 or 2. Its actor is beside it. */
@@ -167,6 +183,12 @@ function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
     }
     case 14:
       return readAudit(dated, reading);
+    case 15:
+      return readUnderKey('insert under key', dated, reading);
+    case 16:
+      return readUnderKey('replace under key', dated, reading);
+    case 17:
+      return readUnderKey('update under key', dated, reading);
     default:
       return reading.fail(`has type ${type}`);
   }
@@ -261,6 +283,25 @@ function readExpiry(flags: number, reading: Reading): bigint | null {
   const expiresAtMs = reading.u64();
   if (expiresAtMs === 0n || expiresAtMs > LAST_DATE_MS) reading.fail('has an expiry that no date can be');
   return expiresAtMs;
+}
+
+function readUnderKey(type: UnderKey['type'], dated: Dated, reading: Reading): UnderKey {
+  const recordId = readId(reading);
+  reading.zeros(8);
+  const requestId = reading.take(16);
+  const flags = reading.u8();
+  if ((flags & ~(type === 'update under key' ? 1 : 17)) !== 0) reading.fail(`has flags ${flags}`);
+  reading.zeros(3);
+  const ciphertextLength = reading.u32();
+  if (ciphertextLength < GCM_TAG_BYTES) reading.fail('has a ciphertext without a tag');
+  const keyId = reading.take(KEY_ID_BYTES);
+  const nonce = reading.take(NONCE_BYTES);
+  reading.zeros(4);
+  const commitment = reading.take(HASH_BYTES);
+  const ciphertext = reading.take(ciphertextLength);
+  const expiresAtMs = readExpiry(flags, reading);
+  const known = givenRequestId(requestId, flags & 1, reading);
+  return { type, ...dated, recordId, requestId: known, keyId, commitment, nonce, ciphertext, expiresAtMs };
 }
 
 function given(field: Uint8Array, flag: number, reading: Reading): Uint8Array | null {

@@ -3,11 +3,11 @@
  * needs them; the leaf shows that they are unchanged.
  */
 import { equal, toHex } from './bytes.js';
-import { type Insert, type InsertEncrypted, readEvent } from './events.js';
+import { type Insert, type InsertEncrypted, readEvent, type UnderKey } from './events.js';
 import { ABSENT } from './hashing.js';
 import { Leaves } from './leaves.js';
 import { Impossible } from './reading.js';
-import { type EncryptedValues, leafOf, type RecordValues } from './records.js';
+import { type EncryptedValues, leafOf, type RecordValues, type UnderKeyValues } from './records.js';
 
 /** The place of an event: `offset` in the frame at `position`. */
 export interface EventPlace {
@@ -24,7 +24,8 @@ const STATE_NODE = 0x11;
 type Status = 'deleted' | 'live' | 'tombstoned' | 'shredded';
 
 interface Key {
-  readonly recordIds: number[];
+  /** Some may be under another key by now. */
+  readonly recordIds: Set<number>;
   shredded: boolean;
 }
 
@@ -35,6 +36,8 @@ export class RecordTable {
   readonly #positions: number[] = [];
   readonly #offsets: number[] = [];
   readonly #lengths: number[] = [];
+  /** The key of each record that is under one, in hex. */
+  readonly #keyOf = new Map<number, string>();
   /** The last update of each record whose metadata was updated. */
   readonly #updates = new Map<number, EventPlace>();
   readonly #keys = new Map<string, Key>();
@@ -50,7 +53,7 @@ export class RecordTable {
   }
 
   get encrypted(): number {
-    return [...this.#keys.values()].reduce((sum, { recordIds }) => sum + recordIds.length, 0);
+    return [...this.#keys.values()].reduce((sum, { recordIds }) => sum + recordIds.size, 0);
   }
 
   get shreddedKeys(): number {
@@ -70,6 +73,7 @@ export class RecordTable {
   replace(event: Insert, place: EventPlace): void {
     const { recordId: id, externalId } = event;
     this.assertLive(id);
+    this.#assertPlain(id);
     if (externalId === null || this.#named.get(toHex(externalId)) !== id)
       throw new Impossible('replaces a record under an external id that the record does not have');
     const index = Number(id) - 1;
@@ -80,25 +84,50 @@ export class RecordTable {
 
   insertEncrypted(event: InsertEncrypted, place: EventPlace): void {
     const { recordId: id, timeMs: insertedMs, tag, nonce, ciphertext, expiresAtMs } = event;
-    const keyHex = toHex(event.keyId);
-    const key = this.#keys.get(keyHex) ?? { recordIds: [], shredded: false };
-    if (key.shredded) throw new Impossible('inserts under a key that is shredded');
-    // A copy, since the bytes of the event are overwritten later.
-    const keyId = new Uint8Array(event.keyId);
+    const { keyId } = event;
+    this.#assertUnshredded(keyId);
     const values = { id, insertedMs, tag, keyId, nonce, ciphertext, expiresAtMs };
     this.#append(id, place, () => leafOf({ state: 'live', ...values }));
-    this.#keys.set(keyHex, key);
-    key.recordIds.push(Number(id));
+    this.#putUnder(keyId, id);
+  }
+
+  insertUnderKey(event: UnderKey, place: EventPlace): void {
+    this.#assertUnshredded(event.keyId);
+    this.#append(event.recordId, place, () => leafOf(valuesUnderKey(event)));
+    this.#putUnder(event.keyId, event.recordId);
+  }
+
+  /** The external id of the new content is not known. */
+  replaceUnderKey(event: UnderKey, place: EventPlace): void {
+    const { recordId: id, keyId } = event;
+    this.assertLive(id);
+    this.#assertUnshredded(keyId);
+    const index = Number(id) - 1;
+    this.leaves.set(index, leafOf(valuesUnderKey(event)));
+    this.#forgetName(id);
+    this.#updates.delete(index);
+    this.#setPlace(index, place);
+    this.#putUnder(keyId, id);
+  }
+
+  async updateUnderKey({ recordId: id, keyId, commitment }: UnderKey, place: EventPlace): Promise<void> {
+    this.assertLive(id);
+    const index = Number(id) - 1;
+    const values = await this.#values(index);
+    if (!('commitment' in values) || !equal(values.keyId, keyId))
+      throw new Impossible('updates a record that is not under this key');
+    this.leaves.set(index, leafOf({ ...values, commitment }));
+    this.#updates.set(index, place);
   }
 
   shred(keyId: Uint8Array): void {
     const keyHex = toHex(keyId);
-    const key = this.#keys.get(keyHex) ?? { recordIds: [], shredded: false };
+    const key = this.#keys.get(keyHex) ?? { recordIds: new Set(), shredded: false };
     if (key.shredded) throw new Impossible('shreds a key a second time');
     key.shredded = true;
     this.#keys.set(keyHex, key);
     for (const id of key.recordIds) {
-      if (this.#status[id - 1] !== 'live') continue;
+      if (this.#status[id - 1] !== 'live' || this.#keyOf.get(id) !== keyHex) continue;
       this.#status[id - 1] = 'shredded';
       this.#live--;
     }
@@ -117,7 +146,7 @@ export class RecordTable {
     this.assertLive(id);
     const index = Number(id) - 1;
     const values = await this.#values(index);
-    if ('ciphertext' in values) throw new Impossible('updates the metadata of an encrypted record');
+    if (!('metadata' in values)) throw new Impossible('updates the metadata of a record that is under a key');
     this.leaves.set(index, leafOf({ ...values, metadata }));
     this.#updates.set(index, place);
   }
@@ -145,6 +174,22 @@ export class RecordTable {
     if (this.#status[Number(id) - 1] !== 'live') throw new Impossible('is about a record that is not live');
   }
 
+  #assertPlain(id: bigint): void {
+    if (this.#keyOf.has(Number(id))) throw new Impossible('replaces a record that is under a key, and not under it');
+  }
+
+  #assertUnshredded(keyId: Uint8Array): void {
+    if (this.#keys.get(toHex(keyId))?.shredded === true) throw new Impossible('writes under a key that is shredded');
+  }
+
+  #putUnder(keyId: Uint8Array, id: bigint): void {
+    const keyHex = toHex(keyId);
+    const key = this.#keys.get(keyHex) ?? { recordIds: new Set(), shredded: false };
+    this.#keys.set(keyHex, key);
+    key.recordIds.add(Number(id));
+    this.#keyOf.set(Number(id), keyHex);
+  }
+
   #append(id: bigint, place: EventPlace, leaf: () => Uint8Array): void {
     if (id !== BigInt(this.leaves.size) + 1n) throw new Impossible('gives a record id out of order');
     this.leaves.push(leaf());
@@ -160,21 +205,22 @@ export class RecordTable {
   }
 
   /** The values of the live record at `index`, from the log. */
-  async #values(index: number): Promise<RecordValues | EncryptedValues> {
+  async #values(index: number): Promise<RecordValues | EncryptedValues | UnderKeyValues> {
     const position = this.#positions[index]!;
     const place = { position, offset: this.#offsets[index]!, length: this.#lengths[index]! };
     const event = readEvent(await this.readAgain(place), 'its content');
-    const values = valuesOf(event as Insert | InsertEncrypted);
+    const values = 'commitment' in event ? valuesUnderKey(event) : valuesOf(event as Insert | InsertEncrypted);
     const update = this.#updates.get(index);
-    const current = update === undefined ? values : { ...values, metadata: await this.#metadataAt(update) };
+    const current = update === undefined ? values : { ...values, ...(await this.#updateAt(update)) };
     if (!equal(leafOf(current), this.leaves.get(index)))
       throw new Impossible('is about a record that reads otherwise than before: the log changes while it is read');
     return current;
   }
 
-  async #metadataAt(place: EventPlace): Promise<Uint8Array | null> {
+  async #updateAt(place: EventPlace): Promise<Pick<RecordValues, 'metadata'> | Pick<UnderKeyValues, 'commitment'>> {
     const event = readEvent(await this.readAgain(place), 'its update');
-    return event.type === 'update metadata' ? event.metadata : null;
+    if ('commitment' in event) return { commitment: event.commitment };
+    return { metadata: event.type === 'update metadata' ? event.metadata : null };
   }
 }
 
@@ -184,3 +230,9 @@ function valuesOf(event: Insert | InsertEncrypted): RecordValues | EncryptedValu
   const { recordId: id, timeMs: insertedMs, ...rest } = event;
   return { ...rest, state: 'live', id, insertedMs };
 }
+
+const valuesUnderKey = ({ recordId: id, timeMs, keyId, commitment, expiresAtMs }: UnderKey): UnderKeyValues => ({
+  ...{ state: 'live', id, insertedMs: timeMs, expiresAtMs },
+  // Copies, since the bytes of the event are overwritten later.
+  ...{ keyId: keyId.slice(), commitment: commitment.slice() },
+});

@@ -34,15 +34,24 @@ export interface EncryptedValues extends Kept {
 const NOTHING = new Uint8Array(0);
 const FIVE_ZEROS = new Uint8Array(5);
 
-const stateByte = ({ state }: Kept): Uint8Array => u8(state === 'live' ? 1 : 2);
+const stateByte = ({ state }: Pick<Kept, 'state'>): Uint8Array => u8(state === 'live' ? 1 : 2);
+
+/** A record whose content is under a key, which may be shredded. */
+export interface UnderKeyValues extends Omit<Kept, 'tag'> {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 32 bytes. */
+  readonly commitment: Uint8Array;
+}
 
 /** The flag of an expiry, and its bytes after all other fields: those of an event and of a leaf. */
 export const expiryFlag = (expiresAtMs: bigint | null): number => (expiresAtMs === null ? 0 : 16);
 export const expiryOf = (expiresAtMs: bigint | null): Uint8Array => (expiresAtMs === null ? NOTHING : u64(expiresAtMs));
 
 /** `deleted`: a record deleted for good. */
-export function leafOf(record: RecordValues | EncryptedValues | 'deleted'): Uint8Array {
+export function leafOf(record: RecordValues | EncryptedValues | UnderKeyValues | 'deleted'): Uint8Array {
   if (record === 'deleted') return ABSENT;
+  if ('commitment' in record) return underKeyLeaf(record);
   return 'ciphertext' in record ? encryptedLeaf(record) : openLeaf(record);
 }
 
@@ -72,4 +81,10 @@ function encryptedLeaf(record: EncryptedValues): Uint8Array {
   const { id, tag, insertedMs, keyId, expiresAtMs } = record;
   const head = [u8(0x18), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
   return H(...head, u64(id), u64(tag), u64(insertedMs), keyId, content, expiryOf(expiresAtMs));
+}
+
+function underKeyLeaf(record: UnderKeyValues): Uint8Array {
+  const { id, insertedMs, keyId, commitment, expiresAtMs } = record;
+  const head = [u8(0x1a), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
+  return H(...head, u64(id), u64(0n), u64(insertedMs), keyId, commitment, expiryOf(expiresAtMs));
 }

@@ -231,6 +231,15 @@ export class Replay {
       case 'insert encrypted':
         this.records.insertEncrypted(event, place);
         return;
+      case 'insert under key':
+        this.records.insertUnderKey(event, place);
+        return;
+      case 'replace under key':
+        this.records.replaceUnderKey(event, place);
+        return;
+      case 'update under key':
+        await this.records.updateUnderKey(event, place);
+        return;
       case 'soft delete':
         await this.records.softDelete(event.recordId);
         return;

@@ -26,6 +26,16 @@ export function Change({ event, collection, shredded }: Props) {
           {shredded?.has(keyId) === true && ', which is destroyed'}
         </>
       );
+    case 'insert_under_key':
+    case 'replace_under_key':
+    case 'update_under_key':
+      return (
+        <>
+          {type === 'update_under_key' ? <>Metadata of {named('record')}</> : named('Record')}{' '}
+          {type === 'insert_under_key' ? 'inserted' : 'replaced'} under key {key}
+          {shredded?.has(keyId) === true && ', which is destroyed'}
+        </>
+      );
     case 'soft_delete':
       return <>{named('Record')} soft-deleted</>;
     case 'delete':

@@ -1,8 +1,12 @@
-/** Finds the destroyed keys among those of the encrypted records on a page of events. */
+/** Finds the destroyed keys among those of the records on a page of events. */
 import type { KeyStatusResponse } from '../../coordinator/contract/encrypted.js';
 import type { TimelineEvent } from '../../coordinator/contract/proofs.js';
 import type { GetRecordsResponse } from '../../coordinator/contract/records.js';
 import { pathOf, type Service } from '../service.js';
+
+const UNDER_KEY: readonly TimelineEvent['event_type'][] = [
+  ...(['insert_encrypted', 'insert_under_key', 'replace_under_key', 'update_under_key'] as const),
+];
 
 /**
  * A record that exists has its key, so only the keys of the others are requested, one after another. If the service refuses a
@@ -19,7 +23,7 @@ export async function shreddedKeys(
     if (type === 'shred_key' && key !== undefined) shredded.add(key);
   const keys = new Map<number, string>();
   for (const { event_type: type, record_id: record, key_id: key } of events)
-    if (type === 'insert_encrypted' && record !== undefined && key !== undefined && !shredded.has(key))
+    if (UNDER_KEY.includes(type) && record !== undefined && key !== undefined && !shredded.has(key))
       keys.set(record, key);
   if (keys.size === 0) return shredded;
   try {

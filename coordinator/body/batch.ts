@@ -30,6 +30,8 @@ export interface PreparedBatch {
   readonly expiresAtMs: readonly (number | null)[] | undefined;
   /** Present for upserts. */
   readonly externalIds: readonly string[] | undefined;
+  /** The keys that the records go under. */
+  readonly keyIds: readonly (string | null)[] | undefined;
   readonly guard: Guard;
 }
 
@@ -47,6 +49,7 @@ export function prepareBatch(
   const metadata = positional(request.metadata, count, 'metadata');
   const tags = positional(request.tags, count, 'tags');
   const expiresAt = positional(request.expires_at, count, 'expires_at');
+  const keyIds = positional(request.key_ids, count, 'key_ids');
   const named = 'external_ids' in request ? request.external_ids : undefined;
   const externalIds = positional(named, count, 'external_ids');
   // Under one request id only one of several upserts would be written.
@@ -80,6 +83,7 @@ export function prepareBatch(
     tags: tags?.map((tag) => tag ?? 0),
     expiresAtMs: expiresAt?.map((seconds) => seconds && 1000 * seconds),
     externalIds,
+    keyIds: keyIds?.some((keyId) => keyId !== null) ? keyIds : undefined,
     guard: 'external_ids' in request ? guardOf(request) : {},
   };
 }

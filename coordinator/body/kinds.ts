@@ -338,7 +338,8 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
   // Before validation, which looks at each of millions of bytes.
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
-  const { values, collection, request_id, metadata, text, tag, expires_at }: InsertRequest = assertInsert(value);
+  const { values, collection, request_id, metadata, text, tag, expires_at, key_id }: InsertRequest =
+    assertInsert(value);
   const metadataBytes = metadata ? insertedMetadata(metadata, bounds) : null;
   if (text) checkedUtf8Size(text, bounds.textBytes, '$.text');
   const { dimension, bytes: vector } = rowOf(values, taken, '$.values');
@@ -352,6 +353,7 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
     metadata: metadataBytes,
     text: text ?? null,
     expiry: expiryOf(expires_at),
+    keyId: key_id ?? undefined,
   };
 }
 

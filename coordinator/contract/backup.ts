@@ -40,6 +40,8 @@ export interface CollectionFacts {
   text?: ExportedText;
   /** The life of new records without `expires_at`, in seconds. */
   ttl_secs?: TtlSecs;
+  /** Present where every record is under a vault key. */
+  erasable?: true;
   /** Unix milliseconds. */
   created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
   /** The actor of the genesis. Absent where the collection was made by a version whose events name no actor. */

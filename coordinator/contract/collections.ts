@@ -28,6 +28,8 @@ export interface CreateCollectionRequest {
   text?: TextLanguage | null;
   /** The life of new records without `expires_at`, in seconds. Omitted: they do not expire. It cannot be changed. */
   ttl_secs?: TtlSecs | null;
+  /** True: every record is put under a vault key, a fresh one where none is given, so that a shred erases it. It cannot be changed. */
+  erasable?: boolean | null;
   /** Omitted: exact search. */
   index?: 'brute' | IndexKind | 'auto' | null;
 }
@@ -59,6 +61,8 @@ export interface ListedCollection {
   text?: TextLanguage;
   /** The life of new records without `expires_at`, in seconds. */
   ttl_secs?: TtlSecs;
+  /** Present where every record is under a vault key. */
+  erasable?: true;
   /** The index that serves searches now. */
   index: 'brute' | IndexKind;
   /** Live records. */

@@ -12,6 +12,8 @@ import type {
   Hash,
   Hex32,
   JsonObject,
+  KeyId,
+  NamedKeyId,
   PageSize,
   RequestIdBytes,
   Scalar,
@@ -31,6 +33,11 @@ export interface InsertRequest {
   tag?: Whole | null;
   /** Unix seconds, in the future: from then on the record is in no answer about the present. Omitted: it does not expire. */
   expires_at?: ExpiresAt | null;
+  /**
+   * Puts the record under a vault key, whose shred erases it: 32 lowercase hex, or `new` for a fresh key. Omitted: under none, or
+   * in a collection that is `erasable` under a fresh one.
+   */
+  key_id?: NamedKeyId | null;
 }
 
 /** The receipt of one write, which can be verified alone. */
@@ -52,6 +59,8 @@ export interface InsertResponse {
   /** True if the request repeats an earlier one; `id` and `receipt` are the original ones. */
   deduplicated: boolean;
   receipt: Receipt;
+  /** The key that the record is under; absent: none. */
+  key_id?: KeyId;
 }
 
 export interface BatchInsertRequest {
@@ -68,11 +77,15 @@ export interface BatchInsertRequest {
   request_ids?: (Hex32 | null)[] | null;
   /** One for each vector: unix seconds as in `POST /v1/records`, or null. */
   expires_at?: (ExpiresAt | null)[] | null;
+  /** One for each vector, like `key_id` of `POST /v1/records`. A replaced record without one stays under its key, if any. */
+  key_ids?: (NamedKeyId | null)[] | null;
 }
 
 export interface BatchInsertResponse {
   /** One for each vector, in the order of `batch`. */
   ids: Whole[];
+  /** The keys that the records are under, one for each vector; absent if none is under a key. */
+  key_ids?: (KeyId | null)[];
 }
 
 export interface BatchUpsertRequest extends BatchInsertRequest {
@@ -95,6 +108,8 @@ export interface BatchUpsertResponse {
   created: Whole;
   /** The number of replaced records. */
   replaced: Whole;
+  /** The keys that the records are under, one for each vector; absent if none is under a key. */
+  key_ids?: (KeyId | null)[];
 }
 
 /** Names records by exactly one of `ids`, `external_ids` and `metadata_filter`. */
@@ -155,6 +170,8 @@ export interface RecordResponse {
   text?: string | null;
   /** The last event of the log that wrote the record, for `if_log_index`. Present if it was asked for. */
   log_index?: Whole;
+  /** The key that the record is under; absent: none. */
+  key_id?: KeyId;
 }
 
 export interface RecordQuery {

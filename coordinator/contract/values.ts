@@ -27,6 +27,9 @@ export type Base64Url = string & tags.Pattern<'^[A-Za-z0-9_-]+$'>;
 /** The id of a vault key, in lower case only. */
 export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
 
+/** The id of a key, or `new` for a fresh one. */
+export type NamedKeyId = string & tags.Pattern<'^([0-9a-f]{32}|new)$'>;
+
 /** 16 bytes as hex, in either case. */
 export type Hex32 = string & tags.Pattern<'^[0-9a-fA-F]{32}$'>;
 

@@ -44,13 +44,10 @@ export const COLLECTION_ROUTES: readonly Route[] = [
       const { audit_reads, access_retention_days: retentionDays, ttl_secs: ttlSecs } = body;
       const audit = audit_reads == null ? {} : { audit: readAuditOf(audit_reads) };
       const text = body.text && { text: { ...body.text, version: LANGUAGE_VERSION } as const };
+      const erasable = body.erasable ?? false;
+      const rules = { ...(normalise && { normalise }), ...text, ...(erasable && { erasable }) };
       const wanted = {
-        name,
-        dimension,
-        ...(normalise && { normalise }),
-        ...text,
-        index,
-        ...audit,
+        ...{ name, dimension, ...rules, index, ...audit },
         ...(retentionDays && { retentionDays }),
         ...(ttlSecs && { ttlSecs }),
       };
@@ -157,13 +154,14 @@ async function collectionsReply({ caller, services, envelope }: HandlerRequest):
 }
 
 function listedCollection(collection: CountedCollection, { limits }: Config): ListedCollection {
-  const { name, id, dimension, metric, normalise, text, auditReads, accessRetentionDays, ttlSecs } = collection;
-  const { serving, records, imported } = collection;
+  const { name, id, dimension, metric, normalise, text, erasable, auditReads, accessRetentionDays } = collection;
+  const { ttlSecs, serving, records, imported } = collection;
   return {
     ...{ name, id, dimension, metric, ...(normalise && { normalise }), ...(auditReads && { audit_reads: auditReads }) },
     ...(accessRetentionDays && { access_retention_days: accessRetentionDays }),
     ...(text && { text: { language: text.language } }),
     ...(ttlSecs && { ttl_secs: ttlSecs }),
+    ...(erasable && { erasable }),
     ...{ index: serving, record_count: records, max_records: limits.maxRecords },
     ...(isImporting(collection) ? { importing: true } : {}),
     ...(imported?.by && { imported_by: namedActor(imported.by) }),

@@ -34,6 +34,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
         ...(collection.normalise && { normalise: true }),
         ...(collection.text && { text: { ...collection.text } }),
         ...(collection.ttlSecs && { ttl_secs: collection.ttlSecs }),
+        ...(collection.erasable && { erasable: true }),
         created_at_ms: collection.createdAtMs,
         ...(collection.createdBy && { created_by: namedActor(collection.createdBy) }),
         index: { type: collection.index, parameters: namedParameters(collection.indexParameters) },

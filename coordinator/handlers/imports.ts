@@ -31,16 +31,16 @@ export const IMPORT_ROUTES: readonly Route[] = [
     answers,
     errors: ['conflict', 'capacity_exceeded'],
     handle: async (request) => {
-      const { origin, dimension, normalise, text, created_at_ms: createdAtMs, created_by, index } = request.body;
-      const { sequence, chain_head, state_hash, ttl_secs: ttlSecs } = request.body;
+      const { origin, dimension, normalise, text, erasable, created_at_ms: createdAtMs, created_by } = request.body;
+      const { index, sequence, chain_head, state_hash, ttl_secs: ttlSecs } = request.body;
       const { backend, config } = request.services;
       for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
       // A node without indexes uses exact search, which finds at least as much.
       const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : BRUTE;
       const end = { sequence, chainHead: chain_head, stateHash: state_hash };
       const createdBy = created_by && { createdBy: actorOf(created_by) };
-      const chosen = { dimension, ...(normalise && { normalise }), ...(text && { text }) };
-      const fixed = { ...chosen, createdAtMs, ...createdBy };
+      const rules = { ...(normalise && { normalise }), ...(text && { text }), ...(erasable && { erasable }) };
+      const fixed = { dimension, ...rules, createdAtMs, ...createdBy };
       const name = nameOf(request.body);
       request.assertMayUse(name);
       const wanted = { name, origin, ...fixed, spec, ...(ttlSecs && { ttlSecs }), end };

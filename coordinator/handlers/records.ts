@@ -46,14 +46,14 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'InsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => {
-      const { vector, tag, metadata, text, expiry } = request.body;
+      const { vector, tag, metadata, text, expiry, keyId } = request.body;
       const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
       const collection = await request.find(request.body.collection);
       assertFits(collection, request.body, '$.values');
-      const life = lifeOf(collection);
-      const call = { op: 'insert', vector, tag, requestId, metadata, text, ...expiry, ...life } as const;
-      const { id, deduplicated, receipt } = await request.call(collection, call);
-      return json<InsertResponse>({ id, deduplicated, receipt });
+      const life = { ...expiry, ...lifeOf(collection) };
+      const call = { op: 'insert', vector, tag, requestId, metadata, text, ...life, ...(keyId && { keyId }) } as const;
+      const { id, deduplicated, receipt, keyId: key_id } = await request.call(collection, call);
+      return json<InsertResponse>({ id, deduplicated, receipt, ...(key_id && { key_id }) });
     },
   }),
   writeRoute('POST /v1/vectors/batch-insert', {
@@ -62,7 +62,10 @@ export const RECORD_ROUTES: readonly Route[] = [
     isIdempotent: true,
     answers: 'BatchInsertResponse',
     errors: INSERT_ERRORS,
-    handle: async (request) => json<BatchInsertResponse>({ ids: (await writeBatch(request)).ids }),
+    handle: async (request) => {
+      const { ids, keys } = await writeBatch(request);
+      return json<BatchInsertResponse>({ ids, ...keys });
+    },
   }),
   writeRoute('POST /v1/vectors/batch-upsert', {
     summary: 'Insert or replace many vectors by external ids, all of them or none',
@@ -71,8 +74,8 @@ export const RECORD_ROUTES: readonly Route[] = [
     answers: 'BatchUpsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => {
-      const { ids, created } = await writeBatch(request);
-      return json<BatchUpsertResponse>({ ids, created, replaced: ids.length - created });
+      const { ids, created, keys } = await writeBatch(request);
+      return json<BatchUpsertResponse>({ ids, created, replaced: ids.length - created, ...keys });
     },
   }),
   writeRoute('POST /v1/records/delete', {
@@ -175,13 +178,15 @@ async function getRecord(
   const named = fields?.split(',') ?? [];
   const isWithText = named.includes('text');
   const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
-  const { id, externalId, expiresAtMs, vector, tag, metadata, text, changedBy } = await request.call(collection, call);
+  const read = await request.call(collection, call);
+  const { id, externalId, expiresAtMs, vector, tag, metadata, text, changedBy, keyId } = read;
   const external = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
   const rest: Omit<RecordResponse, 'id' | 'external_id' | 'vector'> = {
     tag,
     ...(expiresAtMs === null ? {} : { expires_at: unixSeconds(expiresAtMs) }),
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
+    ...(keyId === undefined ? {} : { key_id: keyId }),
     ...(named.includes('log_index') ? { log_index: changedBy } : {}),
   };
   const writer = new JsonWriter();
@@ -205,27 +210,30 @@ async function updateMetadata(
 }
 
 /** Carries out a batch of inserts or of upserts. */
-async function writeBatch(
-  request: HandlerRequest<PreparedBatch>,
-): Promise<{ readonly ids: number[]; readonly created: number }> {
-  const { count, vectors, unevenAt, tags, externalIds, expiresAtMs, guard, ...packed } = request.body;
+async function writeBatch(request: HandlerRequest<PreparedBatch>): Promise<{
+  readonly ids: number[];
+  readonly created: number;
+  readonly keys: Pick<BatchInsertResponse, 'key_ids'>;
+}> {
+  const { count, vectors, unevenAt, tags, externalIds, expiresAtMs, keyIds: named, guard, ...packed } = request.body;
   const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
   const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
   const collection = await request.find(packed.collection);
-  if (count === 0) return { ids: [], created: 0 };
+  if (count === 0) return { ids: [], created: 0, keys: {} };
   assertFits(collection, request.body, '$.batch[0]');
   if (unevenAt >= 0) throw refusal('dimension_mismatch', 'uneven', { at: unevenAt });
   const metadata = packed.metadata && unpackBytes(packed.metadata);
   const texts = packed.texts && unpackBytes(packed.texts);
-  const { ids, created } = await request.call(collection, {
+  const { ids, created, keyIds } = await request.call(collection, {
     ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
     ...(tags === undefined ? {} : { tags }),
     ...(externalIds === undefined ? {} : { externalIds }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...lifeOf(collection),
+    ...(named === undefined ? {} : { keyIds: named }),
     ...guard,
   });
-  return { ids: [...float64sOf(ids)], created };
+  return { ids: [...float64sOf(ids)], created, keys: keyIds === undefined ? {} : { key_ids: [...keyIds] } };
 }
 
 async function deleteRecord(

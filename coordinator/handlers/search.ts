@@ -101,9 +101,10 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
 /** The JSON members about a past state; times are whole unix seconds. */
 function asOfJson({ asOf }: SearchResult): string {
   if (asOf === undefined) return '';
-  const { logIndex, timeMs, stateHash } = asOf;
+  const { logIndex, timeMs, stateHash, erased } = asOf;
   const timestamp = timeMs === null ? null : Math.floor(timeMs / 1000);
-  return `,"as_of_log_index":${logIndex},"as_of_timestamp":${timestamp},"as_of_state_hash":"${stateHash}"`;
+  const state = `,"as_of_log_index":${logIndex},"as_of_timestamp":${timestamp},"as_of_state_hash":"${stateHash}"`;
+  return erased === 0 ? state : `${state},"erased":${erased}`;
 }
 
 interface SearchedCollection extends CollectionHits {

@@ -51,6 +51,14 @@ export const expiresAt = z
     'Unix seconds in the future: from then on the record is in no answer, and it is removed. Omitted: it stays, or for ttl_secs of the collection.',
   );
 
+export const keyId = z
+  .string()
+  .describe(
+    'The vault key that the record is under, 32 hex, or `new` for a fresh one: a shred of the key erases the record.',
+  );
+/** The column of keys in an answer. */
+export const keyIds = z.array(z.unknown()).optional().describe('The vault key of each record, where one has any.');
+
 export const ifLogIndex = z
   .int()
   .min(0)
@@ -70,6 +78,7 @@ export const record = z.object({
   id: z.int(),
   external_id: z.string().optional(),
   expires_at: z.int().optional().describe('Unix seconds from which on the record is in no answer.'),
+  key_id: z.string().optional().describe('The vault key that the record is under.'),
   tag: z.int(),
   metadata: metadata.optional().describe(marked),
   text: z.string().optional().describe(marked),
@@ -79,11 +88,11 @@ export const record = z.object({
 
 export const queryWords = z.string().describe('The words to find.');
 
-export const textHit = record.omit({ tag: true, log_index: true, expires_at: true }).extend({
+export const textHit = record.omit({ tag: true, log_index: true, expires_at: true, key_id: true }).extend({
   text_score: z.number().describe('How well the text matches the words, by BM25: greater is better.'),
 });
 
-export const hit = record.omit({ tag: true, log_index: true, expires_at: true }).extend({
+export const hit = record.omit({ tag: true, log_index: true, expires_at: true, key_id: true }).extend({
   score: z.number().describe('The squared distance.'),
   similarity: z.number().optional().describe('The cosine, 1 - score / 2, in a collection that normalises.'),
   text_score: z.number().optional().describe('How well the text matches query_text, with hybrid.'),

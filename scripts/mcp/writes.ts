@@ -7,6 +7,8 @@ import {
   externalId,
   ids,
   ifLogIndex,
+  keyId,
+  keyIds,
   metadata,
   metadataFilter,
   receipt,
@@ -23,18 +25,22 @@ const CHANGED_MAX = 100;
 const OF_RECORDS = [
   [/\$\.batch(\[\d+\])/g, 'records$1.vector'],
   [/\$\.texts(\[\d+\])/g, 'records$1.text'],
-  [/\$\.(metadata|external_id|request_id|expires_at)s?(\[\d+\])/g, 'records$2.$1'],
+  [/\$\.(metadata|external_id|request_id|expires_at|key_id)s?(\[\d+\])/g, 'records$2.$1'],
   [/\$\.batch\b/g, 'records'],
 ] as const;
 
-const expiring = { expires_at: expiresAt.optional() };
+const lasting = { expires_at: expiresAt.optional(), key_id: keyId.optional() };
 const record = {
   vector,
   text: z.string().optional(),
   metadata: metadata.optional(),
   request_id: requestId,
-  ...expiring,
+  ...lasting,
 };
+
+/** The column of keys, if a record names one. */
+const keysOf = (records: readonly { readonly key_id?: string | undefined }[]): object =>
+  records.some(({ key_id }) => key_id !== undefined) ? { key_ids: records.map(({ key_id = null }) => key_id) } : {};
 
 const insertRecord = defineTool({
   name: 'insert_record',
@@ -48,6 +54,7 @@ const insertRecord = defineTool({
     id: z.int(),
     deduplicated: z.boolean().describe('Whether an earlier insert of the same request_id made the record.'),
     receipt,
+    key_id: keyId.optional(),
   },
   renames: [[/\$\.values/g, 'vector']],
   run: (client, { vector, ...given }) => client.ask<object>('POST', '/v1/records', { ...given, values: vector }),
@@ -59,7 +66,7 @@ const insertRecords = defineTool({
   description: `Inserts up to ${INSERTED_MAX} records, all or none, and answers their ids in the same order.`,
   effect: 'adds',
   input: z.strictObject({ collection, records: z.array(z.strictObject(record)).min(1).max(INSERTED_MAX) }),
-  output: { ids },
+  output: { ids, key_ids: keyIds },
   renames: OF_RECORDS,
   run: (client, { collection, records }) =>
     client.ask<object>('POST', '/v1/vectors/batch-insert', {
@@ -69,6 +76,7 @@ const insertRecords = defineTool({
       texts: records.map(({ text = null }) => text),
       request_ids: records.map(({ request_id = null }) => request_id),
       expires_at: records.map(({ expires_at = null }) => expires_at),
+      ...keysOf(records),
     }),
 });
 
@@ -77,7 +85,7 @@ const upserted = z.strictObject({
   vector,
   text: z.string().optional(),
   metadata: metadata.optional(),
-  ...expiring,
+  ...lasting,
 });
 
 const upsertRecords = defineTool({
@@ -92,7 +100,7 @@ const upsertRecords = defineTool({
     records: z.array(upserted).min(1).max(INSERTED_MAX),
     if_log_index: ifLogIndex,
   }),
-  output: { ids, created: z.int(), replaced: z.int() },
+  output: { ids, created: z.int(), replaced: z.int(), key_ids: keyIds },
   renames: OF_RECORDS,
   run: (client, { collection, records, if_log_index }) =>
     client.ask<object>('POST', '/v1/vectors/batch-upsert', {
@@ -103,6 +111,7 @@ const upsertRecords = defineTool({
       metadata: records.map(({ metadata = null }) => metadata),
       texts: records.map(({ text = null }) => text),
       expires_at: records.map(({ expires_at = null }) => expires_at),
+      ...keysOf(records),
     }),
 });
 

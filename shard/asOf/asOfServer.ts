@@ -12,6 +12,7 @@ import { checkLog, type LogPlace } from '../snapshot/checkLog.js';
 import { Opening } from '../snapshot/opening.js';
 import type { HistoricalState } from './historicalState.js';
 import { HistoricalStateCache, type HistoricalStateCacheOptions } from './historicalStateCache.js';
+import { fedKeys } from './keyFeed.js';
 import { fedLog } from './logFeed.js';
 import {
   type AskSearch,
@@ -54,7 +55,8 @@ export class AsOfServer {
       case 'open': {
         const { opening, config, place } = message;
         const log = fedLog((request) => this.post({ op: 'read', opening, ...request }, [request.port]));
-        this.#openings.set(opening, new Opening(opening, config, log, place));
+        const keys = fedKeys((request) => this.post({ op: 'keys', opening, ...request }, [request.port]));
+        this.#openings.set(opening, new Opening(opening, config, log, place, keys));
         return;
       }
       case 'search':
@@ -89,7 +91,7 @@ export class AsOfServer {
       await slice.next();
       const stateHash = toHex(past.hash());
       const found = await searchState({ state, timeMs }, query, options, () => new Slice(clock, deadlineMs));
-      return { found, timeMs, stateHash };
+      return { found, timeMs, stateHash, erased: state.encrypted.lostCount };
     };
     return this.#states.use(opened, sequence, deadlineMs, (past) =>
       this.#searches.run(opened.config, () => search(past), opened.closing),
@@ -111,6 +113,7 @@ export class AsOfServer {
   async #close(number: number): Promise<undefined> {
     const opening = this.#opened(number);
     await Promise.all([this.#states.close(opening, moved()), this.#checks.get(opening)]);
+    opening.contents?.close();
     this.#checks.delete(opening);
     this.#openings.delete(number);
   }

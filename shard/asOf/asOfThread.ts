@@ -18,7 +18,9 @@ import { moved } from '../../shared/transport/transportErrors.js';
 import type { LogPlace } from '../snapshot/checkLog.js';
 import { Opening } from '../snapshot/opening.js';
 import type { SetAside, SnapshotPlace } from '../snapshot/savedSnapshots.js';
+import type { KeySource } from '../vault/contentKeys.js';
 import type { AsOfWorkerData } from './asOfWorker.js';
+import { feedKeys } from './keyFeed.js';
 import { feedLog } from './logFeed.js';
 import type { Measured } from './measured.js';
 import { type AsOfAnswers, type AsOfReply, type FromWorker, type ToWorker, unwrapAsOf } from './messages.js';
@@ -70,8 +72,8 @@ export class AsOfThread {
   }
 
   /** Opens a collection. Costs nothing before its first request. */
-  open(config: CollectionConfig, log: EventLog, place?: SnapshotPlace): Opening {
-    return new Opening(++this.#openings, config, log, place);
+  open(config: CollectionConfig, log: EventLog, place?: SnapshotPlace, keys?: KeySource): Opening {
+    return new Opening(++this.#openings, config, log, place, keys);
   }
 
   /**
@@ -147,6 +149,11 @@ export class AsOfThread {
       case 'read':
         this.#read(running, message);
         return;
+      case 'keys': {
+        const { keys } = running.openings.get(message.opening) ?? {};
+        void feedKeys(keys ?? noKeys, message);
+        return;
+      }
       case 'checked':
         running.requests.get(message.id)?.onReached?.(message.reached);
         return;
@@ -212,5 +219,8 @@ export class AsOfThread {
   }
 }
 
-/** The log of a closed collection. */
+/** The log and the keys of a closed collection. */
 const NO_FRAMES = { read: async function* () {} };
+const noKeys: KeySource = async () => {
+  throw moved();
+};

@@ -18,6 +18,7 @@ import type { SavedSnapshot, SnapshotPlace } from '../snapshot/savedSnapshots.js
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
 import { emptyHashes } from '../state/replay.js';
+import type { KeySource } from '../vault/contentKeys.js';
 import type { AsOfThread } from './asOfThread.js';
 import { emptyState, NO_REQUESTS } from './historicalState.js';
 import { InMemoryView } from './inMemoryView.js';
@@ -59,17 +60,21 @@ interface AsOfFound {
 }
 
 export class CollectionAsOf {
-  readonly #opening: Opening;
+  #opening: Opening;
+  /** Ends of openings whose states had contents that are erased. */
+  readonly #forgetting = new Set<Promise<void>>();
   readonly #memoryView: InMemoryView;
   #closing: Promise<void> | undefined;
 
   constructor(
     private readonly collection: AsOfCollection,
     private readonly services: AsOfServices,
-    place?: SnapshotPlace,
+    private readonly place?: SnapshotPlace,
+    /** Keys of the contents. */
+    private readonly keys?: KeySource,
   ) {
-    const { config, log, state, journal } = collection;
-    this.#opening = services.pasts.open(config, log, place);
+    const { state, journal } = collection;
+    this.#opening = this.#open();
     this.#memoryView = new InMemoryView(state, journal.history);
   }
 
@@ -78,8 +83,8 @@ export class CollectionAsOf {
    */
   async search(wanted: AsOfSearch): Promise<AsOfFound> {
     const logIndex = this.sequenceOf(wanted.asOf);
-    const { found, timeMs, stateHash } = await this.#search(logIndex, wanted);
-    return { found, asOf: { logIndex, timeMs, stateHash } };
+    const { found, timeMs, stateHash, erased } = await this.#search(logIndex, wanted);
+    return { found, asOf: { logIndex, timeMs, stateHash, erased } };
   }
 
   /** Returns the state hash after event `sequence`; undefined if memory does not have it, or if it would cost much. */
@@ -101,9 +106,31 @@ export class CollectionAsOf {
     return this.services.pasts.ask(this.#opening, { op: 'check', from, upTo }, onReached);
   }
 
+  /** Drops all past states, since some have contents that are erased now. Their searches are repeated by the callers. */
+  forget(): void {
+    if (this.#closing !== undefined) return;
+    const forgetting = this.services.pasts
+      .close(this.#opening, moved())
+      .finally(() => this.#forgetting.delete(forgetting));
+    this.#forgetting.add(forgetting);
+    this.#opening = this.#open();
+  }
+
+  /** Resolves when the states that `forget` dropped are gone. */
+  async forgotten(): Promise<void> {
+    await Promise.all(this.#forgetting);
+  }
+
+  #open(): Opening {
+    const { config, log } = this.collection;
+    return this.services.pasts.open(config, log, this.place, this.keys);
+  }
+
   /** Ends waiting requests, before the collection is closed. Resolves when its log is no longer read. */
   close(): Promise<void> {
-    this.#closing ??= this.services.pasts.close(this.#opening, moved());
+    this.#closing ??= Promise.all([...this.#forgetting, this.services.pasts.close(this.#opening, moved())]).then(
+      () => undefined,
+    );
     return this.#closing;
   }
 
@@ -156,7 +183,8 @@ export class CollectionAsOf {
   async #searchEmpty(query: Int32Array | undefined, options: AsOfOptions, slice: () => Slice): Promise<AsOfAnswer> {
     const { state } = emptyState(this.#opening, this.services.memory, NO_REQUESTS);
     const found = await searchState({ state, timeMs: null }, query, options, slice);
-    return { found, timeMs: null, stateHash: toHex(emptyHashes(this.#opening.config, state).stateHash) };
+    const stateHash = toHex(emptyHashes(this.#opening.config, state).stateHash);
+    return { found, timeMs: null, stateHash, erased: 0 };
   }
 
   /**
@@ -175,7 +203,7 @@ export class CollectionAsOf {
     const stateHash = toHex(journal.stateHash());
     const found = await searchState({ state, timeMs }, query, options, slice);
     return (query !== undefined && isPlain(options)) || journal.isAt(sequence)
-      ? { found, timeMs, stateHash }
+      ? { found, timeMs, stateHash, erased: state.encrypted.lostCount }
       : undefined;
   }
 }

@@ -5,7 +5,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import { noticingDamage } from '../../shared/log/damaged.js';
-import type { Event } from '../../shared/log/event.js';
+import { type Event, isUnderKey } from '../../shared/log/event.js';
 import type { StoredFrame } from '../../shared/log/eventLog.js';
 import { type Frame, hashAt, readFrameHeader } from '../../shared/log/frame.js';
 import { Slice } from '../../shared/scheduling/slice.js';
@@ -33,6 +33,9 @@ const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   replace: 160,
   // The ciphertext stays in the log.
   insertEncrypted: 480,
+  insertUnderKey: 720,
+  replaceUnderKey: 760,
+  updateUnderKey: 480,
   shredKey: 112,
   updateMetadata: 64,
   softDelete: 64,
@@ -159,11 +162,16 @@ export class HistoricalState {
   async #apply({ bytes, position }: StoredFrame, until: number, rest: () => Promise<void> | undefined): Promise<void> {
     const frame = await verifiedFrame(bytes, this.history.end, position);
     if (frame.header.firstSequence === 0) this.history.begin(configHashIn(frame, this.opening.config));
-    for (const [index, event] of frame.events.entries()) {
-      if (event.sequence > until) return;
-      if (event.sequence >= this.history.tree.size) this.#applyEvent(event, frame, index);
-      const resting = rest();
-      if (resting !== undefined) await resting;
+    const opened = await this.opening.contents?.open(frame.events);
+    try {
+      for (const [index, event] of frame.events.entries()) {
+        if (event.sequence > until) return;
+        if (event.sequence >= this.history.tree.size) this.#applyEvent(event, frame, index);
+        const resting = rest();
+        if (resting !== undefined) await resting;
+      }
+    } finally {
+      opened?.forget();
     }
     assertLiveRecords(this.state, frame, position);
     this.history.add(frame, position);
@@ -189,6 +197,10 @@ export function emptyState({ config }: Opening, memory: VectorMemory, dedupWindo
 /** Returns the approximate bytes that an event adds to a state, without its vector. */
 function describedBytes(event: Event): number {
   const growth = GROWTH_BYTES[event.type] + ('expiresAtMs' in event ? EXPIRY_BYTES : 0);
+  if (isUnderKey(event)) {
+    const { metadata = null, text = null } = event.content ?? {};
+    return growth + descriptionBytes(metadata) + descriptionBytes(text);
+  }
   if (event.type === 'insert' || event.type === 'replace')
     return (
       growth +

@@ -53,7 +53,7 @@ export class InMemoryView {
       if (!versions.holds(sequence, named) || !this.#mayKnow(options.like, sequence)) return undefined;
       const timeMs = versions.timeAt(sequence);
       const found = await searchAsOf({ searched: searchedAmong(this.state, rows), timeMs }, query, options, slice);
-      const answer = { found, timeMs, stateHash };
+      const answer = { found, timeMs, stateHash, erased: this.state.encrypted.lostCount };
       const isReadLate = options.group !== undefined || options.fields !== undefined;
       if (!named.graph && !isReadLate && !this.state.externalIds.isUsed) return answer;
       return versions.holds(sequence, { filter: isReadLate, text: false, graph: named.graph }) ? answer : undefined;

@@ -48,12 +48,20 @@ export interface LogRequest {
   readonly port: MessagePort;
 }
 
+/** The keys to send, and the port for them. */
+export interface KeyRequest {
+  readonly keyIds: readonly string[];
+  readonly port: MessagePort;
+}
+
 export interface AsOfAnswer {
   readonly found: FoundFields;
   /** Time of the state's last event; null before the first. */
   readonly timeMs: number | null;
   /** Hex digits. */
   readonly stateHash: string;
+  /** Number of records that lived then, and whose content has been erased since. */
+  readonly erased: number;
 }
 
 /** Answers, by the `op` of the request. */
@@ -68,6 +76,7 @@ export type AsOfReply = AsOfAnswers[keyof AsOfAnswers];
 export type FromWorker =
   | { op: 'answer'; id: number; outcome: ThreadOutcome<AsOfReply> }
   | ({ op: 'read'; opening: number } & LogRequest)
+  | ({ op: 'keys'; opening: number } & KeyRequest)
   /** Reports the progress of a check. `id`: that of its answer. */
   | { op: 'checked'; id: number; reached: LogPlace }
   | { op: 'measured'; measured: Measured }

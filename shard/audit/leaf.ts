@@ -96,8 +96,17 @@ export function leafOfContent(event: Insert | Replace): Uint8Array {
  * Returns the leaf of an encrypted record; a shred of its key does not change it: H(0x18 ‖ u8 state ‖ u8 flags ‖
  * 5 zero bytes ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash ‖ with an expiry u64 expires_at_ms).
  */
-export function encryptedLeafHash(record: EncryptedLeaf): Uint8Array {
-  encryptedMessage[0] = DOMAIN.encryptedLeaf;
+export const encryptedLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLeafHash(DOMAIN.encryptedLeaf, record);
+
+/**
+ * Returns the leaf of a record under a key, like `encryptedLeafHash`, with 0x1a, a tag of 0, and the commitment for a
+ * content hash: the content may be erased, and the leaf stays.
+ */
+export const underKeyLeafHash = (record: Omit<EncryptedLeaf, 'tag'>): Uint8Array =>
+  keyedLeafHash(DOMAIN.leafUnderKey, { ...record, tag: 0 });
+
+function keyedLeafHash(domain: number, record: EncryptedLeaf): Uint8Array {
+  encryptedMessage[0] = domain;
   writeFields(encryptedMessage, encryptedView, record);
   encryptedMessage.set(record.keyId, KEY_ID_AT);
   encryptedMessage.set(record.contentHash, CONTENT_HASH_AT);

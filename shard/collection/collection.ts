@@ -13,8 +13,8 @@
  */
 import type { VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
-import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
-import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import type { StoredFrame } from '../../shared/log/eventLog.js';
 import type { LogCount } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
@@ -27,12 +27,11 @@ import { CollectionAccess } from '../access/collectionAccess.js';
 import { CollectionAsOf } from '../asOf/collectionAsOf.js';
 import type { Use } from '../capacity/quota.js';
 import { readGraph } from '../graph/read.js';
-import { CollectionIndex } from '../index/collectionIndex.js';
+import type { CollectionIndex } from '../index/collectionIndex.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
 import { readRecord, readRecords } from '../records/readRecords.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
-import { type OpenState, openState } from '../snapshot/openState.js';
 import type { SavedSnapshot } from '../snapshot/savedSnapshots.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
@@ -45,15 +44,7 @@ import { CommitLoop } from './commitLoop.js';
 import type { CollectionParts } from './logImport.js';
 import { LogReading } from './logReading.js';
 import { openBytes } from './openBytes.js';
-import { CollectionWatermark } from './watermark.js';
-import type { NotedWatermark } from './watermarkNotes.js';
-
-/** The parts of an open collection, made in this order: the log, its state, and what follows from both. */
-interface OpenedCollection extends OpenState {
-  readonly log: EventLog;
-  readonly watermark: CollectionWatermark;
-  readonly index: CollectionIndex;
-}
+import { type OpenedCollection, openParts } from './openParts.js';
 
 export class Collection {
   readonly state: CollectionState;
@@ -75,7 +66,7 @@ export class Collection {
     private readonly opened: OpenedCollection,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
-    const { log, state, journal, index, watermark } = opened;
+    const { log, state, journal, index, watermark, contents } = opened;
     this.state = state;
     this.journal = journal;
     this.index = index;
@@ -83,13 +74,17 @@ export class Collection {
     const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
     const { vault: records, limits } = context;
     const room: RoomFor = (brings) => capacity.room(brings);
-    const vault = new CollectionVault({ config, state, journal }, records, limits, room);
-    this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
+    const vault = new CollectionVault({ config, state, journal, contents }, records, limits, room);
+    this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault, erased: () => this.erased() };
+    journal.onShred = (keyId) => {
+      contents.drop(keyId);
+      if (state.encrypted.hasContents) this.#asOf.forget();
+    };
     this.#logReading = new LogReading(log, journal.history, context.clock);
     this.access = new CollectionAccess(config.id, { state, journal }, context);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
-    this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place);
+    this.#asOf = new CollectionAsOf({ config, log, state, journal }, context, place, contents.copies);
     this.#searches = new CollectionSearch(state, journal, index, this.#asOf, context.clock);
   }
 
@@ -106,45 +101,10 @@ export class Collection {
   ): Promise<Collection> {
     const noted = await context.watermarks.read(config.id);
     noteWork('opening', config);
-    const open = (): Promise<Collection> => Collection.#openNow(config, context, noted, onDamage, toOwn);
-    return context.memoryGuard.opening(openBytes(config, noted), open);
-  }
-
-  static async #openNow(
-    config: CollectionConfig,
-    context: CollectionContext,
-    noted: NotedWatermark | undefined,
-    onDamage: (damage: Damaged) => VouchError,
-    toOwn: boolean,
-  ): Promise<Collection> {
-    const log = await noticingDamage(() => context.logs.open(config.id));
-    let state: CollectionState | undefined;
-    try {
-      if (toOwn) await log.barrier();
-      noteWork('opening', config);
-      const opened = await openState(config, log, context);
-      const { journal } = opened;
-      state = opened.state;
-      const { vectors } = state;
-      const watermark = new CollectionWatermark(config, log, journal, context.watermarks, context.clock);
-      await watermark.assertAs(noted);
-      const indexed = {
-        config,
-        vectors,
-        get sequence() {
-          return journal.seenSequence;
-        },
-        records: state,
-      };
-      context.openings.step(config.id, 'index', 0);
-      const index = await CollectionIndex.open(indexed, context.indexes);
-      state.onDeath = (slot, isReplaced) => index.remove(slot, isReplaced);
-      return new Collection(config, context, { ...opened, log, index, watermark }, onDamage);
-    } catch (error) {
-      state?.vectors.destroy();
-      await log.close();
-      throw error;
-    }
+    return context.memoryGuard.opening(openBytes(config, noted), async () => {
+      const opened = await openParts(config, context, noted, toOwn);
+      return new Collection(config, context, opened, onDamage);
+    });
   }
 
   get heldBytes(): HeldBytes {
@@ -259,14 +219,21 @@ export class Collection {
     const { snapshots } = context;
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
+    // No file has contents under keys in plain: a collection with any is opened from its log.
+    const now = (): Journal | undefined => (this.state.encrypted.hasContents ? undefined : journal);
     const { snapshot, unread } = this.opened;
-    this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, () => journal, make);
+    this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, now, make);
     this.#snapshots.consider();
     if (unread === undefined) return;
     const check: CheckLog = (...asked) => this.#asOf.check(...asked);
     this.#logCheck ??= new CollectionLogCheck(config, snapshots, unread, check, (damage) =>
       this.#toCallerError(damage),
     );
+  }
+
+  /** Resolves when no past state in memory has content that is erased. */
+  erased(): Promise<void> {
+    return this.#asOf.forgotten();
   }
 
   /** Whether writes wait for the end of a `hold` call. */
@@ -371,6 +338,7 @@ export class Collection {
     if (keep) await this.opened.watermark.beforeClose();
     this.opened.watermark.forget();
     await this.opened.log.close();
+    this.opened.contents.close();
     this.state.vectors.destroy();
   }
 

@@ -9,15 +9,13 @@
  * A commit that runs when the ownership ends is finished, and its writes get their results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { unavailable, unreachable, type VouchError } from '../../shared/errors/errors.js';
-import type { Event } from '../../shared/log/event.js';
+import { unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { SYSTEM } from '../../shared/model/actor.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import type { InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
+import type { InsertBatchCall, InsertCall, InsertEncryptedCall, WriteCall } from '../../shared/protocol/writes.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { cutShort, moved } from '../../shared/transport/transportErrors.js';
-import { bytesOf } from '../search/found.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
 import { expiryAt } from '../state/expiryAt.js';
 import type { QueuedCall, WriteAnswer } from '../state/plannedCalls.js';
@@ -26,11 +24,10 @@ import { planWrite } from './planWrite.js';
 import { commitRemovals, PendingRemoval } from './removals.js';
 import { WriteHold } from './writeHold.js';
 import { mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
+import { type Receipts, resultOf } from './writeResult.js';
 
 /** Largest number of writes that wait for their answer. Receipts of repeated writes may be slow, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
-
-type Receipts = Map<number, Results['insert']['receipt']>;
 
 interface Planned {
   readonly waiting: Waiting;
@@ -63,7 +60,10 @@ export class CommitLoop {
     private readonly toCallerError: (error: unknown) => unknown,
   ) {
     const { clock, admission, limits } = parts.context;
-    this.#queue = new WriteQueue(clock, admission, limits.metadataBytes);
+    const { state } = parts;
+    // A change of a record under a key seals its whole content again.
+    const contentBytes = (): number => (state.encrypted.hasContents ? 4 * state.dimension + limits.textBytes : 0);
+    this.#queue = new WriteQueue(clock, admission, limits.metadataBytes, contentBytes);
     this.writeHold = new WriteHold(() => this.#commitWaiting());
     this.#ownershipEnded = new Promise((resolve) => {
       this.#endOwnership = resolve;
@@ -73,7 +73,17 @@ export class CommitLoop {
   async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (mayGrow(call)) this.#assertMayGrow();
-    return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
+    switch (call.op) {
+      case 'insertEncrypted':
+        return this.#insertEncrypted(call, envelope);
+      case 'insert':
+      case 'insertBatch':
+        // Without a pause, so that writes keep their order.
+        if (!this.parts.vault.needsKeys(call)) return this.#enqueue(call, envelope);
+        return this.#enqueue(await this.#underKeys(call, envelope), envelope);
+      default:
+        return this.#enqueue(call, envelope);
+    }
   }
 
   /**
@@ -210,8 +220,18 @@ export class CommitLoop {
     return found;
   }
 
+  /** Makes the keys of the records. */
+  async #underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, { deadlineMs }: Envelope): Promise<Call> {
+    try {
+      return await this.parts.vault.underKeys(call, deadlineMs);
+    } catch (error) {
+      const shown = this.toCallerError(error);
+      throw this.#refusal ?? shown;
+    }
+  }
+
   async #enqueue(call: QueuedCall, envelope: Envelope): Promise<unknown> {
-    // Encryption takes a while, so the ownership may have ended.
+    // Sealing takes a while, so the ownership may have ended.
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');
@@ -299,7 +319,7 @@ export class CommitLoop {
     for (const { waiting, error } of refused) waiting.reject(error);
     for (const { waiting, answer } of planned) {
       // Do not await it: the receipt of a repeated write may be slow, and the next commit does not depend on it.
-      const answering = this.#result(answer, receipts, waiting.envelope)
+      const answering = resultOf(this.parts, answer, receipts, waiting.envelope)
         .then(waiting.resolve, (error: unknown) => waiting.reject(this.toCallerError(error)))
         .finally(() => this.#answering.delete(answering));
       this.#answering.add(answering);
@@ -321,7 +341,7 @@ export class CommitLoop {
   async #plan(
     taken: readonly Waiting[],
   ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {
-    const { config, state, capacity, context } = this.parts;
+    const { config, state, capacity, context, vault } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
     // Calls that no quota refuses still take room in the log: the other writes of the commit reserve it too.
     let besidesBytes = 0;
@@ -335,7 +355,7 @@ export class CommitLoop {
     if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
     const room = await capacity.take(brought);
     noteWork('commit', config);
-    const plan = new CommitBuilder(state, room, context.limits);
+    const plan = new CommitBuilder(state, { ...room, sealing: vault.sealing }, context.limits);
     const planned: Planned[] = [];
     const refused: Refused[] = [];
     for (const waiting of taken) {
@@ -352,40 +372,4 @@ export class CommitLoop {
     }
     return { plan, planned, refused };
   }
-
-  async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
-    const { journal, proofs, vault } = this.parts;
-    switch (answer.kind) {
-      case 'insert': {
-        const { recordId, sequence } = answer.write;
-        // A repeated write may be far back: its receipt is made again from the log and the history of the tree.
-        const receipt = receipts.get(sequence) ?? (await proofs.receipt(sequence, deadlineMs));
-        return { id: recordId, deduplicated: answer.deduplicated, receipt };
-      }
-      case 'encrypted': {
-        const { keyId, write } = answer;
-        return keyId === null ? vault.replayOf(write) : { id: write.recordId, keyId };
-      }
-      case 'batch':
-        return { ids: bytesOf(answer.ids), created: answer.created };
-      case 'deleted':
-        return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
-      case 'patched':
-        return { updated: answer.updated, missing: answer.missing, sequence: answer.sequence };
-      case 'deletedBefore':
-        return deletedBefore(await journal.eventAt(answer.sequence));
-      case 'added':
-      case 'changed':
-        return { id: answer.id, sequence: answer.sequence };
-      case 'sequence':
-        return { sequence: answer.sequence };
-      default:
-        return unreachable(answer);
-    }
-  }
-}
-
-function deletedBefore(event: Event): Results['deleteMany'] {
-  if (event.type !== 'deleteMany') throw new RangeError(`event ${event.sequence} ends no deletions`);
-  return { deleted: event.deleted, missing: [], sequence: event.sequence - 1, deduplicated: true };
 }

@@ -24,6 +24,7 @@ import { CommitBuilder } from '../state/commitBuilder.js';
 import { addedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { PlannedCall } from '../state/plannedCalls.js';
+import { isStated, planStated, type StatedEvent } from '../state/planStated.js';
 import { configHashIn } from '../state/replay.js';
 import type { CollectionVault } from '../vault/collectionVault.js';
 import type { CapacityReservation } from './capacityReservation.js';
@@ -40,6 +41,8 @@ export interface CollectionParts {
   readonly capacity: CapacityReservation;
   readonly proofs: CollectionProofs;
   readonly vault: CollectionVault;
+  /** Resolves when no past state in memory has content that is erased. */
+  readonly erased: () => Promise<void>;
 }
 
 /**
@@ -62,9 +65,14 @@ export async function importFrames(
       if (context.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before all frames were stored');
       const frame = await refusing(() => verified(parts, bytes, upTo));
       if (frame === undefined) continue;
-      await assertPlanned(parts, frame);
       await vault.enter(frame.events, deadlineMs);
-      await journal.adopt(frame, deadlineMs, startCommit(context.metrics, frame.events.length));
+      const opened = await refusing(() => vault.openContents(frame.events));
+      try {
+        await assertPlanned(parts, frame);
+        await journal.adopt(frame, deadlineMs, startCommit(context.metrics, frame.events.length));
+      } finally {
+        opened.forget();
+      }
     }
   } finally {
     parts.capacity.release();
@@ -109,9 +117,11 @@ async function assertPlanned({ state, capacity, context }: CollectionParts, { ev
   const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
   let actor: Actor | null = null;
   for (const event of events) {
-    if (event.type === 'insert' || event.type === 'replace') brought.vectors++;
-    if (event.type === 'replace') brought.replaceable++;
-    if (event.type === 'insert' || event.type === 'insertEncrypted') brought.records++;
+    const { type } = event;
+    const isReplacing = type === 'replace' || type === 'replaceUnderKey';
+    if (type === 'insert' || type === 'insertUnderKey' || isReplacing) brought.vectors++;
+    if (isReplacing) brought.replaceable++;
+    if (type === 'insert' || type === 'insertEncrypted' || type === 'insertUnderKey') brought.records++;
     if (event.type !== 'genesis') brought.growthBytes += addedBytes(event) + actorBesideBytes(event.actor, actor);
     actor = event.actor;
   }
@@ -121,7 +131,7 @@ async function assertPlanned({ state, capacity, context }: CollectionParts, { ev
     if (event.type === 'genesis') continue;
     const planned = builder.events.length;
     builder.as(event.actor);
-    planning(event, () => builder.add(callOf(event)));
+    planning(event, () => (isStated(event) ? planStated(builder, event) : builder.add(callOf(event))));
     if (!isSame(builder.events[planned], event))
       throw refused(`event ${event.sequence} cannot follow the earlier events`);
     if (slice.due) await slice.next();
@@ -159,6 +169,9 @@ function isSame(planned: Event | undefined, event: Event): boolean {
     case 'insert':
     case 'replace':
     case 'insertEncrypted':
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
       return planned?.type === event.type && planned.recordId === event.recordId;
     case 'addNode':
       return planned?.type === 'addNode' && planned.nodeId === event.nodeId;
@@ -170,10 +183,8 @@ function isSame(planned: Event | undefined, event: Event): boolean {
 }
 
 /** Returns the write that an event states, without its request id: each node remembers its own number of those. */
-function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
+function callOf(event: Exclude<Event, { type: 'genesis' } | StatedEvent>): PlannedCall {
   switch (event.type) {
-    case 'insert':
-    case 'replace':
     case 'deleteMany':
       return { op: 'stated', of: event };
     case 'insertEncrypted': {

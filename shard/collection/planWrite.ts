@@ -7,6 +7,7 @@ import { Slice } from '../../shared/scheduling/slice.js';
 import { patchIn } from '../metadata/metadataObject.js';
 import type { CommitBuilder } from '../state/commitBuilder.js';
 import type { Journal } from '../state/journal.js';
+import { planBatch } from '../state/planBatch.js';
 import { planDeletions } from '../state/planDeletions.js';
 import type { QueuedCall, WriteAnswer } from '../state/plannedCalls.js';
 import { planPatches } from '../state/planPatches.js';
@@ -22,7 +23,7 @@ export async function planWrite(parts: CollectionParts, plan: CommitBuilder, cal
     case 'patchMany':
       return planMatchingPatches(parts, plan, call);
     case 'insertBatch':
-      return plan.insertBatch(call, new Slice(parts.context.clock));
+      return planBatch(plan, call, new Slice(parts.context.clock));
     default:
       return plan.add(call);
   }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
+import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
 import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import {
   DELETE_MANY,
@@ -21,7 +22,9 @@ import type { DeleteManyCall, WriteCall } from '../../shared/protocol/writes.js'
 import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { CallAdmission } from '../capacity/admission.js';
+import { insertedBytes } from '../state/growth.js';
 import type { QueuedCall } from '../state/plannedCalls.js';
+import { sealedBytes } from '../state/plannedContents.js';
 
 export interface Waiting {
   readonly call: QueuedCall;
@@ -68,6 +71,8 @@ export class WriteQueue {
     private readonly admission: Pick<CallAdmission, 'maxQueueWaitMs' | 'refusal'>,
     /** Most bytes of a record's metadata. */
     private readonly metadataBytes: number,
+    /** Most bytes of the rest of a record that a change of its metadata writes again. */
+    private readonly contentBytes: () => number = () => 0,
   ) {
     this.#bound = new WaitBound(admission.maxQueueWaitMs);
   }
@@ -81,7 +86,10 @@ export class WriteQueue {
    * long. `isHeld`: commits are paused or on hold.
    */
   add(call: QueuedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
-    const measured = withActor(measure(call, this.metadataBytes), actorSizeBytes(envelope.actor ?? SYSTEM));
+    const measured = withActor(
+      measure(call, this.metadataBytes, this.contentBytes()),
+      actorSizeBytes(envelope.actor ?? SYSTEM),
+    );
     const { sizeBytes } = measured;
     const isAlone = call.op === 'patchMany' || (call.op === 'deleteMany' && 'filter' in call.of);
     const arrivedMs = this.clock.monotonicMs();
@@ -174,6 +182,9 @@ const withActor = (measured: Measure, actorBytes: number): Measure => ({
 
 const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 
+/** Bytes by which an event under a key is larger than an insert, at most, with its external id. */
+const SEALED_BYTES = sealedBytes(EXTERNAL_ID_MAX_BYTES) - insertedBytes(0);
+
 const NOTHING = { sizeBytes: 0, records: 0, growthBytes: 0, replaceable: 0 };
 
 /** Bytes of the event that ends the deletions of a request with a request id. */
@@ -185,32 +196,43 @@ export const deletionsBytes = (count: number): number => count * (PER_EVENT_BYTE
 const idsOf = (of: DeleteManyCall['of']): number =>
   'filter' in of ? 0 : 'ids' in of ? of.ids.length : of.externalIds.length;
 
-const contentBytes = (...parts: readonly (Uint8Array | null | undefined)[]): number =>
+const fieldBytes = (...parts: readonly (Uint8Array | null | undefined)[]): number =>
   parts.reduce((sum, part) => sum + (part?.length ?? 0), 0);
 
 const mayExpire = ({ expiresAtMs, ttlMs }: Extract<QueuedCall, { ttlMs?: unknown }>): boolean =>
   expiresAtMs !== undefined || ttlMs !== undefined;
 
-function inserts(records: number, content: number, expire: boolean): Measure {
-  const sizeBytes = records * (PER_INSERT_BYTES + (expire ? EXPIRY_BYTES : 0)) + content;
+/** Bytes of an insert besides its content. */
+const perInsertBytes = (expires: boolean, isSealed: boolean): number =>
+  PER_INSERT_BYTES + (expires ? EXPIRY_BYTES : 0) + (isSealed ? SEALED_BYTES : 0);
+
+function inserts(records: number, perInsert: number, content: number): Measure {
+  const sizeBytes = records * perInsert + content;
   return { sizeBytes, records, growthBytes: sizeBytes + content, replaceable: 0 };
 }
 
-function updates(records: number, metadataBytes: number): Measure {
-  const sizeBytes = records * (PER_EVENT_BYTES + updateMetadataSizeBytes(metadataBytes));
+function updates(records: number, metadataBytes: number, contentBytes: number): Measure {
+  const rest = contentBytes === 0 ? 0 : SEALED_BYTES + contentBytes;
+  const sizeBytes = records * (PER_EVENT_BYTES + updateMetadataSizeBytes(metadataBytes) + rest);
   return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + records * metadataBytes };
 }
 
-function measure(call: QueuedCall, metadataBytes: number): Measure {
+function measure(call: QueuedCall, metadataBytes: number, contentBytes: number): Measure {
   switch (call.op) {
     case 'insert':
-      return inserts(1, contentBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''), mayExpire(call));
+      return inserts(
+        1,
+        perInsertBytes(mayExpire(call), call.keyId !== undefined),
+        fieldBytes(call.vector, call.metadata) + Buffer.byteLength(call.text ?? ''),
+      );
     case 'insertBatch': {
       let content = call.vectors.length;
-      for (let i = 0; i < call.count; i++) content += contentBytes(call.metadata?.[i], call.texts?.[i]);
+      for (let i = 0; i < call.count; i++) content += fieldBytes(call.metadata?.[i], call.texts?.[i]);
       for (const externalId of call.externalIds ?? []) content += Buffer.byteLength(externalId);
+      // A replaced record may be under a key.
+      const isSealed = call.keyIds !== undefined || (call.externalIds !== undefined && contentBytes > 0);
       return {
-        ...inserts(call.count, content, mayExpire(call)),
+        ...inserts(call.count, perInsertBytes(mayExpire(call), isSealed), content),
         replaceable: call.externalIds === undefined ? 0 : call.count,
       };
     }
@@ -220,12 +242,16 @@ function measure(call: QueuedCall, metadataBytes: number): Measure {
       return { sizeBytes, records: 1, growthBytes: sizeBytes + length, replaceable: 0 };
     }
     case 'updateMetadata':
-      return updates(1, call.metadata.length);
+      return updates(1, call.metadata.length, contentBytes);
     case 'patchMetadata':
       // Its turn decides what the record has then.
-      return updates(1, metadataBytes);
+      return updates(1, metadataBytes, contentBytes);
     case 'patchMany': {
-      const most = updates('filter' in call.of ? Number.POSITIVE_INFINITY : idsOf(call.of), metadataBytes);
+      const most = updates(
+        'filter' in call.of ? Number.POSITIVE_INFINITY : idsOf(call.of),
+        metadataBytes,
+        contentBytes,
+      );
       return {
         ...NOTHING,
         sizeBytes: Math.min(most.sizeBytes, FRAME_BYTES),

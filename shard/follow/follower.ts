@@ -167,6 +167,15 @@ export class Follower implements FollowedCopy {
     return this.#applied.until(sequence, LOG_READ_MS);
   }
 
+  /** Whether nothing here has what event `sequence` erases. Waits for the event for a while. */
+  async erased(sequence: number): Promise<boolean> {
+    const { collection } = this;
+    if (collection === undefined) return this.#state === 'idle';
+    if (collection.journal.sequence < sequence && !(await this.reached(sequence))) return false;
+    await collection.erased();
+    return true;
+  }
+
   /** Receives the owner's count of committed events, requested at `askedMs`. */
   ownerHas(sequence: number, askedMs: number): void {
     const { collection } = this;

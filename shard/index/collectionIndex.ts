@@ -295,10 +295,10 @@ export class CollectionIndex {
   }
 
   async #persist(): Promise<void> {
-    const { generation } = this.#active as Made;
+    const { generation, saved: before } = this.#active as Made;
     const saved = await this.#maker.persist(generation);
-    this.#active = { generation, saved };
-    await this.#keepOnly(saved.facts.number);
+    this.#active = { generation, saved: saved ?? before };
+    if (saved !== undefined) await this.#keepOnly(saved.facts.number);
   }
 
   #start({ requested, fromScratch }: StartOptions): Building {

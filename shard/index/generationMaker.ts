@@ -1,6 +1,6 @@
 /** Builds, loads and saves the generations of one collection, with the build threads and the disk. */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
-import { makeDirectory } from '../../shared/files/durable.js';
+import { deleteTree, makeDirectory } from '../../shared/files/durable.js';
 import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import type { Building } from './building.js';
@@ -43,7 +43,13 @@ export class GenerationMaker {
       from?.saved !== undefined &&
       from.generation.parts.kind === kind &&
       OPENERS[kind].sameBuild(from.generation.parts.parameters, parameters);
-    return this.#open(await this.#buildFiles(building, blocks, isExtendable ? from : undefined), building);
+    const built = await this.#buildFiles(building, blocks, isExtendable ? from : undefined);
+    if (built.seal === undefined) return this.#open(built, building);
+    try {
+      return { ...(await this.#open(built, building)), saved: undefined };
+    } finally {
+      await deleteTree(built.folder);
+    }
   }
 
   /** Loads a saved generation. Throws Unusable and Cancelled. */
@@ -63,8 +69,13 @@ export class GenerationMaker {
     }
   }
 
-  /** Saves the covered rows of the generation, under a new number. */
-  async persist(generation: Generation): Promise<SavedGeneration> {
+  /** Saves the covered rows of the generation under a new number. Returns undefined if its files would be sealed. */
+  async persist(generation: Generation): Promise<SavedGeneration | undefined> {
+    if (this.collection.fileKey !== undefined) {
+      // It is built again after a restart.
+      generation.noteSaved(generation.number, generation.parts.rows.count);
+      return undefined;
+    }
     const { store, builds } = this.services;
     const { config, sequence } = this.collection;
     const number = store.nextNumber(config.id);
@@ -117,6 +128,7 @@ export class GenerationMaker {
       folder: store.folderOf(config.id, number),
       baseFolder: base?.saved?.folder,
       replaced: base?.saved === undefined ? new Float64Array(0) : this.#replacedSince(base.saved.facts.sequence),
+      ...(this.collection.fileKey && { seal: { key: this.collection.fileKey, number } }),
     };
     return building.inThread(builds.build(order, { project: config.project, urgent: requested }));
   }
@@ -144,9 +156,9 @@ export class GenerationMaker {
       else if (slot !== undefined) refused.add(slot);
       if (slice.due) await slice.next();
     }
-    const path = payloadPath(saved.folder);
+    const place = { path: payloadPath(saved.folder), seal: saved.seal };
     const index = await OPENERS[kind].open({
-      path,
+      ...place,
       vectors,
       rows,
       parameters,

@@ -26,6 +26,7 @@ import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { BuildProgress } from './progress.js';
 import type { Rows } from './rows.js';
+import type { PayloadPlace } from './store/payloadFile.js';
 
 /** The rows of a build: those of the base, and all that were live when the build began. They are not overwritten. */
 export interface BuildRows {
@@ -39,12 +40,11 @@ export interface BuildRows {
 }
 
 /** An earlier payload of the same kind and build parameters, to extend. It has the ordinals below `count`. */
-export interface BuildBase {
-  readonly path: string;
+export interface BuildBase extends PayloadPlace {
   readonly count: number;
 }
 
-export interface BuildOrder {
+export interface BuildOrder extends PayloadPlace {
   readonly rows: BuildRows;
   readonly parameters: IndexParameters;
   /** Path of the payload file to write. The file does not exist; its folder does. */
@@ -66,8 +66,7 @@ export interface IndexBuilder {
   build(order: BuildOrder): Promise<{ readonly leftOut: readonly number[] }>;
 }
 
-export interface OpenOrder {
-  readonly path: string;
+export interface OpenOrder extends PayloadPlace {
   readonly vectors: VectorBlocks;
   /** Rows by ordinal. The caller removes those that died since the build, right after opening. */
   readonly rows: Rows;

@@ -30,6 +30,7 @@ import { CollectionHandle } from '../collection/collectionHandle.js';
 import { packFeed } from '../follow/feedMessage.js';
 import type { FollowServices } from '../follow/follower.js';
 import { Follower } from '../follow/follower.js';
+import { onceErased } from '../follow/followersErased.js';
 import { assertGivenUp } from './formerOwner.js';
 
 export interface ReplicaServices {
@@ -364,7 +365,11 @@ export class CollectionReplica {
       reader: handle.config,
       assertMayRun,
       assertMayAnswer,
-      run: (call, envelope) => (verb === 'read' ? handle.read(call, envelope) : handle.run(call, envelope)),
+      run: (call, envelope) => {
+        const result = verb === 'read' ? handle.read(call, envelope) : handle.run(call, envelope);
+        if (call.op !== 'shredKey') return result;
+        return onceErased(this.services.follow, this.collectionId, result, () => this.#ownership?.followers ?? []);
+      },
     });
     const assertLease = (): void => lease.assertValid();
     return {

@@ -83,6 +83,8 @@ export class ShardRpc implements CallHandler<ShardCall> {
         return { shown: await Promise.all(call.collectionIds.map((id) => this.#shown(id))) };
       case 'stateHashAt':
         return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
+      case 'erased':
+        return { isDone: (await this.shard.replicas.get(call.collectionId)?.follower?.erased(call.sequence)) ?? true };
       case 'countInLogs':
         return { counts: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#countInLog(id)) };
       case 'eraseLog':

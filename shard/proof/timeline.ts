@@ -49,6 +49,9 @@ function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordI
     case 'updateMetadata':
       return { recordId: event.recordId };
     case 'insertEncrypted':
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
       return { recordId: event.recordId, keyId: toHex(event.keyId) };
     case 'shredKey':
       return { keyId: toHex(event.keyId) };

@@ -102,7 +102,7 @@ class OrderedPage {
       const slot = state.liveSlotOf(id);
       const isFound =
         slot === undefined
-          ? matching === undefined && state.encrypted.isLive(id)
+          ? matching === undefined && state.encrypted.isLivePayload(id)
           : matching?.has(slot) !== false && this.#values.inSlot(values, slot).rank === RANK.missing;
       if (isFound && !(await this.#take({ ...MISSING, id }))) return false;
       if (slice.step()) await slice.next();
@@ -126,7 +126,7 @@ class OrderedPage {
     const { state } = this;
     const slot = state.liveSlotOf(id);
     if (slot === undefined)
-      return value.rank === RANK.missing && this.#filter === undefined && state.encrypted.isLive(id);
+      return value.rank === RANK.missing && this.#filter === undefined && state.encrypted.isLivePayload(id);
     if (compareValues(this.#values.inMetadata(state.metadataAt(slot)), value, this.call.order) !== 0) return false;
     return this.#filter?.matches(slot) !== false;
   }

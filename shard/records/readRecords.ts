@@ -6,7 +6,7 @@ import type { ReadCall, Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from '../state/collectionState.js';
-import { missing, missingNamed } from '../state/refusals.js';
+import { missingNamed, unreadable } from '../state/refusals.js';
 import { facets } from './facets.js';
 import { orderedPage } from './orderedPage.js';
 import { RecordColumns } from './recordColumns.js';
@@ -39,8 +39,10 @@ export async function readRecords(
 export function readRecord(state: CollectionState, call: Extract<ReadCall, { op: 'get' }>): Results['get'] {
   const id = recordNamed(state, call.id);
   const record = state.record(id);
-  if (record === undefined) throw missing(id);
-  const read = { ...record, changedBy: state.changedBy(id) };
+  if (record === undefined) throw unreadable(state, id);
+  const under = state.encrypted.get(id);
+  const keyId = under?.content === undefined ? {} : { keyId: under.keyId };
+  const read = { ...record, changedBy: state.changedBy(id), ...keyId };
   if (call.text === undefined) return read;
   const slot = state.liveSlotOf(id);
   return { ...read, text: slot === undefined ? null : state.textAt(slot) };
@@ -59,10 +61,10 @@ function vectorOf(state: CollectionState, name: RecordName): Results['vectorOf']
 }
 
 /** Returns the slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */
-export function searchableSlot(state: Pick<CollectionState, 'liveSlotOf' | 'isLive'>, recordId: number): number {
+export function searchableSlot(state: Pick<CollectionState, 'liveSlotOf' | 'encrypted'>, recordId: number): number {
   const slot = state.liveSlotOf(recordId);
   if (slot !== undefined) return slot;
-  if (!state.isLive(recordId)) throw missing(recordId);
+  if (!state.encrypted.isLivePayload(recordId)) throw unreadable(state, recordId);
   throw new VouchError('validation_error', `record ${recordId} is encrypted and has no vector to search with`);
 }
 
@@ -82,7 +84,7 @@ async function listRecords(
   const record = filter && new SlotFilter(state, filter);
   const isFound = (recordId: number): boolean => {
     const slot = state.liveSlotOf(recordId);
-    if (matching === undefined) return slot !== undefined || state.encrypted.isLive(recordId);
+    if (matching === undefined) return slot !== undefined || state.encrypted.isLivePayload(recordId);
     return slot !== undefined && matching.has(slot);
   };
   // The slot may have been reused since the selection, or its metadata may have changed.
@@ -113,7 +115,7 @@ async function getRecords(
   let read = 0;
   for (; read < count && found.bytes < maxBytes; read++) {
     const recordId = 'ids' in of ? of.ids[read]! : state.externalIds.find(Buffer.from(of.externalIds[read]!));
-    if (recordId !== undefined && state.isLive(recordId)) found.add(recordId);
+    if (recordId !== undefined && state.isReadable(recordId)) found.add(recordId);
     else absent.push(read);
     if (slice.due) await slice.next();
   }

@@ -24,12 +24,15 @@ export class CollectionSnapshots {
   #making: Promise<void> | undefined;
   #closed = false;
 
-  /** `make` makes a snapshot of the newest frame end at or before that event; undefined if nothing is new. */
+  /**
+   * `now` returns undefined if no snapshot may be made. `make` makes one of the newest frame end at or before that event;
+   * undefined if nothing is new.
+   */
   constructor(
     private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
     last: MadeSnapshot | undefined,
-    private readonly now: () => { readonly sequence: number; readonly logBytes: number },
+    private readonly now: () => { readonly sequence: number; readonly logBytes: number } | undefined,
     private readonly make: (upTo: number) => Promise<SavedSnapshot | undefined>,
   ) {
     this.#learn(last);
@@ -38,7 +41,7 @@ export class CollectionSnapshots {
 
   /** Call it when the log may have grown. Usually costs a comparison. */
   consider(): void {
-    if (this.#closed || this.#isWanted || this.now().logBytes < this.#dueAtBytes) return;
+    if (this.#closed || this.#isWanted || (this.now()?.logBytes ?? 0) < this.#dueAtBytes) return;
     this.#isWanted = true;
     void this.services.turns.run(this.collection, async () => {
       this.#making = this.#makeNow();
@@ -63,9 +66,10 @@ export class CollectionSnapshots {
   }
 
   async #makeNow(): Promise<void> {
-    if (this.#closed) return;
+    const now = this.now();
+    if (this.#closed || now === undefined) return;
     const { clock, logger, metrics, store } = this.services;
-    const { sequence, logBytes } = this.now();
+    const { sequence, logBytes } = now;
     const about = { collection: this.collection.id, sequence };
     const startedMs = clock.monotonicMs();
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;

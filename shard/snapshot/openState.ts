@@ -21,6 +21,7 @@ import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { CollectionState } from '../state/collectionState.js';
 import { Journal } from '../state/journal.js';
+import type { ContentOpener } from '../state/replay.js';
 import { type LogPlace, placeAt } from './checkLog.js';
 import type { MadeSnapshot } from './collectionSnapshots.js';
 import type { SnapshotName } from './folder.js';
@@ -52,6 +53,8 @@ interface OpeningOptions {
   readonly clock: Clock;
   readonly logs: Pick<EventLogs, 'lateMs'>;
   readonly snapshots?: SnapshotServices;
+  /** Opens the contents of records under keys. */
+  readonly contents?: ContentOpener;
   /** Receives the steps of the opening. */
   readonly openings?: { step(collectionId: number, kind: string, number: number): void };
 }
@@ -78,13 +81,14 @@ interface Restored {
 async function readLog(
   config: CollectionConfig,
   log: EventLog,
-  { memory, dedupWindow, clock, logs, openings }: OpeningOptions,
+  { memory, dedupWindow, clock, logs, openings, contents }: OpeningOptions,
   { restored, onBegin }: { readonly restored?: Restored; readonly onBegin?: (journal: Journal) => void } = {},
 ): Promise<OpenState> {
   const newState = (): CollectionState =>
     new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
   const state = restored?.from.state ?? newState();
-  const journal = new Journal(config, log, state, { clock, lateMs: logs.lateMs }, restored?.from.history);
+  const times = { clock, lateMs: logs.lateMs, ...(contents && { contents }) };
+  const journal = new Journal(config, log, state, times, restored?.from.history);
   onBegin?.(journal);
   journal.onStep = openings && ((sequence) => openings.step(config.id, 'event', sequence));
   const { position, end } = journal.history;

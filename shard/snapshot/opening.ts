@@ -1,6 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { systemClock } from '../../shared/clock.js';
+import { genesisOf } from '../../shared/log/event.js';
 import type { Position, StoredFrame } from '../../shared/log/eventLog.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { ContentKeys, type KeySource } from '../vault/contentKeys.js';
 import type { SnapshotPlace } from './savedSnapshots.js';
 
 export interface FrameSource {
@@ -16,6 +19,8 @@ export interface FrameSource {
  * thread and the thread of past states each have an object, with one number.
  */
 export class Opening {
+  /** The keys of the contents that the thread of past states has opened; without a source none. */
+  readonly contents: ContentKeys | undefined;
   readonly #closing = new AbortController();
 
   constructor(
@@ -24,7 +29,9 @@ export class Opening {
     readonly config: CollectionConfig,
     readonly log: FrameSource,
     readonly place?: SnapshotPlace,
+    readonly keys?: KeySource,
   ) {
+    this.contents = keys && new ContentKeys(genesisOf(config).collectionId, keys, systemClock);
     // Each waiting rebuild listens; `historicalStateCache.ts` bounds them.
     setMaxListeners(0, this.closing);
   }

@@ -3,68 +3,39 @@
  * and in recovery. It uses neither clock nor randomness.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import type { AddNode, Event, GraphEvent, Insert, InsertEncrypted, Replace, ShredKey } from '../../shared/log/event.js';
-import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { AddNode, Event, GraphEvent, Insert, InsertEncrypted, Replace } from '../../shared/log/event.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
-import { leafHash, leafOfContent, RECORD_STATE } from '../audit/leaf.js';
+import { leafOfContent } from '../audit/leaf.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
-import { StateTree } from '../audit/stateTree.js';
 import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
-import type { VectorBlocks } from '../kernel/vectorBlocks.js';
-import { MetadataIndex } from '../metadata/metadataIndex.js';
 import { analyserOf } from '../text/analyser.js';
-import { SLICING } from '../text/openTextQuery.js';
-import { TextIndex } from '../text/textIndex.js';
-import { byteKey } from './byteKey.js';
-import { DedupWindow, NO_RECORD } from './dedupWindow.js';
+import { NO_RECORD } from './dedupWindow.js';
 import type { RecordImage } from './keptFields.js';
 import { indexedBytesOf, LargeChange } from './largeChange.js';
-import { RecordTable } from './recordTable.js';
-import { VersionVisibility } from './versionVisibility.js';
+import { RecordsUnderKeys, updatedBy, writtenBy } from './recordsUnderKeys.js';
 
 /** Metadata and texts of this size are indexed in steps: at once they would take a millisecond. */
 const LARGE_BYTES = 8_192;
 /** The stems of a text of this size take a millisecond at worst. */
 const LARGE_STEMMED_BYTES = 1_024;
 
-export class CollectionState extends RecordTable {
-  readonly tree: StateTree;
+export class CollectionState extends RecordsUnderKeys {
   readonly graph = new Graph();
-  /** Indexes of the live records. */
-  readonly metadata: MetadataIndex;
-  readonly texts: TextIndex;
-  readonly versions = new VersionVisibility();
-  /** Called with the slot of a record that dies or gets another slot, before the slot can be reused. */
-  onDeath: (slot: number, isReplaced: boolean) => void = () => undefined;
-  readonly requests: DedupWindow;
   /** Whether its reads are entries of its access log. */
   readAudit: ReadAudit = 'off';
   /** Days for which entries of the access log are kept; 0: forever. */
   accessRetentionDays = 0;
-  readonly #largeBytes: number;
+  readonly #largeBytes = analyserOf(this.config.text).isStemming ? LARGE_STEMMED_BYTES : LARGE_BYTES;
   /** Number of consecutive deletions right before the next event. */
   #deletions = 0;
-  /** Index work of the current event; undefined if it happens at once. */
-  #large: LargeChange | undefined;
-
-  constructor(config: CollectionConfig, vectors: VectorBlocks, dedupWindow: number) {
-    super(config, vectors);
-    this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
-    this.requests = new DedupWindow(dedupWindow);
-    const analyser = analyserOf(config.text);
-    this.#largeBytes = analyser.isStemming ? LARGE_STEMMED_BYTES : LARGE_BYTES;
-    this.texts = new TextIndex((slot) => vectors.idOf(slot), SLICING, analyser);
-    const texts = { index: this.texts, textOf: (slot: number) => this.fields.texts.get(slot) };
-    this.metadata = new MetadataIndex(vectors.shape, (slot) => this.fields.metadata.get(slot), { texts, analyser });
-  }
 
   /** Whether the record in memory still has the hash of its leaf in the tree. */
   isAsHashed(recordId: number): boolean {
-    return this.tree.isIntact(recordId - 1, () => this.#leafOf(recordId));
+    return this.tree.isIntact(recordId - 1, () => this.leafOf(recordId));
   }
 
   /** Returns the state hash over content and history. After a write it costs log2(records) + log2(nodes) hashes. */
@@ -113,8 +84,17 @@ export class CollectionState extends RecordTable {
       case 'insertEncrypted':
         this.#insertEncrypted(event);
         return;
+      case 'insertUnderKey':
+        this.insertUnderKey(event);
+        return;
+      case 'replaceUnderKey':
+        this.replaceUnderKey(event);
+        return;
+      case 'updateUnderKey':
+        this.updateUnderKey(event);
+        return;
       case 'shredKey':
-        this.#shred(event);
+        this.shred(event);
         return;
       case 'softDelete':
         this.#softDelete(event.recordId, event.sequence);
@@ -126,15 +106,15 @@ export class CollectionState extends RecordTable {
         if (event.deleted > this.#deletions)
           throw new Damaged(`event ${event.sequence} ends deletions that do not precede it`);
         this.#deletions = 0;
-        this.#remember({ ...event, recordId: NO_RECORD });
+        this.remember({ ...event, recordId: NO_RECORD });
         return;
       case 'updateMetadata': {
-        const slot = this.#liveSlot(event.recordId);
+        const slot = this.plainSlot(event.recordId);
         this.tree.beforeChange(event.recordId - 1);
-        if (this.#large === undefined) this.metadata.set(slot, event.metadata);
+        if (this.large === undefined) this.metadata.set(slot, event.metadata);
         this.fields.metadata.set(slot, event.metadata);
         this.versions.metadataReplaced(event.recordId, event.sequence);
-        this.#rehash(event.recordId, event.sequence);
+        this.rehash(event.recordId, event.sequence);
         return;
       }
       case 'addNode':
@@ -157,6 +137,7 @@ export class CollectionState extends RecordTable {
 
   /** Whether the event adds or removes so much metadata and text that it must be applied in steps. */
   isLarge(event: Event): boolean {
+    if (event.type === 'shredKey') return this.encrypted.idsUnder(toHex(event.keyId)).size > 0;
     return indexedBytesOf(event, (recordId) => this.describedBytesOf(recordId)) >= this.#largeBytes;
   }
 
@@ -169,143 +150,90 @@ export class CollectionState extends RecordTable {
       this.apply(event);
       onSeen();
     };
-    const isWritten = event.type === 'insert' || event.type === 'replace';
-    this.#large = new LargeChange(this.metadata, this.texts, isWritten ? this.#write(event) : undefined);
-    if (isWritten) yield* this.#large.prepare(event);
-    if (event.type !== 'updateMetadata') happen();
-    else yield* this.metadata.update(this.#liveSlot(event.recordId), event.metadata, happen);
-    yield* this.#large.clear((slot) => this.#release(slot));
-    this.#large = undefined;
+    if (event.type === 'shredKey') {
+      yield* this.eraseAll(event);
+      happen();
+      return;
+    }
+    const written = writtenBy(event);
+    const updated = updatedBy(event);
+    this.large = new LargeChange(this.metadata, this.texts, written && this.write(written));
+    if (written !== undefined) yield* this.large.prepare(written);
+    if (updated === undefined) happen();
+    else yield* this.metadata.update(this.liveSlot(updated.recordId), updated.metadata, happen);
+    yield* this.large.clear((slot) => this.release(slot));
+    this.large = undefined;
   }
 
   #insert(event: Insert): void {
     const { sequence, externalId } = event;
-    this.#assertNext(event);
+    this.assertNext(event);
     if (externalId !== null && this.externalIds.find(externalId) !== undefined)
       throw new Damaged(`event ${sequence} inserts under an external id that a live record has`);
-    const slot = this.#put(event);
+    const slot = this.put(event);
     this.slots.push(slot);
     this.expiries.set(event.recordId, event.expiresAtMs);
     this.versions.born(sequence);
     this.tree.append(leafOfContent(event));
     this.vectors.publish(slot);
-    this.#remember(event);
+    this.remember(event);
   }
 
   /** Writes the content to a new slot, so that a search that found the old one does not take the new content for it. */
   #replace(event: Replace): void {
     const { recordId, sequence, externalId } = event;
-    const before = this.#liveSlot(recordId);
+    const before = this.plainSlot(recordId);
     if (this.externalIds.find(externalId) !== recordId)
       throw new Damaged(`event ${sequence} replaces record ${recordId} under an external id that is not its own`);
     this.tree.beforeChange(recordId - 1);
-    this.#dies(before, sequence, true);
+    this.dies(before, sequence, true);
     this.versions.replaced(recordId, sequence);
-    const slot = this.#put(event);
+    const slot = this.put(event);
     this.slots.set(recordId - 1, slot);
     this.expiries.set(recordId, event.expiresAtMs);
-    this.#retire(before);
+    this.retire(before);
     this.tree.change(recordId - 1, leafOfContent(event), sequence);
     this.vectors.publish(slot);
-    this.#remember(event);
-  }
-
-  /** Writes the content to a slot that searches do not find yet. */
-  #put(event: Insert | Replace): number {
-    const { sequence, recordId, timeMs, metadata, text } = event;
-    const large = this.#large;
-    const slot = large?.slot ?? this.#write(event);
-    this.insertions.set(slot, timeMs);
-    this.fields.put(slot, recordId, event, true);
-    if (large !== undefined) large.show(event);
-    else {
-      if (metadata !== null || text !== null) this.metadata.set(slot, metadata);
-      if (text !== null) this.texts.add(slot, text);
-    }
-    if (text !== null) this.versions.textsChanged(sequence);
-    return slot;
-  }
-
-  /** Writes the vector to a new slot. */
-  #write({ sequence, recordId, vector }: Insert | Replace): number {
-    if (vector.length !== 4 * this.config.dimension)
-      throw new Damaged(`event ${sequence} has a vector of another dimension`);
-    const slot = this.vectors.acquire();
-    this.vectors.write(slot, recordId, vector);
-    return slot;
+    this.remember(event);
   }
 
   #insertEncrypted(event: InsertEncrypted): void {
-    this.#assertNext(event);
-    if (this.encrypted.isShredded(toHex(event.keyId)))
-      throw new Damaged(`event ${event.sequence} inserts under a key that is shredded`);
+    this.assertNext(event);
+    this.assertNotShredded(event);
     this.slots.push(NO_SLOT);
     this.versions.born(event.sequence);
     this.encrypted.insert(event);
     this.expiries.set(event.recordId, event.expiresAtMs);
     this.tree.append(this.encryptedLeaf(event.recordId));
-    this.#remember(event);
-  }
-
-  #shred({ sequence, keyId: bytes }: ShredKey): void {
-    const keyId = toHex(bytes);
-    if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${sequence} shreds key ${keyId} once more`);
-    this.encrypted.shred(keyId);
+    this.remember(event);
   }
 
   #softDelete(recordId: number, sequence: number): void {
-    if (this.encrypted.isLive(recordId)) {
-      this.tree.beforeChange(recordId - 1);
-      this.encrypted.tombstone(recordId);
-      this.#rehash(recordId, sequence);
+    const isUnderKey = this.encrypted.isLive(recordId);
+    const slot = isUnderKey ? this.liveSlotOf(recordId) : this.liveSlot(recordId);
+    this.tree.beforeChange(recordId - 1);
+    if (isUnderKey) this.encrypted.tombstone(recordId);
+    if (slot === undefined) {
+      this.rehash(recordId, sequence);
       return;
     }
-    const slot = this.#liveSlot(recordId);
-    this.tree.beforeChange(recordId - 1);
-    this.#dies(slot, sequence);
+    this.dies(slot, sequence);
     this.vectors.retire(slot);
     this.tombstoned.add(slot);
     this.versions.tombstoned(recordId, sequence);
-    this.#rehash(recordId, sequence);
+    this.rehash(recordId, sequence);
   }
 
   #delete(recordId: number, sequence: number): void {
     if (!this.exists(recordId)) throw new Damaged(`event ${sequence} deletes record ${recordId}, which does not exist`);
     this.tree.beforeChange(recordId - 1);
     const slot = this.slotOf(recordId);
-    if (slot === NO_SLOT) this.encrypted.delete(recordId);
-    else this.#free(recordId, slot, sequence);
+    if (slot !== NO_SLOT) this.free(recordId, slot, sequence);
+    if (this.encrypted.get(recordId) !== undefined) this.encrypted.delete(recordId);
     this.expiries.set(recordId, undefined);
-    this.#rehash(recordId, sequence);
+    this.rehash(recordId, sequence);
     this.graph.recordDeleted(recordId, sequence);
     if (this.graph.changedBy.sequence === sequence) this.versions.graphChanged(sequence, true);
-  }
-
-  #free(recordId: number, slot: number, sequence: number): void {
-    if (!this.tombstoned.has(slot)) this.#dies(slot, sequence);
-    this.versions.freed(recordId, sequence);
-    this.slots.set(recordId - 1, NO_SLOT);
-    this.tombstoned.delete(slot);
-    this.#retire(slot);
-  }
-
-  /** Hides the row from scans, and releases its slot once the indexes are clear of it. */
-  #retire(slot: number): void {
-    if (this.#large === undefined) {
-      this.#release(slot);
-      return;
-    }
-    this.vectors.retire(slot);
-    this.#large.releaseLater(slot);
-  }
-
-  #release(slot: number): void {
-    this.fields.delete(slot);
-    this.vectors.release(slot);
-  }
-
-  #remember({ requestId, recordId, sequence }: Pick<Insert, 'requestId' | 'recordId' | 'sequence'>): void {
-    if (requestId !== null) this.requests.add(byteKey(requestId), { recordId, sequence });
   }
 
   #applyToGraph(event: GraphEvent): void {
@@ -313,54 +241,8 @@ export class CollectionState extends RecordTable {
     this.versions.graphChanged(event.sequence, false);
   }
 
-  /** Removes the record from all searches, before its slot can be reused. */
-  #dies(slot: number, sequence: number, isReplaced = false): void {
-    this.onDeath(slot, isReplaced);
-    if (this.#large !== undefined) this.#large.hide(slot);
-    else {
-      this.metadata.remove(slot);
-      this.texts.remove(slot);
-    }
-    this.externalIds.dies(slot);
-    if (this.fields.texts.has(slot)) this.versions.textsChanged(sequence);
-  }
-
-  #rehash(recordId: number, sequence: number): void {
-    this.tree.change(recordId - 1, this.#leafOf(recordId), sequence);
-  }
-
-  /** Returns the record's leaf; the empty leaf if it is permanently deleted. */
-  #leafOf(recordId: number): Uint8Array {
-    const slot = this.slotOf(recordId);
-    if (slot === NO_SLOT) return this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encryptedLeaf(recordId);
-    return leafHash({
-      id: recordId,
-      state: this.tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
-      vector: this.vectors.vectorView(slot),
-      insertedMs: this.insertions.of(slot),
-      expiresAtMs: this.expiries.of(recordId),
-      ...this.fields.of(slot),
-    });
-  }
-
-  /** Returns the leaf of an encrypted record that is not permanently deleted. */
-  encryptedLeaf(recordId: number): Uint8Array {
-    return this.encrypted.leafOf(recordId, this.expiries.of(recordId));
-  }
-
-  #assertNext({ sequence, recordId }: Insert | InsertEncrypted): void {
-    if (recordId !== this.nextRecordId)
-      throw new Damaged(`event ${sequence} inserts record ${recordId}, but the next record is ${this.nextRecordId}`);
-  }
-
   #assertLinkable({ sequence, recordId }: AddNode): void {
     if (recordId !== null && !this.isLive(recordId))
       throw new Damaged(`event ${sequence} links a node to record ${recordId}, which is not live`);
-  }
-
-  #liveSlot(recordId: number): number {
-    const slot = this.liveSlotOf(recordId);
-    if (slot === undefined) throw new Damaged(`an event changes record ${recordId}, which is not live`);
-    return slot;
   }
 }

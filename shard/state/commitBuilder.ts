@@ -2,24 +2,23 @@
  * Builds the events of one frame from waiting writes. Each write is judged against the state after the earlier writes,
  * including those of the same frame. A refused write adds no event.
  */
-import { refusal, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
 import { mergePatch } from '../../shared/json/mergePatch.js';
 import { actorSizeBytes } from '../../shared/log/actorCodec.js';
 import type { Event, EventHeader } from '../../shared/log/event.js';
 import { BESIDE_EVENT_BYTES, contentBytes, expiryBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
 import { type Actor, isSameActor } from '../../shared/model/actor.js';
 import type { RecordName } from '../../shared/model/recordName.js';
-import type { InsertBatchCall, InsertCall } from '../../shared/protocol/writes.js';
-import type { Slice } from '../../shared/scheduling/slice.js';
+import type { InsertCall } from '../../shared/protocol/writes.js';
 import { GraphPlan, type PlannedGraphWrite } from '../graph/graphPlan.js';
 import { type MetadataObject, metadataObject, patchIn } from '../metadata/metadataObject.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
 import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
-import { assertBatchShape, assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
+import { assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
 import { expiryAt } from './expiryAt.js';
 import { utf8ExternalId } from './externalIds.js';
-import { addedBytes, insertedBytes, insertedEncryptedBytes, updatedBytes } from './growth.js';
+import { addedBytes, insertedEncryptedBytes, updatedBytes } from './growth.js';
 import type {
   EncryptedInsert,
   PlannedCall,
@@ -29,6 +28,7 @@ import type {
   WriteAnswer,
 } from './plannedCalls.js';
 import { growthOf, type MetadataChange, PlannedChanges } from './plannedChanges.js';
+import { PlannedContents, recordBytes, type Sealing, sealedBytes } from './plannedContents.js';
 import { PlannedRecords } from './plannedRecords.js';
 import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room } from './refusals.js';
@@ -38,20 +38,20 @@ export interface PlanStart {
   readonly sequence: number;
   readonly timeMs: number;
   readonly room: Room;
+  /** Absent: no write is under a key. */
+  readonly sealing?: Sealing;
 }
 
-/** Whether to look at the clock before planning this record of a batch. */
-const isLook = (record: number): boolean => record % 32 === 0;
-
-type NewRecord = Omit<StatedInsert, 'type'>;
+/** `keyId`: the key that it is under; null: none. */
+export type NewRecord = Omit<StatedInsert, 'type'> & { readonly keyId: string | null };
 
 export class CommitBuilder {
   readonly events: Event[] = [];
-  readonly #requests: PlannedRequests;
-  readonly #records: PlannedRecords;
+  readonly requests: PlannedRequests;
+  readonly records: PlannedRecords;
   readonly #graph: GraphPlan;
   readonly changes: PlannedChanges;
-  /** The time of the next events. */
+  readonly #contents: PlannedContents;
   #timeMs: number;
   #sequence: number;
   #roomBytes: number;
@@ -61,22 +61,28 @@ export class CommitBuilder {
   #actorBytes = 0;
 
   constructor(
-    private readonly state: CollectionState,
-    private readonly start: PlanStart,
-    private readonly limits: EventLimits,
+    readonly state: CollectionState,
+    readonly start: PlanStart,
+    readonly limits: EventLimits,
   ) {
-    this.#requests = new PlannedRequests(state.requests);
+    this.requests = new PlannedRequests(state.requests);
     this.#sequence = start.sequence;
     this.#timeMs = start.timeMs;
     this.#roomBytes = start.room.bytes;
-    this.#records = new PlannedRecords(state);
+    this.records = new PlannedRecords(state);
     this.changes = new PlannedChanges(this.events, state, start.sequence);
-    this.#graph = new GraphPlan(state.graph, (recordId) => this.#records.isFreed(recordId));
+    this.#contents = new PlannedContents(state, this.changes, start.sealing);
+    this.#graph = new GraphPlan(state.graph, (recordId) => this.records.isFreed(recordId));
+  }
+
+  /** The time of the next events. */
+  get timeMs(): number {
+    return this.#timeMs;
   }
 
   /** Number of live records after the plan. */
   get liveRecords(): number {
-    return this.#records.liveCount;
+    return this.records.liveCount;
   }
 
   /** Sets the actor of the next writes; null: their events are of version 1. */
@@ -98,23 +104,23 @@ export class CommitBuilder {
       case 'insert':
         return this.#insert(call);
       case 'stated':
-        return call.of.type === 'deleteMany' ? this.endDeletions(call.of) : this.#stated(call.of);
+        return this.endDeletions(call.of);
       case 'insertEncrypted':
         return this.#insertEncrypted(call);
       case 'shredKey':
         return this.#shred(call.keyId);
       case 'softDelete': {
-        const recordId = this.#records.liveNamed(call.id);
+        const recordId = this.records.liveNamed(call.id);
         this.changes.assertUnchanged(recordId, call.since);
-        this.#records.delete(recordId, true);
-        return this.#push({ type: 'softDelete', ...this.#dated(), recordId });
+        this.records.delete(recordId, true);
+        return this.push({ type: 'softDelete', ...this.dated(), recordId });
       }
       case 'delete': {
-        const recordId = this.#records.named(call.id);
+        const recordId = this.records.named(call.id);
         if (!this.exists(recordId)) throw missing(recordId);
         this.changes.assertUnchanged(recordId, call.since);
-        this.#records.delete(recordId, false);
-        return this.#push({ type: 'delete', ...this.#dated(), recordId });
+        this.records.delete(recordId, false);
+        return this.push({ type: 'delete', ...this.dated(), recordId });
       }
       case 'updateMetadata':
         return this.#changeOne(this.#change(this.#unchanged(call), call.metadata));
@@ -123,7 +129,7 @@ export class CommitBuilder {
       case 'addNode':
         return this.#changeGraph({
           ...call,
-          recordId: call.recordId === null ? null : this.#records.liveNamed(call.recordId),
+          recordId: call.recordId === null ? null : this.records.liveNamed(call.recordId),
         });
       case 'deleteNode':
       case 'addEdge':
@@ -132,7 +138,7 @@ export class CommitBuilder {
       case 'auditReads': {
         const fields = this.changes.access(call);
         if (fields === undefined) return { kind: 'sequence', sequence: this.#sequence - 1 };
-        return this.#push({ type: 'auditReads', ...this.#dated(), ...fields });
+        return this.push({ type: 'auditReads', ...this.dated(), ...fields });
       }
       default:
         return unreachable(call);
@@ -140,41 +146,24 @@ export class CommitBuilder {
   }
 
   #insert(call: InsertCall): WriteAnswer {
-    this.#assertDimension(call.vector.length);
+    this.assertDimension(call.vector.length);
     const key = keyOf(call.requestId);
-    const before = this.#requests.write(key);
+    const before = this.requests.write(key);
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
-    const { vector, tag, requestId, metadata } = call;
+    const { vector, tag, requestId, metadata, keyId = null } = call;
     const text = call.text === null ? null : Buffer.from(call.text);
     const expiresAtMs = expiryAt(this.#timeMs, call.expiresAtMs, call.ttlMs);
-    const record = { vector, tag, requestId, metadata, text, externalId: null, expiresAtMs };
+    const record = { vector, tag, requestId, metadata, text, externalId: null, expiresAtMs, keyId };
     assertContent(record, this.limits);
-    this.#assertRoom(1, bytesOf(record));
-    return { kind: 'insert', write: this.#append(record, key), deduplicated: false };
-  }
-
-  #stated(stated: StatedInsert | StatedReplace): WriteAnswer {
-    const { externalId } = stated;
-    this.#assertDimension(stated.vector.length);
-    assertContent(stated, this.limits);
-    const holder = externalId === null ? undefined : this.#records.liveUnder(externalId);
-    if (stated.type === 'replace') {
-      if (holder !== stated.recordId)
-        throw new VouchError('validation_error', `record ${stated.recordId} is not stored under this external id`);
-      this.#assertRoom(0, bytesOf(stated));
-      return { kind: 'insert', write: this.#replace(holder, stated, undefined), deduplicated: false };
-    }
-    if (holder !== undefined)
-      throw new VouchError('validation_error', `live record ${holder} already has this external id`);
-    this.#assertRoom(1, bytesOf(stated));
-    return { kind: 'insert', write: this.#append(stated, undefined), deduplicated: false };
+    this.assertRoom(1, this.bytesOf(record));
+    return { kind: 'insert', write: this.append(record, key), deduplicated: false };
   }
 
   /**
    * Returns the sequence of the event that ended an earlier request's deletions; undefined without an earlier request.
    */
   deletedBefore(requestId: Uint8Array | null): number | undefined {
-    return this.#requests.deletion(keyOf(requestId));
+    return this.requests.deletion(keyOf(requestId));
   }
 
   /** Adds the event that ends preceding deletions. Throws `validation_error` if they do not directly precede it. */
@@ -182,23 +171,23 @@ export class CommitBuilder {
     const before = this.events.slice(-end.deleted);
     if (before.length < end.deleted || before.some(({ type }) => type !== 'delete'))
       throw new VouchError('validation_error', `the ${end.deleted} preceding events are not all deletions`);
-    this.#requests.add(byteKey(end.requestId), { recordId: NO_RECORD, sequence: this.#sequence });
-    return this.#push({ ...end, ...this.#dated() });
+    this.requests.add(byteKey(end.requestId), { recordId: NO_RECORD, sequence: this.#sequence });
+    return this.push({ ...end, ...this.dated() });
   }
 
   /** Yields the live records with these external ids, each looked up on demand. */
   *liveNamed(externalIds: Iterable<string>): Generator<number | undefined> {
-    for (const externalId of externalIds) yield this.#records.liveUnder(utf8ExternalId(externalId));
+    for (const externalId of externalIds) yield this.records.liveUnder(utf8ExternalId(externalId));
   }
 
   #unchanged({ id, since }: { readonly id: RecordName; readonly since?: number }): number {
-    const recordId = this.#records.liveNamed(id);
+    const recordId = this.records.liveNamed(id);
     this.changes.assertUnchanged(recordId, since);
     return recordId;
   }
 
   isLive(recordId: number): boolean {
-    return this.#records.isLive(recordId);
+    return this.records.isLive(recordId);
   }
 
   /** Returns the change that a merge patch makes to a live record. Throws `validation_error` if it cannot be made. */
@@ -211,13 +200,18 @@ export class CommitBuilder {
 
   /** Throws if the changes would pass a quota. `growth`: the sum of their `growthOf`. */
   assertRoomToGrow(growth: number): void {
-    this.#assertRoom(0, growth);
+    this.assertRoom(0, growth);
   }
 
   /** Plans a change of a live record, for which there is room. Returns its sequence. */
   changeMetadata({ recordId, metadata, replaced }: MetadataChange): number {
     this.#roomBytes += replaced;
-    this.#push({ ...this.#dated(), type: 'updateMetadata', recordId, metadata });
+    const keyId = this.records.keyOf(recordId);
+    if (keyId === undefined) this.push({ ...this.dated(), type: 'updateMetadata', recordId, metadata });
+    else {
+      const sealed = this.#contents.sealed(keyId, { ...this.#contents.of(recordId), metadata });
+      this.push({ ...this.dated(), type: 'updateUnderKey', recordId, requestId: null, ...sealed });
+    }
     return this.#sequence - 1;
   }
 
@@ -228,12 +222,16 @@ export class CommitBuilder {
 
   /** Throws `validation_error` if the record is encrypted, or the metadata too large. `what` begins the message. */
   #change(recordId: number, metadata: Uint8Array, what?: string): MetadataChange {
-    if (this.#records.keyOf(recordId) !== undefined)
+    if (this.records.isPayload(recordId))
       throw new VouchError('validation_error', `record ${recordId} is encrypted, and has no metadata`);
     assertContent({ metadata }, this.limits, what);
     const planned = this.changes.metadata(recordId);
     const replaced = planned === undefined ? this.state.metadataBytesOf(recordId) : (planned?.length ?? 0);
-    return { recordId, metadata, added: updatedBytes(metadata.length), replaced };
+    const plain = { recordId, metadata, added: updatedBytes(metadata.length), replaced };
+    const keyId = this.records.keyOf(recordId);
+    if (keyId === undefined) return { ...plain, eventBytes: plain.added - metadata.length };
+    const eventBytes = sealedBytes(contentBytes({ ...this.#contents.of(recordId), metadata }));
+    return { ...plain, added: eventBytes + metadata.length, eventBytes };
   }
 
   /** Returns the metadata of a live record after the earlier writes. */
@@ -246,110 +244,68 @@ export class CommitBuilder {
 
   #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId, ...life }: EncryptedInsert): WriteAnswer {
     const key = keyOf(requestId);
-    const before = this.#requests.write(key);
+    const before = this.requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
-    this.#records.assertNotShredded(keyId);
+    this.records.assertNotShredded(keyId);
     assertCiphertext(ciphertext, this.limits);
     const expiresAtMs = expiryAt(this.#timeMs, life.expiresAtMs, life.ttlMs);
-    this.#assertRoom(1, insertedEncryptedBytes(ciphertext.length) + expiryBytes({ expiresAtMs }));
-    const write = this.#written(this.#records.addEncrypted(keyId), key);
+    this.assertRoom(1, insertedEncryptedBytes(ciphertext.length) + expiryBytes({ expiresAtMs }));
+    const write = this.#written(this.records.addPayload(keyId), key);
     const content = { tag, requestId, keyId: Buffer.from(keyId, 'hex'), nonce, ciphertext, expiresAtMs };
-    this.#push({ type: 'insertEncrypted', ...content, ...this.#dated(), recordId: write.recordId });
+    this.push({ type: 'insertEncrypted', ...content, ...this.dated(), recordId: write.recordId });
     return { kind: 'encrypted', write, keyId };
   }
 
   /** Plans the shredding of a key. A log has one such event per key; a repeated call adds none. */
   #shred(keyId: string): WriteAnswer {
-    if (!this.#records.shred(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
-    return this.#push({ type: 'shredKey', ...this.#dated(), keyId: Buffer.from(keyId, 'hex') });
+    if (!this.records.shred(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
+    return this.push({ type: 'shredKey', ...this.dated(), keyId: Buffer.from(keyId, 'hex') });
   }
 
-  /** Inserts or replaces all records of the batch, or none if the batch is refused. */
-  async insertBatch(call: InsertBatchCall, slice: Slice): Promise<WriteAnswer> {
-    assertBatchShape(call, this.limits);
-    const vectorBytes = 4 * this.state.dimension;
-    if (call.vectors.length !== call.count * vectorBytes) this.#assertDimension(-1);
-    const keys = (call.requestIds ?? []).map(keyOf);
-    const replayed = this.#requests.replayed(keys);
-    const records: NewRecord[] = [];
-    let brings = 0;
-    let fresh = 0;
-    for (let i = 0; i < call.count; i++) {
-      if (isLook(i) && slice.due) await slice.next();
-      const what = `item ${i} of the batch: `;
-      const record = {
-        vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
-        tag: call.tags?.[i] ?? 0,
-        requestId: call.requestIds?.[i] ?? null,
-        metadata: call.metadata?.[i] ?? null,
-        text: call.texts?.[i] ?? null,
-        externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
-        expiresAtMs: replayed.has(i) ? undefined : expiryAt(this.#timeMs, call.expiresAtMs?.[i], call.ttlMs, what),
-      };
-      assertContent(record, this.limits, what);
-      records.push(record);
-      if (replayed.has(i)) continue;
-      brings += bytesOf(record);
-      const { externalId } = record;
-      const holder = externalId === null ? undefined : this.#records.liveUnder(externalId);
-      if (externalId !== null) this.changes.assertHolder(holder, externalId, call.since);
-      if (holder === undefined) fresh++;
+  append(record: NewRecord, key: string | undefined): AppliedRequest {
+    const { vector, tag, requestId, metadata, text, externalId, expiresAtMs, keyId } = record;
+    if (keyId !== null) {
+      const sealed = this.#contents.sealed(keyId, { tag, vector, metadata, text, externalId });
+      const write = this.#written(this.records.addUnderKey(keyId, externalId), key);
+      const { recordId } = write;
+      this.push({ type: 'insertUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...sealed });
+      return write;
     }
-    this.#assertRoom(fresh, brings);
-    const ids = new Float64Array(call.count);
-    let created = 0;
-    for (const [i, record] of records.entries()) {
-      if (isLook(i) && slice.due) await slice.next();
-      const { recordId, sequence } = this.#requests.write(keys[i]) ?? this.#upsert(record, keys[i]);
-      ids[i] = recordId;
-      if (this.#isInsert(recordId, sequence)) created++;
-    }
-    return { kind: 'batch', ids, created };
-  }
-
-  #upsert(record: NewRecord, key: string | undefined): AppliedRequest {
-    const { externalId } = record;
-    const replaced = externalId === null ? undefined : this.#records.liveUnder(externalId);
-    return replaced === undefined
-      ? this.#append(record, key)
-      : this.#replace(replaced, { ...record, externalId: externalId! }, key);
-  }
-
-  /** Whether the event, planned or applied, inserts the record. */
-  #isInsert(recordId: number, sequence: number): boolean {
-    const planned = this.events[sequence - this.start.sequence];
-    return planned === undefined ? this.state.versions.isBornBy(recordId, sequence) : planned.type === 'insert';
-  }
-
-  #append(record: NewRecord, key: string | undefined): AppliedRequest {
-    const { vector, tag, requestId, metadata, text, externalId, expiresAtMs } = record;
-    const write = this.#written(this.#records.add(externalId), key);
+    const write = this.#written(this.records.add(externalId), key);
     const { sequence, recordId } = write;
     const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
-    this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, actor: this.#actor, ...content });
+    this.push({ type: 'insert', sequence, timeMs: this.#timeMs, actor: this.#actor, ...content });
     return write;
   }
 
-  #replace(
+  replace(
     recordId: number,
-    { vector, tag, requestId, metadata, text, externalId, expiresAtMs }: Omit<StatedReplace, 'type' | 'recordId'>,
+    record: NewRecord & Pick<StatedReplace, 'externalId'>,
     key: string | undefined,
   ): AppliedRequest {
+    const { vector, tag, requestId, metadata, text, externalId, expiresAtMs, keyId } = record;
+    if (keyId !== null) {
+      const sealed = this.#contents.sealed(keyId, { tag, vector, metadata, text, externalId });
+      this.records.move(recordId, keyId);
+      const write = this.#written(recordId, key);
+      this.push({ type: 'replaceUnderKey', ...this.dated(), recordId, requestId, expiresAtMs, ...sealed });
+      return write;
+    }
     const write = this.#written(recordId, key);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId, expiresAtMs };
-    this.#push({ type: 'replace', ...this.#dated(), ...content });
+    this.push({ type: 'replace', ...this.dated(), ...content });
     return write;
   }
 
   /** Returns the write of the event that is pushed next, under its request id. */
   #written(recordId: number, key: string | undefined): AppliedRequest {
     const write = { recordId, sequence: this.#sequence };
-    if (key !== undefined) this.#requests.add(key, write);
+    if (key !== undefined) this.requests.add(key, write);
     return write;
   }
 
   /** Adds the event with the next sequence. The room that it frees counts from the next frame on. */
-  #push(event: Event): WriteAnswer & { kind: 'sequence' } {
+  push(event: Event): WriteAnswer & { kind: 'sequence' } {
     this.#sequence++;
     this.#roomBytes -= addedBytes(event) + this.#actorBytes;
     this.#actorBytes = 0;
@@ -359,9 +315,9 @@ export class CommitBuilder {
 
   #changeGraph(call: PlannedGraphWrite): WriteAnswer {
     if (call.op === 'addNode' || call.op === 'addEdge')
-      this.#assertRoom(0, BESIDE_EVENT_BYTES + fixedSizeBytes(call.op));
+      this.assertRoom(0, BESIDE_EVENT_BYTES + fixedSizeBytes(call.op));
     const planned = this.#graph.add(call);
-    const { sequence } = this.#push({ ...planned, ...this.#dated() });
+    const { sequence } = this.push({ ...planned, ...this.dated() });
     switch (planned.type) {
       case 'addNode':
         return { kind: 'added', id: planned.nodeId, sequence };
@@ -376,25 +332,33 @@ export class CommitBuilder {
   }
 
   /** Sequence, time and actor of the next event. */
-  #dated(): Pick<Event, EventHeader> {
+  dated(): Pick<Event, EventHeader> {
     return { sequence: this.#sequence, timeMs: this.#timeMs, actor: this.#actor };
   }
 
   exists(recordId: number): boolean {
-    return this.#records.exists(recordId);
+    return this.records.exists(recordId);
   }
 
-  #assertRoom(records: number, bytes: number): void {
-    const added = this.#records.liveCount - this.state.liveRecords;
+  assertRoom(records: number, bytes: number): void {
+    const added = this.records.liveCount - this.state.liveRecords;
     const room = { ...this.start.room, records: this.start.room.records - added, bytes: this.#roomBytes };
     assertRoom(room, { records, bytes: bytes === 0 ? 0 : bytes + this.#actorBytes });
   }
 
+  /**
+   * Returns the bytes that the record adds. Throws `validation_error` if its key is shredded, `unavailable` if it must be
+   * under a key, and none was made for it.
+   */
+  bytesOf(record: NewRecord): number {
+    if (record.keyId !== null) this.records.assertNotShredded(record.keyId);
+    else if (this.#contents.isRule) throw unavailable('a record of the write has changed meanwhile; retry');
+    return recordBytes(record, record.keyId !== null);
+  }
+
   /** Guards against a coordinator that knows another collection by this id. */
-  #assertDimension(vectorBytes: number): void {
+  assertDimension(vectorBytes: number): void {
     if (vectorBytes !== 4 * this.state.dimension)
       throw refusal('dimension_mismatch', 'write', { dimension: this.state.dimension });
   }
 }
-
-const bytesOf = (record: NewRecord): number => insertedBytes(contentBytes(record)) + expiryBytes(record);

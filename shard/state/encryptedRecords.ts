@@ -1,17 +1,18 @@
 /**
- * The encrypted records of a collection. Their ciphertexts stay in the log. They have no slot among the vectors, so no
- * search finds them.
+ * The records of a collection that are under a vault key. Their ciphertexts stay in the log. Some have an encrypted
+ * payload, which no search finds. The others are searched like any record: their content is also in a slot among the
+ * vectors, until their key is shredded.
  *
  * ```text
  * Live ──soft delete──▶ tombstoned; both ──delete──▶ gone.
  * ```
  *
  * A live record whose key is shredded is not counted and cannot be read any more. Its leaf stays, and it can be
- * deleted.
+ * deleted. A record whose key the vault no longer had when its event was applied is counted, and has no content.
  */
 import { toHex } from '../../shared/hashing/hash.js';
-import type { InsertEncrypted } from '../../shared/log/event.js';
-import { encryptedContentHash, encryptedLeafHash, RECORD_STATE } from '../audit/leaf.js';
+import type { EventUnderKey, InsertEncrypted } from '../../shared/log/event.js';
+import { encryptedContentHash, encryptedLeafHash, RECORD_STATE, underKeyLeafHash } from '../audit/leaf.js';
 import { PagedList } from '../kernel/pagedList.js';
 
 export interface EncryptedRecord {
@@ -20,14 +21,18 @@ export interface EncryptedRecord {
   readonly insertedMs: number;
   /** 32 lowercase hex digits. */
   readonly keyId: string;
-  /** Hash of nonce and ciphertext, as latin1: a third of the memory of a Uint8Array. */
+  /** Hash of nonce and ciphertext, or the commitment, as latin1: a third of the memory of a Uint8Array. */
   readonly contentHash: string;
   /** Sequence of the event that has the ciphertext. */
   readonly sequence: number;
-  /** Length of the ciphertext. */
+  /** Length of the payload's ciphertext. */
   readonly payloadBytes: number;
   readonly isTombstoned: boolean;
+  /** Place of the content of a record that searches find: in a slot, or lost with its key. Undefined for a payload. */
+  readonly content?: 'slot' | 'lost';
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 export class EncryptedRecords {
   /** Records by id, except permanently deleted ones. */
@@ -37,10 +42,19 @@ export class EncryptedRecords {
   /** Key id → bytes of its records, including tombstoned ones, until the key is shredded. */
   readonly #payloads = new Map<string, number>();
   readonly #shredded = new Set<string>();
+  /** Key id → ids of the records under it that are not payloads. */
+  readonly #ids = new Map<string, Set<number>>();
+  #hasContents = false;
   #live = 0;
+  #livePayloads = 0;
   #payloadBytes = 0;
 
-  /** Number of records that are neither tombstoned nor under a shredded key. */
+  /** Whether the log has records with content under a key. No file may contain such content in plain. */
+  get hasContents(): boolean {
+    return this.#hasContents;
+  }
+
+  /** Number of records without a slot that are neither tombstoned nor under a shredded key. */
   get liveCount(): number {
     return this.#live;
   }
@@ -57,6 +71,21 @@ export class EncryptedRecords {
   isLive(recordId: number): boolean {
     const record = this.#records.get(recordId);
     return record !== undefined && !record.isTombstoned && !this.#shredded.has(record.keyId);
+  }
+
+  /** Whether the live record has an encrypted payload. */
+  isLivePayload(recordId: number): boolean {
+    return this.isLive(recordId) && this.#records.get(recordId)!.content === undefined;
+  }
+
+  /** Returns the number of live records whose content is lost although the log does not state the shred yet. */
+  get lostCount(): number {
+    return this.#live - this.#livePayloads;
+  }
+
+  /** Returns the ids of the records with content under the key. */
+  idsUnder(keyId: string): ReadonlySet<number> {
+    return this.#ids.get(keyId) ?? NONE;
   }
 
   isShredded(keyId: string): boolean {
@@ -100,31 +129,59 @@ export class EncryptedRecords {
   restore(record: EncryptedRecord): void {
     this.#records.set(record.id, record);
     this.#countPayload(record.keyId, record.payloadBytes);
-    if (!record.isTombstoned) this.#count(record.keyId, 1);
+    if (!record.isTombstoned) this.#count(record, 1);
+  }
+
+  /** Adds the record, or changes it. `insertedMs`: the time of its insert, or of its last replacement. */
+  write(event: EventUnderKey, insertedMs: number): void {
+    const { recordId: id, sequence, content } = event;
+    const keyId = toHex(event.keyId);
+    if (this.#records.get(id) !== undefined) this.delete(id);
+    this.#hasContents = true;
+    const ids = this.#ids.get(keyId) ?? new Set();
+    this.#ids.set(keyId, ids.add(id));
+    const contentHash = Buffer.from(event.commitment).toString('latin1');
+    const about = { id, tag: 0, insertedMs, keyId, contentHash, sequence, payloadBytes: 0, isTombstoned: false };
+    this.restore({ ...about, content: content === null ? 'lost' : 'slot' });
+  }
+
+  /** Notes that the content of the record is no longer in a slot. */
+  lose(recordId: number): void {
+    const record = this.#records.get(recordId)!;
+    const lost = { ...record, content: 'lost' as const };
+    if (!record.isTombstoned) this.#count(record, -1);
+    if (!record.isTombstoned) this.#count(lost, 1);
+    this.#records.set(recordId, lost);
   }
 
   tombstone(recordId: number): void {
     const record = this.#records.get(recordId)!;
     this.#records.set(recordId, { ...record, isTombstoned: true });
-    this.#count(record.keyId, -1);
+    this.#count(record, -1);
   }
 
   delete(recordId: number): void {
-    const { keyId, isTombstoned, payloadBytes } = this.#records.get(recordId)!;
+    const record = this.#records.get(recordId)!;
+    const { keyId, isTombstoned, payloadBytes } = record;
     this.#records.delete(recordId);
+    this.#ids.get(keyId)?.delete(recordId);
     this.#countPayload(keyId, -payloadBytes);
-    if (!isTombstoned) this.#count(keyId, -1);
+    if (!isTombstoned) this.#count(record, -1);
   }
 
+  /** Destroys the records under the key, none of which has a slot. */
   shred(keyId: string): void {
+    const lost = [...this.idsUnder(keyId)].filter((id) => !this.#records.get(id)!.isTombstoned).length;
+    this.#livePayloads -= this.countUnder(keyId) - lost;
     this.#live -= this.countUnder(keyId);
     this.#countPayload(keyId, -(this.#payloads.get(keyId) ?? 0));
     this.#shredded.add(keyId);
   }
 
   leafOf(recordId: number, expiresAtMs: number | undefined): Uint8Array {
-    const { id, tag, insertedMs, keyId, contentHash, isTombstoned } = this.#records.get(recordId)!;
-    return encryptedLeafHash({
+    const { id, tag, insertedMs, keyId, contentHash, isTombstoned, content } = this.#records.get(recordId)!;
+    const leafHash = content === undefined ? encryptedLeafHash : underKeyLeafHash;
+    return leafHash({
       state: isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live,
       id,
       tag,
@@ -143,11 +200,13 @@ export class EncryptedRecords {
     this.#payloadBytes += by;
   }
 
-  #count(keyId: string, by: number): void {
+  #count({ keyId, content }: EncryptedRecord, by: number): void {
     const count = this.countUnder(keyId) + by;
     if (count === 0) this.#underKey.delete(keyId);
     else this.#underKey.set(keyId, count);
-    if (!this.#shredded.has(keyId)) this.#live += by;
+    if (this.#shredded.has(keyId) || content === 'slot') return;
+    this.#live += by;
+    if (content === undefined) this.#livePayloads += by;
   }
 }
 

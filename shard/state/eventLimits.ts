@@ -49,6 +49,12 @@ export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): vo
       throw refused(`the batch has ${count} vectors and ${list.length} entries of ${name}`);
 }
 
+/** Throws `validation_error` if a list of keys does not have one entry per vector. */
+export function assertListed(keyIds: readonly unknown[] | undefined, count: number): void {
+  if (keyIds !== undefined && keyIds.length !== count)
+    throw refused(`the batch has ${count} vectors and ${keyIds.length} entries of keyIds`);
+}
+
 /** Throws `validation_error` if the request id has another length. */
 export function assertRequestId(requestId: Uint8Array): void {
   if (requestId.length !== REQUEST_ID_BYTES)

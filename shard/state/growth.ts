@@ -31,6 +31,11 @@ export function addedBytes(event: Event): number {
       return insertedBytes(contentBytes(event)) + expiryBytes(event);
     case 'insertEncrypted':
       return insertedEncryptedBytes(event.ciphertext.length) + expiryBytes(event);
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+      return inLog + (event.content === null ? 0 : contentBytes(event.content)) + expiryBytes(event);
+    case 'updateUnderKey':
+      return inLog + (event.content?.metadata?.length ?? 0);
     case 'updateMetadata':
       return updatedBytes(event.metadata.length);
     default:

@@ -16,11 +16,12 @@
 
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
-import { type EventLog, LogDamaged, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
+import type { EventLog, Position, StoredFrame } from '../../shared/log/eventLog.js';
 import { buildFrame, claimedStart, FRAME_OVERHEAD_BYTES, type Frame, frameSizeBytes } from '../../shared/log/frame.js';
 import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -31,8 +32,15 @@ import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
 import { LogHistory } from './logHistory.js';
-import { assertLiveRecords, claimedEvents, configHashIn, verifiedFrame } from './replay.js';
-import { assertReaches, lostBeginning, readStored, WHAT_TO_DO } from './truncatedLog.js';
+import {
+  assertLiveRecords,
+  type ContentOpener,
+  claimedEvents,
+  configHashIn,
+  takesRow,
+  verifiedFrame,
+} from './replay.js';
+import { assertReaches, lostBeginning, orGone, readStored, WHAT_TO_DO } from './truncatedLog.js';
 import { writeReceipt } from './writeReceipt.js';
 
 /** Receives every frame that is committed here, as soon as it is durable. */
@@ -55,6 +63,8 @@ const APPENDING: AppendState = { kind: 'appending' };
 export class Journal {
   /** Publishes to followers; undefined while the collection has no follower. */
   feed: Feed | undefined;
+  /** Called when a shred is applied; the contents under the key are erased. */
+  onShred: ((keyId: string) => void) | undefined;
   /** Called before an event is verified or applied, and again when that resumes. */
   onStep: ((sequence: number) => void) | undefined;
   #append: AppendState = SETTLED;
@@ -74,8 +84,8 @@ export class Journal {
     private readonly config: CollectionConfig,
     private readonly log: EventLog,
     private readonly state: CollectionState,
-    /** `lateMs`: see `EventLogs`. */
-    private readonly times: { readonly clock: Clock; readonly lateMs: number },
+    /** `lateMs`: see `EventLogs`. Without `contents`, those of records under keys count as lost. */
+    private readonly times: { readonly clock: Clock; readonly lateMs: number; readonly contents?: ContentOpener },
     readonly history = new LogHistory(),
   ) {}
 
@@ -338,10 +348,12 @@ export class Journal {
     const { header, events } = frame;
     noteWork(onApplied === undefined ? 'replay' : 'commit', this.config);
     if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
+    const opened = await this.times.contents?.open(events);
     // Memory that ran out in the middle of a frame would leave half of it applied.
-    this.state.vectors.reserve(events.filter(({ type }) => type === 'insert' || type === 'replace').length);
+    this.state.vectors.reserve(events.filter(takesRow).length);
     this.#applying = this.#applyEvents(frame, position, onApplied);
     await this.#applying;
+    opened?.forget();
     // After a failure it stays set: the state is of no use any more, and everything that awaits it gets the error.
     this.#applying = undefined;
   }
@@ -356,6 +368,7 @@ export class Journal {
       if (this.state.isLarge(event)) await this.#applyLarge(event, slice);
       else this.state.apply(event);
       this.#seen = event.sequence;
+      if (event.type === 'shredKey') this.onShred?.(toHex(event.keyId));
       // In steps: a later read of the root would do all of it at once.
       while (this.state.graph.hashSome()) {
         if (!slice.due) continue;
@@ -381,15 +394,5 @@ export class Journal {
   #growTree({ chainHeads }: Frame, from: number, to: number): number {
     this.history.tree.append(chainHeads.subarray(from * HASH_BYTES, to * HASH_BYTES));
     return to;
-  }
-}
-
-/** Returns undefined if the log has no frame there. */
-async function orGone(frame: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
-  try {
-    return await frame;
-  } catch (error) {
-    if (error instanceof LogDamaged) return undefined;
-    throw error;
   }
 }

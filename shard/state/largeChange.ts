@@ -58,6 +58,10 @@ export class LargeChange {
 /** Bytes of the metadata and texts that an event adds or removes. `keptBytesOf`: those of a record before the event. */
 export function indexedBytesOf(event: Event, keptBytesOf: (recordId: number) => number): number {
   switch (event.type) {
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
+      return sizeOf(event.content?.metadata) + sizeOf(event.content?.text) + keptBytesOf(event.recordId);
     case 'insert':
       return sizeOf(event.metadata) + sizeOf(event.text);
     case 'replace':
@@ -72,4 +76,4 @@ export function indexedBytesOf(event: Event, keptBytesOf: (recordId: number) => 
   }
 }
 
-const sizeOf = (bytes: Uint8Array | null): number => bytes?.length ?? 0;
+const sizeOf = (bytes: Uint8Array | null | undefined): number => bytes?.length ?? 0;

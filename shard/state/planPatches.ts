@@ -1,6 +1,5 @@
 /** Plans the merge patches of one request for one commit. */
 import { refusal } from '../../shared/errors/errors.js';
-import { BESIDE_EVENT_BYTES, updateMetadataSizeBytes } from '../../shared/log/eventLayout.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { MetadataObject } from '../metadata/metadataObject.js';
 import type { CommitBuilder } from './commitBuilder.js';
@@ -38,7 +37,7 @@ export async function planPatches(
       const change = plan.patched(recordId, patch);
       changes.set(recordId, change);
       growth += growthOf(change);
-      bytes += BESIDE_EVENT_BYTES + updateMetadataSizeBytes(change.metadata.length);
+      bytes += change.eventBytes;
       if (bytes > bytesMax) throw refusal('payload_too_large', 'patches', { max: bytesMax });
     }
     place++;

@@ -30,7 +30,7 @@ export type StatedDeletions = Undated<DeleteMany>;
 /** A write that is planned in one step. `stated`: from a log; see `logImport.ts`. */
 export type PlannedCall =
   | Exclude<QueuedCall, DeleteManyCall | InsertBatchCall | PatchManyCall>
-  | { readonly op: 'stated'; readonly of: StatedInsert | StatedReplace | StatedDeletions };
+  | { readonly op: 'stated'; readonly of: StatedDeletions };
 
 /** Content of a write's answer, once the frame is applied. */
 export type WriteAnswer =

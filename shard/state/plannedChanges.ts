@@ -3,7 +3,7 @@
  * others pay nothing.
  */
 import { refusal, VouchError } from '../../shared/errors/errors.js';
-import type { AuditReads, Event } from '../../shared/log/event.js';
+import { type AuditReads, type Event, isUnderKey } from '../../shared/log/event.js';
 import { type AccessChange, READ_AUDITS } from '../../shared/model/readAudit.js';
 import type { CollectionState } from './collectionState.js';
 
@@ -16,6 +16,8 @@ export interface MetadataChange {
   readonly metadata: Uint8Array;
   readonly added: number;
   readonly replaced: number;
+  /** Bytes of its event in a frame. */
+  readonly eventBytes: number;
 }
 
 /** Bytes by which a change lets the metadata grow. */
@@ -64,7 +66,8 @@ export class PlannedChanges {
   /** Returns the metadata that the commit gives the record; undefined if it gives none. */
   metadata(recordId: number): Uint8Array | null | undefined {
     const last = this.last(recordId);
-    return last !== undefined && 'metadata' in last ? last.metadata : undefined;
+    if (last === undefined) return undefined;
+    return 'metadata' in last ? last.metadata : isUnderKey(last) ? last.content?.metadata : undefined;
   }
 
   /** Returns the fields of the event that changes the access log; undefined if it would change nothing. */

@@ -8,8 +8,10 @@ import { missing, missingNamed, shredded } from './refusals.js';
 export class PlannedRecords {
   /** Deleted records; true if a tombstone stays. */
   readonly #deleted = new Map<number, boolean>();
-  /** New encrypted record → its key id. */
+  /** Record → the key that the plan puts it under. */
   readonly #keys = new Map<number, string>();
+  /** New records with encrypted payloads. */
+  readonly #payloads = new Set<number>();
   readonly #shredded = new Set<string>();
   /** Key id → change in the number of its records without a tombstone. */
   readonly #underKey = new Map<string, number>();
@@ -36,11 +38,31 @@ export class PlannedRecords {
     return recordId;
   }
 
-  addEncrypted(keyId: string): number {
-    const recordId = this.add();
+  addPayload(keyId: string): number {
+    const recordId = this.addUnderKey(keyId);
+    this.#payloads.add(recordId);
+    return recordId;
+  }
+
+  addUnderKey(keyId: string, externalId: Uint8Array | null = null): number {
+    const recordId = this.add(externalId);
     this.#keys.set(recordId, keyId);
     this.#countKey(keyId, 1);
     return recordId;
+  }
+
+  /** Puts a live record under a key, instead of the one that it is under. */
+  move(recordId: number, keyId: string): void {
+    const before = this.keyOf(recordId);
+    if (before !== undefined) this.#countKey(before, -1);
+    this.#keys.set(recordId, keyId);
+    this.#countKey(keyId, 1);
+  }
+
+  /** Whether the record has an encrypted payload. */
+  isPayload(recordId: number): boolean {
+    const record = this.state.encrypted.get(recordId);
+    return this.#payloads.has(recordId) || (record !== undefined && record.content === undefined);
   }
 
   delete(recordId: number, leavesTombstone: boolean): void {
@@ -74,7 +96,7 @@ export class PlannedRecords {
     return this.#deleted.get(recordId) === false;
   }
 
-  /** Returns the key of an encrypted record, even of a deleted one; undefined for a record with a vector. */
+  /** Returns the key that the record is under, even that of a deleted one; undefined for a record under none. */
   keyOf(recordId: number): string | undefined {
     return this.#keys.get(recordId) ?? this.state.encrypted.get(recordId)?.keyId;
   }

@@ -19,7 +19,7 @@ export class RecordTable {
   readonly insertions: InsertionTimes;
   /** Expiries by record id, of records that are not permanently deleted: also of tombstoned and encrypted ones. */
   readonly expiries = new Expiries();
-  /** Slot by record id − 1; NO_SLOT for records that are encrypted or permanently deleted. */
+  /** Slot by record id − 1; NO_SLOT for records that have a payload, lost their content, or are permanently deleted. */
   protected readonly slots = new Column(NO_SLOT);
   // Keyed by slot. A slot is reused once its record is permanently deleted, or has another slot.
   protected readonly tombstoned: SlotSet;
@@ -59,6 +59,11 @@ export class RecordTable {
   metadataBytesOf(recordId: number): number {
     const slot = this.liveSlotOf(recordId);
     return slot === undefined ? 0 : this.fields.metadata.sizeAt(slot);
+  }
+
+  /** Whether the record is live, and has its content or payload. */
+  isReadable(recordId: number): boolean {
+    return this.liveSlotOf(recordId) !== undefined || this.encrypted.isLivePayload(recordId);
   }
 
   isLive(recordId: number): boolean {
@@ -123,7 +128,7 @@ export class RecordTable {
   }
 
   #encryptedRecord(recordId: number): StoredRecord | undefined {
-    if (!this.encrypted.isLive(recordId)) return undefined;
+    if (!this.encrypted.isLivePayload(recordId)) return undefined;
     const { tag } = this.encrypted.get(recordId)!;
     const vector = new Uint8Array(4 * this.config.dimension);
     const expiresAtMs = this.expiries.of(recordId) ?? null;

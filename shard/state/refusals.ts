@@ -1,7 +1,8 @@
 /** Refusals of writes, and the room that a project's quotas leave to a collection. */
-import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
+import { refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Amount } from '../../shared/model/quotas.js';
 import type { RecordName } from '../../shared/model/recordName.js';
+import type { EncryptedRecords } from './encryptedRecords.js';
 
 /** Room for additions to a collection. */
 export interface Room extends Amount {
@@ -30,3 +31,12 @@ export const missingNamed = (name: RecordName): VouchError =>
     : refusal('record_not_found', 'external', { external: JSON.stringify(name) });
 
 export const shredded = (keyId: string): VouchError => refusal('validation_error', 'shreddedKey', { key: keyId });
+
+/** Why a record that is not readable cannot be read. */
+export function unreadable({ encrypted }: { readonly encrypted: EncryptedRecords }, recordId: number): VouchError {
+  const record = encrypted.get(recordId);
+  if (record?.content !== 'lost' || record.isTombstoned) return missing(recordId);
+  const { keyId } = record;
+  if (encrypted.isShredded(keyId)) return refusal('record_shredded', 'key', { key: keyId });
+  return new VouchError('internal_error', `record ${recordId} is under key ${keyId}, which the vault does not have`);
+}

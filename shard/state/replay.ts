@@ -4,7 +4,7 @@ import { Malformed } from '../../shared/errors/malformed.js';
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
 import { type LogEnd, nextChainHead } from '../../shared/log/chain.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import { type Event, genesisOf } from '../../shared/log/event.js';
+import { type Event, genesisOf, isUnderKey } from '../../shared/log/event.js';
 import { encodeEvent } from '../../shared/log/eventCodec.js';
 import type { Position } from '../../shared/log/eventLog.js';
 import { type Frame, hashAt, readFrameHeader, verifyFrame } from '../../shared/log/frame.js';
@@ -12,6 +12,15 @@ import { isSameActor } from '../../shared/model/actor.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
+
+/** Opens the contents of events under keys; see `ContentKeys`. */
+export interface ContentOpener {
+  open(events: readonly Event[]): Promise<{ forget(): void }>;
+}
+
+/** Whether the event writes a row. */
+export const takesRow = (event: Event): boolean =>
+  event.type === 'insert' || event.type === 'replace' || (isUnderKey(event) && event.content !== null);
 
 /** Throws Damaged if the frame is not whole, or does not continue a log that ends at `before`. */
 export async function verifiedFrame(bytes: Uint8Array, before: LogEnd, position: Position): Promise<Frame> {

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
-import { type EventLog, FrameUnknown, LOG_START, type Position } from '../../shared/log/eventLog.js';
+import { type EventLog, FrameUnknown, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { countAtHead } from '../../shared/log/logCount.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
@@ -79,6 +79,16 @@ function firstSequenceIn(frame: Uint8Array): number | undefined {
     return readFrameHeader(frame).firstSequence;
   } catch (error) {
     if (error instanceof Malformed) return undefined;
+    throw error;
+  }
+}
+
+/** Returns undefined if the log has no frame there. */
+export async function orGone(frame: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return await frame;
+  } catch (error) {
+    if (error instanceof LogDamaged) return undefined;
     throw error;
   }
 }

@@ -69,6 +69,11 @@ export class VersionVisibility {
     this.#tombstonedAt.delete(recordId);
   }
 
+  /** Call it when the content of a record is erased with its key, whether or not it was in a slot. */
+  lost(recordId: number, sequence: number): void {
+    this.#lost.records.add(this.#bornAt(recordId), sequence);
+  }
+
   /** Call it when a record gets another vector. */
   replaced(recordId: number, sequence: number): void {
     this.#lost.records.add(this.#bornAt(recordId), sequence);

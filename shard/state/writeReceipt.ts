@@ -12,11 +12,14 @@ export function recordOf(event: Event): { readonly recordId: number; readonly is
   switch (event.type) {
     case 'insert':
     case 'insertEncrypted':
+    case 'insertUnderKey':
       return { recordId: event.recordId, isNew: true };
     case 'softDelete':
     case 'delete':
     case 'replace':
     case 'updateMetadata':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
       return { recordId: event.recordId, isNew: false };
     case 'genesis':
     case 'deleteMany':

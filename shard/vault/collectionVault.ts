@@ -1,23 +1,27 @@
 /** The vault for one collection: encrypts payloads before their commit, and decrypts committed ones. */
+import type { Clock } from '../../shared/clock.js';
 import { refusal } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { GCM_TAG_BYTES } from '../../shared/limits.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import { type Event, genesisOf, type InsertEncrypted } from '../../shared/log/event.js';
+import { type Event, genesisOf, type InsertEncrypted, isUnderKey } from '../../shared/log/event.js';
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import type { InsertEncryptedCall } from '../../shared/protocol/writes.js';
+import type { InsertBatchCall, InsertCall, InsertEncryptedCall, NamedKey } from '../../shared/protocol/writes.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { type AppliedRequest, NO_RECORD } from '../state/dedupWindow.js';
 import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.js';
-import { assertPayload, type EventLimits } from '../state/eventLimits.js';
+import { assertListed, assertPayload, type EventLimits } from '../state/eventLimits.js';
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { EncryptedInsert } from '../state/plannedCalls.js';
+import type { Sealing } from '../state/plannedContents.js';
 import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
-import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from './recordVault.js';
+import { ContentKeys, type KeySource, type OpenedContents } from './contentKeys.js';
+import { KeyDamaged, type RecordVault, recordShredded, type PayloadTarget } from './recordVault.js';
 
 const CHECKED_AT_ONCE = 4;
 
@@ -33,10 +37,16 @@ interface VaultedCollection {
   readonly config: CollectionConfig;
   readonly state: CollectionState;
   readonly journal: Journal;
+  readonly contents: ContentKeys;
 }
+
+/** Keys that are made at once. */
+const MADE_AT_ONCE = 32;
 
 export class CollectionVault {
   readonly #target: PayloadTarget;
+  /** Seals contents under keys that are open. */
+  readonly sealing: Sealing;
 
   constructor(
     private readonly collection: VaultedCollection,
@@ -44,9 +54,68 @@ export class CollectionVault {
     private readonly limits: EventLimits,
     private readonly room: RoomFor,
   ) {
-    const { config } = collection;
-    const { project, id: collectionId } = config;
-    this.#target = { project, collectionId, genesisId: genesisOf(config).collectionId };
+    const { contents } = collection;
+    this.#target = targetOf(collection.config);
+    this.sealing = {
+      isRule: collection.config.erasable ?? false,
+      seal: (keyId, content) => contents.seal(keyId, content, vault.entropy),
+    };
+  }
+
+  /** Whether a record of the write goes under a key that the write names, or that is made for it. */
+  needsKeys(call: InsertCall | InsertBatchCall): boolean {
+    return this.sealing.isRule || (call.op === 'insert' ? call.keyId : call.keyIds) !== undefined;
+  }
+
+  /**
+   * Makes or opens the keys that the records go under, before they wait for their commit. The entries then list the
+   * collection. Throws like `encrypt`.
+   */
+  async underKeys<Call extends InsertCall | InsertBatchCall>(call: Call, deadlineMs: number): Promise<Call> {
+    if (call.op === 'insert') {
+      const [keyId] = await this.#provide([this.#wanted(call.keyId, call.requestId)], deadlineMs);
+      return keyId == null ? call : { ...call, keyId };
+    }
+    const { keyIds, requestIds, externalIds, count } = call;
+    assertListed(keyIds, count);
+    const wanted = Array.from({ length: count }, (_, i) =>
+      this.#wanted(keyIds?.[i], requestIds?.[i], externalIds?.[i]),
+    );
+    return { ...call, keyIds: await this.#provide(wanted, deadlineMs) };
+  }
+
+  /** Opens the contents of an import. */
+  openContents(events: readonly Event[]): Promise<OpenedContents> {
+    return this.collection.contents.open(events);
+  }
+
+  /** Returns the key that a record needs: null for none, or for one that it already has. */
+  #wanted(keyId: NamedKey | null | undefined, requestId?: Uint8Array | null, externalId?: string): NamedKey | null {
+    const { state } = this.collection;
+    const key = keyOf(requestId ?? null);
+    if (key !== undefined && state.requests.find(key) !== undefined) return null;
+    if (keyId != null || !this.sealing.isRule) return keyId ?? null;
+    const holder = externalId === undefined ? undefined : state.externalIds.named(externalId);
+    return holder === undefined || state.encrypted.get(holder) === undefined ? 'new' : null;
+  }
+
+  async #provide(wanted: readonly (NamedKey | null)[], deadlineMs: number): Promise<(string | null)[]> {
+    const { state, contents } = this.collection;
+    const named = [...new Set(wanted)].filter((keyId) => keyId !== null && keyId !== 'new' && !contents.has(keyId));
+    for (const keyId of named) if (state.encrypted.isShredded(keyId!)) throw shredded(keyId!);
+    await mapConcurrent(named as string[], MADE_AT_ONCE, (keyId) => this.#open(keyId, deadlineMs));
+    return mapConcurrent(wanted, MADE_AT_ONCE, (keyId) =>
+      keyId === 'new' ? this.#open(null, deadlineMs) : Promise.resolve(keyId),
+    );
+  }
+
+  async #open(keyId: string | null, deadlineMs: number): Promise<string> {
+    const mustExist = keyId !== null && this.#uses(keyId);
+    const made = await this.#noticingDamage(keyId, () =>
+      this.vault.provide(this.#target, { keyId, mustExist, deadlineMs }),
+    );
+    this.collection.contents.add(made.keyId, made.dataKey);
+    return made.keyId;
   }
 
   /** Returns the answer to a repeated insert; undefined if the request id is new or missing. */
@@ -83,14 +152,16 @@ export class CollectionVault {
 
   /** Call it before events of an import are stored, so that a shred of their keys reaches this collection too. */
   async enter(events: readonly Event[], deadlineMs: number): Promise<void> {
-    const keyIds = events.flatMap((event) => (event.type === 'insertEncrypted' ? [toHex(event.keyId)] : []));
+    const keyIds = events.flatMap((event) =>
+      event.type === 'insertEncrypted' || isUnderKey(event) ? [toHex(event.keyId)] : [],
+    );
     for (const keyId of new Set(keyIds)) await this.vault.enter(this.#target, keyId, deadlineMs);
   }
 
   /** Decrypts a record. Throws `record_not_found`, `record_shredded`, errors of the vault, and Damaged like `encrypt`. */
   async read(recordId: number): Promise<Results['getEncrypted']> {
     const record = this.collection.state.encrypted.get(recordId);
-    if (record === undefined || record.isTombstoned) throw missing(recordId);
+    if (record === undefined || record.isTombstoned || record.content !== undefined) throw missing(recordId);
     const { keyId } = record;
     if (this.collection.state.encrypted.isShredded(keyId)) throw recordShredded(keyId);
     const { nonce, ciphertext } = await this.#eventOf(record);
@@ -145,4 +216,29 @@ export class CollectionVault {
       throw new Damaged(`the vault's entry for key ${keyId} does not verify`, { part: 'vault', keyId, cause: error });
     }
   }
+}
+
+function targetOf(config: CollectionConfig): PayloadTarget {
+  const { project, id: collectionId } = config;
+  return { project, collectionId, genesisId: genesisOf(config).collectionId };
+}
+
+/** Returns the keys of the contents of a collection that is being opened. Damage to one of them is damage to the collection. */
+export function contentKeysOf(
+  config: CollectionConfig,
+  { vault, clock, logger }: { readonly vault: RecordVault; readonly clock: Clock; readonly logger: Logger },
+): ContentKeys {
+  const target = targetOf(config);
+  const source: KeySource = async (keyIds) => {
+    try {
+      const keys = await vault.dataKeys(target, keyIds);
+      const gone = keys.filter((key) => key === null).length;
+      if (gone > 0) logger.info({ collectionId: config.id, keys: gone }, 'contents are lost with their keys');
+      return keys;
+    } catch (error) {
+      if (!(error instanceof KeyDamaged)) throw error;
+      throw new Damaged(error.message, { part: 'vault', cause: error });
+    }
+  };
+  return new ContentKeys(target.genesisId, source, clock);
 }

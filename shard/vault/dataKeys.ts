@@ -1,6 +1,7 @@
 /**
- * Makes data keys, wraps them into the vault, and unwraps them for one use at a time. No data key is kept in memory, so
- * none outlives its entry: a key that is shredded in the vault is gone.
+ * Makes data keys, wraps them into the vault, and unwraps them for one use at a time. It keeps no data key in memory, so
+ * none outlives its entry: a key that is shredded in the vault is gone. Only the keys of contents that are in memory too
+ * are kept beside them; see `contentKeys.ts`.
  *
  * A key that is made or used during a rotation of the master key could stay under the old one, and be lost with it. So
  * the mark (see `wrappedKey.ts`) is read again once the key's entry is durable, before a payload is encrypted under the
@@ -15,7 +16,7 @@ import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from 
 import { type MasterKey, MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
 import { decrypt, type Encrypted, encrypt } from './payloadCipher.js';
-import { DATA_KEY_BYTES, MARK, masterIdOf, masterOf, unwrapKey, wrapKey } from './wrappedKey.js';
+import { DATA_KEY_BYTES, MARK, masterIdOf, masterOf, privateCopy, unwrapKey, wrapKey } from './wrappedKey.js';
 
 export class DataKeys {
   private constructor(
@@ -87,14 +88,22 @@ export class DataKeys {
 
   /** Decrypts. Throws like `encrypt`, and `internal_error` if the payload does not verify. */
   async decrypt(stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array): Promise<Buffer> {
-    const master = masterOf(stored);
-    const isPresent = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
-    // A rotation may have replaced the entry since it was read.
-    const found = isPresent ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
+    return this.#reading(stored, (dataKey) => decrypt(encrypted, dataKey, aad));
+  }
+
+  /** Returns the key, which the caller overwrites after its last use. Throws like `encrypt`. */
+  async dataKey(stored: StoredVaultEntry): Promise<Uint8Array> {
+    return this.#reading(stored, privateCopy);
+  }
+
+  /** Returns the key once it is under the current master key; see above. Throws like `encrypt`. */
+  async dataKeyToWrite(stored: StoredVaultEntry): Promise<Uint8Array> {
+    const settled = await this.#underMasterInForce(stored, (found, masterId) => this.#rewrapped(found, masterId));
+    if (settled === undefined) throw shreddedKey(stored);
     try {
-      return await this.#withKey(found, (dataKey) => decrypt(encrypted, dataKey, aad));
+      return await this.#withKey(settled, privateCopy);
     } finally {
-      if (found !== stored) forget(found);
+      if (settled !== stored) forget(settled);
     }
   }
 
@@ -171,6 +180,18 @@ export class DataKeys {
       return await this.#wrap(stored, dataKey, masterId);
     } finally {
       dataKey.fill(0);
+    }
+  }
+
+  /** Uses the key of an entry that a rotation may have replaced since it was read. */
+  async #reading<T>(stored: StoredVaultEntry, use: (dataKey: Uint8Array) => T): Promise<T> {
+    const master = masterOf(stored);
+    const isPresent = master === undefined || (await this.#fromFile(() => this.masters.has(master)));
+    const found = isPresent ? stored : ((await this.vault.get(stored.project, stored.keyId)) ?? stored);
+    try {
+      return await this.#withKey(found, use);
+    } finally {
+      if (found !== stored) forget(found);
     }
   }
 

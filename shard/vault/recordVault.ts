@@ -9,14 +9,18 @@
 import type { Clock, Entropy } from '../../shared/clock.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
-import { writeU64 } from '../../shared/hashing/u64.js';
 import { KEY_ID_BYTES } from '../../shared/limits.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { unlessUnavailable } from '../../shared/vault/entryName.js';
 import type { ShredNotes } from '../../shared/vault/shredNotes.js';
 import { forget, type StoredVaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { shredded } from '../state/refusals.js';
+import { associatedData } from './associatedData.js';
 import type { DataKeys } from './dataKeys.js';
 import type { Encrypted } from './payloadCipher.js';
+
+/** Entries of the vault that are read at once. */
+const READ_AT_ONCE = 32;
 
 /** The collection for which a payload is encrypted. */
 export interface PayloadTarget {
@@ -50,9 +54,9 @@ export class RecordVault {
   constructor(
     private readonly store: VaultStore,
     private readonly notes: Pick<ShredNotes, 'set'>,
-    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'>,
+    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check' | 'dataKey' | 'dataKeyToWrite'>,
     private readonly clock: Clock,
-    private readonly entropy: Entropy,
+    readonly entropy: Entropy,
   ) {}
 
   /**
@@ -63,7 +67,7 @@ export class RecordVault {
     const stored = await this.#entryFor(target, options);
     const { keyId } = stored;
     try {
-      return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target, keyId))) };
+      return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target.genesisId, keyId))) };
     } catch (error) {
       // The key was shredded after its entry was read, during a rotation.
       throw error instanceof VouchError && error.code === 'record_shredded' ? shredded(keyId) : error;
@@ -81,7 +85,7 @@ export class RecordVault {
     if (stored === undefined) throw keyMissing(target, keyId);
     if (stored.entry.status === 'shredded') throw recordShredded(keyId);
     try {
-      return await this.keys.decrypt(stored, { nonce, ciphertext }, associatedData(target, keyId));
+      return await this.keys.decrypt(stored, { nonce, ciphertext }, associatedData(target.genesisId, keyId));
     } catch (error) {
       if (!(error instanceof VouchError) || error.code !== 'internal_error') throw error;
       const message = `collection ${target.collectionId}, key ${keyId}: ${error.message}`;
@@ -89,6 +93,45 @@ export class RecordVault {
     } finally {
       forget(stored);
     }
+  }
+
+  /**
+   * Returns a data key for contents of the collection, and makes the key if it is missing. Throws like `encrypt`. The caller
+   * owns the bytes.
+   */
+  async provide(
+    target: PayloadTarget,
+    options: EncryptOptions,
+  ): Promise<{ readonly keyId: string; readonly dataKey: Uint8Array }> {
+    const stored = await this.#entryFor(target, options);
+    const { keyId } = stored;
+    try {
+      return { keyId, dataKey: await this.keys.dataKeyToWrite(stored) };
+    } catch (error) {
+      throw error instanceof VouchError && error.code === 'record_shredded' ? shredded(keyId) : error;
+    } finally {
+      forget(stored);
+    }
+  }
+
+  /**
+   * Returns the data keys of contents of the collection; null for one that is shredded, or that the vault does not have.
+   * Throws KeyDamaged, `internal_error` without the master key, and `unavailable`. The caller owns the bytes.
+   */
+  dataKeys({ project }: PayloadTarget, keyIds: readonly string[]): Promise<(Uint8Array | null)[]> {
+    return mapConcurrent(keyIds, READ_AT_ONCE, async (keyId) => {
+      const stored = await this.#stored(project, keyId);
+      try {
+        if (stored === undefined || stored.entry.status === 'shredded') return null;
+        return await this.keys.dataKey(stored);
+      } catch (error) {
+        // It was shredded after its entry was read.
+        if (error instanceof VouchError && error.code === 'record_shredded') return null;
+        throw error;
+      } finally {
+        forget(stored);
+      }
+    });
   }
 
   /**
@@ -163,13 +206,6 @@ export class RecordVault {
       throw error instanceof VouchError && error.code === 'internal_error' ? new KeyDamaged(error) : error;
     }
   }
-}
-
-function associatedData({ genesisId }: PayloadTarget, keyId: string): Uint8Array {
-  const bytes = new Uint8Array(8 + KEY_ID_BYTES);
-  writeU64(new DataView(bytes.buffer), 0, genesisId);
-  bytes.set(Buffer.from(keyId, 'hex'), 8);
-  return bytes;
 }
 
 const keyMissing = ({ collectionId }: PayloadTarget, keyId: string): VouchError =>

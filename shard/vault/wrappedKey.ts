@@ -66,3 +66,10 @@ export function unwrapKey(master: MasterKey, wrapped: Uint8Array, name: EntryNam
     throw new VouchError('internal_error', `the wrapped key ${name.keyId} does not verify`, { cause });
   }
 }
+
+/** Returns a copy of a key outside of the heap, whose garbage collector would leave further copies. */
+export function privateCopy(key: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new ArrayBuffer(key.length));
+  copy.set(key);
+  return copy;
+}

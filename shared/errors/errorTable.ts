@@ -117,6 +117,7 @@ export const ERRORS = {
       retention:
         'collection {name} exists with access_retention_days {has}; PATCH /v1/namespaces/{name} changes it, with a key of scope admin',
       other: 'collection {name} exists with {has}, which cannot change',
+      erasable: 'collection {name} exists {has} erasable, which cannot change',
       alias:
         '{name} is an alias of collection {collection}: name the collection, or choose another name; DELETE /v1/aliases/{name} removes the alias',
       aliased: 'collection {name} has the alias {alias}: move the alias or delete it first',
@@ -140,8 +141,8 @@ export const ERRORS = {
   },
   record_shredded: {
     status: 410,
-    meaning: 'the key of the encrypted record was shredded',
-    remedy: 'the payload is lost for good',
+    meaning: 'the key of the record was shredded',
+    remedy: 'its content is lost for good',
     messages: { key: 'key {key} was shredded, and its records are lost' },
   },
   entries_removed: {

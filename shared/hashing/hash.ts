@@ -19,6 +19,8 @@ export const DOMAIN = {
   graphRoot: 0x17,
   encryptedLeaf: 0x18,
   encryptedContent: 0x19,
+  leafUnderKey: 0x1a,
+  contentUnderKey: 0x1b,
   batchItem: 0x20,
   accessEntry: 0x30,
   accessChain: 0x31,

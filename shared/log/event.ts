@@ -31,13 +31,16 @@ export interface Genesis extends Dated {
   readonly name: string;
 }
 
-interface Inserted extends Dated {
+interface Expiring {
+  /** Unix milliseconds from which on the record is in no answer; absent: it does not expire. */
+  readonly expiresAtMs?: number | undefined;
+}
+
+interface Inserted extends Dated, Expiring {
   readonly recordId: number;
   readonly tag: number;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
-  /** Unix milliseconds from which on the record is in no answer; absent: it does not expire. */
-  readonly expiresAtMs?: number | undefined;
 }
 
 interface WithVector extends Inserted {
@@ -97,6 +100,42 @@ export interface InsertEncrypted extends Inserted {
   readonly ciphertext: Uint8Array;
 }
 
+/** The content of a record under a key. */
+export type RecordContent = Pick<Insert, 'tag' | 'vector' | 'metadata' | 'text' | 'externalId'>;
+
+/** The whole content of a record that a shred of its vault key erases. */
+interface UnderKey extends Dated {
+  readonly recordId: number;
+  /** 16 bytes, or null. */
+  readonly requestId: Uint8Array | null;
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 12 bytes. */
+  readonly nonce: Uint8Array;
+  /** Hash of salt and content, 32 bytes; the record's leaf is made of it. */
+  readonly commitment: Uint8Array;
+  /** AES-256-GCM of salt and content, its tag of 16 bytes at the end. */
+  readonly ciphertext: Uint8Array;
+  /** The opened content, beside the bytes; null if it is not opened, or its key no longer exists. */
+  content: RecordContent | null;
+}
+
+export interface InsertUnderKey extends UnderKey, Expiring {
+  readonly type: 'insertUnderKey';
+}
+
+/** Gives a live record new content under a key; its time becomes the event's, and its expiry the one given here, if any. */
+export interface ReplaceUnderKey extends UnderKey, Expiring {
+  readonly type: 'replaceUnderKey';
+}
+
+/** Changes the metadata of a live record under its key; its expiry stays. */
+export interface UpdateUnderKey extends UnderKey {
+  readonly type: 'updateUnderKey';
+}
+
+export type EventUnderKey = InsertUnderKey | ReplaceUnderKey | UpdateUnderKey;
+
 /** Records that the vault key is destroyed: its records are lost, and no longer live. At most once in a log for each key. */
 export interface ShredKey extends Dated {
   readonly type: 'shredKey';
@@ -147,7 +186,18 @@ export type Undated<E> = E extends unknown ? Omit<E, EventHeader> : never;
 
 export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
-export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent | AuditReads;
+export type Event =
+  | Genesis
+  | RecordEvent
+  | DeleteMany
+  | InsertEncrypted
+  | EventUnderKey
+  | ShredKey
+  | GraphEvent
+  | AuditReads;
+
+export const isUnderKey = (event: Event): event is EventUnderKey =>
+  event.type === 'insertUnderKey' || event.type === 'replaceUnderKey' || event.type === 'updateUnderKey';
 
 export function genesisOf(config: CollectionConfig): Genesis {
   const { createdAtMs, createdBy, dimension, metric, normalise, text } = config;

@@ -1,6 +1,8 @@
 /** Checks of event fields: the writer's assertions and the reader's refusals. */
 import { Malformed } from '../errors/malformed.js';
 import { readU64, writeU64 } from '../hashing/u64.js';
+import { TIME_MAX_MS } from '../limits.js';
+import { EXPIRY_BYTES } from './eventLayout.js';
 
 /** Bytes, and a view of the same bytes. */
 export interface ByteView {
@@ -26,6 +28,14 @@ export function readId(view: DataView, at: number, what: string): number {
   const id = readU64(view, at);
   if (id === 0) throw new Malformed(`${what} id 0`, at);
   return id;
+}
+
+/** Reads the last field of an event that ends at `end`. */
+export function readExpiry(view: DataView, end: number): number {
+  const expiresAtMs = readU64(view, end - EXPIRY_BYTES);
+  if (expiresAtMs < 1 || expiresAtMs > TIME_MAX_MS)
+    throw new Malformed('an expiry that no date can be', end - EXPIRY_BYTES);
+  return expiresAtMs;
 }
 
 export function assertHolds(at: number, end: number, fixedBytes: number): void {

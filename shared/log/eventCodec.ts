@@ -20,6 +20,7 @@ import {
   assertZero,
   type ByteView,
   byteView,
+  readExpiry,
   readId,
   writeId,
 } from './eventBytes.js';
@@ -42,6 +43,7 @@ import {
   SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
+import { readUnderKey, typeUnderKey, writeUnderKey } from './eventUnderKey.js';
 import { readText, writeText } from './genesisText.js';
 
 /** Encodes everything except the actor. Throws RangeError for a number out of range, or a field of the wrong length. */
@@ -87,6 +89,11 @@ function writePayload(event: Event, target: ByteView, at: number): void {
       return;
     case 'insertEncrypted':
       writeInsertEncrypted(event, target, at);
+      return;
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+    case 'updateUnderKey':
+      writeUnderKey(event, target, at);
       return;
     case 'updateMetadata':
       writeId(view, at + UPDATE.recordId, event.recordId);
@@ -238,6 +245,8 @@ export function readEvent(source: ByteView, at: number, end: number, actor: Acto
     default: {
       const fixed = fixedTypeOf(type);
       if (fixed !== undefined) return readFixed(fixed, source, at, end, dated);
+      const underKey = typeUnderKey(type);
+      if (underKey !== undefined) return { ...dated, ...readUnderKey(underKey, source, at, end) };
       throw new Malformed(`event type ${type} is not known to this program`, at + 1);
     }
   }
@@ -308,14 +317,6 @@ function readInsert(
     externalId,
   } as Insert | Replace;
   return (flags & FLAG.expiry) === 0 ? event : { ...event, expiresAtMs: readExpiry(view, end) };
-}
-
-/** Reads the last field of an event that ends at `end`. */
-function readExpiry(view: DataView, end: number): number {
-  const expiresAtMs = readU64(view, end - EXPIRY_BYTES);
-  if (expiresAtMs < 1 || expiresAtMs > TIME_MAX_MS)
-    throw new Malformed('an expiry that no date can be', end - EXPIRY_BYTES);
-  return expiresAtMs;
 }
 
 function assertExternalId(externalId: Uint8Array, at: number): void {

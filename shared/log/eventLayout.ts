@@ -17,6 +17,11 @@
  * insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 16 expiry) |
  *                 60 u32 ciphertext length, at least 16 | 64 key id (16) | 80 nonce (12) | 96 ciphertext, its
  *                 tag (16) included | with an expiry: u64 expires_at_ms, at least 1
+ * insert under key 24 u64 record_id | 40 request id (16) | 56 u8 flags (1 request id, 16 expiry) |
+ *                 60 u32 ciphertext length | 64 key id (16) | 80 nonce (12) | 96 commitment (32) | 128 ciphertext, its
+ *                 tag (16) included | with an expiry: u64 expires_at_ms, at least 1
+ * replace under key like insert under key
+ * update under key like insert under key, always without an expiry
  * shred key       24 key id (16)
  * update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
  * add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
@@ -52,6 +57,9 @@ export const EVENT_TYPE = {
   replace: 12,
   deleteMany: 13,
   auditReads: 14,
+  insertUnderKey: 15,
+  replaceUnderKey: 16,
+  updateUnderKey: 17,
 } as const;
 
 export const METRIC_SQUARED_L2 = 1;
@@ -94,6 +102,16 @@ export const INSERT_ENCRYPTED = {
   keyId: 64,
   nonce: 80,
   ciphertext: 96,
+} as const;
+export const UNDER_KEY = {
+  recordId: 24,
+  requestId: 40,
+  flags: 56,
+  ciphertextLength: 60,
+  keyId: 64,
+  nonce: 80,
+  commitment: 96,
+  ciphertext: 128,
 } as const;
 export const SHRED_KEY = { keyId: 24, end: 40 } as const;
 export const DELETE_MANY = { requestId: 24, deleted: 40, end: 48 } as const;
@@ -163,6 +181,8 @@ export const contentBytes = ({
 export const insertEncryptedSizeBytes = (ciphertextBytes: number): number =>
   INSERT_ENCRYPTED.ciphertext + ciphertextBytes;
 
+export const underKeySizeBytes = (ciphertextBytes: number): number => UNDER_KEY.ciphertext + ciphertextBytes;
+
 export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
 
 const textSizeBytes = ({ text }: Genesis): number => (text === undefined ? 0 : 2 + text.language.length);
@@ -178,6 +198,11 @@ export function eventSizeBytes(event: Event): number {
       return updateMetadataSizeBytes(event.metadata.length);
     case 'insertEncrypted':
       return insertEncryptedSizeBytes(event.ciphertext.length) + expiryBytes(event);
+    case 'insertUnderKey':
+    case 'replaceUnderKey':
+      return underKeySizeBytes(event.ciphertext.length) + expiryBytes(event);
+    case 'updateUnderKey':
+      return underKeySizeBytes(event.ciphertext.length);
     case 'shredKey':
       return SHRED_KEY.end;
     case 'deleteMany':

@@ -19,6 +19,8 @@ export interface CollectionConfig {
   readonly normalise?: true;
   /** Texts are found by the stems of their words. */
   readonly text?: TextSettings;
+  /** Every record is under a key, so that a shred erases it. Not in the genesis. */
+  readonly erasable?: true;
   readonly createdAtMs: number;
   /** The actor of the genesis. Absent in collections of versions whose events name no actor. */
   readonly createdBy?: Actor;

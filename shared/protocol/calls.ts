@@ -170,12 +170,19 @@ export interface SearchResult {
   /** The committed events of the searched state, with `tellSequence`. */
   readonly sequence?: number;
   /** The searched state, with `asOf`. `timeMs`: the time of its last event; null before the first. */
-  readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
+  readonly asOf?: {
+    readonly logIndex: number;
+    readonly timeMs: number | null;
+    readonly stateHash: string;
+    readonly erased: number;
+  };
 }
 
 export interface Results extends AccessResults, GraphResults, ProofResults, RecordsResults, WriteResults {
   get: {
     readonly id: number;
+    /** The key that the record is under. */
+    readonly keyId?: string;
     readonly vector: Uint8Array;
     readonly tag: number;
     readonly metadata: Uint8Array | null;
@@ -298,6 +305,8 @@ export type ShardCall =
   | { readonly op: 'readIndex'; readonly collectionIds: readonly Whole[] }
   /** Returns the state hash after event `sequence` of an owned collection; null if that would be costly. */
   | { readonly op: 'stateHashAt'; readonly collectionId: Whole; readonly sequence: Whole }
+  /** Asks a follower whether it has applied event `sequence`, and erased what the event erases. */
+  | { readonly op: 'erased'; readonly collectionId: Whole; readonly sequence: Whole }
   /** Returns counts from the ends of these logs, in the order of the ids; any shard reads any log. A damaged log counts as empty. */
   | { readonly op: 'countInLogs'; readonly collectionIds: readonly Whole[] }
   /** Erases the log of a deleted collection. */
@@ -342,6 +351,8 @@ export interface ShardResults {
   handOver: null;
   heads: { readonly sequences: readonly (number | null)[] };
   readIndex: { readonly shown: readonly (ShownState | null)[] };
+  /** `isDone`: also of a shard without a copy in memory. */
+  erased: { readonly isDone: boolean };
   countInLogs: { readonly counts: readonly LogCount[] };
   eraseLog: null;
   keyEntry: { readonly entry: KeyEntry | 'damaged' | null };

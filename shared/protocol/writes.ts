@@ -27,7 +27,12 @@ export interface InsertCall extends Expiring {
   readonly metadata: Uint8Array | null;
   readonly text: string | null;
   readonly expiresAtMs?: UnixMs;
+  /** The key that the record is under; absent: none, or a new one where the collection has the rule. */
+  readonly keyId?: NamedKey;
 }
+
+/** The id of a key, or `new` for a fresh one. */
+export type NamedKey = string & tags.Pattern<'^([0-9a-f]{32}|new)$'>;
 
 /** `metadata`, `texts` (UTF-8) and `requestIds`: null if the request lacks them, else one entry a vector. */
 export interface InsertBatchCall extends Guarded, Expiring {
@@ -44,6 +49,8 @@ export interface InsertBatchCall extends Guarded, Expiring {
   readonly externalIds?: readonly string[];
   /** One entry a vector; absent: as nulls. */
   readonly expiresAtMs?: readonly (UnixMs | null)[];
+  /** One entry a vector, as in `InsertCall`; a replaced record without one stays under its key. */
+  readonly keyIds?: readonly (NamedKey | null)[];
 }
 
 /** Deletes records for good, all in one commit. */
@@ -99,9 +106,20 @@ export type WriteCall =
   | GraphWrite;
 
 export interface WriteResults {
-  insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
+  insert: {
+    readonly id: number;
+    readonly deduplicated: boolean;
+    readonly receipt: Receipt;
+    /** The key that the record is under. */
+    readonly keyId?: string;
+  };
   /** `created`: the number of new records; the others were replaced. */
-  insertBatch: { readonly ids: Uint8Array; readonly created: number };
+  insertBatch: {
+    readonly ids: Uint8Array;
+    readonly created: number;
+    /** The keys that the records are under, one entry a record; absent if all are under none. */
+    readonly keyIds?: readonly (string | null)[];
+  };
   /**
    * Places in the request, of records that do not exist, are in `missing`; it is empty with `deduplicated`. The last deletion has
    * `sequence`; null if nothing was deleted. A request that was carried out before has `deduplicated`.

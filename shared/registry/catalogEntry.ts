@@ -57,6 +57,7 @@ export interface StoredCatalogEntry {
   readonly metric: 'squared_l2';
   readonly normalise?: true;
   readonly text?: TextSettings;
+  readonly erasable?: true;
   readonly index: DesiredKind;
   /** Absent if only the kind was given. */
   readonly index_parameters?: NamedParameters;
@@ -104,12 +105,13 @@ const storedImport = ({ sequence, chainHead, stateHash, finished, by }: ImportSt
 
 export function storedEntry(entry: CatalogEntry): BucketValue {
   const { config, spec, imported, auditReads, accessRetentionDays, ttlSecs } = entry;
-  const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = config;
+  const { id, project, name, dimension, metric, normalise, text, erasable, createdAtMs, createdBy, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
     ...(createdBy && { created_by: namedActor(createdBy) }),
     ...(normalise && { normalise }),
     ...(text && { text: { ...text } }),
+    ...(erasable && { erasable }),
     ...(origin && { origin: { ...origin } }),
     ...(imported && { import: storedImport(imported) }),
     ...(auditReads && { audit_reads: auditReads }),

@@ -25,6 +25,7 @@ const READING_ORDER = [
     'proofs',
     'accountability',
     'encryption',
+    'erasure',
     'operations/backup',
     'operations/security',
   ],

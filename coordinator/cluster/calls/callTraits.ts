@@ -27,6 +27,8 @@ const PROOF_BYTES = 8 * 1024;
 const TIMELINE_EVENT_BYTES = 160;
 /** A page has at least one entry, however large it is. */
 const ACCESS_ENTRY_BYTES = 1024 * 1024;
+/** The id of a key in an answer. */
+const KEY_ID_BYTES = HEAD_BYTES + 32;
 
 interface Traits<C> {
   readonly verb: Verb;
@@ -62,14 +64,18 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   proofConsistency: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
   checkpoint: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
   timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit, isLong },
-  insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES },
-  insertBatch: { verb: 'write', answerBytes: ({ count }) => ID_BYTES * count },
+  insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES, isLong: ({ keyId }) => keyId !== undefined },
+  insertBatch: {
+    verb: 'write',
+    answerBytes: ({ count }) => (ID_BYTES + KEY_ID_BYTES) * count,
+    isLong: ({ keyIds }) => keyIds !== undefined,
+  },
   deleteMany: { verb: 'write', answerBytes: placesBytes, isLong: ({ of }) => 'filter' in of },
   insertEncrypted: { verb: 'write', isLong },
   updateMetadata: { verb: 'write' },
   patchMetadata: { verb: 'write' },
   patchMany: { verb: 'write', answerBytes: placesBytes, isLong },
-  shredKey: { verb: 'write' },
+  shredKey: { verb: 'write', isLong },
   softDelete: { verb: 'write' },
   delete: { verb: 'write' },
   addNode: { verb: 'write' },

@@ -37,6 +37,7 @@ export interface WantedCollection {
   readonly dimension: number;
   readonly normalise?: true;
   readonly text?: TextSettings;
+  readonly erasable?: true;
   readonly index: DesiredKind;
   /** Absent: as it is in a collection that exists, off in a new one. */
   readonly audit?: ReadAudit;
@@ -52,6 +53,7 @@ export interface WantedImport {
   readonly dimension: number;
   readonly normalise?: true;
   readonly text?: TextSettings;
+  readonly erasable?: true;
   readonly createdAtMs: number;
   readonly createdBy?: Actor;
   readonly spec: IndexSpec;

@@ -8,16 +8,17 @@ import { isImporting } from '../../../shared/registry/catalogEntry.js';
 import type { Collection, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 
 /** The fixed configuration that a request chooses. */
-export const fixedOf = ({ dimension, normalise, text }: WantedCollection | WantedImport) =>
+export const fixedOf = ({ dimension, normalise, text, erasable }: WantedCollection | WantedImport) =>
   ({
     dimension,
     metric: 'squared_l2',
     ...(normalise && { normalise }),
     ...(text && { text }),
+    ...(erasable && { erasable }),
   }) satisfies Partial<CollectionConfig>;
 
 export function assertIdentical(existing: Collection, wanted: WantedCollection): Collection {
-  const { dimension, normalise, text, audit, retentionDays, ttlSecs } = wanted;
+  const { dimension, normalise, text, erasable, audit, retentionDays, ttlSecs } = wanted;
   if (existing.dimension !== dimension)
     throw refusal('conflict', 'dimension', { ...shown(existing), dimension: existing.dimension });
   if (existing.normalise !== normalise)
@@ -30,6 +31,8 @@ export function assertIdentical(existing: Collection, wanted: WantedCollection):
   if (existing.text?.language !== text?.language)
     throw refusal('conflict', 'other', { ...shown(existing), has: languageOf(existing) });
   if (existing.ttlSecs !== ttlSecs) throw refusal('conflict', 'other', { ...shown(existing), has: lifeOf(existing) });
+  if (existing.erasable !== erasable)
+    throw refusal('conflict', 'erasable', { ...shown(existing), has: existing.erasable ? 'with' : 'without' });
   return existing;
 }
 
@@ -52,7 +55,7 @@ export function assertImported(collection: Collection): ImportedCollection {
 
 export function assertSameImport(
   collection: Collection,
-  { origin, dimension, normalise, text, ttlSecs, createdAtMs, createdBy, end }: WantedImport,
+  { origin, dimension, normalise, text, erasable, ttlSecs, createdAtMs, createdBy, end }: WantedImport,
 ): ImportedCollection {
   const existing = assertImported(collection);
   const { imported } = existing;
@@ -65,6 +68,7 @@ export function assertSameImport(
     existing.normalise === normalise &&
     isSameText(existing.text, text) &&
     existing.ttlSecs === ttlSecs &&
+    existing.erasable === erasable &&
     existing.createdAtMs === createdAtMs &&
     isSameActor(existing.createdBy ?? null, createdBy ?? null) &&
     imported.sequence === end.sequence &&

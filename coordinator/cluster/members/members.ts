@@ -185,7 +185,8 @@ export class Members {
     isListed: () => Promise<boolean>,
   ): Promise<string | undefined> {
     const before = this.#owned.get(collection.id);
-    const { id, project, name, dimension, metric, normalise, text, createdAtMs, createdBy, origin } = collection;
+    const { id, project, name, dimension, metric, normalise, text, erasable } = collection;
+    const { createdAtMs, createdBy, origin } = collection;
     const ownership: Ownership = {
       shard,
       epoch: (before?.epoch ?? 0) + 1,
@@ -194,6 +195,7 @@ export class Members {
         ...(createdBy && { createdBy }),
         ...(normalise && { normalise }),
         ...(text && { text }),
+        ...(erasable && { erasable }),
         ...(origin === undefined ? {} : { origin }),
       },
       followers: (before?.followers ?? []).filter((follower) => follower !== shard),

@@ -118,7 +118,7 @@ class BqIndex implements Index {
   persist(path: string): Promise<void> {
     const { rows, vectors } = this.order;
     const codeOf = codesIn(vectors.dimension);
-    return writeBqPayload(path, this.mean, rows.count, (into, from, to) => {
+    return writeBqPayload({ path }, this.mean, rows.count, (into, from, to) => {
       for (let ordinal = from; ordinal < to; ordinal++) {
         const slot = rows.slotOf(ordinal);
         if (slot !== NO_SLOT) this.codes.read(slot, codeOf(into, ordinal - from));
@@ -141,7 +141,7 @@ export const bq: IndexOpener = {
     const { memory, shape, dimension } = order.vectors;
     const codes = new CodeBlocks(memory, shape, signCodeBytes(dimension));
     try {
-      return await readBqPayload(order.path, dimension, async (payload) => {
+      return await readBqPayload(order, dimension, async (payload) => {
         await load(order, payload, codes);
         return new BqIndex(order, payload.mean, codes);
       });

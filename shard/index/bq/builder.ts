@@ -10,7 +10,7 @@ export const bqBuilder: IndexBuilder = {
     progress.setTotal((base === undefined ? 2 : 1) * rows.count);
     if (base === undefined) await write(order, meanOf(order));
     else
-      await readBqPayload(base.path, rows.dimension, ({ count, mean, read }) => {
+      await readBqPayload(base, rows.dimension, ({ count, mean, read }) => {
         if (count < base.count) throw new Error(`the base has ${count} rows, not ${base.count}`);
         return write(order, mean, { count: base.count, read });
       });
@@ -20,13 +20,13 @@ export const bqBuilder: IndexBuilder = {
 
 /** Writes the payload. Codes of ordinals below `base.count` are read from the base. */
 function write(
-  { path, rows, progress }: BuildOrder,
+  { path, seal, rows, progress }: BuildOrder,
   mean: Int32Array,
   base?: Pick<BqPayload, 'count' | 'read'>,
 ): Promise<void> {
   const coder = new SignCoder(rows.dimension);
   const codeBytes = signCodeBytes(rows.dimension);
-  return writeBqPayload(path, mean, rows.count, async (into, from, to) => {
+  return writeBqPayload({ path, seal }, mean, rows.count, async (into, from, to) => {
     const fresh = Math.min(Math.max(from, base?.count ?? 0), to);
     if (fresh > from) await base?.read(into, from, fresh);
     for (let ordinal = fresh; ordinal < to; ordinal++)

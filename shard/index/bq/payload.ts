@@ -6,8 +6,8 @@
  *
  * A row that is gone has zeros.
  */
-import { DurableFile } from '../../../shared/files/durable.js';
 import { signCodeBytes } from '../../kernel/signCodes.js';
+import { createPayload, openPayload, type PayloadPlace } from '../store/payloadFile.js';
 
 const MAGIC = 0x33_51_42_56;
 const HEADER_BYTES = 16;
@@ -24,12 +24,12 @@ const bytesOf = (words: Int32Array): Uint8Array => new Uint8Array(words.buffer, 
  * ordinals from `from` to `to`.
  */
 export async function writeBqPayload(
-  path: string,
+  place: PayloadPlace,
   mean: Int32Array,
   count: number,
   write: (into: Uint8Array, from: number, to: number) => void | Promise<void>,
 ): Promise<void> {
-  const file = await DurableFile.create(path);
+  const file = await createPayload(place);
   try {
     const codeBytes = signCodeBytes(mean.length);
     const start = codesOffset(mean.length);
@@ -61,11 +61,11 @@ export interface BqPayload {
  * file is inconsistent.
  */
 export async function readBqPayload<Result>(
-  path: string,
+  place: PayloadPlace,
   dimension: number,
   use: (payload: BqPayload) => Promise<Result>,
 ): Promise<Result> {
-  const file = await DurableFile.open(path);
+  const file = await openPayload(place);
   try {
     const start = codesOffset(dimension);
     const head = new Int32Array(start / WORD_BYTES);

@@ -21,7 +21,7 @@ export const hnswBuilder: IndexBuilder = {
   async build(order) {
     const { rows, parameters, base, progress } = order;
     if (base === undefined) return build(order, formFor(rows, progress), undefined);
-    return readHnswPayload(base.path, rows.dimension, parameters, base.count, (payload) => {
+    return readHnswPayload(base, rows.dimension, parameters, base.count, (payload) => {
       const { form } = payload.shape;
       if (!form.isFloat && stillSuits(form, rows, base.count)) return build(order, form, payload);
       const wanted = formFor(rows, progress);
@@ -32,7 +32,7 @@ export const hnswBuilder: IndexBuilder = {
 
 /** `from`: the base, if its nodes can be kept. */
 async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | undefined) {
-  const { rows, parameters, path, progress } = order;
+  const { rows, parameters, progress } = order;
   const width = constructionWidth(parameters);
   const links = { form, neighbours: neighbours(parameters), constructionWidth: width };
   const shape = filledUp(links, capacityFor(rows.count));
@@ -51,7 +51,7 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * walkBytes(shape, width));
   for (const walk of walks) new WalkScratch(memory.buffer, shape, walk, width);
   await linkNodes(memory, graph, walks, progress);
-  await writeHnswPayload(path, graph, Uint32Array.from(ordinals));
+  await writeHnswPayload(order, graph, Uint32Array.from(ordinals));
   return { leftOut };
 }
 

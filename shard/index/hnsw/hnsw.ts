@@ -194,7 +194,7 @@ class HnswIndex implements Index {
   persist(path: string): Promise<void> {
     const ordinals = new Uint32Array(this.#graph.count);
     for (let node = 0; node < ordinals.length; node++) ordinals[node] = this.#ordinals.get(node);
-    return writeHnswPayload(path, this.#graph, ordinals);
+    return writeHnswPayload({ path }, this.#graph, ordinals);
   }
 
   async free(): Promise<void> {
@@ -317,8 +317,8 @@ async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Pr
 
 export const hnsw: IndexOpener = {
   open(order) {
-    const { path, vectors, rows, parameters, pause } = order;
-    return readHnswPayload(path, vectors.dimension, parameters, rows.count, async ({ shape, restore }) => {
+    const { vectors, rows, parameters, pause } = order;
+    return readHnswPayload(order, vectors.dimension, parameters, rows.count, async ({ shape, restore }) => {
       const region = vectors.memory.allocateBlock(graphBytes(shape));
       try {
         const graph = new GraphMemory(region.arena.buffer, region.address, shape);

@@ -9,8 +9,8 @@
  *
  * `kernel/assembly/graph.ts` has the layout of the last two.
  */
-import { DurableFile } from '../../../shared/files/durable.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
+import { createPayload, openPayload, type PayloadPlace } from '../store/payloadFile.js';
 import { type GraphMemory, type GraphShape, graphBytes, NO_NODE, REGION_BYTES_MAX } from './graphMemory.js';
 import { constructionWidth, neighbours } from './parameters.js';
 
@@ -27,7 +27,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): 
   new Uint8Array(buffer, byteOffset, byteLength);
 
 /** Writes a graph to a new file. `ordinals`: the ordinal of each node. */
-export async function writeHnswPayload(path: string, graph: GraphMemory, ordinals: Uint32Array): Promise<void> {
+export async function writeHnswPayload(place: PayloadPlace, graph: GraphMemory, ordinals: Uint32Array): Promise<void> {
   const { count, entry, upperWords, shape } = graph;
   const { form, neighbours, constructionWidth, capacity } = shape;
   const { length: dimension } = form.middles;
@@ -35,7 +35,7 @@ export async function writeHnswPayload(path: string, graph: GraphMemory, ordinal
   head.set([MAGIC, dimension, neighbours, constructionWidth, Number(form.isFloat), capacity, count, entry, upperWords]);
   new DataView(head.buffer).setFloat64(STEP_AT, form.step, true);
   head.set(form.middles, HEAD_BYTES / WORD_BYTES);
-  const file = await DurableFile.create(path);
+  const file = await createPayload(place);
   try {
     let offset = 0;
     for (const bytes of [bytesOf(head), bytesOf(ordinals), graph.uppers(), graph.records()])
@@ -65,13 +65,13 @@ export interface HnswPayload {
  * file is inconsistent, has other parameters, or has an ordinal of `rows` or more.
  */
 export async function readHnswPayload<Result>(
-  path: string,
+  place: PayloadPlace,
   dimension: number,
   parameters: IndexParameters,
   rows: number,
   use: (payload: HnswPayload) => Promise<Result>,
 ): Promise<Result> {
-  const file = await DurableFile.open(path);
+  const file = await openPayload(place);
   try {
     const head = new Int32Array((HEAD_BYTES + middlesBytesOf(dimension)) / WORD_BYTES);
     const headBytes = await file.read(bytesOf(head), 0);

@@ -27,13 +27,13 @@ const COPIED_AT_ONCE = 1024;
 
 export const ivfBuilder: IndexBuilder = {
   async build(order) {
-    const { rows, path, base } = order;
+    const { rows, base } = order;
     const memory = new WorkMemory(rows.dimension);
     const built = base === undefined ? fromScratch(memory, order) : await extended(memory, order, base);
     const { assigner, assigned, usualShift } = built;
     const kept = base === undefined ? dropEmpty(assigned, assigner.lists) : everyList(assigner.lists);
     const header = { dimension: rows.dimension, lists: kept.length, count: rows.count, usualShift };
-    await writeIvfPayload(path, header, (list) => memory.row(assigner.centroids, kept[list]!), assigned);
+    await writeIvfPayload(order, header, (list) => memory.row(assigner.centroids, kept[list]!), assigned);
     return { leftOut: [] };
   },
 };
@@ -65,7 +65,7 @@ function fromScratch(memory: WorkMemory, order: BuildOrder): Built {
 
 async function extended(memory: WorkMemory, order: BuildOrder, base: BuildBase): Promise<Built> {
   const { rows, progress } = order;
-  const payload = await readIvfPayload(base.path, rows.dimension);
+  const payload = await readIvfPayload(base, rows.dimension);
   const { dimension, lists, count, centroids, usualShift } = payload;
   if (count !== base.count) throw new Error(`an IVF payload of ${count} rows, not ${base.count}`);
   const assigner = new CentroidAssigner(memory, lists, usualShift);

@@ -163,7 +163,7 @@ class IvfIndex implements Index {
   async persist(path: string): Promise<void> {
     const { dimension } = this.order.vectors;
     const header = { dimension, lists: this.#lists.length, count: this.#ordinals, usualShift: this.#usualShift };
-    await writeIvfPayload(path, header, (list) => this.#centroids.components(list), this.#assigned);
+    await writeIvfPayload({ path }, header, (list) => this.#centroids.components(list), this.#assigned);
   }
 
   async free(): Promise<void> {
@@ -229,8 +229,8 @@ function* portions(ordinals: Uint32Array, most: number): Generator<Uint32Array> 
 
 export const ivf: IndexOpener = {
   async open(order) {
-    const { path, vectors, rows } = order;
-    const payload = await readIvfPayload(path, vectors.dimension);
+    const { vectors, rows } = order;
+    const payload = await readIvfPayload(order, vectors.dimension);
     if (payload.count !== rows.count) throw new Error(`an IVF payload of ${payload.count} rows, not ${rows.count}`);
     const index = new IvfIndex(order, payload);
     try {

@@ -6,7 +6,7 @@
  *
  * A row that is gone has NO_LIST.
  */
-import { DurableFile } from '../../../shared/files/durable.js';
+import { createPayload, openPayload, type PayloadPlace } from '../store/payloadFile.js';
 
 /** "VIVF". */
 const MAGIC = 0x46564956;
@@ -40,13 +40,13 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): 
 
 /** Writes a payload to a new file. `centroidOf`: returns the components of a list's centroid. */
 export async function writeIvfPayload(
-  path: string,
+  place: PayloadPlace,
   header: PayloadHeader,
   centroidOf: (list: number) => Int32Array,
   assigned: Uint32Array,
 ): Promise<void> {
   const { dimension, lists, count, usualShift } = header;
-  const file = await DurableFile.create(path);
+  const file = await createPayload(place);
   let offset = 0;
   const write = async (words: Int32Array | Uint32Array): Promise<void> => {
     await file.write(bytesOf(words), offset);
@@ -68,8 +68,8 @@ export async function writeIvfPayload(
 }
 
 /** Reads a payload. Throws an Error with a message of one line if the file is inconsistent or of another dimension. */
-export async function readIvfPayload(path: string, dimension: number): Promise<IvfPayload> {
-  const file = await DurableFile.open(path);
+export async function readIvfPayload(place: PayloadPlace, dimension: number): Promise<IvfPayload> {
+  const file = await openPayload(place);
   try {
     const header = new Uint32Array(HEADER_WORDS);
     await file.read(bytesOf(header), 0);

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/log/segmentFormat.js';
 import { actorBytes } from '../../../verifier/actor.js';
 import { toHex, u8, u16, u64 } from '../../../verifier/bytes.js';
-import { type Insert, type InsertEncrypted, readEvent } from '../../../verifier/events.js';
+import { type Insert, type InsertEncrypted, readEvent, type UnderKey } from '../../../verifier/events.js';
 import { ABSENT, chainHead, eventHash, H, stateHash, stateRoot } from '../../../verifier/hashing.js';
 import { leafOf, type RecordValues } from '../../../verifier/records.js';
 import type { Moment } from '../../../verifier/replay.js';
@@ -26,6 +26,7 @@ import {
   writeInclusion,
   writeLog,
   writeLogOfExpiring,
+  writeLogUnderKeys,
   writeLogWithActors,
 } from './writtenLog.js';
 
@@ -57,6 +58,7 @@ export async function formatExamples(): Promise<Example[]> {
   const log = writeLog();
   const named = writeLogWithActors();
   const expiring = writeLogOfExpiring();
+  const keyed = writeLogUnderKeys();
   const first: WrittenLog = { ...log, frames: log.frames.slice(0, 1), events: log.events.slice(0, 3) };
   const events = Object.entries(EVENT_NAMES).map(([name, s]) => [`event ${s}, ${name}`, log.events[s]!] as const);
   const last = await momentAt(log, 2);
@@ -90,6 +92,11 @@ export async function formatExamples(): Promise<Example[]> {
     ['insert with an expiry', expiring.events[1]!],
     ['leaf of that record', expiringLeaf(expiring, 1)],
     ['leaf of an encrypted record that expires', expiringLeaf(expiring, 2)],
+    ['insert under a key, with an expiry', keyed.events[2]!],
+    ['leaf of the record under a key', expiringLeaf(keyed, 2)],
+    ['update under its key', keyed.events[4]!],
+    ['state hash after that update', (await momentAt(keyed, 4)).after.stateHash],
+    ['state hash after the shred of its key and its removal', (await momentAt(keyed, 6)).after.stateHash],
     ['export of the events 0 to 2', (await writeExport(first)).bytes],
   ];
   const json: (readonly [string, object])[] = [
@@ -141,7 +148,7 @@ function expiringLeaf({ events }: WrittenLog, sequence: number): Uint8Array {
     recordId: id,
     timeMs: insertedMs,
     ...values
-  } = readEvent(events[sequence]!, 'it') as Insert | InsertEncrypted;
+  } = readEvent(events[sequence]!, 'it') as Insert | InsertEncrypted | UnderKey;
   return leafOf({ ...values, state: 'live', id, insertedMs });
 }
 

@@ -125,6 +125,8 @@ export function recordVaultOver(
       encrypt(payload, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad, systemEntropy),
     decrypt: async (stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array) =>
       decrypt(encrypted, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad),
+    dataKey: async (stored: StoredVaultEntry) => unwrapKey(MASTER, stored.entry.wrapped!, stored),
+    dataKeyToWrite: async (stored: StoredVaultEntry) => unwrapKey(MASTER, stored.entry.wrapped!, stored),
     check: async (stored: StoredVaultEntry) => {
       unwrapKey(MASTER, stored.entry.wrapped!, stored).fill(0);
       return 'opens' as const;

@@ -3,7 +3,7 @@ import { distance, mean, type Vector } from '../model/indexVectors.js';
 
 /** Mean share of its rows that an IVF index reads per query, computed the slow way from its payload. */
 export async function scannedShare(path: string, queries: readonly Vector[], probes: number): Promise<number> {
-  const { lists, centroids, assigned, count } = await readIvfPayload(path, queries[0]!.length);
+  const { lists, centroids, assigned, count } = await readIvfPayload({ path }, queries[0]!.length);
   const sizes = new Array<number>(lists).fill(0);
   for (const list of assigned) if (list < lists) sizes[list]!++;
   const share = (query: Vector): number => {

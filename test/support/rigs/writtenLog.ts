@@ -75,6 +75,15 @@ export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buf
   return Buffer.concat([id(recordId), id(7), requestId ?? zeros(16), ...flags, ...sealed]);
 }
 
+/** The payload of an event under a key. */
+export function underKey(recordId: number, keyId: Buffer, requestId?: Buffer, expiresAtMs?: number): Buffer {
+  const ciphertext = filled(16 + recordId, 0xd0 + recordId);
+  const flag = (requestId ? 1 : 0) + (expiresAtMs === undefined ? 0 : 16);
+  const flags = [u8(flag), zeros(3), u32(ciphertext.length)];
+  const sealed = [keyId, filled(12, recordId), zeros(4), filled(32, 0xe0 + recordId), ciphertext, expiry(expiresAtMs)];
+  return Buffer.concat([id(recordId), zeros(8), requestId ?? zeros(16), ...flags, ...sealed]);
+}
+
 export const updateMetadata = (recordId: number, metadata: string): Buffer =>
   Buffer.concat([id(recordId), u32(metadata.length), zeros(4), utf8(metadata)]);
 export const deleteMany = (deleted: number): Buffer => Buffer.concat([filled(16, 0xdd), u32(deleted), zeros(4)]);
@@ -122,6 +131,15 @@ const FRAMES_WITH_ACTORS: readonly FramePayloads[] = [
 /** The expiry of both records of `writeLogOfExpiring`. */
 export const EXPIRES_AT_MS = CREATED_MS + 750;
 
+/** A log of two records under keys: inserted, replaced, changed, and shredded. */
+const FRAMES_UNDER_KEYS: readonly FramePayloads[] = [
+  [2, [1, genesis()], [15, underKey(1, KEY_A)], [15, underKey(2, KEY_B, filled(16, 2), EXPIRES_AT_MS + 750)]],
+  [2, [16, underKey(1, KEY_B)]],
+  [2, [17, underKey(2, KEY_B)]],
+  [0, [7, KEY_B]],
+  [0, [4, id(2)]],
+];
+
 /** A log of two records that expire, and their removal. */
 const FRAMES_OF_EXPIRING: readonly FramePayloads[] = [
   [
@@ -150,6 +168,7 @@ export interface WrittenLog {
 export const writeLog = (): WrittenLog => writeFrames(FRAMES);
 export const writeLogWithActors = (): WrittenLog => writeFrames(FRAMES_WITH_ACTORS);
 
+export const writeLogUnderKeys = (): WrittenLog => writeFrames(FRAMES_UNDER_KEYS);
 export const writeLogOfExpiring = (): WrittenLog => writeFrames(FRAMES_OF_EXPIRING);
 
 /** The log with these frames added; all their checksums and hashes are right. */

@@ -9,7 +9,9 @@ import { verifyReceipt, type WriteReceipt } from '../../../verifier/receipt.js';
 import { formatExamples } from '../../support/rigs/formatExamples.js';
 import { ROOT, readSources } from '../../support/sourceTree.js';
 
-const document = readFileSync(join(ROOT, 'docs', 'formats', 'examples.md'), 'utf8');
+const document = ['examples.md', 'contents.md']
+  .map((page) => readFileSync(join(ROOT, 'docs', 'formats', page), 'utf8'))
+  .join('\n');
 
 /** Block under `## title`. */
 function documented(title: string): string | undefined {

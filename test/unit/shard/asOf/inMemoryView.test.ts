@@ -148,6 +148,7 @@ describe('historical states in memory', () => {
       found: await searchState({ state, timeMs }, asked, options, slice),
       timeMs,
       stateHash: toHex(past.hash()),
+      erased: 0,
     };
   }
   /** The answer without slots, which depend on the memory layout. */

@@ -198,7 +198,7 @@ describe('a search of the past', () => {
     );
     const agedTo = 'timeMs' in asOf ? asOf.timeMs : timeMs;
     for (const [n, { asOf: state, ...answer }] of searched.entries()) {
-      expect(state).to.deep.equal({ logIndex, timeMs, stateHash });
+      expect(state).to.deep.equal({ logIndex, timeMs, stateHash, erased: 0 });
       if (agedTo === timeMs) expect(answer, `search ${n} of event ${logIndex}`).to.deep.equal(answers[n]);
       else expect(answer.ids.length, `search ${n} of event ${logIndex}`).to.equal(answers[n]!.ids.length);
     }

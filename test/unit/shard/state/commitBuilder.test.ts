@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';
 import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';
+import { planBatch } from '../../../../shard/state/planBatch.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { DEFAULT_LIMITS } from '../../../support/rigs/engine.js';
 
@@ -22,7 +23,7 @@ describe('the plan of a batch of upserts', () => {
     const clock = { nowMs: () => 0, monotonicMs: () => (nowMs += 10) };
     const externalIds = Array.from({ length: 1_600 }, (_, i) => `id ${i}`);
     const call = { op: 'insertBatch', count: 1_600, vectors: new Uint8Array(8 * 1_600), externalIds } as const;
-    const planned = plan.insertBatch({ ...call, metadata: null, texts: null, requestIds: null }, new Slice(clock));
+    const planned = planBatch(plan, { ...call, metadata: null, texts: null, requestIds: null }, new Slice(clock));
     let turns = 0;
     let isPlanned = false;
     void planned.then(() => (isPlanned = true));

@@ -15,13 +15,15 @@ describe('the vault of a collection', () => {
   it('refuses an insert whose key is shredded between the read of its entry and its use', async () => {
     const store = new MemoryVault();
     await store.create('p', KEY_ID, active(freshSecret(), 1));
-    const keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'> = {
+    const keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check' | 'dataKey' | 'dataKeyToWrite'> = {
       create: async () => undefined,
       encrypt: async () => {
         throw new VouchError('record_shredded', 'it is shredded');
       },
       decrypt: async () => Buffer.alloc(0),
       check: async () => 'opens',
+      dataKey: async () => Buffer.alloc(0),
+      dataKeyToWrite: async () => Buffer.alloc(0),
     };
     const vault = new RecordVault(store, { set: async () => undefined }, keys, systemClock, systemEntropy);
     const options = { keyId: KEY_ID, mustExist: false, deadlineMs: systemClock.nowMs() + 10_000 };

@@ -309,7 +309,7 @@ describe('the event codec', () => {
   const refused: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['an unknown version', patched('delete', 0, 3), /event version 3; this program knows 1 and 2 \(at byte 0\)/],
     ['version 2 without an actor', patched('delete', 0, 2), /an event without its actor \(at byte 0\)/],
-    ['an unknown type', patched('delete', 1, 15), /event type 15 is not known to this program \(at byte 1\)/],
+    ['an unknown type', patched('delete', 1, 18), /event type 18 is not known to this program \(at byte 1\)/],
     ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
     ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],
     ['a time of 2^53', patched('delete', 22, 0x20), /2\^53 or more \(at byte 16\)/],

@@ -53,7 +53,9 @@ describe('the estimated size of a search in a message', () => {
     ...(text?.fusion === undefined ? {} : { textScores: new Uint8Array(8 * k) }),
     ...(graph === undefined ? {} : { hops: new Uint8Array(4 * k) }),
     fields: { externalIds: new Array<string>(k).fill('x'.repeat(256)) },
-    ...(asOf === undefined ? {} : { asOf: { logIndex: 2 ** 53 - 1, timeMs: 1.8e12, stateHash: 'f'.repeat(64) } }),
+    ...(asOf === undefined
+      ? {}
+      : { asOf: { logIndex: 2 ** 53 - 1, timeMs: 1.8e12, stateHash: 'f'.repeat(64), erased: 2 ** 53 - 1 } }),
   });
 
   it('is never below the actual size, with any options, and not far above it', () => {

@@ -62,7 +62,7 @@ describe('the IVF index', () => {
       const rows = rowsOf(dimension);
       rows.insert(clustered(dimension > 1_000 ? 60 : 600, dimension, bound));
       const { path } = await rows.build();
-      const payload = await readIvfPayload(path, dimension);
+      const payload = await readIvfPayload({ path }, dimension);
       const centroids = centroidsOf(payload);
       const expected = [...rows.records.values()].map((vector) => nearestOf(centroids, vector));
       expect([...payload.assigned]).to.deep.equal(expected);
@@ -74,7 +74,7 @@ describe('the IVF index', () => {
     const rows = rowsOf(8, { nList: 4 });
     const corners = [0, 1, 2, 3].map((corner) => new Int32Array(8).fill(corner * 2 ** 20));
     rows.insert(Array.from({ length: 400 }, (_, at) => corners[at % 4]!.map((value) => value + random.int(1000))));
-    const payload = await readIvfPayload((await rows.build()).path, 8);
+    const payload = await readIvfPayload({ path: (await rows.build()).path }, 8);
     const means = centroidsOf(payload).map((centroid, list) => {
       const members = [...rows.records.values()].filter((_, at) => payload.assigned[at] === list);
       expect(members.length).to.equal(100);
@@ -201,8 +201,8 @@ describe('the IVF index', () => {
     const base = await rows.build();
     for (const id of ids.slice(100, 200)) rows.delete(id);
     rows.insert(clustered(400, 12, 2 ** 18));
-    const before = await readIvfPayload(base.path, 12);
-    const after = await readIvfPayload((await rows.build(base)).path, 12);
+    const before = await readIvfPayload({ path: base.path }, 12);
+    const after = await readIvfPayload({ path: (await rows.build(base)).path }, 12);
     expect(after.centroids).to.deep.equal(before.centroids);
     expect(after.count).to.equal(1_200);
     const kept = before.assigned.map((list, ordinal) => (ordinal >= 100 && ordinal < 200 ? NO_LIST : list));
@@ -228,7 +228,7 @@ describe('the IVF index', () => {
   it('has one list if all rows are equal, and never more lists than rows', async () => {
     const equal = rowsOf(5);
     equal.insert(Array.from({ length: 300 }, () => new Int32Array(5).fill(77)));
-    expect(await readIvfPayload((await equal.buildAndOpen()).path, 5)).to.include({ lists: 1, count: 300 });
+    expect(await readIvfPayload({ path: (await equal.buildAndOpen()).path }, 5)).to.include({ lists: 1, count: 300 });
     expect(await equal.search(new Int32Array(5).fill(77), 10)).to.have.length(10);
     const few = rowsOf(5, { nList: 1_000, nProbe: 1_000 });
     few.insert(clustered(3, 5, 2 ** 18));

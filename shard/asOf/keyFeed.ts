@@ -1,0 +1,34 @@
+/** The keys of contents for the thread of past states. The owner's thread has the vault. Keys are moved, never copied. */
+import { once } from 'node:events';
+import { MessageChannel } from 'node:worker_threads';
+import type { ThreadOutcome } from '../../shared/process/workerThread.js';
+import type { KeySource } from '../vault/contentKeys.js';
+import { asOfOutcome, type KeyRequest, unwrapAsOf } from './messages.js';
+
+type Keys = Awaited<ReturnType<KeySource>>;
+
+/** Reads keys through the other thread; `request` sends a request there. */
+export const fedKeys =
+  (request: (request: KeyRequest) => void): KeySource =>
+  async (keyIds) => {
+    const { port1, port2 } = new MessageChannel();
+    try {
+      const answered = once(port1, 'message') as Promise<[ThreadOutcome<Keys>]>;
+      request({ keyIds, port: port2 });
+      const [outcome] = await answered;
+      return unwrapAsOf(outcome);
+    } finally {
+      port1.close();
+    }
+  };
+
+/** Answers a request of the other thread. */
+export async function feedKeys(source: KeySource, { keyIds, port }: KeyRequest): Promise<void> {
+  const outcome = await asOfOutcome(() => source(keyIds));
+  const keys = outcome.ended === 'well' ? outcome.answer : [];
+  port.postMessage(
+    outcome,
+    keys.flatMap((key) => (key === null ? [] : [key.buffer as ArrayBuffer])),
+  );
+  port.close();
+}

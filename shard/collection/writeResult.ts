@@ -1,0 +1,63 @@
+/** Results of committed writes. */
+import { unreachable } from '../../shared/errors/errors.js';
+import type { Event } from '../../shared/log/event.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import type { WriteCall } from '../../shared/protocol/writes.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { bytesOf } from '../search/found.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { WriteAnswer } from '../state/plannedCalls.js';
+import type { CollectionParts } from './logImport.js';
+
+/** Receipts of a commit, by sequence. */
+export type Receipts = Map<number, Results['insert']['receipt']>;
+
+/** Returns the result of an applied write. Throws errors of a receipt that is made again. */
+export async function resultOf(
+  { journal, proofs, vault, state, erased }: CollectionParts,
+  answer: WriteAnswer,
+  receipts: Receipts,
+  { deadlineMs }: Envelope,
+): Promise<Results[WriteCall['op']]> {
+  switch (answer.kind) {
+    case 'insert': {
+      const { recordId, sequence } = answer.write;
+      // A repeated write may be far back: its receipt is made again from the log and the history of the tree.
+      const receipt = receipts.get(sequence) ?? (await proofs.receipt(sequence, deadlineMs));
+      const keyId = state.encrypted.get(recordId)?.keyId;
+      return { id: recordId, deduplicated: answer.deduplicated, receipt, ...(keyId && { keyId }) };
+    }
+    case 'encrypted': {
+      const { keyId, write } = answer;
+      return keyId === null ? vault.replayOf(write) : { id: write.recordId, keyId };
+    }
+    case 'batch':
+      return { ids: bytesOf(answer.ids), created: answer.created, ...keysOf(state, answer.ids) };
+    case 'deleted':
+      return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
+    case 'patched':
+      return { updated: answer.updated, missing: answer.missing, sequence: answer.sequence };
+    case 'deletedBefore':
+      return deletedBefore(await journal.eventAt(answer.sequence));
+    case 'added':
+    case 'changed':
+      return { id: answer.id, sequence: answer.sequence };
+    case 'sequence':
+      await erased();
+      return { sequence: answer.sequence };
+    default:
+      return unreachable(answer);
+  }
+}
+
+function deletedBefore(event: Event): Results['deleteMany'] {
+  if (event.type !== 'deleteMany') throw new RangeError(`event ${event.sequence} ends no deletions`);
+  return { deleted: event.deleted, missing: [], sequence: event.sequence - 1, deduplicated: true };
+}
+
+/** Returns the keys of the records; nothing if none is under a key. */
+function keysOf({ encrypted }: CollectionState, ids: Float64Array): { keyIds?: (string | null)[] } {
+  if (!encrypted.hasContents) return {};
+  const keyIds = Array.from(ids, (recordId) => encrypted.get(recordId)?.keyId ?? null);
+  return keyIds.some((keyId) => keyId !== null) ? { keyIds } : {};
+}

@@ -1,0 +1,66 @@
+/** The contents that a commit in progress seals under keys. */
+import { GCM_TAG_BYTES } from '../../shared/limits.js';
+import type { EventUnderKey, RecordContent } from '../../shared/log/event.js';
+import { isUnderKey } from '../../shared/log/event.js';
+import { BESIDE_EVENT_BYTES, contentBytes, expiryBytes, underKeySizeBytes } from '../../shared/log/eventLayout.js';
+import { plaintextBytes } from '../../shared/log/recordContent.js';
+import type { CollectionState } from './collectionState.js';
+import { insertedBytes } from './growth.js';
+import type { PlannedChanges } from './plannedChanges.js';
+import { unreadable } from './refusals.js';
+
+export interface Sealing {
+  /** Whether every record must be under a key. */
+  readonly isRule: boolean;
+  /** Seals a content under a key that is open. */
+  seal(keyId: string, content: RecordContent): Pick<EventUnderKey, 'nonce' | 'commitment' | 'ciphertext'>;
+}
+
+type Fields = Parameters<typeof contentBytes>[0];
+type Expiring = Parameters<typeof expiryBytes>[0];
+
+/** Bytes of an event under a key that seals this content. */
+export const sealedBytes = (content: number): number =>
+  BESIDE_EVENT_BYTES + underKeySizeBytes(plaintextBytes(content) + GCM_TAG_BYTES);
+
+/** Returns the bytes that a record adds to its collection. */
+export const recordBytes = (record: Fields & Expiring, isSealed: boolean): number => {
+  const content = contentBytes(record);
+  return (isSealed ? sealedBytes(content) + content : insertedBytes(content)) + expiryBytes(record);
+};
+
+export class PlannedContents {
+  constructor(
+    private readonly state: CollectionState,
+    private readonly changes: PlannedChanges,
+    private readonly sealing: Sealing | undefined,
+  ) {}
+
+  get isRule(): boolean {
+    return this.sealing?.isRule ?? false;
+  }
+
+  sealed(
+    keyId: string,
+    content: RecordContent,
+  ): Pick<EventUnderKey, 'keyId' | 'nonce' | 'commitment' | 'ciphertext' | 'content'> {
+    if (this.sealing === undefined) throw new RangeError('this plan seals nothing');
+    return { keyId: Buffer.from(keyId, 'hex'), ...this.sealing.seal(keyId, content), content };
+  }
+
+  /** Returns the content of a live record under a key after the earlier writes. Throws like a read of the record. */
+  of(recordId: number): RecordContent {
+    const last = this.changes.last(recordId);
+    if (last !== undefined && isUnderKey(last) && last.content !== null) return last.content;
+    const { state } = this;
+    const slot = state.liveSlotOf(recordId);
+    if (slot === undefined) throw unreadable(state, recordId);
+    return {
+      tag: state.tagAt(slot),
+      vector: state.vectors.vectorBytes(slot),
+      metadata: state.metadataAt(slot),
+      text: state.textAt(slot),
+      externalId: state.externalIds.get(slot),
+    };
+  }
+}

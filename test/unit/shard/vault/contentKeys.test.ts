@@ -1,0 +1,67 @@
+/** The keys of contents in memory: what they open and refuse, and that nothing of them is left. */
+import { expect } from 'chai';
+import { ContentKeys } from '../../../../shard/vault/contentKeys.js';
+import { systemClock, systemEntropy } from '../../../../shared/clock.js';
+import type { EventUnderKey } from '../../../../shared/log/event.js';
+import { rejection } from '../../../support/expectations.js';
+
+const KEY_ID = 'ab'.repeat(16);
+const CONTENT = {
+  ...{ tag: 7, vector: Uint8Array.of(1, 2, 3, 4), metadata: Buffer.from('{}') },
+  ...{ text: null, externalId: Buffer.from('person') },
+};
+
+describe('the keys of contents', () => {
+  const key = (): Uint8Array => new Uint8Array(new ArrayBuffer(32)).fill(5);
+  const keysFrom = (source: () => Promise<(Uint8Array | null)[]>): ContentKeys =>
+    new ContentKeys(1, source, systemClock);
+  const eventOf = (sealed: ReturnType<ContentKeys['seal']>): EventUnderKey => ({
+    ...{ type: 'insertUnderKey', sequence: 1, timeMs: 1, actor: null, recordId: 1, requestId: null, content: null },
+    ...{ keyId: Buffer.from(KEY_ID, 'hex'), ...sealed },
+  });
+  async function sealed(): Promise<EventUnderKey> {
+    const keys = keysFrom(async () => []);
+    keys.add(KEY_ID, key());
+    return eventOf(keys.seal(KEY_ID, CONTENT, systemEntropy));
+  }
+
+  it('open what they have sealed, and forget it', async () => {
+    const event = await sealed();
+    const opened = await keysFrom(async () => [key()]).open([event]);
+    const { content } = event;
+    expect({ ...content, vector: [...content!.vector] }).to.deep.include({ tag: 7, vector: [1, 2, 3, 4], text: null });
+    expect(Buffer.from(content!.externalId!).toString()).to.equal('person');
+    const { vector } = content!;
+    opened.forget();
+    expect([event.content, [...vector]]).to.deep.equal([null, [0, 0, 0, 0]]);
+  });
+
+  it('leave a content closed whose key is gone', async () => {
+    const event = await sealed();
+    await keysFrom(async () => [null]).open([event]);
+    expect(event.content).to.equal(null);
+  });
+
+  it('report damage for another commitment, another key and changed bytes', async () => {
+    for (const change of [
+      { commitment: new Uint8Array(32) },
+      { nonce: new Uint8Array(12) },
+      { ciphertext: new Uint8Array(200) },
+    ]) {
+      const event = { ...(await sealed()), ...change };
+      const error = await rejection(keysFrom(async () => [key()]).open([event]));
+      expect(error.name, error.message).to.equal('Damaged');
+    }
+  });
+
+  it('are overwritten when they are dropped, also one that arrives later', async () => {
+    const [held, late] = [key(), key()];
+    const keys = keysFrom(async () => []);
+    keys.add(KEY_ID, held);
+    keys.drop(KEY_ID);
+    keys.add(KEY_ID, late);
+    expect([held, late].map((bytes) => bytes.every((byte) => byte === 0))).to.deep.equal([true, true]);
+    expect(keys.has(KEY_ID)).to.equal(false);
+    expect(await keys.copies([KEY_ID])).to.deep.equal([null]);
+  });
+});
