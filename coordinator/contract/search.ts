@@ -205,7 +205,7 @@ interface AnsweredState {
   as_of_timestamp?: Whole | null;
   /** The `state_hash` of that event's receipt. Present with `as_of` or `as_of_log_index`. */
   as_of_state_hash?: Hash;
-  /** The number of records that lived then, and whose content has been erased since; absent where nothing is erased. */
+  /** The number of records that lived then, and whose content has been erased since. Present with `as_of` or `as_of_log_index`. */
   erased?: Whole;
   /** The number of committed events in the copy that answered. Present with `consistency` `eventual`. */
   sequence?: Whole;

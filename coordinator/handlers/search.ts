@@ -104,7 +104,7 @@ function asOfJson({ asOf }: SearchResult): string {
   const { logIndex, timeMs, stateHash, erased } = asOf;
   const timestamp = timeMs === null ? null : Math.floor(timeMs / 1000);
   const state = `,"as_of_log_index":${logIndex},"as_of_timestamp":${timestamp},"as_of_state_hash":"${stateHash}"`;
-  return erased === 0 ? state : `${state},"erased":${erased}`;
+  return `${state},"erased":${erased}`;
 }
 
 interface SearchedCollection extends CollectionHits {

@@ -66,6 +66,7 @@ const listCollections = defineTool({
           .int()
           .optional()
           .describe('New records without expires_at expire after so many seconds; without it they stay.'),
+        erasable: z.boolean().optional().describe('Each record is under a vault key, by default a fresh one.'),
         index: z.string(),
         record_count: z.int(),
         max_records: z.int(),
@@ -101,6 +102,7 @@ const PAST_OUTPUT = {
   as_of_log_index: z.int().optional(),
   as_of_timestamp: z.int().optional().describe('Unix seconds of the last write of the searched state.'),
   as_of_state_hash: z.string().optional(),
+  erased: z.int().optional().describe('The number of records of that state whose content has been erased since.'),
 } as const;
 
 const count = z.int().min(1).max(IDS_MAX).default(10).describe(`The number of hits, up to ${IDS_MAX}.`);

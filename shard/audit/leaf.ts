@@ -100,7 +100,7 @@ export const encryptedLeafHash = (record: EncryptedLeaf): Uint8Array => keyedLea
 
 /**
  * Returns the leaf of a record under a key, like `encryptedLeafHash`, with 0x1a, a tag of 0, and the commitment for a
- * content hash: the content may be erased, and the leaf stays.
+ * content hash. The leaf stays when the content is erased.
  */
 export const underKeyLeafHash = (record: Omit<EncryptedLeaf, 'tag'>): Uint8Array =>
   keyedLeafHash(DOMAIN.leafUnderKey, { ...record, tag: 0 });

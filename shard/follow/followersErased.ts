@@ -4,8 +4,8 @@ import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { askShard, type FollowServices } from './follower.js';
 
 /**
- * Resolves to the result of a shred when each follower has erased the records too, or answers nothing any more: its state is
- * older than `staleMs` by then. `followers`: their current names.
+ * Resolves to the result of a shred when each follower has erased the records too, or is stale. A stale one, whose
+ * state is older than `staleMs`, answers nothing. `followers`: their current names.
  */
 export async function onceErased(
   services: FollowServices,

@@ -11,13 +11,13 @@ import { classBytes } from './buddyAllocator.js';
 import { CodePlane } from './codePlane.js';
 import { BYTES, PLAIN, type RowForm, type RowsIn, rowBytesOf, WORDS } from './rowForm.js';
 import type { SlotReuse } from './slotReuse.js';
-import type { Region, VectorMemory } from './vectorMemory.js';
+import type { BlockMemory, Region } from './vectorMemory.js';
 
 const ID_BYTES = 8;
 
 /** Memory that a block takes, and scans after which it frees it. */
 interface BlockServices {
-  readonly memory: VectorMemory;
+  readonly memory: BlockMemory;
   readonly reuse: SlotReuse;
 }
 
@@ -178,6 +178,7 @@ export class Block {
     this.ids[row] = 0;
     this.#plane?.erase(row);
     if (this.#form === PLAIN) return true;
+    this.#joined?.fill(0);
     this.#erased.push(row);
     return false;
   }

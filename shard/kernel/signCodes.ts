@@ -140,6 +140,10 @@ export class SignCodes {
     for (let i = 0; i < this.codeBytes; i++) bytes[this.#placeOf(row, i)] = code[i]!;
   }
 
+  erase(row: number): void {
+    for (let i = 0; i < this.codeBytes; i++) this.#bytes[this.#placeOf(row, i)] = 0;
+  }
+
   /** Copies the code of a row that has been written. */
   read(row: number, into: Uint8Array): void {
     for (let i = 0; i < this.codeBytes; i++) into[i] = this.#bytes[this.#placeOf(row, i)]!;

@@ -16,6 +16,7 @@ import type { Arena } from './arena.js';
 import { ascending } from './ascending.js';
 import { Block } from './block.js';
 import { BlockShape, narrowReach } from './blockShape.js';
+import { CollectionMemory } from './collectionMemory.js';
 import { ExactScan } from './exactScan.js';
 import { ListedScan } from './listedScan.js';
 import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
@@ -25,7 +26,7 @@ import type { ScanThreads } from './scanThreads.js';
 import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
 import type { SlotSet } from './slotSet.js';
-import type { VectorMemory } from './vectorMemory.js';
+import type { BlockMemory } from './vectorMemory.js';
 import { type Collector, topWeighted, WeightedScan, type Weighting, weightedHits } from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
@@ -75,6 +76,7 @@ export interface RowsPlace {
 /** The vectors of one collection, and the scans over them. */
 export class VectorBlocks implements ScannedRows {
   readonly shape: BlockShape;
+  readonly memory: CollectionMemory;
   readonly narrowReach: number;
   readonly #blocks: Block[] = [];
   readonly #reuse = new SlotReuse((slot) => this.#blockOf(slot).erase(slot - this.#blockOf(slot).firstSlot));
@@ -90,9 +92,10 @@ export class VectorBlocks implements ScannedRows {
 
   /** Takes no vector memory before the first row. */
   constructor(
-    readonly memory: VectorMemory,
+    memory: BlockMemory,
     readonly dimension: number,
   ) {
+    this.memory = new CollectionMemory(memory);
     this.shape = new BlockShape(dimension);
     this.narrowReach = narrowReach(dimension);
   }

@@ -154,5 +154,8 @@ export function allocateScratch<A extends ScratchArena>(arena: A, sizeBytes: num
   return { arena, address, sizeBytes };
 }
 
+/** The memory of blocks, for all collections or one of them. */
+export type BlockMemory = Pick<VectorMemory, 'threads' | 'allocateBlock' | 'allocatePair' | 'allocateIn' | 'freeBlock'>;
+
 export const freeScratch = ({ arena, address, sizeBytes }: ScratchRegion): void =>
   arena.freeScratch(address, sizeBytes);

@@ -25,8 +25,8 @@ export class CollectionSnapshots {
   #closed = false;
 
   /**
-   * `now` returns undefined if no snapshot may be made. `make` makes one of the newest frame end at or before that event;
-   * undefined if nothing is new.
+   * `now` returns undefined if no snapshot may be made. `make` makes one of the newest frame end at or before that event.
+   * It returns undefined if nothing is new.
    */
   constructor(
     private readonly collection: WorkOf,

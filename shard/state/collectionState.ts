@@ -5,7 +5,15 @@
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import type { AddNode, Event, GraphEvent, Insert, InsertEncrypted, Replace } from '../../shared/log/event.js';
+import {
+  type AddNode,
+  type Event,
+  type GraphEvent,
+  type Insert,
+  type InsertEncrypted,
+  isUnderKey,
+  type Replace,
+} from '../../shared/log/event.js';
 import { READ_AUDITS, type ReadAudit } from '../../shared/model/readAudit.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { leafOfContent } from '../audit/leaf.js';
@@ -155,6 +163,7 @@ export class CollectionState extends RecordsUnderKeys {
       happen();
       return;
     }
+    if (isUnderKey(event)) this.vectors.memory.mustErase = true;
     const written = writtenBy(event);
     const updated = updatedBy(event);
     this.large = new LargeChange(this.metadata, this.texts, written && this.write(written));

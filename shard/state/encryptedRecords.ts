@@ -1,6 +1,6 @@
 /**
  * The records of a collection that are under a vault key. Their ciphertexts stay in the log. Some have an encrypted
- * payload, which no search finds. The others are searched like any record: their content is also in a slot among the
+ * payload, which no search finds. The others are searched like any record. Their content is also in a slot among the
  * vectors, until their key is shredded.
  *
  * ```text

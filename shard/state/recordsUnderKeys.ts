@@ -69,6 +69,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
 
   /** Writes the content to a slot that searches do not find yet; NO_SLOT if it is lost. */
   #putUnderKey(event: EventUnderKey): number {
+    this.vectors.memory.mustErase = true;
     const written = writtenBy(event);
     if (written === undefined) return NO_SLOT;
     const { sequence, recordId, externalId } = written;

@@ -21,7 +21,7 @@ import type { Sealing } from '../state/plannedContents.js';
 import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
 import { ContentKeys, type KeySource, type OpenedContents } from './contentKeys.js';
-import { KeyDamaged, type RecordVault, recordShredded, type PayloadTarget } from './recordVault.js';
+import { KeyDamaged, type PayloadTarget, type RecordVault, recordShredded } from './recordVault.js';
 
 const CHECKED_AT_ONCE = 4;
 
@@ -40,8 +40,8 @@ interface VaultedCollection {
   readonly contents: ContentKeys;
 }
 
-/** Keys that are made at once. */
-const MADE_AT_ONCE = 32;
+/** Keys that are opened at once. */
+const OPENED_AT_ONCE = 32;
 
 export class CollectionVault {
   readonly #target: PayloadTarget;
@@ -103,19 +103,19 @@ export class CollectionVault {
     const { state, contents } = this.collection;
     const named = [...new Set(wanted)].filter((keyId) => keyId !== null && keyId !== 'new' && !contents.has(keyId));
     for (const keyId of named) if (state.encrypted.isShredded(keyId!)) throw shredded(keyId!);
-    await mapConcurrent(named as string[], MADE_AT_ONCE, (keyId) => this.#open(keyId, deadlineMs));
-    return mapConcurrent(wanted, MADE_AT_ONCE, (keyId) =>
-      keyId === 'new' ? this.#open(null, deadlineMs) : Promise.resolve(keyId),
-    );
+    await mapConcurrent(named as string[], OPENED_AT_ONCE, (keyId) => this.#open(keyId, deadlineMs));
+    const fresh = wanted.filter((keyId) => keyId === 'new').length;
+    const made = fresh === 0 ? [] : await this.vault.provideFresh(this.#target, fresh);
+    for (const { keyId, dataKey } of made) contents.add(keyId, dataKey);
+    return wanted.map((keyId) => (keyId === 'new' ? made.pop()!.keyId : keyId));
   }
 
-  async #open(keyId: string | null, deadlineMs: number): Promise<string> {
-    const mustExist = keyId !== null && this.#uses(keyId);
+  async #open(keyId: string, deadlineMs: number): Promise<void> {
+    const mustExist = this.#uses(keyId);
     const made = await this.#noticingDamage(keyId, () =>
       this.vault.provide(this.#target, { keyId, mustExist, deadlineMs }),
     );
-    this.collection.contents.add(made.keyId, made.dataKey);
-    return made.keyId;
+    this.collection.contents.add(keyId, made.dataKey);
   }
 
   /** Returns the answer to a repeated insert; undefined if the request id is new or missing. */

@@ -11,12 +11,16 @@ import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
 import { isOfSystem } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { type EntryName, orDamaged } from '../../shared/vault/entryName.js';
 import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { type MasterKey, MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
 import { decrypt, type Encrypted, encrypt } from './payloadCipher.js';
 import { DATA_KEY_BYTES, MARK, masterIdOf, masterOf, privateCopy, unwrapKey, wrapKey } from './wrappedKey.js';
+
+/** Entries of the vault that are made at once. */
+const CREATED_AT_ONCE = 64;
 
 export class DataKeys {
   private constructor(
@@ -51,25 +55,40 @@ export class DataKeys {
   }
 
   /**
-   * Makes a data key and its entry. Returns undefined if the entry exists, or was shredded at once: then the caller
-   * reads it. Throws VouchError `unavailable`, and `internal_error` if this machine lacks the current master key.
+   * Makes data keys and their entries, and reads the mark twice in all. Returns undefined for an entry that exists, or was
+   * shredded at once: then the caller reads it. Throws VouchError `unavailable`, and `internal_error` if this machine
+   * lacks the current master key.
    */
-  async create(name: EntryName, collectionIds: readonly number[]): Promise<StoredVaultEntry | undefined> {
-    const dataKey = this.entropy(DATA_KEY_BYTES);
+  async create(
+    names: readonly EntryName[],
+    collectionIds: readonly number[],
+  ): Promise<(StoredVaultEntry | undefined)[]> {
+    const named = names.map((name) => ({ name, dataKey: this.entropy(DATA_KEY_BYTES) }));
     try {
-      const wrapped = await this.#wrap(name, dataKey, await this.#inForce());
-      const entry: VaultEntry = { status: 'active', wrapped, collectionIds, pendingIds: [] };
-      const revision = await this.vault.create(name.project, name.keyId, entry);
-      if (revision === undefined) {
-        wrapped.fill(0);
-        return undefined;
-      }
-      return await this.#underMasterInForce({ ...name, entry, revision }, (_, masterId) =>
-        this.#wrap(name, dataKey, masterId),
-      );
+      const inForce = await this.#inForce();
+      const made = await mapConcurrent(named, CREATED_AT_ONCE, async (one) => {
+        return { ...one, stored: await this.#entered(one, inForce, collectionIds) };
+      });
+      if (inForce === (await this.#inForce())) return made.map(({ stored }) => stored);
+      return await mapConcurrent(made, CREATED_AT_ONCE, async ({ name, dataKey, stored }) => {
+        return stored && this.#underMasterInForce(stored, (_, masterId) => this.#wrap(name, dataKey, masterId));
+      });
     } finally {
-      dataKey.fill(0);
+      for (const { dataKey } of named) dataKey.fill(0);
     }
+  }
+
+  async #entered(
+    { name, dataKey }: { readonly name: EntryName; readonly dataKey: Uint8Array },
+    masterId: string,
+    collectionIds: readonly number[],
+  ): Promise<StoredVaultEntry | undefined> {
+    const wrapped = await this.#wrap(name, dataKey, masterId);
+    const entry: VaultEntry = { status: 'active', wrapped, collectionIds, pendingIds: [] };
+    const revision = await this.vault.create(name.project, name.keyId, entry);
+    if (revision !== undefined) return { ...name, entry, revision };
+    wrapped.fill(0);
+    return undefined;
   }
 
   /**

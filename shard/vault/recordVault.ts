@@ -43,6 +43,12 @@ interface EncryptOptions {
   readonly deadlineMs: number;
 }
 
+/** A data key, whose bytes the receiver owns. */
+export interface ProvidedKey {
+  readonly keyId: string;
+  readonly dataKey: Uint8Array;
+}
+
 /** Thrown if the vault entry of a key does not verify. */
 export class KeyDamaged extends VouchError {
   constructor(cause: unknown) {
@@ -99,10 +105,7 @@ export class RecordVault {
    * Returns a data key for contents of the collection, and makes the key if it is missing. Throws like `encrypt`. The caller
    * owns the bytes.
    */
-  async provide(
-    target: PayloadTarget,
-    options: EncryptOptions,
-  ): Promise<{ readonly keyId: string; readonly dataKey: Uint8Array }> {
+  async provide(target: PayloadTarget, options: EncryptOptions): Promise<ProvidedKey> {
     const stored = await this.#entryFor(target, options);
     const { keyId } = stored;
     try {
@@ -112,6 +115,20 @@ export class RecordVault {
     } finally {
       forget(stored);
     }
+  }
+
+  /** Makes so many data keys for contents of the collection. Throws `unavailable` and `internal_error`, like `encrypt`. */
+  async provideFresh({ project, collectionId }: PayloadTarget, count: number): Promise<ProvidedKey[]> {
+    const names = Array.from({ length: count }, () => ({ project, keyId: toHex(this.entropy(KEY_ID_BYTES)) }));
+    const made = await this.keys.create(names, [collectionId]);
+    return mapConcurrent(made, READ_AT_ONCE, async (stored) => {
+      if (stored === undefined) throw unavailable('a fresh vault key could not be used; retry shortly');
+      try {
+        return { keyId: stored.keyId, dataKey: await this.keys.dataKey(stored) };
+      } finally {
+        forget(stored);
+      }
+    });
   }
 
   /**
@@ -179,7 +196,7 @@ export class RecordVault {
       const stored = keyId === null ? undefined : await this.#stored(project, keyId);
       if (stored === undefined && mustExist) throw keyMissing(target, name.keyId);
       const entry = await (stored === undefined
-        ? this.keys.create(name, [collectionId])
+        ? this.keys.create([name], [collectionId]).then(([made]) => made)
         : this.#listing(stored, collectionId));
       if (entry !== undefined) return entry;
       // Another write changed the entry, which may now list the collection, or be shredded.

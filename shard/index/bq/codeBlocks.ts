@@ -4,7 +4,7 @@ import { BitSet } from '../../kernel/bitSet.js';
 import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { SignCodes, wholeGroups } from '../../kernel/signCodes.js';
-import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
+import type { BlockMemory, Region } from '../../kernel/vectorMemory.js';
 import { type CodesPlace, codesPlaceOf } from './codeTable.js';
 
 /** Largest number of vector blocks whose codes share a region. */
@@ -34,7 +34,7 @@ export class CodeBlocks {
 
   /** `codeBytes`: bytes of a code, with its two f32. */
   constructor(
-    private readonly memory: VectorMemory,
+    private readonly memory: BlockMemory,
     private readonly shape: BlockShape,
     readonly codeBytes: number,
   ) {
@@ -66,10 +66,12 @@ export class CodeBlocks {
     coded.add(row);
   }
 
-  /** Removes a slot from the rows that threads compare. */
+  /** Removes a slot from the rows that threads compare, and overwrites its code. */
   remove(slot: number): void {
     const index = this.shape.blockOf(slot);
-    this.#blocks[index]?.coded.delete(slot - this.shape.firstSlot(index));
+    const row = slot - this.shape.firstSlot(index);
+    this.#blocks[index]?.coded.delete(row);
+    this.#blocks[index]?.codes.erase(row);
   }
 
   /** Copies the code of a slot to `into`. It must have been written. */

@@ -42,6 +42,11 @@ export class EqualRows {
     return NONE;
   }
 
+  /** Overwrites the hash of a row whose vector is erased. It is found no more. */
+  erase(ordinal: number): void {
+    this.#hashes[ordinal] = 0;
+  }
+
   /** Calls `visit` for the rows of the ring of `ordinal`, until it returns false. A row that was not added is alone. */
   ring(ordinal: number, visit: (ordinal: number) => boolean): void {
     let current = ordinal;

@@ -181,6 +181,11 @@ export class GraphMemory {
     if (this.#words[word] !== SEVERAL) this.#words[word] = NO_SLOT;
   }
 
+  /** Overwrites the vector of a node. Its links stay, since other nodes are reached through it. */
+  eraseVector(node: number): void {
+    this.vectorOf(node).fill(0);
+  }
+
   /** Makes a node represent several rows from now on. */
   share(node: number): void {
     this.#words[this.#slotWord(node)] = SEVERAL;

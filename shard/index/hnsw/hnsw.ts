@@ -73,8 +73,10 @@ class Proposals {
 class HnswIndex implements Index {
   /** Ordinal of each node. */
   readonly #ordinals = new Column(0);
-  /** Node of each ordinal. */
+  /** Node of each ordinal, its own or the one that it shares. */
   readonly #nodes = new Column(NO_NODE);
+  /** Number of live rows of each node that represents several. */
+  readonly #sharing = new Map<number, number>();
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
   readonly #threaded: ThreadedGraph | undefined;
@@ -135,10 +137,11 @@ class HnswIndex implements Index {
         else leaveOut(ordinal);
       },
       share: (first: number, ordinal: number) => {
-        if (!this.#share(first)) leaveOut(ordinal);
+        if (!this.#share(first, ordinal, rows.slotOf(ordinal) !== NO_SLOT)) leaveOut(ordinal);
       },
     };
     await arrange(nodes, this.#equal, rows.count, rows.count, stepped);
+    if (this.order.vectors.memory.mustErase) await this.#eraseDead();
   }
 
   absorb(ordinal: number, slot: number): boolean {
@@ -149,7 +152,7 @@ class HnswIndex implements Index {
     // Take the scratch first: without memory to link a node, nothing changes.
     return this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) => {
       const first = this.#equal.add(ordinal, vector);
-      if (first !== NONE) return this.#share(first);
+      if (first !== NONE) return this.#share(first, ordinal, true);
       this.#link(ordinal, vector, slot, scratch, kernel);
       return true;
     });
@@ -158,7 +161,13 @@ class HnswIndex implements Index {
   /** Clears the slot of the row's node. The node stays, since other nodes are reached through it. */
   remove(ordinal: number): void {
     const node = this.#nodes.get(ordinal);
-    if (node !== NO_NODE) this.#graph.clearSlot(node);
+    if (node === NO_NODE) return;
+    this.#graph.clearSlot(node);
+    const shared = this.#sharing.get(node);
+    if (shared !== undefined) this.#sharing.set(node, shared - 1);
+    if (!this.order.vectors.memory.mustErase) return;
+    if (this.#ordinals.get(node) !== ordinal) this.#equal.erase(ordinal);
+    if (this.#liveOf(node) === 0) this.#erase(node);
   }
 
   search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> | undefined {
@@ -233,12 +242,33 @@ class HnswIndex implements Index {
     }
   }
 
-  /** Lets another row share the node of a row. Returns false if that has none. */
-  #share(ordinal: number): boolean {
-    const node = this.#nodes.get(ordinal);
+  /** Lets a row share the node of another one. Returns false if that has none. */
+  #share(first: number, ordinal: number, isLive: boolean): boolean {
+    const node = this.#nodes.get(first);
     if (node === NO_NODE) return false;
+    this.#sharing.set(node, this.#liveOf(node) + Number(isLive));
+    this.#nodes.set(ordinal, node);
     this.#graph.share(node);
     return true;
+  }
+
+  /** Number of live rows that a node represents. */
+  #liveOf(node: number): number {
+    const isLive = this.order.rows.slotOf(this.#ordinals.get(node)) !== NO_SLOT;
+    return this.#sharing.get(node) ?? Number(isLive);
+  }
+
+  /** Overwrites the vector of a node without a live row. Walks still pass through the node. */
+  #erase(node: number): void {
+    this.#graph.eraseVector(node);
+    this.#equal.erase(this.#ordinals.get(node));
+  }
+
+  async #eraseDead(): Promise<void> {
+    for (let node = 0; node < this.#graph.count; node++) {
+      if (this.#liveOf(node) === 0) this.#erase(node);
+      if ((node + 1) % CHECKED_AT_ONCE === 0) await this.order.pause();
+    }
   }
 
   #add(ordinal: number, vector: Int32Array, slot: number): void {

@@ -1,7 +1,7 @@
 /** The coarse quantiser of an inverted file: finds the centroids nearest to a vector by an exact scan. */
 import { ExactScan } from '../../kernel/exactScan.js';
 import { type RowsPlace, VectorBlocks } from '../../kernel/vectorBlocks.js';
-import type { VectorMemory } from '../../kernel/vectorMemory.js';
+import type { BlockMemory } from '../../kernel/vectorMemory.js';
 
 /**
  * The centroids, stored like the rows of a collection. Their slots and ids are the numbers of the lists. Of equally near
@@ -11,7 +11,7 @@ export class Centroids {
   readonly #rows: VectorBlocks;
 
   /** `components`: those of all centroids, list by list. Throws `capacity_exceeded`. */
-  constructor(memory: VectorMemory, dimension: number, count: number, components: Int32Array) {
+  constructor(memory: BlockMemory, dimension: number, count: number, components: Int32Array) {
     this.#rows = new VectorBlocks(memory, dimension);
     try {
       this.#rows.reserve(count);

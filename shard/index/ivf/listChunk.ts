@@ -2,7 +2,7 @@
 import type { Arena } from '../../kernel/arena.js';
 import { PlaneMemory } from '../../kernel/planeMemory.js';
 import { SignCodes, signCodeBytes } from '../../kernel/signCodes.js';
-import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
+import type { BlockMemory, Region } from '../../kernel/vectorMemory.js';
 import { NO_SLOT } from '../rows.js';
 import { ChunkMemory, type ChunkShape } from './chunkMemory.js';
 import type { ListSigns } from './listSigns.js';
@@ -10,7 +10,7 @@ import type { StagedVector } from './stagedVector.js';
 
 /** Facts that all lists of an index have in common. */
 export interface ListsShape {
-  readonly memory: VectorMemory;
+  readonly memory: BlockMemory;
   readonly chunks: ChunkShape;
   readonly strideBytes: number;
   readonly narrowReach: number;
@@ -108,6 +108,7 @@ export class ListChunk {
     slots[position] = NO_SLOT;
     used.delete(position);
     this.#plane.erase(position);
+    this.#signs?.erase(position);
     this.#gaps++;
     return true;
   }

@@ -25,8 +25,10 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
       texts: ['x', null],
       request_ids: [null, '1'.repeat(32)],
       expires_at: [null, 4_102_444_800],
+      key_ids: ['new', 'cd'.repeat(16)],
     },
   ],
+  ['POST', '/v1/records', { collection: 'd', values: [1, 2], key_id: 'ef'.repeat(16), metadata: { a: 1 }, text: 'x' }],
   ['PATCH', '/v1/records/1/metadata?collection=c', { a: { b: [1, 'x', null, true] } }],
   ['POST', '/v1/soft-delete', { collection: 'c', id: 99 }],
   ['POST', '/v1/delete', { collection: 'c', id: 99 }],
@@ -100,7 +102,10 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
   [
     'POST',
     '/v1/namespaces',
-    { name: 'd', dimension: 2, metric: 'squared_l2', normalise: true, text: { language: 'english' }, ttl_secs: 9 },
+    {
+      ...{ name: 'd', dimension: 2, metric: 'squared_l2', normalise: true },
+      ...{ text: { language: 'english' }, ttl_secs: 9, erasable: true },
+    },
   ],
   ['PUT', '/v1/aliases/x', { collection: 'c' }],
   ['POST', '/v1/namespaces/c/index', { type: null, parameters: { m: 4 } }],

@@ -23,6 +23,11 @@ export function everyEvent(random: SeededRandom): Event[] {
   };
   const vector = (): Uint8Array => bytes(4 * config.dimension, random);
   const bare = { tag: 0, requestId: null, metadata: null, text: null, externalId: null };
+  const keyId = bytes(16, random);
+  const underKey = () => ({
+    ...{ recordId: 4, keyId, nonce: bytes(12, random), commitment: bytes(32, random) },
+    ...{ ciphertext: bytes(100, random), content: null },
+  });
   return [
     genesisOf(config),
     { type: 'insert', ...next(), recordId: 1, ...bare, vector: vector() },
@@ -59,6 +64,9 @@ export function everyEvent(random: SeededRandom): Event[] {
       ciphertext: bytes(40, random),
       expiresAtMs: 4_102_444_801_000,
     },
+    { type: 'insertUnderKey', ...next(), ...underKey(), requestId: bytes(16, random), expiresAtMs: 4_102_444_802_000 },
+    { type: 'replaceUnderKey', ...next(), ...underKey(), requestId: null },
+    { type: 'updateUnderKey', ...next(), ...underKey(), requestId: null },
     { type: 'addNode', ...next(), nodeId: 1, recordId: 2, kind: 5 },
     { type: 'addNode', ...next(), nodeId: 2, recordId: null, kind: 1 },
     { type: 'addEdge', ...next(), edgeId: 1, from: 1, to: 2, kind: 4 },

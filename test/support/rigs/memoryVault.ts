@@ -4,9 +4,9 @@ import { masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { decrypt, type Encrypted, encrypt } from '../../../shard/vault/payloadCipher.js';
 import { RecordVault } from '../../../shard/vault/recordVault.js';
 import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrappedKey.js';
-
 import { type Clock, systemEntropy } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';
+import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import type { EntryName } from '../../../shared/vault/entryName.js';
 import type { ShredNotes } from '../../../shared/vault/shredNotes.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/vault/vaultStore.js';
@@ -115,12 +115,13 @@ export function recordVaultOver(
   notes: Pick<ShredNotes, 'set'> = { set: async () => undefined },
 ): RecordVault {
   const keys = {
-    create: async (name: EntryName, collectionIds: readonly number[]) => {
-      const wrapped = wrapKey(MASTER, systemEntropy(DATA_KEY_BYTES), name, systemEntropy);
-      const entry = { status: 'active', wrapped, collectionIds, pendingIds: [] } as const;
-      const revision = await store.create(name.project, name.keyId, entry);
-      return revision === undefined ? undefined : { ...name, entry, revision };
-    },
+    create: (names: readonly EntryName[], collectionIds: readonly number[]) =>
+      mapConcurrent(names, 64, async (name) => {
+        const wrapped = wrapKey(MASTER, systemEntropy(DATA_KEY_BYTES), name, systemEntropy);
+        const entry = { status: 'active', wrapped, collectionIds, pendingIds: [] } as const;
+        const revision = await store.create(name.project, name.keyId, entry);
+        return revision === undefined ? undefined : { ...name, entry, revision };
+      }),
     encrypt: async (stored: StoredVaultEntry, payload: Uint8Array, aad: Uint8Array) =>
       encrypt(payload, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad, systemEntropy),
     decrypt: async (stored: StoredVaultEntry, encrypted: Encrypted, aad: Uint8Array) =>

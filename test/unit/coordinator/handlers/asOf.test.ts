@@ -142,8 +142,8 @@ describe('a past state in a search request', () => {
   it('is reported beside the results, in whole seconds, and only if it was requested', async () => {
     const body = async (): Promise<object> => (await search({ as_of_log_index: 7 })).body;
     expect(await body()).to.deep.equal({ results: [] });
-    answer = { ...NOTHING, asOf: { logIndex: 7, timeMs: 1_767_225_600_999, stateHash: HASH, erased: 0 } };
-    const past = { as_of_log_index: 7, as_of_timestamp: 1_767_225_600, as_of_state_hash: HASH };
+    answer = { ...NOTHING, asOf: { logIndex: 7, timeMs: 1_767_225_600_999, stateHash: HASH, erased: 2 } };
+    const past = { as_of_log_index: 7, as_of_timestamp: 1_767_225_600, as_of_state_hash: HASH, erased: 2 };
     expect(await body()).to.deep.equal({ results: [], ...past });
     answer = { ...answer, ids: bytesOf(5), scores: bytesOf(0.25) };
     expect(await body()).to.deep.equal({ results: [{ id: 5, score: 0.25 }], ...past });
@@ -153,6 +153,7 @@ describe('a past state in a search request', () => {
       as_of_log_index: 0,
       as_of_timestamp: null,
       as_of_state_hash: HASH,
+      erased: 0,
     });
   });
 

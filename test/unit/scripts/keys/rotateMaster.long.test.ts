@@ -44,7 +44,7 @@ class Shard {
   }
 
   async insert(): Promise<StoredVaultEntry> {
-    const stored = (await this.keys.create({ project: 'p', keyId: freshKeyId() }, [1]))!;
+    const stored = (await this.keys.create([{ project: 'p', keyId: freshKeyId() }], [1]))[0]!;
     const plaintext = Buffer.from(systemEntropy(40));
     this.kept.push({ keyId: stored.keyId, plaintext, sealed: await this.keys.encrypt(stored, plaintext, AAD) });
     return stored;

@@ -24,7 +24,7 @@ describe('data keys', () => {
   const open = (machine = 'a', store: VaultStore = vault): Promise<DataKeys> =>
     DataKeys.open({ vault: store, masterKeyFile: file(machine), logger: silentLogger });
   const fresh = async (keys: DataKeys): Promise<StoredVaultEntry> =>
-    (await keys.create({ project: 'p', keyId: freshKeyId() }, [1]))!;
+    (await keys.create([{ project: 'p', keyId: freshKeyId() }], [1]))[0]!;
   /** Adds a second key at the head of the file, like a rotation. */
   const addMaster = async (machine = 'a'): Promise<string> => {
     const key = masterKeyOf(systemEntropy(32));
@@ -55,9 +55,9 @@ describe('data keys', () => {
   it('are made once for a key id', async () => {
     const keys = await open();
     const { project, keyId } = await fresh(keys);
-    expect(await keys.create({ project, keyId }, [2])).to.equal(undefined);
+    expect(await keys.create([{ project, keyId }], [2])).to.deep.equal([undefined]);
     await vault.create('p', 'f'.repeat(32), shredded());
-    expect(await keys.create({ project, keyId: 'f'.repeat(32) }, [2])).to.equal(undefined);
+    expect(await keys.create([{ project, keyId: 'f'.repeat(32) }], [2])).to.deep.equal([undefined]);
   });
 
   it('do not decrypt the payloads of one another', async () => {

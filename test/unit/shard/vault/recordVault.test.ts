@@ -16,7 +16,7 @@ describe('the vault of a collection', () => {
     const store = new MemoryVault();
     await store.create('p', KEY_ID, active(freshSecret(), 1));
     const keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check' | 'dataKey' | 'dataKeyToWrite'> = {
-      create: async () => undefined,
+      create: async () => [undefined],
       encrypt: async () => {
         throw new VouchError('record_shredded', 'it is shredded');
       },

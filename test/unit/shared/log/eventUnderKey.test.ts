@@ -69,7 +69,7 @@ describe('an event under a key', () => {
     }
   });
 
-  it('is read with a changed bit only if these are bytes that it would write, like the verifier does', () => {
+  it('is refused with a changed bit, by the verifier too, unless it could have been written so', () => {
     for (const { event } of SAMPLES) {
       const bytes = encodeEvent(event);
       for (let bit = 0; bit < bytes.length * 8; bit++) {
