@@ -180,7 +180,7 @@ export class Http {
     }
   }
 
-  /** Rejects only with the reason of the signal. */
+  /** Rejects only with the reason of the signal, or with what a framework throws out of `fetch`. */
   async #attempt({ url, init }: Request, signal: AbortSignal, alsoStatus?: number): Promise<Answer | Failed> {
     try {
       const bounds = { maxBytes: ANSWER_BYTES_MAX, signal, fetch: this.#fetch };
@@ -193,6 +193,7 @@ export class Http {
       };
     } catch (cause) {
       signal.throwIfAborted();
+      if (isOfFramework(cause)) throw cause;
       if (cause instanceof AnswerTooLong)
         return {
           error: new UnexpectedAnswerError('unexpected_answer', `${url}: ${cause.message}`),
@@ -292,6 +293,9 @@ interface Failed {
 const PASSED = new Error('deadline');
 const PASSED_MESSAGE = 'the deadline passed before there was an answer';
 const REMOVED: Answer = { status: 204, headers: new Headers(), bytes: new Uint8Array(0) };
+
+/** Whether it is a message of Next.js to itself, thrown out of `fetch`: here, to render the page at each request. */
+const isOfFramework = (thrown: unknown): boolean => thrown instanceof Error && 'digest' in thrown;
 
 const isPassing = (error: VouchError): boolean =>
   error instanceof ConnectionError || (error.status !== undefined && PASSING.includes(error.status));

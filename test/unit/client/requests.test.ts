@@ -303,6 +303,18 @@ describe('requests of the client', () => {
     expect(seen).to.have.length(before);
   });
 
+  it('pass on what Next.js throws out of fetch to render a page at each request, without a repeat', async () => {
+    const thrown = Object.assign(new Error('no-store fetch'), { digest: 'DYNAMIC_SERVER_USAGE' });
+    let asked = 0;
+    const fetching = async (): Promise<never> => {
+      asked++;
+      throw thrown;
+    };
+    const vouch = new Vouch({ url: 'http://127.0.0.1', fetch: fetching });
+    expect(await rejection(vouch.collection('docs').count())).to.equal(thrown);
+    expect(asked).to.equal(1);
+  });
+
   it('send the batches of insertMany with bounded concurrency, and report progress', async () => {
     let [underway, most, next] = [0, 0, 1];
     scripts = [
