@@ -321,7 +321,7 @@ export class CommitLoop {
       // Do not await it: the receipt of a repeated write may be slow, and the next commit does not depend on it.
       const answering = resultOf(this.parts, answer, receipts, waiting.envelope)
         .then(waiting.resolve, (error: unknown) => waiting.reject(this.toCallerError(error)))
-        .finally(() => this.#answering.delete(answering));
+        .then(() => void this.#answering.delete(answering));
       this.#answering.add(answering);
     }
   }

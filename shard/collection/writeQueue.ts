@@ -86,11 +86,12 @@ export class WriteQueue {
    * long. `isHeld`: commits are paused or on hold.
    */
   add(call: QueuedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
-    const measured = withActor(
-      measure(call, this.metadataBytes, this.contentBytes()),
-      actorSizeBytes(envelope.actor ?? SYSTEM),
-    );
-    const { sizeBytes } = measured;
+    const measured = measure(call, this.metadataBytes, this.contentBytes());
+    const { records, replaceable } = measured;
+    // All events of a write have one actor, which its first event may have to state.
+    const actorBytes = actorSizeBytes(envelope.actor ?? SYSTEM);
+    const sizeBytes = measured.sizeBytes + actorBytes;
+    const growthBytes = measured.growthBytes === 0 ? 0 : measured.growthBytes + actorBytes;
     const isAlone = call.op === 'patchMany' || (call.op === 'deleteMany' && 'filter' in call.of);
     const arrivedMs = this.clock.monotonicMs();
     if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
@@ -99,7 +100,19 @@ export class WriteQueue {
     else if (!isHeld && this.#isSlow(arrivedMs)) throw this.admission.refusal('write_waited');
     const aheadBytes = isHeld ? undefined : this.#sizeBytes + this.#takenBytes;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, envelope, ...measured, isAlone, arrivedMs, aheadBytes, resolve, reject });
+      this.#waiting.push({
+        call,
+        envelope,
+        sizeBytes,
+        records,
+        growthBytes,
+        arrivedMs,
+        isAlone,
+        replaceable,
+        aheadBytes,
+        resolve,
+        reject,
+      });
       this.#sizeBytes += sizeBytes;
     });
   }
@@ -172,13 +185,6 @@ export function mayGrow({ op }: WriteCall): boolean {
 }
 
 type Measure = Pick<Waiting, 'sizeBytes' | 'records' | 'growthBytes' | 'replaceable'>;
-
-/** All events of a write have one actor, which its first event may have to state. */
-const withActor = (measured: Measure, actorBytes: number): Measure => ({
-  ...measured,
-  sizeBytes: measured.sizeBytes + actorBytes,
-  growthBytes: measured.growthBytes === 0 ? 0 : measured.growthBytes + actorBytes,
-});
 
 const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 

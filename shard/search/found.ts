@@ -45,15 +45,24 @@ export function floats(length: number, value: (i: number) => number): Float64Arr
   return values;
 }
 
-export const resultOf = ({ ids, scores, aged, textScores, hops, groups, fields }: FoundFields): Results['search'] => ({
-  ids: bytesOf(ids),
-  scores: bytesOf(scores),
-  ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
-  ...(textScores === undefined ? {} : { textScores: bytesOf(textScores) }),
-  ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
-  ...(groups === undefined ? {} : { groups: bytesOf(groups.of), groupValues: groups.values }),
-  ...(fields === undefined ? {} : { fields }),
-});
+type Draft = { -readonly [Key in keyof Results['search']]: Results['search'][Key] };
+
+/** Makes the answer, with only the columns that were found. Objects are not spread, since most searches have no options. */
+export function resultOf({ ids, scores, aged, textScores, hops, groups, fields }: FoundFields): Results['search'] {
+  const result: Draft = { ids: bytesOf(ids), scores: bytesOf(scores) };
+  if (aged !== undefined) {
+    result.factors = bytesOf(aged.factors);
+    result.agesSecs = bytesOf(aged.agesSecs);
+  }
+  if (textScores !== undefined) result.textScores = bytesOf(textScores);
+  if (hops !== undefined) result.hops = bytesOf(hops);
+  if (groups !== undefined) {
+    result.groups = bytesOf(groups.of);
+    result.groupValues = groups.values;
+  }
+  if (fields !== undefined) result.fields = fields;
+  return result;
+}
 
 /** Returns the little-endian bytes of numbers, for the wire. */
 export const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>

@@ -62,13 +62,15 @@ export class FollowerRoutes {
   }
 
   #strong(collectionId: number, searches: number): FollowerRoute | undefined {
+    const followers = this.members.liveFollowers(collectionId);
+    if (followers.length === 0) return undefined;
     const owner = this.members.serverOf(collectionId)?.shard;
     const pendingMs = owner === undefined ? 0 : this.load.pendingMs(owner);
     if (owner === undefined || pendingMs === 0) return undefined;
     const searchMs = this.load.searchMs(collectionId, owner) ?? 0;
     let soonestMs = pendingMs + searches * searchMs;
     let route: FollowerRoute | undefined;
-    for (const shard of this.members.liveFollowers(collectionId)) {
+    for (const shard of followers) {
       const takesMs = searches * (this.load.searchMs(collectionId, shard) ?? searchMs);
       const expectedMs = this.load.pendingMs(shard) + takesMs + READ_INDEX_MS;
       if (expectedMs >= soonestMs) continue;

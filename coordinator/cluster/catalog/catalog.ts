@@ -135,9 +135,12 @@ export class Catalog {
    * does not exist, or cannot be read, counts as one that does not.
    */
   scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
-    const known = names.map((name) => this.#known(project, name));
-    if (known.some((collection) => collection !== undefined && scaleOf(collection) === 'unit')) return 'unit';
-    const unknown = names.filter((_, i) => known[i] === undefined);
+    const unknown: string[] = [];
+    for (const name of names) {
+      const known = this.#known(project, name);
+      if (known === undefined) unknown.push(name);
+      else if (scaleOf(known) === 'unit') return 'unit';
+    }
     return unknown.length === 0 ? 'plain' : this.#scaleForUnknown(project, unknown);
   }
 
