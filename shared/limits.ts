@@ -19,6 +19,8 @@ export const GROUP_SIZE_MAX = 100;
 export const BATCHED_SEARCHES_MAX = 256;
 /** Latest time of an event, unix milliseconds: the last instant of a date in ECMAScript. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
+/** Latest expiry of a record, the last second of the year 9999: later seconds are milliseconds by mistake. */
+export const EXPIRES_AT_MAX = 253_402_300_799;
 /** Longest life of the records of a collection, a hundred years. */
 export const TTL_SECS_MAX = 3_155_760_000;
 /** Longest time for which entries of an access log are kept: a hundred years. */

@@ -61,7 +61,7 @@ export type Cursor = string & tags.Pattern<'^A[A-Za-z0-9_-]{34,375}$'>;
 /** The life of records, and of the entries of access logs, up to a hundred years. */
 export type { RetentionDays, TtlSecs } from '../../shared/model/whole.js';
 
-/** Unix seconds from which on a record is in no answer. */
+/** Unix seconds from which on a record is in no answer. Inserts take seconds up to the year 9999. */
 export type ExpiresAt = number & WholeBetween<1, 8640000000000>;
 
 /** Largest number of records or values in one answer. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../coordinator/contract/values.js';
 import { systemClock } from '../../shared/clock.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
-import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
+import { EXPIRES_AT_MAX, EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { isoInstant } from '../../shared/model/isoDate.js';
 import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
 import { codingOf, componentsIn, type VectorBytes } from './vectorBytes.js';
@@ -236,8 +236,6 @@ function tagOf(value: unknown, name: string): number {
 
 const WITH_ZONE = /T.*(?:Z|[-+]\d\d(?::?\d\d)?)$/i;
 const WHOLE_SECOND = '2026-01-31T12:00:00'.length;
-/** The end of the year 9999: later seconds are milliseconds. */
-const EXPIRY_MAX = 253_402_300_799;
 
 /** Reads unix seconds, or an instant of ISO 8601, which ends with the second that it is in. Throws RowFault. */
 function expiryOf(value: unknown, name: string): { readonly expiresAt?: number } {
@@ -247,7 +245,7 @@ function expiryOf(value: unknown, name: string): { readonly expiresAt?: number }
     throw new RowFault(
       `${name} holds ${shown(value)}, which is neither whole unix seconds nor an instant with its zone, such as 2030-01-31T12:00:00Z`,
     );
-  if (expiresAt > EXPIRY_MAX)
+  if (expiresAt > EXPIRES_AT_MAX)
     throw new RowFault(`${name} holds ${shown(value)}, which is after the year 9999: unix seconds are expected`);
   if (1000 * expiresAt <= systemClock.nowMs()) throw new RowFault(`${name} holds ${shown(value)}, which has passed`);
   return { expiresAt };

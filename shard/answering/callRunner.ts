@@ -41,6 +41,11 @@ export interface CallHandler<C extends AnyCall> {
   assertMayRun(): void;
   /** Throws if the result or the error of a call must not be sent now. */
   assertMayAnswer(): void;
+  /**
+   * Awaited before a call takes its turn, so that calls which wait keep no others from theirs; undefined: there is nothing to
+   * wait for.
+   */
+  readonly ready?: () => Promise<unknown> | undefined;
   run(call: C, envelope: Envelope): Promise<unknown>;
 }
 
@@ -121,12 +126,24 @@ export class CallRunner {
   #run<C extends AnyCall>(call: C, envelope: Envelope, handler: CallHandler<C>): Promise<unknown> {
     noteWork(call.op, handler.reader);
     handler.assertMayRun();
-    if (this.tools.clock.nowMs() > envelope.deadlineMs)
-      throw unavailable('the deadline passed before the shard could start');
+    this.#assertInTime(envelope);
+    const ready = handler.ready?.();
+    if (ready === undefined) return this.#inTurn(call, envelope, handler);
+    return ready.then(() => {
+      this.#assertInTime(envelope);
+      return this.#inTurn(call, envelope, handler);
+    });
+  }
+
+  #inTurn<C extends AnyCall>(call: C, envelope: Envelope, handler: CallHandler<C>): Promise<unknown> {
     const reader = takesTurns(call) ? handler.reader : undefined;
     return reader === undefined
       ? handler.run(call, envelope)
       : this.admission.inTurn(reader, () => handler.run(call, envelope));
+  }
+
+  #assertInTime({ deadlineMs }: Envelope): void {
+    if (this.tools.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before the shard could start');
   }
 }
 

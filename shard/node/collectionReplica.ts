@@ -356,7 +356,8 @@ export class CollectionReplica {
    * taken effect, so their outcome is answered while the lease is valid.
    */
   #handlers(handle: CollectionHandle, epoch: number): Record<Verb, CallHandler<Call>> {
-    const { lease } = this.services;
+    const { lease, context } = this.services;
+    const isDue = (): boolean => handle.openCollection?.state.expiries.isDue(context.clock.nowMs()) ?? false;
     const assertMayRun = (): void => {
       if (this.epoch !== epoch || !lease.valid) throw moved();
     };
@@ -373,7 +374,7 @@ export class CollectionReplica {
     });
     const assertLease = (): void => lease.assertValid();
     return {
-      read: handler('read', assertMayRun),
+      read: { ...handler('read', assertMayRun), ready: () => (isDue() ? handle.expire() : undefined) },
       write: handler('write', assertLease),
       control: handler('control', assertLease),
     };

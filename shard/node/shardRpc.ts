@@ -114,11 +114,14 @@ export class ShardRpc implements CallHandler<ShardCall> {
   /** The state for a search at a follower, without expired records. */
   async #shown(collectionId: number): Promise<ShownState | null> {
     const owned = this.shard.replicas.get(collectionId)?.owned;
-    const { clock } = this.services.context;
-    const isDue = (): boolean => owned?.openCollection?.state.expiries.isDue(clock.nowMs()) ?? false;
-    if (isDue()) await owned?.expire().catch(() => undefined);
+    if (this.#isDue(owned)) await owned?.expire().catch(() => undefined);
     const { shown = null } = this.shard.replicas.get(collectionId)?.owned ?? {};
-    return isDue() ? null : shown;
+    return this.#isDue(owned) ? null : shown;
+  }
+
+  /** Whether an open collection has expired records that are not removed yet. */
+  #isDue(owned: CollectionHandle | undefined): boolean {
+    return owned?.openCollection?.state.expiries.isDue(this.services.context.clock.nowMs()) ?? false;
   }
 
   /** Stops serving a deleted collection at once, and removes its files in the background. */
@@ -214,7 +217,8 @@ export class ShardRpc implements CallHandler<ShardCall> {
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
     const sequence = (await handle.sequence()) ?? null;
-    return replica?.owned === handle && !handle.quarantined ? sequence : null;
+    // A follower with expired records must not count as fresh.
+    return replica?.owned === handle && !handle.quarantined && !this.#isDue(handle) ? sequence : null;
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {

@@ -295,7 +295,7 @@ export type ShardCall =
     }
   /**
    * Returns each collection's last committed sequence, at a time after the arrival of the call; null if this shard is not the
-   * owner. A follower computes its lag from it.
+   * owner, or has not removed expired records yet. A follower computes its lag and its age from it.
    */
   | { readonly op: 'heads'; readonly collectionIds: readonly Whole[] }
   /**

@@ -29,7 +29,7 @@ export function failuresOf(result: SoakResult): string[] {
 }
 
 /** Errors that no fault of a soak may cause. */
-const ALARM = /quarantined|unexpected failure/;
+const ALARM = /collection quarantined|unexpected failure/;
 
 const grows = ({ earlyBytes, lateBytes }: MemoryOf): boolean =>
   lateBytes - earlyBytes > Math.max(GROWTH_BYTES, GROWTH_SHARE * earlyBytes);

@@ -79,3 +79,28 @@ describe('an answer of a shard above the size of a message', () => {
     expect((await answer(others)).every((outcome) => 'ok' in outcome)).to.equal(true);
   });
 });
+
+describe('calls that wait until they are ready', () => {
+  it('keep no call of another collection of their project from its turn', async () => {
+    const admission = new CallAdmission(1_000, systemClock, () => undefined);
+    const tools = { metrics: new Metrics('shard'), clock: systemClock, logger: silentLogger };
+    const runner = new CallRunner(tools, admission, { maxPayloadBytes: 1e6 });
+    const passes = (): void => undefined;
+    const common = { areCalls: areReads, assertMayRun: passes, assertMayAnswer: passes, run: async () => null };
+    const reader = (id: number) => ({ id, project: 'p', name: 'c' });
+    let release = passes;
+    const removed = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const waits = { ...common, reader: reader(1), ready: () => removed };
+    const ask = async (count: number, handler: typeof common): Promise<number> => {
+      const call = { op: 'countRecords' };
+      const body = packCalls(Array.from({ length: count }, () => ({ ...soon(), call })));
+      return unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler)).length;
+    };
+    const waiting = ask(20, waits);
+    expect(await ask(1, { ...common, reader: reader(2) } as typeof common)).to.equal(1);
+    release();
+    expect(await waiting).to.equal(20);
+  });
+});
