@@ -2,7 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { taken } from './asker.js';
 import { type CraftedLog, craftLog, newEdge, newNode, newRecord } from './craftedLog.js';
-import { collidingIntegers, combiningMarks, differentWords, FIELD_BYTES, keyed, manyKeys, names } from './hostile.js';
+import {
+  collidingIntegers,
+  combiningMarks,
+  differentWords,
+  FIELD_BYTES,
+  inflectedWords,
+  keyed,
+  manyKeys,
+  names,
+} from './hostile.js';
 import type { Stage } from './stage.js';
 
 /** `VOUCH_STALLS_DEPTH`: factor of the sizes of prepared collections. */
@@ -68,6 +77,20 @@ export const wordy = (stage: Stage): Promise<string> =>
   stage.shared('wordy', () =>
     stage.filled({ count: WORDY, texts: range(WORDY).map((i) => differentWords(500 * (i % 10))) }),
   );
+
+/** Settings of a collection in a language with costly stems. */
+export const STEMMING = { text: { language: 'portuguese' } };
+
+/** Metadata with strings of many words, in a language. */
+export const stemmed = (stage: Stage): Promise<string> =>
+  stage.shared('stemmed', () =>
+    stage.filled(
+      { count: WORDY, metadata: range(WORDY).map((i) => ({ s: inflectedWords(5_000 * i).slice(0, LONG) })) },
+      STEMMING,
+    ),
+  );
+/** Characters of a string that leave room in the metadata. */
+const LONG = 60_000;
 
 /** External ids of the greatest length that differ in their last characters. */
 export const longIds = (): string[] => names(BATCH, 4, 'x'.repeat(252));

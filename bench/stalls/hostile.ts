@@ -51,6 +51,16 @@ export function differentWords(first = 0): string {
   }
 }
 
+/** Different words with an ending that costs a stemmer much, as many as fit a text. */
+export function inflectedWords(first = 0): string {
+  let words = '';
+  for (let i = first; ; i++) {
+    const word = `${i.toString(36)}acoesmente `;
+    if (words.length + word.length > FIELD_BYTES) return words;
+    words += word;
+  }
+}
+
 /** Whole numbers that share one bucket of a `Map` of so many: V8's hash of numbers, inverted. */
 export function collidingIntegers(count: number): number[] {
   const buckets = 2 ** (Math.ceil(Math.log2(count)) - 1);

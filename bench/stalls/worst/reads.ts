@@ -1,6 +1,6 @@
 /** Worst inputs of the endpoints that read records. */
 import { FILTER_CONDITIONS_MAX, FILTER_CONTAINS_MAX, FILTER_VALUES_MAX } from '../../../shared/limits.js';
-import { colliding, HEAVY, heavy, longIds, many, named, wide } from '../fixtures.js';
+import { colliding, HEAVY, heavy, longIds, many, named, stemmed, wide } from '../fixtures.js';
 import { BODY_BYTES, collidingIntegers, FIELD_BYTES, longPaths, nested } from '../hostile.js';
 import type { Rows } from '../row.js';
 import type { Query, Stage } from '../stage.js';
@@ -218,6 +218,14 @@ export const READS: Rows = {
   'POST /v1/facets': bodyFilters('/v1/facets', { key: 's', limit: 1_000 }),
   'GET /v1/records/count': [
     ...filters('/v1/records/count'),
+    {
+      input: 'a filter of words on long strings of a collection in a language',
+      because: 'the stems of all words of all strings are made',
+      prepare: async (stage) => {
+        const metadata_filter = JSON.stringify({ s: { words: { all: 'none' } } });
+        return stage.get('/v1/records/count', { collection: await stemmed(stage), metadata_filter });
+      },
+    },
     {
       input: 'numbers that share a bucket, over such numbers',
       because: 'the hash of numbers in a Map is public and unseeded',

@@ -1,13 +1,14 @@
 /** Worst inputs of the endpoints that write records. */
 
 import { JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../../../shared/limits.js';
-import { BATCH, batchLog, HUB, heavyLog, hubLog, longIds, longKey, manyLog, marks } from '../fixtures.js';
+import { BATCH, batchLog, HUB, heavyLog, hubLog, longIds, longKey, manyLog, marks, STEMMING } from '../fixtures.js';
 import {
   BODY_BYTES,
   collidingIntegers,
   differentWords,
   FIELD_BYTES,
   HASHED_CHARS,
+  inflectedWords,
   KEY_CHARS,
   keyed,
   largestFilter,
@@ -45,9 +46,9 @@ const textOf =
     stage.post('/v1/records', { collection: await stage.collection(), values: [1], text });
 
 const batchOf =
-  (records: () => Records) =>
+  (records: () => Records, more: object = {}) =>
   async (stage: Stage): Promise<Attack> =>
-    stage.post(INSERT, [...insertsOf(await stage.collection(), records())][0]!);
+    stage.post(INSERT, [...insertsOf(await stage.collection(more), records())][0]!);
 
 /** A body of about 32 MiB: `begin`, as many repetitions as fit, `end`. */
 const bodyOf =
@@ -274,6 +275,11 @@ export const WRITES: Rows = {
       input: '120 texts of different words',
       because: 'it has as many words as one commit can have',
       prepare: batchOf(() => ({ count: LARGE, texts: ids(LARGE).map((n) => differentWords(20_000 * n)) })),
+    },
+    {
+      input: '120 texts of different words, in a language',
+      because: 'the stem of each word takes some ten microseconds',
+      prepare: batchOf(() => ({ count: LARGE, texts: ids(LARGE).map((n) => inflectedWords(5_000 * n)) }), STEMMING),
     },
   ],
   'POST /v1/vectors/batch-upsert': [
