@@ -39,6 +39,8 @@ const CLEARED_FROM_BYTES = 1 << 20;
 
 const NO_BYTES: BodyMemory = Buffer.from(new ArrayBuffer(0));
 
+const nothing = (): void => {};
+
 export const clientGone = (): VouchError => unavailable('the client went away');
 
 export class BodyReader {
@@ -56,8 +58,8 @@ export class BodyReader {
   #silentChecks = 0;
   #dropChecks = 0;
   #onDropped: (() => void) | undefined;
-  #resolve: (body: BodyMemory) => void = () => {};
-  #reject: (error: Error) => void = () => {};
+  #resolve: (body: BodyMemory) => void = nothing;
+  #reject: (error: Error) => void = nothing;
 
   /** `declaredBytes`: undefined for a chunked body. */
   constructor(

@@ -45,10 +45,13 @@ export function unpack(body: Body): unknown {
 
 /** The calls of a message. */
 class SentCalls<C> implements Unpacked {
+  #sizeBytes: number | undefined;
+
   constructor(readonly values: readonly Sent<C>[]) {}
 
   get sizeBytes(): number {
-    return packedBytesMax(this.values);
+    this.#sizeBytes ??= packedBytesMax(this.values);
+    return this.#sizeBytes;
   }
 
   pack(): Uint8Array {

@@ -35,16 +35,16 @@ export const sliceTurns =
 export class Slice {
   #startedMs: number;
   #steps = 0;
-  readonly #pause: Pause;
+  /** Made for the first pause: most work ends within its first slice. */
+  #pause: Pause | undefined;
 
   /** `deadlineMs`: unix milliseconds; the work ends then. `work`: noted again when a slice begins. */
   constructor(
     private readonly clock: Clock,
     private readonly deadlineMs = Number.POSITIVE_INFINITY,
-    work: Work = workInHand(),
+    private readonly work: Work = workInHand(),
   ) {
     this.#startedMs = clock.monotonicMs();
-    this.#pause = sliceTurns(work);
   }
 
   /** Whether the slice is used up, so that `next` must be called. */
@@ -68,6 +68,7 @@ export class Slice {
   /** Yields, and begins another slice. Throws `unavailable` after the deadline. */
   async next(): Promise<void> {
     if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the work');
+    this.#pause ??= sliceTurns(this.work);
     await this.#pause();
     this.#startedMs = this.clock.monotonicMs();
   }
