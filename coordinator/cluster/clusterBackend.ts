@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
-import type { AccessChange, AccessSettings, ReadAudit } from '../../shared/model/readAudit.js';
+import type { AccessChange, AccessSettings } from '../../shared/model/readAudit.js';
 import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
@@ -235,11 +235,6 @@ export class ClusterBackend {
     if (isOn) await this.#catalog.setAccess(collection, { audit: change.audit });
     await this.#changeAccess(collection, change, envelope);
     await this.#catalog.setAccess(collection, change);
-  }
-
-  /** Stores in the catalog what the log of the collection says. */
-  seeAudit(collection: Collection, audit: ReadAudit): Promise<void> {
-    return this.#catalog.setAccess(collection, { audit });
   }
 
   async #changeAccess(collection: Collection, change: AccessChange, envelope: Envelope): Promise<void> {

@@ -45,7 +45,10 @@ export interface AccessEntry {
   kind: string;
   /** The status of the answer. */
   status: Whole;
-  /** BLAKE3 of the request. Absent where it was refused before its body was read. */
+  /**
+   * BLAKE3 of the request. Absent where it was refused before its body was read. Absent too where it has more than 64 KiB, and
+   * `audit_reads` was switched on meanwhile.
+   */
   request_hash?: string;
   /** With `"full"`: method, path and query. */
   request?: string;

@@ -2,14 +2,13 @@
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { type ErrorCode, isCollectionNotFound, refusal, unavailable } from '../../shared/errors/errors.js';
+import { type ErrorCode, isCollectionNotFound, refusal } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { AuditedState } from '../../shared/model/readAudit.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { type KeyCollections, mayUse } from '../../shared/registry/keyCollections.js';
 import { inSlices, Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { RequestAudit } from '../access/requestAudit.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Keyring } from '../auth/keyring.js';
 import type { Collection } from '../cluster/catalog/collection.js';
@@ -17,6 +16,7 @@ import type { Backend } from '../cluster/clusterBackend.js';
 import { invalid } from '../contract/refusal.js';
 import { isCollectionName } from '../contract/values.js';
 import type { ServedLog } from '../serviceLog/serviceLog.js';
+import type { Auditing } from './auditing.js';
 import type { EdgeMetrics } from './edgeMetrics.js';
 import { jsonInSteps } from './jsonWriter.js';
 import type { Reply } from './reply.js';
@@ -66,14 +66,13 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   readonly contentType: string;
   readonly caller: Caller;
   readonly envelope: Envelope;
-  /** Present if a collection of the project has audited reads. */
-  readonly audit: RequestAudit | undefined;
+  readonly auditing: Auditing;
 
   constructor(
     readonly services: Services,
     given: Pick<
       HandlerRequest<Body, Query>,
-      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope' | 'audit'
+      'body' | 'query' | 'parameters' | 'idempotencyKey' | 'contentType' | 'caller' | 'envelope' | 'auditing'
     >,
     /**
      * Waits for work that other requests share. Rejects at the deadline, and as soon as the client goes away. The request then
@@ -88,7 +87,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     this.contentType = given.contentType;
     this.caller = given.caller;
     this.envelope = given.envelope;
-    this.audit = given.audit;
+    this.auditing = given.auditing;
   }
 
   /**
@@ -105,7 +104,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
       throw name === null || name === undefined ? unnamed(error) : error;
     }
     // Before the key is judged: a refusal is an entry of the access log too.
-    if (collection.auditReads !== undefined) this.audit?.named(collection);
+    if (collection.auditReads !== undefined) this.auditing.audit?.named(collection);
     this.assertMayUse(collection.name);
     return collection;
   }
@@ -132,26 +131,12 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
 
   /** Sends a call to the collection's owner; see `Backend.call`. */
   async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
-    const { audit, envelope, services } = this;
-    let unseen: AuditedState | undefined;
-    const onAudited = (state: AuditedState): void => {
-      if (audit === undefined) unseen = state;
-      else audit.answered(collection, state);
-    };
+    const { auditing, envelope, services } = this;
+    const onAudited = (state: AuditedState): void => auditing.begun().answered(collection, state);
     const { requestId, deadlineMs, actor } = envelope;
-    try {
-      const result = await services.backend.call(collection, call, { requestId, deadlineMs, actor, onAudited });
-      audit?.found(collection, call, result);
-      return result;
-    } finally {
-      if (unseen !== undefined) await this.#seeAudit(collection, unseen);
-    }
-  }
-
-  /** The log of the collection says that reads are audited, and its entry in the catalog does not, as after an import. */
-  async #seeAudit(collection: Collection, { audit }: AuditedState): Promise<never> {
-    await this.services.backend.seeAudit(collection, audit);
-    throw unavailable('audit_reads of the collection has just changed; retry shortly');
+    const result = await services.backend.call(collection, call, { requestId, deadlineMs, actor, onAudited });
+    auditing.audit?.found(collection, call, result);
+    return result;
   }
 
   /** Finds the collection and sends it the call. Throws the errors of `find` and `call`. */

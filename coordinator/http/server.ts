@@ -14,15 +14,14 @@ import type { Actor } from '../../shared/model/actor.js';
 import type { Scope } from '../../shared/registry/keys.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
-import { RequestAudit } from '../access/requestAudit.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
-import { reuseMemory } from '../body/bodyMemory.js';
 import type { BodyPool } from '../body/bodyPool.js';
 import type { BodyKind } from '../body/kinds.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
 import { actorOf, assertMayCall, assertNoBody, assertWithinLimit } from './admission.js';
+import { Auditing } from './auditing.js';
 import { BodyReader, BodyWatch } from './bodyReader.js';
 import { Compressor } from './compression.js';
 import { Cors } from './cors.js';
@@ -292,14 +291,9 @@ class Requests {
       noteWork(route.name, caller);
       assertWithinLimit(decision instanceof Promise ? await decision : decision, exchange);
       const actor = actorOf(caller, head, exchange);
-      const asked = { route, encoded, caller, actor, share };
-      const reply = services.backend.hasAudited(caller.project)
-        ? await this.#runAudited(
-            accepted,
-            asked,
-            new RequestAudit(services, { route, head, isPacked: isPackedBody(head), actor, ...caller }),
-          )
-        : await this.#run(accepted, asked, undefined);
+      const audited = () => ({ route, head, isPacked: isPackedBody(head), actor, ...caller });
+      const auditing = new Auditing(services, audited, services.backend.hasAudited(caller.project));
+      const reply = await this.#runAudited(accepted, { route, encoded, caller, actor, share }, auditing);
       return route.isPackable && acceptsPacked(head) ? packedReply(reply) : reply;
     } finally {
       inFlight.leave(share);
@@ -307,28 +301,32 @@ class Requests {
   }
 
   /** The answer, once every access is durable in the access log of its collection. */
-  async #runAudited(accepted: AcceptedRequest, asked: AskedRoute, audit: RequestAudit): Promise<Reply> {
-    let reply: Reply;
+  async #runAudited(accepted: AcceptedRequest, asked: AskedRoute, auditing: Auditing): Promise<Reply> {
     try {
-      reply = await this.#run(accepted, asked, audit);
-    } catch (error) {
-      reply = errorReply(this.#toCallerError(error, accepted.exchange));
+      const reply = await this.#run(accepted, asked, auditing).catch((error: unknown) => {
+        if (auditing.audit === undefined) throw error;
+        return errorReply(this.#toCallerError(error, accepted.exchange));
+      });
+      if (auditing.audit !== undefined) await auditing.log(reply);
+      return reply;
+    } finally {
+      auditing.end();
     }
-    await audit.log(reply);
-    return reply;
   }
 
   async #run(
     { exchange, head, body }: AcceptedRequest,
     { route, encoded, caller, actor, share }: AskedRoute,
-    audit: RequestAudit | undefined,
+    auditing: Auditing,
   ): Promise<Reply> {
     const { services } = this.options;
     const parameters = encoded.map(decodeParameter);
     const query = route.parseQuery(head.query);
     if (route.body === null) await assertNoBody(head, share, body);
     const prepared =
-      route.body === null ? await audit?.keep(NO_BYTES) : await this.#prepared(route, head, share, body!, audit);
+      route.body === null
+        ? await auditing.audit?.keep(NO_BYTES)
+        : await this.#prepared(route, head, share, body!, auditing);
     noteWork(route.name, caller);
     // The deadline counts from the end of the body: the client decides how long that takes.
     const { limits } = services.config;
@@ -337,7 +335,7 @@ class Requests {
     const wait = <T>(shared: Promise<T>): Promise<T> =>
       this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
     const { idempotencyKey, contentType } = head;
-    const given = { body: prepared, query, parameters, idempotencyKey, contentType, caller, envelope, audit };
+    const given = { body: prepared, query, parameters, idempotencyKey, contentType, caller, envelope, auditing };
     return this.#waits.within(
       route.handle(new HandlerRequest(services, given, wait)),
       limits[route.deadline] + OVERDUE_MS,
@@ -350,7 +348,7 @@ class Requests {
     head: RequestHead,
     share: Share,
     body: BodyReader,
-    audit: RequestAudit | undefined,
+    auditing: Auditing,
   ): Promise<unknown> {
     const { bodies } = this.options;
     const kind = route.body as BodyKind;
@@ -360,13 +358,13 @@ class Requests {
     noteWork(route.name, share);
     let isInUse = false;
     try {
-      if (audit !== undefined) await audit.keep(bytes);
+      if (auditing.audit !== undefined) await auditing.audit.keep(bytes);
       const prepared = await bodies.prepare(kind, form, bytes, share.project);
       // Other kinds of body were copied while they were prepared.
       isInUse = kind === 'frames';
       return prepared;
     } finally {
-      if (!isInUse) reuseMemory(bytes);
+      if (!isInUse) auditing.release(bytes, route.category === 'read');
     }
   }
 

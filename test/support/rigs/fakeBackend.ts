@@ -18,6 +18,7 @@ import { silentLogger } from '../../../shared/logger.js';
 import type { MetricText } from '../../../shared/metrics/metricsText.js';
 import { BRUTE, type IndexSpec, type IndexState } from '../../../shared/model/indexSpec.js';
 import { type HeldBytes, NOTHING_HELD } from '../../../shared/model/quotas.js';
+import type { AuditedState } from '../../../shared/model/readAudit.js';
 import type { RecordName } from '../../../shared/model/recordName.js';
 import type { Call, ResultOf, Results } from '../../../shared/protocol/calls.js';
 import type { InsertBatchCall, InsertCall } from '../../../shared/protocol/writes.js';
@@ -112,15 +113,14 @@ export class FakeBackend implements Backend {
     return { collection, created: true };
   }
 
+  /** The state that each call reports as audited. */
+  audited: AuditedState | undefined;
+
   hasAudited(): boolean {
     return false;
   }
 
   async changeAccess(): Promise<never> {
-    throw new Error('the fake has no access logs');
-  }
-
-  async seeAudit(): Promise<never> {
     throw new Error('the fake has no access logs');
   }
 
@@ -192,8 +192,10 @@ export class FakeBackend implements Backend {
     );
   }
 
-  async call<C extends Call>(collection: Collection, call: C, _envelope?: Envelope): Promise<ResultOf<C>> {
+  async call<C extends Call>(collection: Collection, call: C, envelope?: Envelope): Promise<ResultOf<C>> {
     this.calls.push(call);
+    if (call.op === 'logAccess') return null as ResultOf<C>;
+    if (this.audited !== undefined) envelope?.onAudited?.(this.audited);
     await this.beforeCall(collection, call);
     const fake = this.#find(collection.project, collection.name);
     return (this.answer(collection, call) ?? this.#answer(fake, call)) as ResultOf<C>;
