@@ -22,6 +22,8 @@ const KEPT_BYTES_MAX = 64 * 1024;
 const NAMED_MAX = 64;
 const FORBIDDEN = 403;
 const REFUSED = 400;
+/** Paths of the endpoints about a collection itself. */
+const NAMED_IN_PATH = /^\/v1\/(?:namespaces|import)\/([^/]+)/;
 /** Largest number of collections that are looked for in a refused request. */
 const MEANT_MAX = 16;
 
@@ -46,12 +48,13 @@ interface KeptRequest {
 }
 
 export interface AuditedRequest {
-  /** `body` null: the endpoint takes none. */
+  /** `body`, `query` null: the endpoint takes none. */
   readonly route: {
     readonly name: string;
     readonly scope: string;
     readonly category: string;
     readonly body: string | null;
+    readonly query: unknown;
   };
   readonly head: { readonly method: string; readonly path: string; readonly query: string };
   /** Whether the body is msgpack. */
@@ -111,7 +114,7 @@ export class RequestAudit {
     const isRefused = reply.status >= REFUSED;
     const isOfLog = route.scope === 'admin';
     const isEntry = isRefused && !isOfLog && (route.category === 'read' || reply.status === FORBIDDEN);
-    if (isEntry && this.#accesses.size === 0) await this.#findMeant();
+    if (isEntry && this.#accesses.size === 0) await this.#findMeant(reply.status);
     const accesses = [...this.#accesses.values()].filter(({ state }) => state !== undefined || isEntry);
     if (accesses.length === 0) return;
     const answer = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body;
@@ -149,10 +152,13 @@ export class RequestAudit {
   }
 
   /** Finds the collections that a refused request means, as far as its text says. */
-  async #findMeant(): Promise<void> {
+  async #findMeant(status: number): Promise<void> {
     const { backend } = this.services;
-    const { project } = this.request;
-    const names = [...new Set(this.#meant())].slice(0, MEANT_MAX);
+    const { project, head } = this.request;
+    const inPath = NAMED_IN_PATH.exec(head.path)?.[1];
+    // A collection in the path is not read: only a key that may not use it is of interest.
+    const meant = inPath === undefined ? this.#meant() : status === FORBIDDEN ? decoded(inPath) : [];
+    const names = [...new Set(meant)].slice(0, MEANT_MAX);
     for (const name of names) {
       const collection = await backend.find(project, name).catch(() => undefined);
       if (collection?.auditReads !== undefined) this.named(collection);
@@ -161,8 +167,10 @@ export class RequestAudit {
 
   #meant(): string[] {
     const { route, head, isPacked } = this.request;
-    const query = new URLSearchParams(head.query).getAll('collection');
-    if (route.body === null) return query.length === 0 ? ['default'] : query;
+    if (route.body === null) {
+      const named = new URLSearchParams(head.query).getAll('collection');
+      return route.query === null || named.length > 0 ? named : ['default'];
+    }
     const body = this.#kept?.body;
     if (body === undefined) return [];
     try {
@@ -192,6 +200,15 @@ interface Meant {
   readonly collection?: string;
   readonly collections?: readonly string[];
   readonly like?: { readonly collection?: string };
+}
+
+/** The name in a path; none if its percent-encoding is broken. */
+function decoded(inPath: string): string[] {
+  try {
+    return [decodeURIComponent(inPath)];
+  } catch {
+    return [];
+  }
 }
 
 const targetOf = ({ method, path, query }: AuditedRequest['head']): string =>

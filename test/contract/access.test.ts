@@ -144,6 +144,25 @@ inBothModes('the access log', (service) => {
     expect(absent).to.have.property('sequence');
   });
 
+  it('has an entry for each request to the collection itself by a key that may not use it', async () => {
+    await create('default', { audit_reads: true });
+    await project.admin.put('/v1/aliases/al', { collection: 'c' });
+    const { body } = await project.admin.post('/v1/keys', { scope: 'read_write', collections: ['other'] });
+    const limited = service.client(body.key);
+    for (const name of ['c', 'al']) expect((await limited.get(`/v1/namespaces/${name}`)).status).to.equal(403);
+    expect((await limited.delete('/v1/namespaces/c')).status).to.equal(403);
+    expect((await project.rw.delete('/v1/namespaces/c')).status).to.equal(403);
+    expect((await limited.get('/v1/namespaces/nope')).status).to.equal(403);
+    expect((await reader.get('/v1/namespaces/nope')).status).to.equal(404);
+    expect(await kinds()).to.deep.equal([
+      'GET /v1/namespaces/{name} 403',
+      'GET /v1/namespaces/{name} 403',
+      'DELETE /v1/namespaces/{name} 403',
+      'DELETE /v1/namespaces/{name} 403',
+    ]);
+    expect((await page('', 'default')).size).to.equal(0);
+  });
+
   it('is in pages, and filtered by actor and time', async () => {
     for (const person of ['a', 'b', 'a', 'b', 'a'])
       await reader.get('/v1/records/count?collection=c', { 'vouch-on-behalf-of': person });
