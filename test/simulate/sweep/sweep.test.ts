@@ -9,9 +9,7 @@ const SAMPLE_MS = 15_000;
 /** Number of faults per operation. */
 const FAULTS = 8;
 
-describe('an operation with a fault at one of its steps', function () {
-  this.timeout(180_000);
-
+describe('an operation with a fault at one of its steps', () => {
   it('is completed afterwards, and loses nothing', async () => {
     const given = process.env.VOUCH_SEED;
     const seed = given === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : Number(given);

@@ -1,17 +1,15 @@
 /** Tests that every `Bucket` must pass. One call of `bucketSuite` runs them all over an implementation. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Bucket, BucketValue } from '../../../shared/bucket/bucket.js';
-import { systemClock } from '../../../shared/clock.js';
 import { eventually, expectCode } from '../expectations.js';
 import { skip } from '../skip.js';
 import type { BucketStore } from './bucketStore.js';
+import { TTL_MS, ttlTests } from './bucketTtl.js';
 import { Follower, watchTests } from './bucketWatch.js';
 
 export type BucketFactory = (options: { readonly ttlMs?: number }) => Promise<BucketStore>;
 
-const TTL_MS = 1_500;
 const LONGEST_KEY = `K${'aB'.repeat(127)}`;
 const ODD_KEYS = [
   'a',
@@ -353,47 +351,5 @@ function restartTests(fixture: Fixture): void {
     await bucket.delete('b');
     const reopened = await fixture().restart!();
     expect(await reopened.put('b', 2)).to.be.greaterThan(newest);
-  });
-}
-
-function ttlTests(fixture: Fixture): void {
-  it('lets an entry expire, notifies the watchers, and can create it again', async () => {
-    const { bucket } = fixture();
-    const follower = new Follower();
-    const watch = await bucket.watch(follower.listener);
-    const first = (await bucket.create('a', 1))!;
-    expect(await bucket.create('a', 2)).to.equal(undefined);
-    await eventually('the entry is delivered', () => follower.state.has('a'));
-    await eventually('the entry expires', async () => (await bucket.get('a')) === undefined);
-    await eventually('its end is delivered', () => follower.changes.at(-1)!.entry === undefined);
-    expect(follower.state.has('a')).to.equal(false);
-    expect(await bucket.update('a', 3, first)).to.equal(undefined);
-    expect(await bucket.create('a', 4)).to.be.greaterThan(first);
-    watch.stop();
-  });
-
-  it('keeps an entry that is rewritten in time', async () => {
-    const { bucket } = fixture();
-    let revision = (await bucket.create('beat', 0))!;
-    const endMs = systemClock.monotonicMs() + 2 * TTL_MS;
-    for (let beat = 1; systemClock.monotonicMs() < endMs; beat++) {
-      const next = await bucket.update('beat', beat, revision);
-      expect(next, `beat ${beat}`).to.be.greaterThan(revision);
-      revision = next!;
-      await delay(TTL_MS / 15);
-    }
-    expect((await bucket.get('beat'))!.revision).to.equal(revision);
-  });
-
-  it('expires one entry and keeps another', async () => {
-    const { bucket } = fixture();
-    await bucket.put('dies', 1);
-    const endMs = systemClock.monotonicMs() + 4 * TTL_MS;
-    while ((await bucket.get('dies')) !== undefined) {
-      expect(systemClock.monotonicMs()).to.be.lessThan(endMs);
-      await bucket.put('lives', 1);
-      await delay(TTL_MS / 15);
-    }
-    expect((await bucket.get('lives'))?.value).to.equal(1);
   });
 }

@@ -8,9 +8,7 @@ import { SWEPT, sweepOne, whyNoRealSweep } from './sweepReal.js';
 
 const POINTS = 1;
 
-describe('an operation of a real process with a fault at one of its calls', function () {
-  this.timeout(180_000);
-
+describe('an operation of a real process with a fault at one of its calls', () => {
   before(async function () {
     const why = await whyNoRealSweep();
     if (why !== undefined) skip(this, `strace cannot follow processes here: ${why}`);

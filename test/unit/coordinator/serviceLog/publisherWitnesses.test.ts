@@ -176,8 +176,7 @@ describe('the publisher of the service log, with a failing witness', () => {
       }
     });
 
-  it('publishes without witnesses that drip, stop, disconnect or send endlessly', async function () {
-    this.timeout(20_000);
+  it('publishes without witnesses that drip, stop, disconnect or send endlessly', async () => {
     const odd = await Promise.all(ALL_ODDITIES.map((oddity) => OddServer.start(oddity)));
     try {
       const rig = new PublisherRig();

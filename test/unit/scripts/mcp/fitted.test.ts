@@ -89,7 +89,7 @@ describe('a bounded answer of MCP', () => {
       }),
       { seed: testSeed(), numRuns: 20 },
     );
-  }).timeout(60_000);
+  });
 
   it('shares the room evenly among the parts that do not fit', () => {
     expect(levelOf([10, 100, 100], 110)).to.equal(50);

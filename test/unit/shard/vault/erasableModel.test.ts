@@ -145,8 +145,7 @@ class Run {
 }
 
 describe('records under keys, compared with a model', () => {
-  it('agree with it after every round of writes, in every replay, and with the verifier', async function () {
-    this.timeout(60_000);
+  it('agree with it after every round of writes, in every replay, and with the verifier', async () => {
     const run = new Run(seededRandom(testSeed()));
     const { random, rig } = run;
     await run.plainFirst();
