@@ -182,20 +182,32 @@ function quote(value: unknown): string {
   return shown.length > 120 ? `${shown.slice(0, 119)}…` : shown;
 }
 
+interface ComparedSetting {
+  readonly path: SettingPath;
+  readonly value: number;
+  /** The form in which it is compared, in the message. */
+  readonly form?: string;
+}
+
+/** Throws ConfigError unless the first setting is the smaller. */
+function assertSmaller(lesser: ComparedSetting, greater: ComparedSetting): void {
+  if (lesser.value < greater.value) return;
+  throw new ConfigError(
+    `${named(lesser.path)}${lesser.form ?? ''} is ${lesser.value} and ${named(greater.path)} is ${greater.value}; ` +
+      'the first must be the smaller',
+  );
+}
+
 /** Checks the relations between settings. Throws ConfigError. */
 function assertRelations({ placement, limits, http, metrics, metricsOpen, nats }: Config): void {
-  const inOrder = (lesser: SettingPath, a: number, greater: SettingPath, b: number, form = '') => {
-    if (a < b) return;
-    throw new ConfigError(
-      `${named(lesser)}${form} is ${a} and ${named(greater)} is ${b}; the first must be the smaller`,
-    );
-  };
-  inOrder('placement.heartbeatMs', placement.heartbeatMs, 'placement.leaseMs', placement.leaseMs);
-  inOrder('placement.leaseMs', placement.leaseMs, 'placement.failoverMs', placement.failoverMs);
-  inOrder('limits.metadataBytes', limits.metadataBytes, 'limits.bodyBytes', limits.bodyBytes);
-  inOrder('limits.textBytes', limits.textBytes, 'limits.bodyBytes', limits.bodyBytes);
+  const lease: ComparedSetting = { path: 'placement.leaseMs', value: placement.leaseMs };
+  const body: ComparedSetting = { path: 'limits.bodyBytes', value: limits.bodyBytes };
   const base64Bytes = Math.ceil(limits.payloadBytes / 3) * 4;
-  inOrder('limits.payloadBytes', base64Bytes, 'limits.bodyBytes', limits.bodyBytes, ' in base64');
+  assertSmaller({ path: 'placement.heartbeatMs', value: placement.heartbeatMs }, lease);
+  assertSmaller(lease, { path: 'placement.failoverMs', value: placement.failoverMs });
+  assertSmaller({ path: 'limits.metadataBytes', value: limits.metadataBytes }, body);
+  assertSmaller({ path: 'limits.textBytes', value: limits.textBytes }, body);
+  assertSmaller({ path: 'limits.payloadBytes', value: base64Bytes, form: ' in base64' }, body);
   if (metrics && metrics.port !== 0 && metrics.port === http.port && metrics.host === http.host)
     throw new ConfigError(
       `${named('metrics')} and ${named('http.port')} are both at ${http.host}:${http.port}; allowed is an address of its own`,

@@ -77,7 +77,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const services: Services = {
     ...{ backend, config, clock, logger, version, keys, keyring, serviceLog, metrics: new EdgeMetrics(metrics) },
     signers: await platform.bucket(BUCKETS.signers),
-    open: openAnswers(backend, version, metrics, openApi(routes, version), clock),
+    open: openAnswers(backend, { version, document: openApi(routes, version) }, metrics, clock),
     sharedReads: new SharedReads(),
   };
   const authenticator = new Authenticator(keyring, new FailedAttempts(clock));

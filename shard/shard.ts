@@ -112,7 +112,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     admission,
     openings: turns,
     logs: platform.logs,
-    watermarks: new WatermarkNotes(watermarks, () => lease.valid, metrics, logger),
+    watermarks: new WatermarkNotes(watermarks, () => lease.valid, { metrics, logger }),
     transport: platform.transport,
     ...{ memory, ...guards, removals },
     quota: new Quota(new Reservations(quotas, config.limits), platform.transport, clock, logger),

@@ -30,6 +30,7 @@ import {
   joinedScales,
   type Prepared,
   prepareInline,
+  type SentBody,
 } from './kinds.js';
 
 const WORKERS_MAX = 2;
@@ -111,12 +112,12 @@ export class BodyPool {
       while (!this.#hasTurnFor(bytes.length)) await nextTurn();
       this.#takeTurn(bytes.length);
     }
-    const plain = prepareInline(kind, form, bytes, this.bounds);
-    if (plain === undefined) return this.#queued(kind, form, bytes, project, 'plain');
+    const sent = { form, bytes };
+    const plain = prepareInline(kind, sent, this.bounds);
+    if (plain === undefined) return this.#queued(kind, sent, project, 'plain');
     const scale = this.#scaleOf(project, kind, plain);
     if (scale === 'plain' || (await scale) === 'plain') return plain;
-    const unit =
-      prepareInline(kind, form, bytes, this.bounds, 'unit') ?? (await this.#queued(kind, form, bytes, project, 'unit'));
+    const unit = prepareInline(kind, sent, this.bounds, 'unit') ?? (await this.#queued(kind, sent, project, 'unit'));
     return joinedScales(kind, plain, unit);
   }
 
@@ -127,8 +128,7 @@ export class BodyPool {
 
   async #queued<K extends BodyKind>(
     kind: K,
-    form: BodyForm,
-    bytes: Buffer,
+    { form, bytes }: SentBody,
     project: string,
     scale: Scale,
   ): Promise<Prepared<K>> {

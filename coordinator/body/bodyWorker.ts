@@ -43,7 +43,8 @@ parentPort?.on('message', ({ kind, form, scale, bytes }: BodyJob) => {
     parentPort?.postMessage(turn, [...(isShared(bytes) ? [] : [bytes.buffer]), ...transferred] as Transferable[]);
   };
   try {
-    const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds, scale);
+    const sent = { form, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
+    const prepared = prepareBody(kind, sent, bounds, scale);
     const { buffers } = BODY_KINDS[kind] as { buffers?: (value: unknown) => ArrayBufferLike[] };
     post({ prepared }, buffers?.(prepared));
   } catch (error) {

@@ -215,6 +215,12 @@ export const inlineBytesMax = (name: BodyKind): number =>
 /** The encoding of a body. */
 export type BodyForm = 'json' | 'msgpack';
 
+/** A body as it was sent. */
+export interface SentBody {
+  readonly form: BodyForm;
+  readonly bytes: Buffer;
+}
+
 /** Whether the body may be msgpack: those with vectors. */
 export const mayBePacked = (name: BodyKind): boolean => 'vectors' in BODY_KINDS[name];
 
@@ -224,21 +230,27 @@ export const mayBePacked = (name: BodyKind): boolean => 'vectors' in BODY_KINDS[
  */
 export function prepareInline<K extends BodyKind>(
   name: K,
-  form: BodyForm,
-  bytes: Buffer,
+  { form, bytes }: SentBody,
   bounds: BodyBounds,
   scale: Scale = 'plain',
 ): Prepared<K> | undefined {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
   if (bytes.length > (scale === 'plain' ? INLINE_BYTES : UNIT_INLINE_BYTES)) return undefined;
-  const jsonKind = definition as Kind<Prepared<K>>;
+  const preparation: Preparation<Prepared<K>> = { definition, bounds, scale };
   if (form === 'msgpack')
-    return preparePacked(jsonKind, bytes, bounds, scale, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
-  const isCheap = (json: Buffer): boolean => isCheapJson(jsonKind, json);
-  const prepared = prepareTakingVectors(jsonKind, bytes, bounds, scale, isCheap);
+    return preparePacked(preparation, bytes, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
+  const isCheap = (json: Buffer): boolean => isCheapJson(definition, json);
+  const prepared = prepareTakingVectors(preparation, bytes, isCheap);
   if (prepared !== undefined) return prepared;
-  return isCheap(bytes) ? prepareJson(jsonKind, bytes, bounds, { scale, rows: null }) : undefined;
+  return isCheap(bytes) ? prepareJson(definition, bytes, bounds, { scale, rows: null }) : undefined;
+}
+
+/** How a body of JSON or msgpack is prepared. */
+interface Preparation<T> {
+  readonly definition: Kind<T>;
+  readonly bounds: BodyBounds;
+  readonly scale: Scale;
 }
 
 function isCheapJson<T>(definition: Kind<T>, json: Buffer): boolean {
@@ -254,18 +266,15 @@ const depthOf = ({ depthMax = JSON_DEPTH_MAX }: { readonly depthMax?: number }):
 /** Throws `validation_error` or `payload_too_large`. */
 export function prepareBody<K extends BodyKind>(
   name: K,
-  form: BodyForm,
-  bytes: Buffer,
+  { form, bytes }: SentBody,
   bounds: BodyBounds,
   scale: Scale = 'plain',
 ): Prepared<K> {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
-  const jsonKind = definition as Kind<Prepared<K>>;
-  if (form === 'msgpack') return preparePacked(jsonKind, bytes, bounds, scale)!;
-  return (
-    prepareTakingVectors(jsonKind, bytes, bounds, scale) ?? prepareJson(jsonKind, bytes, bounds, { scale, rows: null })
-  );
+  const preparation: Preparation<Prepared<K>> = { definition, bounds, scale };
+  if (form === 'msgpack') return preparePacked(preparation, bytes)!;
+  return prepareTakingVectors(preparation, bytes) ?? prepareJson(definition, bytes, bounds, { scale, rows: null });
 }
 
 /** The collections that decide the scale of the body's vectors; null is the default one. Undefined for a body without vectors. */
@@ -281,10 +290,8 @@ export const joinedScales = <K extends BodyKind>(name: K, plain: Prepared<K>, un
 
 /** Undefined if the body has more than `valuesMax` values beside the components of vectors. */
 function preparePacked<T>(
-  definition: Kind<T>,
+  { definition, bounds, scale }: Preparation<T>,
   bytes: Buffer,
-  bounds: BodyBounds,
-  scale: Scale,
   valuesMax?: number,
 ): T | undefined {
   const limits = {
@@ -304,10 +311,8 @@ const TWICE_BYTES = 1024 * 1024;
  * short and refused. Then the whole body is parsed as JSON, so that its error shows the sent values.
  */
 function prepareTakingVectors<T>(
-  definition: Kind<T>,
+  { definition, bounds, scale }: Preparation<T>,
   bytes: Buffer,
-  bounds: BodyBounds,
-  scale: Scale,
   isCheap: (json: Buffer) => boolean = () => true,
 ): T | undefined {
   const parts = definition.vectors && takeVectors(bytes, definition.vectors, scale);

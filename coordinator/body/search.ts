@@ -80,7 +80,7 @@ type Draft = { -readonly [Key in keyof SearchCall]: SearchCall[Key] };
 
 /** Throws `validation_error`. */
 export function prepareSearch(request: SearchRequest, bounds: BodyBounds, taken: TakenVectors): PreparedSearch {
-  const call = callOf(request, bounds, taken, '$');
+  const call = callOf(request, bounds, taken, { path: '$' });
   const asOf = asOfOf(request);
   if (asOf !== undefined) call.asOf = asOf;
   if (call.fields !== undefined || call.group !== undefined) call.maxBytes = fieldBytesMax(bounds);
@@ -125,7 +125,7 @@ export function prepareSearchBatch(
   const sums: BatchSums = { hits: 0, textBytes: 0, ...nothingSpent() };
   const searches = request.searches.map((each, i) => {
     const spent = nothingSpent();
-    const call = callOf(each, bounds, taken, `$.searches[${i}]`, spent);
+    const call = callOf(each, bounds, taken, { path: `$.searches[${i}]`, spent });
     addToBatch(sums, call, spent, bounds);
     return { dimension: dimensionIn(call), halfLifeSecs: halfLifeOf(each), call };
   });
@@ -195,8 +195,15 @@ export function prepareMultiSearch(
 const isEventual = ({ consistency }: Pick<SearchRequest, 'consistency'>): boolean =>
   consistency === 'eventual' || consistency === 'local';
 
-/** `path` names the search in errors. */
-function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors, path: string, spent?: Spent): Draft {
+/** A search's place in its request. */
+interface SearchPlace {
+  /** Names the search in errors. */
+  readonly path: string;
+  /** The sums of a batch to which its filter is added. */
+  readonly spent?: Spent;
+}
+
+function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors, { path, spent }: SearchPlace): Draft {
   const call = draftOf(request, taken, path, spent);
   const text = textOf(request, bounds, path);
   const group = groupOf(request, path);

@@ -80,11 +80,11 @@ async function usageReply({ caller: { project }, services, envelope }: HandlerRe
 /** Metrics without a key: at an address of its own, or on loopback if configured so. */
 export const OPEN_METRICS_ROUTE = serviceRoute({ ...METRICS_ROUTE, scope: null });
 
+/** `document`: the OpenAPI document. */
 export const openAnswers = (
   backend: Backend,
-  version: string,
+  { version, document }: { readonly version: string; readonly document: object },
   metrics: Metrics,
-  document: object,
   clock: Clock,
 ): OpenAnswers => ({
   health: new SharedAnswer(() => healthReply(backend, version), HEALTH_KEPT_MS, clock),

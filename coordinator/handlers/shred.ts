@@ -21,6 +21,7 @@ import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import { isImporting } from '../../shared/registry/catalogEntry.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { EntryName } from '../../shared/vault/entryName.js';
 import type { ShredNotes } from '../../shared/vault/shredNotes.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 
@@ -40,7 +41,7 @@ export async function shredKey(
   const before = await keyEntries.find(project, keyId, envelope);
   if (before !== 'damaged' && before?.status === 'shredded' && before.pendingIds.length === 0)
     return keyEntries.settle(project, keyId, envelope);
-  const { pendingIds, wasKnown } = await destroyKey(backend, notes, project, keyId, envelope);
+  const { pendingIds, wasKnown } = await destroyKey(backend, notes, { project, keyId }, envelope);
   const done: number[] = [];
   const commit = async (collectionId: number): Promise<void> => {
     if (await commitShred(backend, collectionId, keyId, envelope)) done.push(collectionId);
@@ -64,8 +65,7 @@ export async function shredKey(
 async function destroyKey(
   backend: ShredBackend,
   notes: ShredNotes,
-  project: string,
-  keyId: string,
+  { project, keyId }: EntryName,
   envelope: Envelope,
 ): Promise<{ pendingIds: readonly number[]; wasKnown: boolean }> {
   for (;;) {

@@ -41,11 +41,10 @@ export class WatermarkNotes {
   constructor(
     private readonly bucket: Bucket,
     private readonly mayAnswer: () => boolean,
-    private readonly metrics: Metrics,
-    private readonly logger: Logger,
+    private readonly tools: { readonly metrics: Metrics; readonly logger: Logger },
     private readonly everyMs = EVERY_MS,
   ) {
-    metrics.gauges(() => ({ vouch_watermarks_behind: this.waiting }));
+    tools.metrics.gauges(() => ({ vouch_watermarks_behind: this.waiting }));
   }
 
   /** Number of collections with a watermark to write. */
@@ -65,14 +64,14 @@ export class WatermarkNotes {
     watermark: StoredWatermark,
     before: NotedWatermark | undefined,
   ): Promise<NotedWatermark | undefined> {
-    const { bucket, metrics } = this;
+    const { bucket, tools } = this;
     const key = watermarkKey(collectionId);
     const value = storedWatermark(watermark);
     const revision = await (before === undefined
       ? bucket.create(key, value)
       : bucket.update(key, value, before.revision));
     if (revision === undefined) return undefined;
-    metrics.count('vouch_watermark_writes_total', { outcome: 'done' });
+    tools.metrics.count('vouch_watermark_writes_total', { outcome: 'done' });
     return { ...watermark, revision };
   }
 
@@ -102,7 +101,7 @@ export class WatermarkNotes {
   }
 
   async #note(noting: Noting): Promise<boolean> {
-    const { metrics, logger } = this;
+    const { metrics, logger } = this.tools;
     if (!this.mayAnswer()) return false;
     try {
       await noting.note();

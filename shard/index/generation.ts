@@ -5,7 +5,7 @@
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
-import type { Pause } from '../../shared/scheduling/pacer.js';
+
 import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
@@ -123,14 +123,13 @@ export class Generation {
    */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.parts;
-    const pause = sliceTurns();
     if (index === undefined || this.#retired || this.#exactIsCheaper(index, k, eligible))
-      return vectors.search(query, k, pause, { eligible });
+      return vectors.search(query, k, sliceTurns(), { eligible });
     this.#searches++;
     try {
       const found = this.#mayBeRead ? index.search?.(query, k, eligible) : undefined;
       if (found !== undefined) return await this.#searchWithThreads(found, query, k, eligible);
-      return await this.#searchIndex(index, query, k, eligible, pause);
+      return await this.#searchIndex(index, query, k, eligible);
     } finally {
       this.#searches--;
       if (this.#retired && this.#searches === 0) await this.#free();
@@ -211,14 +210,9 @@ export class Generation {
   }
 
   /** Searches tail and index in the event loop. */
-  async #searchIndex(
-    index: Index,
-    query: Int32Array,
-    k: number,
-    eligible: SlotSet | undefined,
-    pause: Pause,
-  ): Promise<Hits> {
+  async #searchIndex(index: Index, query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { vectors, rows } = this.parts;
+    const pause = sliceTurns();
     const replacedBefore = this.#replaced;
     // Search the tail first, so that a row absorbed meanwhile is found twice and never missed.
     const tail =

@@ -19,6 +19,13 @@ import { kindOf, prefixOf, type TermKind, ValueTerms } from './terms.js';
 
 /** Bytes of this object and of its place in the map of paths. */
 const OWN_BYTES = 300;
+
+/** An order test of a string. */
+interface StringBound {
+  readonly order: Order;
+  readonly value: string;
+}
+
 /** Slots of one term that are collected between two looks at the effort. */
 const SLOTS_PER_LOOK = 512;
 
@@ -83,7 +90,7 @@ export class PathIndex {
       case 'lt':
       case 'lte':
         if (typeof test.value === 'string')
-          return yield* this.#ordered(test.kind, test.value, matching, doubtful, effort);
+          return yield* this.#ordered({ order: test.kind, value: test.value }, matching, doubtful, effort);
         if (this.#numbers !== undefined)
           yield* this.#numbers.within(intervalOf(test.kind, test.value), matching, effort);
         return;
@@ -161,7 +168,7 @@ export class PathIndex {
   }
 
   /** Adds the slots of short strings that are above the instant, or below it. Other strings compare with `value`. */
-  *#dated(order: Order, value: string, instant: string, matching: BitSet, effort: Effort): Steps<void> {
+  *#dated({ order, value }: StringBound, instant: string, matching: BitSet, effort: Effort): Steps<void> {
     const { strings } = this.#terms;
     if (strings === undefined) return;
     const { from, to } = isoBounds(instant);
@@ -193,7 +200,8 @@ export class PathIndex {
     if (numbers.size > 0 && this.#numbers !== undefined) yield* this.#numbers.among(numbers, matching, effort);
   }
 
-  *#ordered(order: Order, value: string, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
+  *#ordered(bound: StringBound, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
+    const { order, value } = bound;
     const isUpwards = order === 'gt' || order === 'gte';
     const isBelow =
       order === 'gt' || order === 'lte'
@@ -201,7 +209,7 @@ export class PathIndex {
         : (term: string): boolean => term < value;
     const { strings, longStrings } = this.#terms;
     const instant = isoInstant(value);
-    if (instant !== undefined) yield* this.#dated(order, value, instant, matching, effort);
+    if (instant !== undefined) yield* this.#dated(bound, instant, matching, effort);
     else if (strings !== undefined)
       yield* isUpwards
         ? strings.between(isBelow, always, matching, effort)

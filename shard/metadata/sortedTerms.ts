@@ -133,7 +133,7 @@ export class SortedTerms {
       const { terms, postings } = this.#chunks[index]!;
       const from = index === first ? partition(terms.length, (at) => isBefore(terms[at]!)) : 0;
       const to = index === last ? partition(terms.length, (at) => isUpTo(terms[at]!)) : terms.length;
-      const end = addRange(postings, from, to, slots, effort);
+      const end = addRange(postings, { from, to }, slots, effort);
       if (effort.isSpent && end > from) return terms[end - 1];
     }
     return undefined;
@@ -176,7 +176,12 @@ export class SortedTerms {
 }
 
 /** Adds the slots of postings until the step is over. Returns the position after the last one. */
-function addRange(postings: readonly Posting[], from: number, to: number, slots: BitSet, effort: Effort): number {
+function addRange(
+  postings: readonly Posting[],
+  { from, to }: { readonly from: number; readonly to: number },
+  slots: BitSet,
+  effort: Effort,
+): number {
   let at = from;
   while (at < to) {
     const posting = postings[at++]!;

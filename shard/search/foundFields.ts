@@ -13,15 +13,14 @@ export const withExternalIds = (found: Found, records: CollectionState): FoundFi
 
 /**
  * Adds the fields that the call names, as they are now, and leaves out hits that were permanently deleted since. If a hit was
- * replaced since, returns undefined, so that the search is repeated; the last try returns the new fields of such a hit. Throws
+ * replaced since, returns undefined, so that the search is repeated; if `isLast`, returns the new fields of such a hit. Throws
  * `validation_error` if fields and groups take more than the call's `maxBytes`.
  */
 export async function withFields(
   found: Found,
   records: CollectionState,
   { fields, maxBytes = 0 }: Pick<SearchCall, 'fields' | 'maxBytes'>,
-  slice: Slice,
-  tries?: 'last',
+  { slice, isLast }: { readonly slice: Slice; readonly isLast: boolean },
 ): Promise<FoundFields | undefined> {
   const groupBytes = found.groups?.values.reduce((sum, value) => sum + Buffer.byteLength(value), 0) ?? 0;
   if (fields === undefined) {
@@ -33,7 +32,7 @@ export async function withFields(
   for (const [i, id] of found.ids.entries()) {
     const slot = records.keptSlotOf(id);
     if (slot !== undefined) {
-      if (slot !== found.slots[i] && tries !== 'last') return undefined;
+      if (slot !== found.slots[i] && !isLast) return undefined;
       columns.add(id);
       kept.push(i);
       assertWithin(columns.bytes + groupBytes, maxBytes);

@@ -89,18 +89,25 @@ export async function searchCollection(
   if (query !== undefined && isPlain(call))
     return withExternalIds(await searched.index.search(query, call.k), searched.records);
   for (let tries = 1; tries < TRIES_MAX; tries++) {
-    const found = await searchOnce(searched, query, call, slice);
+    const found = await searchOnce(searched, query, call, { slice, isLast: false });
     if (found !== undefined) return found;
   }
   // Records are being replaced all the time. This try takes the rows of one moment.
   const index = { serving: 'brute', search: exactSearch(searched) } as const;
-  return (await searchOnce({ ...searched, index }, query, call, slice, 'last'))!;
+  return (await searchOnce({ ...searched, index }, query, call, { slice, isLast: true }))!;
 }
 
 const exactSearch =
   ({ vectors }: Searched): Searched['index']['search'] =>
   (query, k, eligible) =>
     vectors.search(query, k, sliceTurns(), { eligible });
+
+/** One try of a search. The last one is exact, and returns a result even if records are replaced meanwhile. */
+interface Try {
+  /** Makes the slices of each part of the work. */
+  readonly slice: () => Slice;
+  readonly isLast: boolean;
+}
 
 /**
  * Returns undefined if a record was replaced in a way that the search may have seen both of its contents, or neither.
@@ -109,8 +116,7 @@ async function searchOnce(
   searched: Searched,
   query: Int32Array | undefined,
   call: SearchOptions,
-  slice: () => Slice,
-  tries?: 'last',
+  { slice, isLast }: Try,
 ): Promise<FoundFields | undefined> {
   const { vectors, records } = searched;
   const { replacements } = records.versions;
@@ -121,18 +127,20 @@ async function searchOnce(
       ? searchTexts(searched, call.text, call, slice)
       : searchVectors(searched, targetOf(searched, query, call.like), call, slice));
     const hasSteps = call.decay !== undefined || call.text !== undefined || call.like !== undefined;
-    if (hasSteps && tries !== 'last' && records.versions.replacements !== replacements) return undefined;
+    if (hasSteps && !isLast && records.versions.replacements !== replacements) return undefined;
     if (call.maxBytes === undefined) return withExternalIds(found, records);
-    return await withFields(found, records, call, slice(), tries);
+    return await withFields(found, records, call, { slice: slice(), isLast });
   } finally {
     vectors.endScan(scan);
   }
 }
 
 const searchVectors = (searched: Searched, target: Target, call: SearchOptions, slice: () => Slice): Promise<Found> =>
-  call.group === undefined
-    ? searchRecords(searched, target, call, slice)
-    : searchGroups(searched, target, call, call.group, slice);
+  isGrouped(call) ? searchGroups(searched, target, call, slice) : searchRecords(searched, target, call, slice);
+
+type GroupedSearch = SearchOptions & { readonly group: Grouping };
+
+const isGrouped = (call: SearchOptions): call is GroupedSearch => call.group !== undefined;
 
 async function searchRecords(
   searched: Searched,
@@ -175,10 +183,10 @@ function targetOf({ vectors, records }: Searched, query: Int32Array | undefined,
 async function searchGroups(
   { vectors, metadata, insertions }: Searched,
   { query, without }: Target,
-  { filter, decay, k, scoreMost, maxBytes = Number.POSITIVE_INFINITY }: SearchOptions,
-  { key, size }: Grouping,
+  { filter, decay, k, scoreMost, group, maxBytes = Number.POSITIVE_INFINITY }: GroupedSearch,
   slice: () => Slice,
 ): Promise<Found> {
+  const { key, size } = group;
   for (;;) {
     const resting = slice();
     // From here on all is of one state: the rows are kept, and these sets belong to this search.

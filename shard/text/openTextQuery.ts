@@ -93,21 +93,24 @@ export class OpenTextQuery {
   /** Sum in progress. */
   #sum: TermSum | undefined;
 
-  /** `documents`, `averageLength`: the current statistics. `tokens` are distinct. Call `close` at the end. */
+  /** Average number of tokens of a document at the opening. */
+  readonly #averageLength: number;
+
+  /** `corpus`: the current statistics. `tokens` are distinct. Call `close` at the end. */
   constructor(
     private readonly stores: TextStores,
-    documents: number,
-    private readonly averageLength: number,
+    corpus: { readonly documents: number; readonly averageLength: number },
     tokens: Iterable<string>,
     readonly close: () => void,
   ) {
+    this.#averageLength = corpus.averageLength;
     for (const token of tokens) {
       const term = stores.vocabulary.find(token);
       if (term === undefined) continue;
       const frequency = frequencyOf(term, stores);
       if (frequency === 0) continue;
       this.#terms.push(term);
-      this.#idfs.push(idf(documents, frequency));
+      this.#idfs.push(idf(corpus.documents, frequency));
       this.#postings += frequency;
     }
     for (const slot of stores.partial.keys()) this.#noted.set(slot, 0);
@@ -173,7 +176,7 @@ export class OpenTextQuery {
     for (let i = 0; i < tried; i++) {
       const place = places?.[i] ?? i;
       const count = documents.countIn(slot, this.#terms[place]!);
-      if (count > 0) score += termScore(this.#idfs[place]!, count, length, this.averageLength);
+      if (count > 0) score += termScore(this.#idfs[place]!, count, length, this.#averageLength);
     }
     return score;
   }
@@ -287,7 +290,7 @@ export class OpenTextQuery {
   /** Adds up the scores of the terms at these places, term by term. */
   *#addUp(accumulator: ScoreAccumulator, places: readonly number[], isMarkedOnly: boolean): Steps<void> {
     const { postings, documents, slicing } = this.stores;
-    const sum = new TermSum(accumulator, postings, documents, this.averageLength, isMarkedOnly);
+    const sum = new TermSum(accumulator, { postings, documents }, this.#averageLength, isMarkedOnly);
     this.#sum = sum;
     let spent = 0;
     for (const place of places) {

@@ -18,8 +18,7 @@ export class TermSum {
 
   constructor(
     private readonly accumulator: ScoreAccumulator,
-    private readonly postings: Postings,
-    private readonly documents: Documents,
+    private readonly stores: { readonly postings: Postings; readonly documents: Documents },
     private readonly averageLength: number,
     private readonly isMarkedOnly: boolean,
   ) {}
@@ -32,7 +31,8 @@ export class TermSum {
 
   /** Reads up to `most` postings; returns how many, fewer at the end of the list. */
   step(most: number): number {
-    const { accumulator, postings, documents, averageLength, isMarkedOnly } = this;
+    const { accumulator, averageLength, isMarkedOnly } = this;
+    const { postings, documents } = this.stores;
     const { scores, slots, marks } = accumulator;
     const { lengths } = documents;
     const term = this.#term;
@@ -67,7 +67,7 @@ export class TermSum {
    */
   skippedByRemoval(term: number, position: number): number | undefined {
     if (term !== this.#term || position >= this.#at) return undefined;
-    const last = this.postings.lengthOf(term) - 1;
-    return last < this.#at ? undefined : this.postings.slotAt(term, last);
+    const last = this.stores.postings.lengthOf(term) - 1;
+    return last < this.#at ? undefined : this.stores.postings.slotAt(term, last);
   }
 }

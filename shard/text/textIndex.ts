@@ -212,7 +212,7 @@ export class TextIndex {
   openQuery(text: string, terms: readonly string[] = this.analyser.termsOf(text)): OpenTextQuery {
     const tokens = new Set(terms);
     const close = (): void => void this.#openQueries.delete(query);
-    const query = new OpenTextQuery(this.#stores, this.#documents, this.averageLength, tokens, close);
+    const query = new OpenTextQuery(this.#stores, this, tokens, close);
     this.#openQueries.add(query);
     return query;
   }

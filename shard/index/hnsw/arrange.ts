@@ -19,8 +19,7 @@ export interface Nodes {
 export async function arrange(
   nodes: Nodes,
   equal: EqualRows,
-  count: number,
-  known: number,
+  { count, known }: { readonly count: number; readonly known: number },
   stepped: () => Promise<void> | undefined,
 ): Promise<void> {
   const isNode = (ordinal: number): boolean => ordinal < known && nodes.has(ordinal);

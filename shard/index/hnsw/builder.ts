@@ -90,7 +90,7 @@ async function addNodes(
       if (!has(first) && !has(ordinal)) leaveOut(ordinal);
     },
   };
-  await arrange(nodes, new EqualRows(vectorOf), rows.count, known, () => {
+  await arrange(nodes, new EqualRows(vectorOf), { count: rows.count, known }, () => {
     progress.obey();
     return undefined;
   });

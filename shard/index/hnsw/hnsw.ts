@@ -140,7 +140,7 @@ class HnswIndex implements Index {
         if (!this.#share(first, ordinal, rows.slotOf(ordinal) !== NO_SLOT)) leaveOut(ordinal);
       },
     };
-    await arrange(nodes, this.#equal, rows.count, rows.count, stepped);
+    await arrange(nodes, this.#equal, { count: rows.count, known: rows.count }, stepped);
     if (this.order.vectors.memory.mustErase) await this.#eraseDead();
   }
 

@@ -177,8 +177,7 @@ export class Engine {
       watermarks: new WatermarkNotes(
         options.reached ?? new MemoryBucket({ logger: silentLogger }),
         () => true,
-        metrics,
-        silentLogger,
+        { metrics, logger: silentLogger },
         options.notesEveryMs,
       ),
       removals: {

@@ -49,7 +49,7 @@ describe('large bodies', () => {
   it('come out of a worker as they do without one', async () => {
     const random = seededRandom(testSeed());
     const bodies = Array.from({ length: 6 }, () => batchOf(random, 100 + random.int(300)));
-    const expected = bodies.map((body) => plain(prepareBody('batch', 'json', body, BOUNDS)));
+    const expected = bodies.map((body) => plain(prepareBody('batch', { form: 'json', bytes: body }, BOUNDS)));
     const prepared = await Promise.all(bodies.map((body) => pool.prepare('batch', 'json', Buffer.from(body), 'p')));
     expect(prepared.map(plain)).to.deep.equal(expected);
   });
@@ -100,7 +100,7 @@ describe('large bodies', () => {
     process.on('worker', started);
     try {
       const body = batchOf(seededRandom(2), 200);
-      const expected = plain(prepareBody('batch', 'json', body, BOUNDS));
+      const expected = plain(prepareBody('batch', { form: 'json', bytes: body }, BOUNDS));
       for (let round = 1; round <= 2; round++) {
         const prepared = await soon.prepare('batch', 'json', Buffer.from(body), 'p');
         expect(plain(prepared)).to.deep.equal(expected);

@@ -15,7 +15,7 @@ describe('a body that is not a JSON object', () => {
   ] as const)
     it(`is refused by every endpoint with its actual type: ${json}`, () => {
       for (const kind of KINDS)
-        expect(() => prepareBody(kind, 'json', Buffer.from(json), BOUNDS), kind).to.throw(
+        expect(() => prepareBody(kind, { form: 'json', bytes: Buffer.from(json) }, BOUNDS), kind).to.throw(
           kind === 'insertEncrypted' && !json.startsWith('[')
             ? /^\$: expected a JSON object$/
             : `$: expected a JSON object, got ${got}`,

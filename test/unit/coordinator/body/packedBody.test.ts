@@ -30,7 +30,7 @@ const fixed = (values: readonly number[]): Buffer => Buffer.from(quantise(values
 describe('msgpack bodies', () => {
   const outcome = (kind: BodyKind, form: BodyForm, bytes: Buffer): unknown => {
     try {
-      return { prepared: prepareBody(kind, form, bytes, BOUNDS) };
+      return { prepared: prepareBody(kind, { form, bytes }, BOUNDS) };
     } catch (error) {
       const { code, message } = error as VouchError;
       return { code, message };
@@ -181,7 +181,7 @@ describe('msgpack bodies', () => {
   it('with many values are left to a worker', () => {
     const inline = (metadata: unknown) => {
       const body = pack({ values: bin([1]), text: 'x'.repeat(8_000), metadata });
-      return prepareInline('insert', 'msgpack', body, BOUNDS);
+      return prepareInline('insert', { form: 'msgpack', bytes: body }, BOUNDS);
     };
     expect(inline([1])).to.have.property('dimension', 1);
     expect(inline(Array(3_000).fill(1))).to.equal(undefined);

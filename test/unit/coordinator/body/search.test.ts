@@ -12,7 +12,7 @@ const BOUNDS: BodyBounds = {
 
 describe('the limits of a search request', () => {
   const prepared = (kind: BodyKind, body: object, bounds = BOUNDS) =>
-    prepareBody(kind, 'json', Buffer.from(JSON.stringify(body)), bounds);
+    prepareBody(kind, { form: 'json', bytes: Buffer.from(JSON.stringify(body)) }, bounds);
   const batch = (count: number, options: object, bounds?: BodyBounds) =>
     prepared('searchBatch', { searches: Array(count).fill({ query: [1], k: 1, ...options }) }, bounds);
   const together = (most: string): string => `$.searches: together they have more than the ${most} allowed`;

@@ -84,7 +84,7 @@ describe('vectors of a body that are divided by their length', () => {
   const prepared = (kind: BodyKind, form: BodyForm, value: object): unknown => {
     const bytes = form === 'json' ? Buffer.from(JSON.stringify(value)) : pack(value);
     try {
-      return prepareBody(kind, form, bytes, BOUNDS, 'unit');
+      return prepareBody(kind, { form, bytes }, BOUNDS, 'unit');
     } catch (error) {
       return (error as VouchError).message;
     }
@@ -162,7 +162,7 @@ describe('bodies whose collections normalise', () => {
         ['newPlain', 'plain'],
       ] as const) {
         const body = Buffer.from(`{"batch":[[3,4],[0,2]],"collection":"${collection}"${' '.repeat(spaces)}}`);
-        const expected = prepareBody('batch', 'json', body, BOUNDS, scale);
+        const expected = prepareBody('batch', { form: 'json', bytes: body }, BOUNDS, scale);
         expect(await pool.prepare('batch', 'json', Buffer.from(body), 'p')).to.deep.equal(expected);
         expect(expected.scale).to.equal(scale);
         expect(asked.splice(0)).to.deep.equal([['p', [collection]]]);

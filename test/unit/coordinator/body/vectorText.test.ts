@@ -161,7 +161,7 @@ describe('bodies with vectors', () => {
   ];
   const outcome = (kind: BodyKind, text: string): unknown => {
     try {
-      return { prepared: prepareBody(kind, 'json', Buffer.from(text), BOUNDS) };
+      return { prepared: prepareBody(kind, { form: 'json', bytes: Buffer.from(text) }, BOUNDS) };
     } catch (error) {
       const { code, message } = error as VouchError;
       // The parser's message quotes the text.
@@ -240,13 +240,13 @@ describe('bodies with vectors', () => {
     const rowsIn = (body: Buffer) => readVectors(body, body.indexOf('['))?.rows;
     expect(rowsIn(batch(250_000))).to.include({ count: 1_000, dimension: 251 });
     expect(rowsIn(batch(251_000))).to.equal(undefined);
-    const prepared = prepareBody('batch', 'json', batch(251_000), BOUNDS);
+    const prepared = prepareBody('batch', { form: 'json', bytes: batch(251_000) }, BOUNDS);
     expect(componentsOf(prepared.vectors).slice(250, 254)).to.deep.equal([65_536, 0, 65_536, 65_536]);
   });
 
   it('are refused for an error behind the vectors without another look at the vectors', () => {
     const body = Buffer.from(`{"query":[1],"k":0,"query_text":"${'x'.repeat(2 ** 20)}"}`);
-    expect(() => prepareBody('search', 'json', body, BOUNDS)).to.throw(
+    expect(() => prepareBody('search', { form: 'json', bytes: body }, BOUNDS)).to.throw(
       '$.k: expected a whole number from 1 to 5000, got 0',
     );
   });

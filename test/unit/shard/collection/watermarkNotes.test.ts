@@ -11,7 +11,7 @@ import { eventually } from '../../../support/expectations.js';
 describe('the watermark notes of a shard', () => {
   const bucket = new MemoryBucket({ logger: silentLogger });
   const notesWhile = (mayAnswer: () => boolean, everyMs = 0): WatermarkNotes =>
-    new WatermarkNotes(bucket, mayAnswer, new Metrics('shard'), silentLogger, everyMs);
+    new WatermarkNotes(bucket, mayAnswer, { metrics: new Metrics('shard'), logger: silentLogger }, everyMs);
   after(() => bucket.close());
 
   it('are written one at a time, and retried after a failure', async () => {
