@@ -17,7 +17,10 @@ const DELETED_AT_ONCE = 16_384;
 
 const CONFIG = ['vouch', 'collection', 'index', 'normalise', 'text', 'ttlSecs'];
 
-/** Refuses a configuration with other members than those of both stores, `own` and `ofFramework`: the collection would be another one. */
+/**
+ * Refuses a configuration with unknown members: the collection would be created without what they ask for. Known are those of both
+ * stores, `own` and `ofFramework`.
+ */
 export function assertConfig(
   config: object,
   { own = [], ofFramework = [] }: { readonly own?: readonly string[]; readonly ofFramework?: readonly string[] } = {},

@@ -46,7 +46,7 @@ const DIVERSE_MAX = 100;
  * with `normalise`, else 1 / (1 + squared Euclidean distance). 1 is an exact match.
  */
 export class VouchVectorStore extends VectorStore {
-  /** A filter of the form of a search's `metadata_filter`. */
+  /** A filter like the `metadata_filter` of a search. */
   declare FilterType: JsonObject;
   readonly collection: Collection;
   readonly #config: VouchStoreConfig;
@@ -187,7 +187,10 @@ export class VouchVectorStore extends VectorStore {
   }
 }
 
-/** Refuses ids that are not names, one a document: documents would get other ids, and be stored again the next time. */
+/**
+ * Refuses ids unless there is one for each document, and each is a string that is not empty. Otherwise documents would get new ids,
+ * and be stored a second time by the next call.
+ */
 function assertIds(options: { readonly ids?: readonly string[] }, documents: number): void {
   assertOptions(options, ['ids'], 'options');
   const { ids } = options;

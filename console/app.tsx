@@ -157,8 +157,8 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
 }
 
 /**
- * In place of a screen of a collection that is not listed. It may be newer than the list, which is loaded again. It may be an alias:
- * the screen of its collection follows.
+ * Shown in place of a screen of a collection that is not listed. The collection may be newer than the list, which is loaded again. The
+ * name may be an alias: then the screen of its collection is opened.
  */
 function NotChosen({ place, service, list }: Omit<ScreenProps, 'chosen'>) {
   const { collection: name } = place;

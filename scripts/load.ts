@@ -54,10 +54,10 @@ function withoutPassword(address: string): string {
   return url.href;
 }
 
-/** Rows in which one that fits is sought, where no row may be left out: enough to know whether the command can succeed. */
+/** Rows of a file or a service among which one must fit, if no row may be left out. Otherwise the options are probably wrong. */
 const SOUGHT_ROWS = 100;
 
-/** Rows of standard input may be slow: the first that does not fit ends the load at once. */
+/** The number of rows among which one must fit. Rows of standard input may be slow, so its first row must fit. */
 function soughtRows({ origin, rejects }: LoadRequest): number {
   if (rejects !== undefined) return Number.POSITIVE_INFINITY;
   return origin.kind === 'file' && origin.path === undefined ? 1 : SOUGHT_ROWS;

@@ -8,7 +8,7 @@ import { storedVectors } from './storedVector.js';
 
 const REQUEST_ID_BYTES = 16;
 
-/** Each says something about the content, except the name of the collection and the event of an answer. */
+/** The fields of a record. All describe its content, except `collection` and `log_index`. */
 const FIELDS = new Set([
   ...['values', 'vector', 'tag', 'metadata', 'text', 'external_id', 'request_id', 'state', 'inserted_ms', 'deleted'],
   ...['expires_at', 'id', 'collection', 'log_index'],
@@ -49,7 +49,7 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
   return withVector(others, numbersOf(record.values ?? record.vector), proof);
 }
 
-/** The record as the receipt proves it, where the vector has such a form, or as its numbers are. */
+/** The record with its vector in the stored form that the receipt proves; in the first form if it proves none. */
 function withVector(others: Omit<RecordValues, 'vector'>, values: readonly number[], { newLeaf }: Proof): RecordValues {
   const forms = Array.from(storedVectors(values), (vector) => ({ ...others, vector }));
   return forms.find((form) => equal(leafOf(form), newLeaf)) ?? forms[0]!;

@@ -65,7 +65,7 @@ export function prepareBatch(
   const stored = metadata?.map((item, i) => {
     const bytes = item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`, budget);
     sizeBytes += bytes?.length ?? 0;
-    // Within the loop, since writing and parsing all of them would take seconds.
+    // Check the size after each item: writing and parsing all of them would take seconds.
     assertFitsCommit(sizeBytes, bounds);
     return bytes;
   });

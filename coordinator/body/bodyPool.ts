@@ -59,7 +59,7 @@ interface RunningJob {
   readonly job: Job;
 }
 
-/** The scale that a body needs which names these collections of a project; null is the default one. */
+/** The scale of a body's vectors, by the project and the names of its collections; null is the default collection. */
 export type FindScale = (project: string, names: readonly (string | null)[]) => Scale | Promise<Scale>;
 
 interface WorkerTimes {

@@ -331,7 +331,7 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
   const { schema, isSecret, kept, whenEmpty, prepare } = definition;
   if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
   const json = parseJson(bytes, depthOf(definition), isSecret);
-  // Before `prepare`: a misspelt field explains a missing one.
+  // Look for unknown fields before `prepare` misses one: a misspelt field explains a missing one.
   assertKnownFields(schema, json.value);
   const prepared = prepare(json.value, bounds, taken);
   if (kept === undefined) assertNoTwins(json, '$');
@@ -340,7 +340,7 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
 }
 
 function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) {
-  // Before validation, which looks at each of millions of bytes.
+  // Check the size before the validation, which looks at each of millions of bytes.
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag, expires_at, key_id }: InsertRequest =

@@ -7,7 +7,7 @@ import { invalid } from '../contract/refusal.js';
  */
 export function decodedPayload(base64: string, bytesMax: number): Uint8Array {
   const tooLarge = `$.payload: at most ${bytesMax} bytes are allowed`;
-  // Before decoding. Up to two characters of padding count as bytes here.
+  // Estimate the size before decoding; up to two characters of padding count as bytes.
   if (Math.floor((base64.length / 4) * 3) > bytesMax + 2) throw invalid(tooLarge);
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.toString('base64') !== base64)

@@ -138,7 +138,7 @@ class RowReader {
       this.count += results[0]!;
       const why = results[1]!;
       if (why === ENDED) return at;
-      // Also a number whose window ends with blanks.
+      // A number followed by blanks up to the end of its window is read here too.
       if (why === LITERAL || (why === MORE && at === this.#from)) {
         at = this.#literal(at);
         if (at < 0) return -1;

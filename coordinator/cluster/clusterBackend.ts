@@ -182,7 +182,7 @@ export class ClusterBackend {
   async create(project: string, wanted: WantedCollection, envelope: Envelope): Promise<Created> {
     this.#assertHasShard();
     const made = await this.#place(await this.#catalog.create(project, wanted, envelope.actor), envelope);
-    // Also for a collection that exists: its creation may have been interrupted here.
+    // Repeat this for a collection that exists: its creation may have been interrupted at this step.
     const { audit, retentionDays } = wanted;
     if ((audit ?? 'off') !== 'off' || retentionDays !== undefined)
       await this.#changeAccess(

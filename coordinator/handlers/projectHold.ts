@@ -20,7 +20,7 @@ import type { Backend } from '../cluster/clusterBackend.js';
 export interface HoldTimes {
   /** Life of a hold without a renewal. */
   readonly holdMs: number;
-  /** Several times within `holdMs`: a single lost renewal must not end the hold. */
+  /** Interval of renewals. There are several within `holdMs`: a single lost renewal must not end the hold. */
   readonly renewEveryMs: number;
 }
 

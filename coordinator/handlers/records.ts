@@ -261,7 +261,7 @@ export function assertFits(collection: Collection, { dimension, scale }: Prepare
   if (scale !== scaleOf(collection)) throw replaced(collection);
 }
 
-/** The collection that the body was prepared for had its name before. */
+/** The error if the name means another collection than the one for which the body was prepared. */
 export const replaced = ({ name }: Collection): VouchError =>
   unavailable(`collection ${JSON.stringify(name)} was replaced while the request was read; retry`);
 

@@ -210,7 +210,7 @@ async function findUsable(
   }
 }
 
-/** Without a collection that an earlier name of the request means too. */
+/** Leaves out a collection that an earlier name of the request means too. */
 function distinct(all: readonly (AskedCollection | PartialFailure)[]): (AskedCollection | PartialFailure)[] {
   const seen = new Set<number>();
   return all.filter((one) => 'code' in one || (!seen.has(one.found.id) && seen.add(one.found.id)));

@@ -276,7 +276,7 @@ export class BodyReader {
   }
 
   #reserve(sizeBytes: number): void {
-    // Early bytes are counted when the body is read.
+    // Bytes that arrive before the handler reads the body are counted when it does.
     if (this.#share === undefined) return;
     if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;

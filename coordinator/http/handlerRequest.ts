@@ -188,7 +188,7 @@ export function collectionName(wanted: string | null | undefined): string {
   throw refusal('collection_not_found', 'named', { name: JSON.stringify(name.slice(0, SHOWN_CHARS)) });
 }
 
-/** For a request without a name of a collection, whose caller may not know that one is meant. */
+/** The error of a request that names no collection. If `default` is missing, the message says that it is meant. */
 const unnamed = (error: unknown): unknown =>
   isCollectionNotFound(error)
     ? refusal('collection_not_found', 'unnamed', { name: JSON.stringify(DEFAULT_COLLECTION) })

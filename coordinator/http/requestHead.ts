@@ -31,7 +31,7 @@ export interface RequestHead {
   readonly requestedMethod: string | undefined;
   /** Whether the client asks to close the connection after the answer; the native parser does so. */
   readonly isLast: boolean;
-  /** Why the end, the target or a header of the request is unclear; such a request must have no effect. */
+  /** The reason if the end, the target or a header of the request has no certain meaning. Such a request must have no effect. */
   readonly flaw: string | undefined;
 }
 

@@ -9,7 +9,7 @@ export class SharedAnswer<T> {
 
   constructor(
     private readonly ask: () => Promise<T>,
-    /** Time for which an answer is reused, from when its making began. */
+    /** Time for which an answer is reused, counted from the call of `ask`. */
     private readonly keptMs: number,
     private readonly clock: Clock,
     /** The bound on requests that wait for the answer; further ones are refused. */

@@ -58,7 +58,7 @@ export class SharedLimiter implements Limiter {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     await this.#counting?.stop();
-    // Before the lease is released to another coordinator.
+    // Stop serving the limits before another coordinator can take the lease.
     await Promise.all(this.#sharing.map((serving) => serving.stop()));
     await this.leadership.release().catch(() => undefined);
   }

@@ -234,7 +234,7 @@ export class Publisher {
     const { store, clock } = this.options;
     const { tree } = store;
     if (size > tree.size) {
-      // Before the refresh, so that it is recorded even if the log cannot be read.
+      // Note this before the refresh, so that it is noted even if the log cannot be read.
       const { sinceMs } = this.#ahead.get(has) ?? { sinceMs: clock.monotonicMs() };
       this.#ahead.set(has, { seen, sinceMs });
       // Another process may have written entries that are not read here yet.

@@ -248,7 +248,7 @@ export class ServiceLog {
         'the service log is not written by this coordinator, which has no key of it',
       );
     await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
-    // Before the first request: collections created from now on belong into the log from their first event.
+    // Resolve only after this: collections that the first requests create must be in the log from their first event.
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();

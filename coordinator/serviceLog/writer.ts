@@ -161,7 +161,7 @@ export class LogWriter {
       if (open.has(id) || !this.#isToOpen(id, sequence)) this.#unlogged.delete(id);
     for (const [id, sequence] of [...this.#unlogged].slice(0, OPENED_PER_ROUND)) {
       changed.add(id);
-      // Moved to the end: a collection that cannot be opened must not keep the others waiting.
+      // Move it to the end: a collection that cannot be opened must not keep the others waiting.
       this.#unlogged.delete(id);
       this.#unlogged.set(id, sequence);
     }

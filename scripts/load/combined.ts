@@ -6,7 +6,7 @@ import { isUnreadable, type RawRow, type Source, type Unreadable } from './sourc
 /** Opens a source; undefined: it can be read once, like standard input. */
 export type Opens = (() => Promise<Source>) | undefined;
 
-/** Throws an Error of one line if two sources have different numbers of rows: fields would get to the rows of others. */
+/** Throws an Error of one line if two sources have different numbers of rows: fields would be joined to the wrong rows. */
 export async function assertEqualLengths(one: Opens, other: Opens, signal: AbortSignal): Promise<void> {
   if (one === undefined || other === undefined) return;
   const [first, second] = [await one(), await other()];
@@ -90,7 +90,7 @@ export async function opened(source: Source, signal: AbortSignal, faultOf: Fault
     await close();
     return { value: undefined, done: true };
   };
-  // Without a generator, which would hold every row up three times.
+  // Do not use a generator: it would delay every row by three promises.
   const all = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
   try {
     const { first, isAll } = await firstFitting(rows, seen, faultOf, most);

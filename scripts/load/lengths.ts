@@ -8,7 +8,7 @@ export class Lengths {
   #leastSquare = Number.POSITIVE_INFINITY;
   #mostSquare = 0;
 
-  /** `vector`: Q16.16. A vector of zeros counts for nothing: any distance to it is a length. */
+  /** `vector`: Q16.16. Ignores a vector of zeros, which has no direction. */
   add({ buffer, byteOffset, length }: Uint8Array): void {
     const components = new Int32Array(buffer, byteOffset, length / Int32Array.BYTES_PER_ELEMENT);
     let square = 0;

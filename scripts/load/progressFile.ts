@@ -36,7 +36,7 @@ export interface RejectsFile {
   readonly earlier: number;
 }
 
-/** The file of rejected rows of a load that continues after `noted`. `path`: that which the command names. */
+/** The file for the rejected rows of a load. `path`: the one that the command names. `noted`: the progress that the load continues. */
 export function rejectsFileOf(path: string | undefined, noted: Reached | undefined): RejectsFile | undefined {
   if (path === undefined) return noted?.rejects;
   if (noted === undefined) return { path, earlier: 0 };

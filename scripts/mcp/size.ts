@@ -25,7 +25,7 @@ export function pieceOf(text: string, from: number, bytes: number): string {
   let [least, most] = [0, Math.min(bytes, text.length - from)];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
-    // Without the two quotes.
+    // Do not count the two quotes.
     if (sizeOf(text.slice(from, from + middle)) - 2 <= bytes) least = middle;
     else most = middle - 1;
   }

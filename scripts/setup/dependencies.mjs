@@ -25,7 +25,7 @@ async function install(root, wanted) {
   const command = installed === of('programs') ? ['install', '--no-save'] : ['ci'];
   if (wanted === 'programs') command.push('--workspaces=false');
   await step('packages', 'installing with npm', async () => {
-    // Without the packages' scripts: only hnswlib-node needs compiling, when it is first used.
+    // Do not run the packages' scripts. Only hnswlib-node needs compiling, which is done at its first use.
     await run(`npm ${command[0]}`, npm(...command, ...FLAGS), {
       cwd: root,
       env: npmEnvironment(),

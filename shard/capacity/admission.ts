@@ -138,7 +138,7 @@ export class CallAdmission {
     if (!this.#queue.admits(id, atWork)) throw this.refusal('read_queue');
     return new Promise((begin, refuse) => {
       this.#queue.push(id, { reader, begin, refuse }, { units: 1, atWork }, project);
-      // Perhaps only their own collection or project keeps the other reads waiting.
+      // The reads in the queue may all wait for a place of their own collection or project, so this one may begin.
       if (this.#hasCapacity(id, project)) this.#beginNext();
     });
   }
@@ -202,7 +202,7 @@ export function takesTurns(call: { readonly op: string; readonly asOf?: unknown 
     case 'graphEdges':
     case 'graphSubgraph':
     case 'graphQuery':
-    // Both read whole frames, each in slices.
+    // The next two read whole frames, each in slices.
     case 'timeline':
     case 'proofReceipt':
       return true;

@@ -206,7 +206,7 @@ export class CommitLoop {
     const answerOrEncrypt = async () => {
       const replayed = await vault.replay(call.requestId);
       if (replayed !== undefined) return replayed;
-      // Before a key is made.
+      // Refuse a bad expiry before a key is made for the record.
       expiryAt(context.clock.nowMs(), call.expiresAtMs, call.ttlMs);
       return vault.encrypt(call, envelope.deadlineMs);
     };

@@ -166,7 +166,7 @@ export class ScanThreads {
     try {
       parted = scan.parted();
     } catch {
-      // Not enough memory for the shares.
+      // There is not enough memory to divide the scan.
       return undefined;
     }
     try {

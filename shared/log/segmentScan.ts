@@ -55,7 +55,7 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
     if (open !== undefined) {
       // Only a crash between making a segment and closing the previous one leaves this.
       if (!isLast || mark.head !== 0) throw notFollowed(collectionId, open.segment);
-      // Before the closing: the name of the new segment must be durable.
+      // The name of the new segment must be durable before the previous segment is closed.
       await syncDirectory(folder);
       await closeSegment(files, open.segment, open.head);
     }

@@ -265,7 +265,7 @@ export class SegmentedLog {
         writeFramePrefix(header, frame, base + mark.head);
         file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
       } finally {
-        // Even after a failure: this write must not overwrite the log's next frame.
+        // Wait for this write even after a failure: it must not overwrite the log's next frame.
         await writing;
       }
       await file.sync();

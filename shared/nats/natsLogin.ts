@@ -31,7 +31,7 @@ export interface LoginOptions {
  */
 export async function loginOptions({ creds, nkey, ca, cert, key }: NatsLogin): Promise<LoginOptions> {
   const [credsBytes, seed] = [await bytesOf('VOUCH_NATS_CREDS', creds), await bytesOf('VOUCH_NATS_NKEY', nkey)];
-  // Only to refuse files that cannot be read.
+  // Read these files only to refuse those that cannot be read. The client of NATS reads them again.
   await Promise.all([bytesOf('VOUCH_NATS_CA', ca), bytesOf('VOUCH_NATS_CERT', cert), bytesOf('VOUCH_NATS_KEY', key)]);
   const tls = { ...(ca && { caFile: ca }), ...(cert && { certFile: cert, keyFile: key }) };
   return {

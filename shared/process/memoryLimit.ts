@@ -4,6 +4,6 @@ import { totalmem } from 'node:os';
 export function systemMemoryBytes(): number {
   const total = totalmem();
   const constrained = process.constrainedMemory();
-  // Without a limit it is 0, or a figure beyond all memory.
+  // Without a limit Node returns 0, or a number above the memory of the machine.
   return constrained > 0 && constrained < total ? constrained : total;
 }

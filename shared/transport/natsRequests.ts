@@ -119,7 +119,7 @@ export class NatsRequests {
   /** Asks about requests that were unanswered at the last look too. */
   #look(): void {
     const tokensOf = new Map<string, string[]>();
-    // In the order of their sending.
+    // The map has the requests in the order of their sending.
     for (const [token, { subject }] of this.#asked) {
       if (Number.parseInt(token, 36) > this.#lookedToken) break;
       const tokens = tokensOf.get(subject);

@@ -47,7 +47,7 @@ const CALLS_PER_MESSAGE = 64;
 const RETRY_MS = 3_000;
 /** Longest time for which a call is sent again where no shard owns the collection: it is being created or deleted, or no shard lives. */
 const UNOWNED_RETRY_MS = 500;
-/** A call in flight for so long before its collection moved had reached the owner: its retry time restarts. */
+/** A call that was in flight for longer when its collection moved had certainly reached the owner. Its retry time restarts. */
 const ACCEPTED_MS = 1_000;
 /** Limit of calls that wait for a shard without a heartbeat, or for the connection. More would shut out new calls for seconds. */
 const RETRIED_MAX = 256;
@@ -155,7 +155,7 @@ export class CallQueue {
       noteWork(calls[0]?.call.op ?? 'answer');
       const outcomes = unpackOutcomes(answer);
       if (outcomes.length !== calls.length) throw unavailable('the answer of the shard does not fit its calls');
-      // Before the outcomes are handled: some of them begin to wait again.
+      // Reset the delays first: the handling of some outcomes begins a new wait.
       this.#endDelays(collectionId);
       this.#loadEnds(
         calls,

@@ -52,7 +52,7 @@ export class Aliases {
    * if the collection's name is an alias. Throws `conflict` if the alias is the name of a collection, or the collection is imported.
    */
   put(project: string, name: string, collection: string): Promise<Alias> {
-    // In turn: otherwise all creations would find room for one more.
+    // Run one after another: otherwise all creations would find room for one more.
     return this.#puts.run(project, () => this.#putInTurn(project, name, collection));
   }
 

@@ -131,8 +131,8 @@ export class Catalog {
   }
 
   /**
-   * `unit` if one of the collections normalises, as far as is known, with a read of those that are not known. A collection that
-   * does not exist, or cannot be read, counts as one that does not.
+   * `unit` if one of the collections normalises. Reads those that this process does not know. A collection that does not exist, or
+   * cannot be read, counts as one that does not normalise.
    */
   scaleFor(project: string, names: readonly string[]): Scale | Promise<Scale> {
     const unknown: string[] = [];

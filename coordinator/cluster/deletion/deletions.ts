@@ -110,7 +110,7 @@ export class Deletions {
   async silence({ id }: Deleted, envelope: Envelope): Promise<ReadonlySet<string>> {
     const { members } = this.context;
     const owners = await members.disown(id);
-    // A shard with a later first heartbeat finds no owner entry.
+    // After this every shard that may serve the collection is known here: one that starts later finds no owner entry.
     await members.shardsCaughtUp();
     const holders = new Set(owners ?? (await members.notLost(this.times.lostMs)));
     await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));
@@ -134,7 +134,7 @@ export class Deletions {
   async eraseContent(deleted: Deleted, holders: ReadonlySet<string>, envelope: Envelope): Promise<void> {
     const { members } = this.context;
     const live = [...holders].filter((shard) => members.heartbeat(shard) !== undefined);
-    // Before the log is erased: a later append would remain.
+    // The shards drop the collection before its log is erased: an append after the erasure would remain.
     await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: deleted.id }, envelope)));
     await this.#removeContent(deleted, envelope, live);
     await markErased(this.buckets.counters, deleted);

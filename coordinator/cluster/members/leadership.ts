@@ -33,7 +33,7 @@ export class Leadership {
 
   /** Takes or renews the lease; to be called several times per `ttlMs`. True if this process leads. */
   async hold(): Promise<boolean> {
-    // Before the write: the entry expires at least `ttlMs` after this.
+    // Read the clock before the write: the entry expires at least `ttlMs` after this.
     const askedMs = this.clock.monotonicMs();
     const value = { holder: this.holder };
     let entry: Entry | undefined;

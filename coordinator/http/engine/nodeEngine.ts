@@ -45,7 +45,7 @@ export const nodeEngine: HttpEngine = {
   listen: async (take, address, tls) => {
     const server =
       tls === undefined ? createServer(SETTINGS) : createTlsServer({ ...SETTINGS, ...TLS, ...tls.current });
-    // The two other events: Node would answer an expectation itself, before the request handler runs.
+    // Without a listener of `checkContinue` and `checkExpectation` Node would answer such requests itself.
     for (const event of ['request', 'checkContinue', 'checkExpectation'])
       server.on(event, (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
     server.on('clientError', (error, socket) => answerUnread(error, socket as Socket));
@@ -138,7 +138,7 @@ class NodeRequest implements EngineRequest {
 
   forEach(visit: (name: string, value: string) => void): void {
     const { rawHeaders, httpVersion } = this.req;
-    // First, since the first of repeated headers counts.
+    // Visit this header first, since the first of repeated headers counts.
     if (httpVersion === '1.0') visit('connection', 'close');
     for (let i = 0; i < rawHeaders.length; i += 2) visit(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
   }
@@ -210,7 +210,7 @@ class NodeResponse implements EngineResponse {
     });
   }
 
-  /** Stops the clock for slow clients too: during a pause this process is the slow one. */
+  /** Stops reading, and the timer that ends slow bodies: during a pause this process is the slow one. */
   pause(): void {
     clearTimeout(this.#slow);
     this.req.pause();

@@ -69,7 +69,7 @@ function engineOf(uws: UwsModule): HttpEngine {
       tls?.onRenewed(() => {
         const next = newApp();
         app.addChildAppDescriptor(next.getDescriptor());
-        // Earlier apps keep their connections.
+        // Connections of the removed app continue.
         const before = renewed.at(-1);
         if (before !== undefined) app.removeChildAppDescriptor(before.getDescriptor());
         renewed.push(next);

@@ -100,7 +100,7 @@ export function csvSource(name: string, source: ByteSource, delimiter?: string):
     const parser = parse({
       ...options,
       delimiter: delimiter ?? ',',
-      // Before the rows: of a file that is separated otherwise they may be no CSV.
+      // Check the first line before other rows are parsed: with another delimiter they may not be valid CSV.
       on_record: (values: string[]) => {
         if (isFirst && delimiter === undefined) assertSeparated(values, name);
         isFirst &&= isEmptyLine(values);

@@ -25,7 +25,7 @@ function reasonIn({ status, body }: Page): string {
     const { reason } = JSON.parse(body) as { reason?: unknown };
     if (typeof reason === 'string') return reason;
   } catch {
-    // Not JSON: only the status is known.
+    // The answer is not JSON, so only the status is known.
   }
   return `/health answers ${status}`;
 }

@@ -117,7 +117,7 @@ export class SupervisedProcess {
 
   #spawn(): void {
     const { program, args, env } = this.plan;
-    // In a session of its own, so that Ctrl-C reaches only the supervisor, which stops its processes in order.
+    // Give the process its own session, so that Ctrl-C reaches only the supervisor, which stops its processes in order.
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     this.#state = { kind: 'starting', child, sinceMs: this.clock.monotonicMs() };
     for (const output of [child.stdout, child.stderr]) readLines(output, (line) => this.#onLine(child, line));

@@ -26,7 +26,7 @@ export class Watchdog {
   #line = '|\n';
 
   start(): void {
-    // In a session of its own, so that Ctrl-C in the terminal does not reach it.
+    // Give the shell its own session, so that Ctrl-C in the terminal does not reach it.
     const shell = spawn('sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
     this.#shell = shell;
     shell.unref();

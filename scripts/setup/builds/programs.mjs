@@ -47,7 +47,7 @@ const { outputFiles, metafile } = await build({
   outdir: dist,
   chunkNames: `${SHARED_PARTS}/[hash]`,
   external: UNBUNDLED,
-  // For packages that call `require`.
+  // Packages in the bundle may call `require`.
   banner: {
     js: `import { createRequire as requireOf } from 'node:module';
 const bundleUrl = import.meta.url;
