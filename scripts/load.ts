@@ -124,7 +124,7 @@ async function continued(
   if (!continues(noted, path!, url, place)) return undefined;
   if (noted.log === undefined || (await extendsLog(client, name, noted.log, present!.log))) return noted;
   throw new Error(
-    `${path} has rows that are not in ${name}, which was restored from an older copy: remove it to load from the first row`,
+    `${path} has rows that are not in ${name}, which was restored from an older copy: remove ${path} to load from the first row`,
   );
 }
 

@@ -78,9 +78,9 @@ export function notOfLog(checkpoint: Checkpoint, size: bigint, state: LogState):
   const expect = (holds: boolean, problem: string): void => {
     if (!holds) problems.push(problem);
   };
-  const another = (what: string): string => `the ${what} of the log at size ${size} is another`;
+  const another = (what: string): string => `the ${what} of the log at size ${size} differs`;
   expect(checkpoint.origin.configHash === toHex(state.configHash), 'it is of another collection');
-  expect(checkpoint.size === size, 'its size is another');
+  expect(checkpoint.size === size, 'its size differs');
   expect(checkpoint.root === toHex(state.logRoot), another('root'));
   expect(checkpoint.chainHead === (size === 0n ? ZEROS : toHex(state.chainHead)), another('chain head'));
   expect(checkpoint.stateHash === toHex(state.stateHash), another('state hash'));

@@ -16,8 +16,8 @@ const ORDER = Point.Fn.ORDER;
  */
 export function weaknessOf(publicKey: Uint8Array): string | undefined {
   const point = decoded(publicKey);
-  if (point === undefined) return 'it is no point of the curve';
-  if (point.isSmallOrder()) return 'it is of small order: anybody can sign under it';
+  if (point === undefined) return 'it is not a point of the curve';
+  if (point.isSmallOrder()) return 'it is of small order: anyone can sign under it';
   return equal(point.toBytes(), publicKey) ? undefined : 'it is not encoded as RFC 8032 asks';
 }
 

@@ -317,7 +317,7 @@ function givenRequestId(field: Uint8Array, flag: number, reading: Reading): Uint
 
 function readId(reading: Reading): bigint {
   const id = reading.u64();
-  if (id === 0n) reading.fail('is about what has id 0');
+  if (id === 0n) reading.fail('names id 0, which does not exist');
   return id;
 }
 

@@ -28,7 +28,7 @@ export function watchReached(
   watches.set(sequence, [...(watches.get(sequence) ?? []), watch]);
   return ({ size }) => {
     if (found && equal(found, chainHead)) return undefined;
-    if (found !== undefined) return `its event ${sequence}, or one before, is another than was committed`;
+    if (found !== undefined) return `its event ${sequence}, or one before, is not the committed one`;
     const end = size === 0n ? 'its log is gone: it is empty' : `its log ends with event ${size - 1n}`;
     return `${end}, but event ${sequence} was committed`;
   };

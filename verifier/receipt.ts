@@ -76,7 +76,7 @@ export function notOfMoment(
   const expect = (holds: boolean, problem: string): void => {
     if (!holds) problems.push(problem);
   };
-  expect(equal(proof.eventHash, eventHash), `event ${event.sequence} of the log is another one`);
+  expect(equal(proof.eventHash, eventHash), `event ${event.sequence} of the log differs`);
   expect('recordId' in event && event.recordId === proof.recordId, 'the event is about another record');
   expect(proof.timeMs === event.timeMs, 'the event is of another time');
   expect(textOf(proof.actor) === textOf(actor), 'the event has another actor');
@@ -148,9 +148,9 @@ function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, pa
   if (path.length !== pathLength(recordId - 1n, leaves)) throw new Error('the proof has a path of the wrong length');
   if (kind === 'insert') {
     if (recordId !== leaves) throw new Error('the proof inserts a record that is not the last');
-    if (!equal(oldLeaf, ABSENT)) throw new Error('the proof inserts a record that was there');
+    if (!equal(oldLeaf, ABSENT)) throw new Error('the proof inserts a record that already existed');
     if (equal(newLeaf, ABSENT)) throw new Error('the proof inserts nothing');
-  } else if (equal(oldLeaf, ABSENT)) throw new Error('the proof changes a record that was not there');
+  } else if (equal(oldLeaf, ABSENT)) throw new Error('the proof changes a record that did not exist');
 }
 
 /** The state root before the write, computed from the proof. */

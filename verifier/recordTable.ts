@@ -213,7 +213,7 @@ export class RecordTable {
     const update = this.#updates.get(index);
     const current = update === undefined ? values : { ...values, ...(await this.#updateAt(update)) };
     if (!equal(leafOf(current), this.leaves.get(index)))
-      throw new Impossible('is about a record that reads otherwise than before: the log changes while it is read');
+      throw new Impossible('is about a record whose stored bytes have changed: the log changes while it is read');
     return current;
   }
 

@@ -347,7 +347,7 @@ export class ClusterBackend {
   }
 
   #assertHasShard(): void {
-    if (this.#members.leastLoaded() === undefined) throw unavailable('no shard is there to hold the collection');
+    if (this.#members.leastLoaded() === undefined) throw unavailable('the service has no shard for the collection');
   }
 
   /** Resolves when the collection is served. */

@@ -41,9 +41,9 @@ const jsonContent = (name: SchemaName): Json => ({ 'application/json': { schema:
 
 /** Descriptions of bodies in msgpack, which has byte strings in place of arrays of numbers. */
 const PACKED_REQUEST =
-  'The same as msgpack. A vector may be a byte string: little-endian float32, or int32 in Q16.16 in a field whose name ends in `_q16` instead (`values_q16`, `query_q16`, `batch_q16`). Other arrays of bytes may be byte strings too.';
+  'The body as msgpack. A vector may be a byte string: little-endian float32, or int32 in Q16.16 in a field whose name ends in `_q16` instead (`values_q16`, `query_q16`, `batch_q16`). Other arrays of bytes may be byte strings too.';
 const PACKED_ANSWER =
-  'The same as msgpack, where `Accept` names it and the answer as JSON is shorter than 256 KiB. The vector of a hit is a byte string of little-endian float32.';
+  'The answer as msgpack, where `Accept` names it and the answer as JSON is shorter than 256 KiB. The vector of a hit is a byte string of little-endian float32.';
 
 const packedContent = (name: SchemaName, description: string): Json => ({
   'application/msgpack': { schema: { ...ref(name), description } },

@@ -61,7 +61,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     handle: (request) => request.shared('collections', () => collectionsReply(request)),
   }),
   readRoute('GET /v1/namespaces/{name}', {
-    summary: 'Read a collection, as the list has it',
+    summary: 'Read the facts of one collection',
     answers: 'ListedCollection',
     errors: ['collection_not_found'],
     handle: async (request) => {

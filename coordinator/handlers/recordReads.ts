@@ -34,7 +34,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     handle: (request) => listRecords(request, request.query),
   }),
   readRoute('POST /v1/records/list', {
-    summary: 'The same with the parameters in a body, for long filters',
+    summary: 'List records by a request with a body, for long filters',
     body: 'listRecords',
     answers: 'ListRecordsResponse',
     errors: COLLECTION_ERRORS,
@@ -54,7 +54,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     handle: (request) => countRecords(request, request.query),
   }),
   readRoute('POST /v1/records/count', {
-    summary: 'The same with the parameters in a body, for long filters',
+    summary: 'Count records by a request with a body, for long filters',
     body: 'countRecords',
     answers: 'CountRecordsResponse',
     errors: COLLECTION_ERRORS,
@@ -67,7 +67,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     handle: (request) => countFacets(request, request.query),
   }),
   readRoute('POST /v1/facets', {
-    summary: 'The same with the parameters in a body, for long filters',
+    summary: 'Count records by value by a request with a body, for long filters',
     body: 'facets',
     answers: 'FacetsResponse',
     errors: COLLECTION_ERRORS,

@@ -111,7 +111,7 @@ async function healthReply(backend: Backend, version: string): Promise<Reply> {
 }
 
 function unhealthy(error: unknown): Health {
-  const problem = error instanceof VouchError ? error.message : 'the cluster could not be asked';
+  const problem = error instanceof VouchError ? error.message : 'the state of the cluster could not be read';
   return { shards: 0, collections: 0, records: 0, problem, impairment: undefined, damages: [] };
 }
 

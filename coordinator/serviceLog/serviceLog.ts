@@ -314,7 +314,7 @@ export class ServiceLog {
     if (identity.public_key !== publicKey || (config.origin !== '' && identity.origin !== origin)) {
       logger.error(
         { origin: identity.origin, publicKey: identity.public_key, file: config.keyFile },
-        'the service log has another key or origin than this coordinator, which does not write it: give all the same VOUCH_LOG_KEY_FILE and VOUCH_LOG_ORIGIN',
+        'the service log has another key or origin than this coordinator, which does not write it: give all coordinators one VOUCH_LOG_KEY_FILE and one VOUCH_LOG_ORIGIN',
       );
       this.#signer = undefined;
       return undefined;

@@ -48,7 +48,7 @@ export class StallWatch {
     const wasStalled = this.#isStalled;
     this.#isStalled = now.contradiction !== undefined || (now.leads && this.#isBehind(now));
     if (!now.leads) this.#waiting = undefined;
-    if (wasStalled && !this.#isStalled && now.leads) this.logger.info('the service log moves again');
+    if (wasStalled && !this.#isStalled && now.leads) this.logger.info('the service log is no longer stalled');
     // A contradiction is logged where it is found.
     if (wasStalled || !this.#isStalled || now.contradiction !== undefined) return;
     this.logger.error({ reason: reasonIn(now) }, 'the service log is stalled');

@@ -47,7 +47,7 @@ async function check(file: string): Promise<void> {
   try {
     await shownCheck(await openExport(file));
   } catch (error) {
-    throw new Error(`what came of it does not verify: ${messageOf(error)}`);
+    throw new Error(`the written file does not verify: ${messageOf(error)}`);
   }
 }
 

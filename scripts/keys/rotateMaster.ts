@@ -22,7 +22,7 @@ import {
   readMasterKeyFile,
   replaceMasterKeyFile,
 } from '../../shard/vault/masterKeyFile.js';
-import { isMark, MARK, masterOf } from '../../shard/vault/wrappedKey.js';
+import { isMasterEntry, MASTER_ENTRY, masterOf } from '../../shard/vault/wrappedKey.js';
 import type { Entropy } from '../../shared/clock.js';
 import { deleteLeftovers, finishSuperseding } from '../../shared/files/durable.js';
 import { type LockHolder, takeLock } from '../../shared/files/folderLock.js';
@@ -98,8 +98,8 @@ async function rotate(options: RotationOptions): Promise<Rotation> {
 /** The two keys of the file, one of which is in force. Makes the new one at the begin of a rotation. */
 async function bothKeys({ vault, masterKeyFile, entropy }: RotationOptions): Promise<MasterPair> {
   const keys = (await readMasterKeyFile(masterKeyFile)) ?? [];
-  const mark = await vault.get(MARK.project, MARK.keyId);
-  const inForce = mark && masterOf(mark);
+  const masterEntry = await vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId);
+  const inForce = masterEntry && masterOf(masterEntry);
   if (inForce === undefined) throw new Error('nothing is under the master key yet; start the service once');
   if (!keys.some(({ id }) => id === inForce))
     throw new Error(
@@ -114,14 +114,14 @@ async function bothKeys({ vault, masterKeyFile, entropy }: RotationOptions): Pro
 
 async function moveMark(vault: VaultStore, keys: DataKeys, { fresh, old }: MasterPair): Promise<void> {
   for (;;) {
-    const mark = (await vault.get(MARK.project, MARK.keyId))!;
-    const inForce = masterOf(mark);
+    const masterEntry = (await vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId))!;
+    const inForce = masterOf(masterEntry);
     if (inForce === fresh.id) return;
     if (inForce !== old.id)
       throw new Error(
         `another rotation has put master key ${inForce} in force; copy the master key file of the machine that ran it`,
       );
-    await keys.rewrap(mark, fresh.id);
+    await keys.rewrap(masterEntry, fresh.id);
   }
 }
 
@@ -146,7 +146,7 @@ async function scanVault(vault: VaultStore, masterId: string) {
   const under: StoredVaultEntry[] = [];
   const damaged: string[] = [];
   for await (const stored of vault.list((_, keyId) => damaged.push(keyId)))
-    if (!isMark(stored) && masterOf(stored) === masterId) under.push(stored);
+    if (!isMasterEntry(stored) && masterOf(stored) === masterId) under.push(stored);
   return { under, damaged };
 }
 

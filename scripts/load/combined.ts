@@ -13,7 +13,7 @@ export async function assertEqualLengths(one: Opens, other: Opens, signal: Abort
   const [rows, others] = [await lengthOf(first, signal), await lengthOf(second, signal)];
   if (rows !== others)
     throw new Error(
-      `${second.name} has ${grouped(others)} rows, and ${first.name} ${grouped(rows)}: each row needs one beside it`,
+      `${second.name} has ${grouped(others)} rows, and ${first.name} ${grouped(rows)}: each row of one needs a row of the other`,
     );
 }
 

@@ -47,7 +47,7 @@ export function checkReceiptAlone(json: unknown, recordJson: unknown): Checked {
   problems.push(...verifyReceipt(receipt, record.values));
   if (problems.length === 0 && rebuiltEvent(proof, record) === undefined)
     problems.push(
-      'its event is another than the write of this record (a request id is part of an insert: give it as request_id)',
+      'its event is not the write of this record (a request id is part of an insert: give it as request_id)',
     );
   return { receipt, proof, record, problems };
 }

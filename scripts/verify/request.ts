@@ -53,7 +53,7 @@ FILE may be - for standard input, but for a log; a FILE without a command is a r
   0  where all holds
   1  where something does not
   2  where it could not be checked
-  3  where all agrees and nobody vouches for the signer: something is signed, and no --key says with which key
+  3  where all agrees, but the signer is unknown: something is signed, and no --key says with which key
   4  where all agrees, but something belongs to another collection than --collection, the log or another checkpoint says
 
 With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for

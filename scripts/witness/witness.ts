@@ -100,12 +100,12 @@ export class Witness {
     const seen = kept === undefined ? NOTHING_SEEN : parseTreeHead(parseNote(kept).text);
     const isFork = head.size === seen.size && toBase64(head.root) !== toBase64(seen.root);
     const entries = `${head.origin}: ${head.size} entries are offered`;
-    if (head.size < seen.size) this.parts.onRefused(`${entries}, and ${seen.size} were seen`, text);
-    if (isFork) this.parts.onRefused(`${entries}, and other ones were seen`, text);
+    if (head.size < seen.size) this.parts.onRefused(`${entries}, but ${seen.size} were seen before`, text);
+    if (isFork) this.parts.onRefused(`${entries}, and they differ from those seen before`, text);
     if (old !== seen.size) return { status: 409, body: `${seen.size}\n`, contentType: 'text/x.tlog.size' };
     if (isFork || !isConsistent(seen, head, proof)) {
-      if (!isFork) this.parts.onRefused(`${entries} that do not go on from the ${seen.size} that were seen`, text);
-      return refusal(422, `the checkpoint does not go on from the one of ${seen.size} entries`);
+      if (!isFork) this.parts.onRefused(`${entries} that do not continue the ${seen.size} seen before`, text);
+      return refusal(422, `the checkpoint does not continue the one of ${seen.size} entries`);
     }
     const signature = this.#cosigned(note.text);
     const signatures = [...signaturesBy(note, log).slice(0, 1), signature];

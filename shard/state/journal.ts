@@ -8,7 +8,7 @@
  *   settled ──adopt()──▶ appending ──stored──▶ settled
  *   appending ──failed──▶ unknown ──the log is read──▶ late ──its time is over, and the log is read──▶ settled
  *   unknown ──its time is over, and the log is read──▶ settled
- *   late ──a term begins──▶ settled
+ *   late ──an ownership begins──▶ settled
  * ```
  *
  * An append of unknown outcome may be stored until its time is over. It cannot be stored any more once another append is.
@@ -166,7 +166,7 @@ export class Journal {
     return untilMs !== undefined && this.times.clock.monotonicMs() >= untilMs;
   }
 
-  /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
+  /** Begins an ownership. `othersUntilMs`: until then, on the monotonic clock, a late append of an earlier owner may be stored. */
   beginOwnership(othersUntilMs: number | undefined): void {
     this.#othersUntilMs = othersUntilMs;
     if (this.#append.kind === 'late') this.#append = SETTLED;

@@ -4,8 +4,8 @@
  * are kept beside them; see `contentKeys.ts`.
  *
  * A key that is made or used during a rotation of the master key could stay under the old one, and be lost with it. So
- * the mark (see `wrappedKey.ts`) is read again once the key's entry is durable, before a payload is encrypted under the
- * key. If the mark still names the key's master, the rotation has yet to read the vault, and will find the entry.
+ * the master entry (see `wrappedKey.ts`) is read again once the key's entry is durable, before a payload is encrypted under the
+ * key. If it still names the key's master, the rotation has yet to read the vault, and will find the entry.
  */
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import { messageOf, refusal, unavailable, VouchError } from '../../shared/errors/errors.js';
@@ -17,7 +17,7 @@ import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from 
 import { type MasterKey, MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
 import { decrypt, type Encrypted, encrypt } from './payloadCipher.js';
-import { DATA_KEY_BYTES, MARK, masterIdOf, masterOf, privateCopy, unwrapKey, wrapKey } from './wrappedKey.js';
+import { DATA_KEY_BYTES, MASTER_ENTRY, masterIdOf, masterOf, privateCopy, unwrapKey, wrapKey } from './wrappedKey.js';
 
 /** Entries of the vault that are made at once. */
 const CREATED_AT_ONCE = 64;
@@ -146,8 +146,8 @@ export class DataKeys {
   async problem(): Promise<string | undefined> {
     try {
       const id = await this.#inForce();
-      const mark = await this.vault.get(MARK.project, MARK.keyId);
-      if (mark !== undefined && (await this.check(mark)) === 'damaged')
+      const masterEntry = await this.vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId);
+      if (masterEntry !== undefined && (await this.check(masterEntry)) === 'damaged')
         return 'the master entry of the vault does not open';
       const isInFile = await this.#fromFile(() => this.masters.inFile(id));
       return isInFile ? undefined : `the master key file of this machine does not contain master key ${id}`;
@@ -233,27 +233,27 @@ export class DataKeys {
 
   /** Returns the id of the current master key, which new data keys go under. This machine has it. */
   async #inForce(): Promise<string> {
-    const mark = await this.vault.get(MARK.project, MARK.keyId);
-    const id = mark === undefined ? await this.#first() : masterOf(mark);
+    const masterEntry = await this.vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId);
+    const id = masterEntry === undefined ? await this.#first() : masterOf(masterEntry);
     if (id === undefined) throw new VouchError('internal_error', 'the vault does not say which master key is in force');
     return this.#withMaster(id, () => id);
   }
 
-  /** Makes the mark of an empty vault, with the key of this machine's file, which is made if it is missing. */
+  /** Makes the master entry of an empty vault, with the key of this machine's file, which is made if it is missing. */
   async #first(): Promise<string | undefined> {
     const used = await this.#masterInUse();
     const id = used ?? (await this.#fromFile(() => this.masters.newestOrFirst()));
     if (used === undefined)
       this.logger.info({ file: this.masters.path }, 'the master key is in this file; keep a copy of it');
     const dataKey = this.entropy(DATA_KEY_BYTES);
-    const wrapped = await this.#wrap(MARK, dataKey, id).finally(() => dataKey.fill(0));
+    const wrapped = await this.#wrap(MASTER_ENTRY, dataKey, id).finally(() => dataKey.fill(0));
     const entry: VaultEntry = { status: 'active', wrapped, collectionIds: [], pendingIds: [] };
-    if ((await this.vault.create(MARK.project, MARK.keyId, entry)) !== undefined) return id;
-    const mark = await this.vault.get(MARK.project, MARK.keyId);
-    return mark && masterOf(mark);
+    if ((await this.vault.create(MASTER_ENTRY.project, MASTER_ENTRY.keyId, entry)) !== undefined) return id;
+    const masterEntry = await this.vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId);
+    return masterEntry && masterOf(masterEntry);
   }
 
-  /** Returns the master key of any entry, for a vault that has lost its mark. */
+  /** Returns the master key of any entry, for a vault that has lost its master entry. */
   async #masterInUse(): Promise<string | undefined> {
     for await (const stored of this.vault.list(() => undefined)) {
       const id = masterOf(stored);

@@ -25,9 +25,9 @@ export const WRAPPED_KEY_BYTES = KEY_AT + DATA_KEY_BYTES + GCM_TAG_BYTES;
  * makes it. Every machine wraps new data keys under that master key, even if its key file has a newer one. A rotation
  * changes this entry first, and then all others. No project has such a name.
  */
-export const MARK: EntryName = { project: '.master', keyId: '0'.repeat(32) };
+export const MASTER_ENTRY: EntryName = { project: '.master', keyId: '0'.repeat(32) };
 
-export const isMark = ({ project }: EntryName): boolean => project === MARK.project;
+export const isMasterEntry = ({ project }: EntryName): boolean => project === MASTER_ENTRY.project;
 
 export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: EntryName, entropy: Entropy): Uint8Array {
   if (dataKey.length !== DATA_KEY_BYTES)

@@ -137,7 +137,10 @@ export class NatsRequests {
       this.connection.nc.publish(subject, packTokens(tokens), { reply: `${this.#inbox}.${LOST_TOKEN}`, headers });
     } catch (error) {
       // The next look tries again.
-      this.connection.logger.debug({ subject, error: messageOf(error) }, 'questions could not be asked after');
+      this.connection.logger.debug(
+        { subject, error: messageOf(error) },
+        'the fate of unanswered requests could not be asked for',
+      );
     }
   }
 }

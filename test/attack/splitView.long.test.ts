@@ -205,11 +205,14 @@ describe('the service log under attack', () => {
     const { size } = await rig.checkpoint();
     const answer = await fetch(`${rig.urlOf(2)}/add-checkpoint`, { method: 'POST', body: forged.request(size) });
     expect(answer.status).to.equal(422);
-    await rig.untilPrinted(2, /^✘ REFUSED .*vouch.example\/log: \d+ entries are offered, and other ones were seen/);
+    await rig.untilPrinted(
+      2,
+      /^✘ REFUSED .*vouch.example\/log: \d+ entries are offered, and they differ from those seen before/,
+    );
     const longer = new ForgedLog(rig, [other, ...rest, ...rest]);
     const again = await fetch(`${rig.urlOf(1)}/add-checkpoint`, { method: 'POST', body: longer.request(size) });
     expect(again.status).to.equal(422);
-    await rig.untilPrinted(1, /^✘ REFUSED .* that do not go on from the/);
+    await rig.untilPrinted(1, /^✘ REFUSED .* that do not continue the/);
   });
 
   it('is refused by monitors, even without witnesses, if one key has signed two histories', async () => {
@@ -225,7 +228,7 @@ describe('the service log under attack', () => {
     const [a, b] = [join(folder, 'seen.json'), join(folder, 'seen2.json')];
     for (const [forged, why] of [
       [[changed, ...entries.slice(1)], 'the log has signed two histories of'],
-      [[changed, ...entries.slice(1), entries[0]!], 'are not those that were seen'],
+      [[changed, ...entries.slice(1), entries[0]!], 'does not fit the entries seen'],
       [entries.slice(0, -1), 'its end was cut off'],
       [[...entries, entries[0]!], 'time ran backwards'],
       [[...entries, later], 'its log had'],

@@ -240,7 +240,7 @@ describe('npm run load', () => {
   it('loads a file with semicolons or tabs, and refuses to take it for one of commas', async () => {
     const semicolons = await file('csv', 'vector;text\n0.5 1;one\n0 2;two\n');
     expect(await refusalOf(at, semicolons, 'parted', ['--create'])).to.match(
-      /has one column by commas, and ";" in its titles: give --delimiter ';', or --delimiter , if they are right$/m,
+      /has one column if commas separate them, and ";" in its titles: give --delimiter ';', or --delimiter , if the titles are right$/m,
     );
     expect(await counts()).to.deep.equal({});
     await succeeded(runLoad(at, semicolons, 'parted', ['--create', '--delimiter', ';']));

@@ -78,7 +78,7 @@ describe('rows of npm run load', () => {
     const lines = ['{"text":"a"}', '', '{"text":"b"}'];
     const short = await file('jsonl', lines.join('\n'));
     expect(await refusalOf(at, vectors, 'pairs', ['--create', '--beside', short])).to.match(
-      /^✘ load +\d+\.jsonl has 2 rows, and \d+\.npy 3: each row needs one beside it$/m,
+      /^✘ load +\d+\.jsonl has 2 rows, and \d+\.npy 3: each row of one needs a row of the other$/m,
     );
     const long = await file('csv', 'text\na\nb\nc\nd\n');
     expect(await refusalOf(at, vectors, 'pairs', ['--create', '--beside', long])).to.match(
@@ -164,7 +164,7 @@ describe('rows of npm run load', () => {
       await rename(copy, service.dataDir);
     });
     const refusal =
-      /old\.progress has rows that are not in old, which was restored from an older copy: remove it to load/;
+      /old\.progress has rows that are not in old, which was restored from an older copy: remove \S*old\.progress to load/;
     expect(await refusalOf(at, path, 'old')).to.match(refusal);
     // Other events take the place of those that were lost.
     for (const [i] of ['a', 'b', 'c'].entries())

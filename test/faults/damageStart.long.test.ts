@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DataKeys } from '../../shard/vault/dataKeys.js';
-import { MARK } from '../../shard/vault/wrappedKey.js';
+import { MASTER_ENTRY } from '../../shard/vault/wrappedKey.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import { BUCKETS, type BucketName } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
@@ -28,7 +28,7 @@ const SIGNING_KEY = 'signing.key';
 const IN_MEMORY: readonly BucketName[] = [BUCKETS.shards, BUCKETS.leases];
 /** Has entries only after a failed opening. */
 const EMPTY: readonly BucketName[] = [BUCKETS.openings];
-const MARK_FILE = `vault/${projectToHex(MARK.project)}/${MARK.keyId}`;
+const MARK_FILE = `vault/${projectToHex(MASTER_ENTRY.project)}/${MASTER_ENTRY.keyId}`;
 
 /** Reads the file as a text. Throws the error of a refused start. */
 type Read = () => Promise<string>;
@@ -47,7 +47,9 @@ describe('damage at any byte of the files that a start needs', () => {
     await withBucket(bare.path, BUCKETS.keys, (keys) =>
       createKey(keys, { project: 'p', scope: 'admin' }, systemClock, systemEntropy),
     );
-    await withBucket(bare.path, BUCKETS.shreds, (shreds) => new ShredNotes(shreds, systemClock).set('p', MARK.keyId));
+    await withBucket(bare.path, BUCKETS.shreds, (shreds) =>
+      new ShredNotes(shreds, systemClock).set('p', MASTER_ENTRY.keyId),
+    );
     await withBucket(bare.path, BUCKETS.serviceLog, (log) =>
       log.create('identity', { origin: 'vouch.example/log', public_key: 'ab'.repeat(32) }),
     );

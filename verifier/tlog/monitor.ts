@@ -94,7 +94,7 @@ export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog 
     throw new LogAlarm(
       fresh.length === 0
         ? `the log has signed two histories of ${checkpoint.size} entries`
-        : `the ${checkpoint.size} entries that are signed are not those that were seen, and those that are served since`,
+        : `the signed checkpoint of ${checkpoint.size} entries does not fit the entries seen before and those served since`,
       evidence,
     );
   const log = new SaidOfCollections(seen, evidence);
@@ -129,7 +129,7 @@ export async function readAgain(read: ReadLogFile, seen: SeenLog): Promise<reado
   const frontier = new Frontier();
   for (const entry of entries) frontier.append(leafHash(entry));
   if (frontier.peaks.map(toHex).join() !== seen.peaks.join())
-    throw new LogAlarm(`the first ${seen.size} entries are served otherwise than before`, [seen.checkpoint]);
+    throw new LogAlarm(`the service shows other entries than before among the first ${seen.size}`, [seen.checkpoint]);
   return entries.map(parseEntry);
 }
 

@@ -28,7 +28,7 @@ export function parseTreeHead(text: string): TreeHead {
   const [origin, size, root, ...extensions] = text.split('\n');
   const rootBytes = fromBase64(root ?? '');
   if (!text.endsWith('\n') || !origin || size === undefined || extensions.pop() !== '' || extensions.includes(''))
-    throw new Error('the text is not that of a checkpoint: it has less than three lines, or an empty one');
+    throw new Error('the text is not that of a checkpoint: it has fewer than three lines, or an empty one');
   if (!SIZE.test(size) || !Number.isSafeInteger(Number(size)))
     throw new Error(`the checkpoint has the size ${JSON.stringify(size.slice(0, 40))}`);
   if (rootBytes?.length !== HASH_BYTES) throw new Error('the root of the checkpoint is not 32 bytes in base64');

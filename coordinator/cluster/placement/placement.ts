@@ -65,7 +65,7 @@ export class Placement {
     const { members, clock } = this.context;
     const shard = members.leastLoaded();
     // The next round places it, as soon as a shard joins.
-    if (shard === undefined) throw unavailable('no shard is there to hold the collection; retry shortly');
+    if (shard === undefined) throw unavailable('the service has no shard for the collection; retry shortly');
     const owner = await this.#own(collection, shard);
     if (owner === undefined) return;
     const untilMs = clock.monotonicMs() + ADOPTED_WITHIN_MS;

@@ -87,7 +87,7 @@ function assertSeparated(titles: readonly string[], name: string): void {
   const [shown, option] = found === '\t' ? ['tabs', 'tab'] : [JSON.stringify(found), `'${found}'`];
   const columns = titles.length === 1 ? 'one column' : `${titles.length} columns`;
   throw new Error(
-    `${name} has ${columns} by commas, and ${shown} in its titles: give --delimiter ${option}, or --delimiter , if they are right`,
+    `${name} has ${columns} if commas separate them, and ${shown} in its titles: give --delimiter ${option}, or --delimiter , if the titles are right`,
   );
 }
 

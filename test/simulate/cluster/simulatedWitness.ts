@@ -24,7 +24,7 @@ const NAME = 'w1';
 const ADDRESS = '10.0.4.1:8082';
 const FOLDER = `${DISKS}${NAME}/data`;
 /** Refusals that mean a fork: the log signed something that does not continue its earlier signatures. */
-const FORK = /other ones were seen|do not go on/;
+const FORK = /they differ from those seen|do not continue/;
 
 const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
 const NOTHING: FetchReply = { status: 404, body: '' };

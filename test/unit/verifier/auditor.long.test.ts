@@ -84,10 +84,10 @@ describe('a receipt under an inclusion proof', () => {
         ]);
 
       const alone = await verify(['receipt', files.forged!, '--record', files.invented!]);
-      expect(alone.text).to.match(/its event is another than the write of this record/);
+      expect(alone.text).to.match(/its event is not the write of this record/);
       expect(alone.code).to.equal(1);
       const together = await checked(files.forged!, '--record', files.invented!);
-      expect(together.text).to.match(/✘ receipt {7}its event is another/);
+      expect(together.text).to.match(/✘ receipt {7}its event is not the write/);
       expect(together.code).to.equal(1);
       expect((await checked(files.forged!)).text).to.match(
         /! record {8}its number and values come from the receipt alone/,

@@ -94,7 +94,7 @@ inBothModes('npm run verify', (service) => {
     );
     const refused = await verify([...source(), '--receipt', foreign]);
     expect(refused.text).to.match(
-      /✘ receipt {7}write 1, record 1, by key [0-9a-f]{16} \(request \S+\): event 1 of the log is another one/,
+      /✘ receipt {7}write 1, record 1, by key [0-9a-f]{16} \(request \S+\): event 1 of the log differs/,
     );
     expect(refused.code).to.equal(1);
 

@@ -97,7 +97,7 @@ describe('npm run verify and the signer', () => {
       if (made !== undefined) believed.add(key);
       const claim = made ?? { checkpoint: note, signature: NOBODYS_SIGNATURE, public_key: key };
       expect(() => verifyCheckpoint(claim, key)).to.throw(
-        `its public key ${key} vouches for nothing: it is of small order: anybody can sign under it`,
+        `its public key ${key} vouches for nothing: it is of small order: anyone can sign under it`,
       );
     }
     // The danger is real: OpenSSL accepts the forgery for keys of each of the four orders.

@@ -37,7 +37,7 @@ describe('the watch over the progress of the service log', () => {
     const reason = `of 6 entries 5 are published with the quorum of the policy; ${failing[0]}`;
     expect(lines[0]).to.include({ level: 50, msg: 'the service log is stalled', reason });
     expect(stalledAfter(1, { provable: 6 })).to.equal(false);
-    expect(lines.at(-1)!.msg).to.equal('the service log moves again');
+    expect(lines.at(-1)!.msg).to.equal('the service log is no longer stalled');
   });
 
   it('accepts a log that grows all the time and is published a little later', () => {

@@ -99,9 +99,9 @@ describe('a witness', () => {
     expect((await witness.addCheckpoint(request(0, fork, 7))).status).to.equal(409);
     expect((await witness.addCheckpoint(request(5, tree, 6))).status).to.equal(409);
     expect(refusals).to.deep.equal([
-      `${ORIGIN}: 20 entries are offered that do not go on from the 7 that were seen`,
-      ...new Array<string>(2).fill(`${ORIGIN}: 7 entries are offered, and other ones were seen`),
-      `${ORIGIN}: 6 entries are offered, and 7 were seen`,
+      `${ORIGIN}: 20 entries are offered that do not continue the 7 seen before`,
+      ...new Array<string>(2).fill(`${ORIGIN}: 7 entries are offered, and they differ from those seen before`),
+      `${ORIGIN}: 6 entries are offered, but 7 were seen before`,
     ]);
     expect((await witness.addCheckpoint(request(7, tree, 9))).status).to.equal(200);
   });

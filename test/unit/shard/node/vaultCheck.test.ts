@@ -8,7 +8,7 @@ import { DamageReports } from '../../../../shard/capacity/damageReports.js';
 import type { CollectionHandle } from '../../../../shard/collection/collectionHandle.js';
 import { VaultCheck } from '../../../../shard/node/vaultCheck.js';
 import { DataKeys } from '../../../../shard/vault/dataKeys.js';
-import { MARK } from '../../../../shard/vault/wrappedKey.js';
+import { MASTER_ENTRY } from '../../../../shard/vault/wrappedKey.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
@@ -133,7 +133,7 @@ describe('the check of the master key', () => {
   it('reports its entry and its file if they are altered, truncated or missing, until they are restored', async () => {
     const masterKeyFile = join(folder, 'master.key');
     const keys = await DataKeys.open({ vault, masterKeyFile, logger: silentLogger });
-    const entry = join(folder, 'vault', Buffer.from(MARK.project).toString('hex'), MARK.keyId);
+    const entry = join(folder, 'vault', Buffer.from(MASTER_ENTRY.project).toString('hex'), MASTER_ENTRY.keyId);
     const found = async (): Promise<Damage[]> => {
       const damages = new DamageReports();
       const check = checkOf(vault, () => [], keys, damages);

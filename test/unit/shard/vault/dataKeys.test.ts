@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { DataKeys } from '../../../../shard/vault/dataKeys.js';
 import { masterKeyOf, readMasterKeyFile, replaceMasterKeyFile } from '../../../../shard/vault/masterKeyFile.js';
-import { MARK, masterOf } from '../../../../shard/vault/wrappedKey.js';
+import { MASTER_ENTRY, masterOf } from '../../../../shard/vault/wrappedKey.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { DirectoryVault } from '../../../../shared/vault/directoryVault.js';
@@ -31,7 +31,8 @@ describe('data keys', () => {
     await replaceMasterKeyFile(file(machine), [key, ...(await readMasterKeyFile(file(machine)))!]);
     return key.id;
   };
-  const mark = async (): Promise<StoredVaultEntry> => (await vault.get(MARK.project, MARK.keyId))!;
+  const masterEntry = async (): Promise<StoredVaultEntry> =>
+    (await vault.get(MASTER_ENTRY.project, MASTER_ENTRY.keyId))!;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-keys-'));
@@ -135,29 +136,29 @@ describe('data keys', () => {
     await keys.encrypt(stored, PLAINTEXT, AAD);
   });
 
-  it('determine the master key of a vault that has lost its mark', async () => {
+  it('determine the master key of a vault that has lost its master entry', async () => {
     const stored = await fresh(await open());
-    await rm(join(folder, 'vault', Buffer.from(MARK.project).toString('hex')), { recursive: true });
+    await rm(join(folder, 'vault', Buffer.from(MASTER_ENTRY.project).toString('hex')), { recursive: true });
     await expectCode(fresh(await open('b')), 'internal_error');
     expect(masterOf(await fresh(await open()))).to.equal(masterOf(stored));
-    expect(masterOf(await mark())).to.equal(masterOf(stored));
+    expect(masterOf(await masterEntry())).to.equal(masterOf(stored));
   });
 
   it('use one master key if several machines start at once', async () => {
     const machines = ['a', 'b', 'c', 'd'];
     const started = await Promise.all(machines.map((machine) => open(machine)));
-    const inForce = masterOf(await mark());
+    const inForce = masterOf(await masterEntry());
     const made = await Promise.allSettled(started.map(fresh));
     const served = made.flatMap((one) => (one.status === 'fulfilled' ? masterOf(one.value) : []));
     expect(served).to.deep.equal([inForce]);
   });
 
-  it('are wrapped under the master key that the mark names, at any place in the file', async () => {
+  it('are wrapped under the master key that the master entry names, at any place in the file', async () => {
     const keys = await open();
     const before = masterOf(await fresh(keys));
     const next = await addMaster();
     expect(masterOf(await fresh(keys))).to.equal(before);
-    await keys.rewrap(await mark(), next);
+    await keys.rewrap(await masterEntry(), next);
     expect(masterOf(await fresh(keys))).to.equal(next);
     expect(masterOf(await fresh(await open()))).to.equal(next);
   });
@@ -178,12 +179,12 @@ describe('data keys', () => {
   it('are wrapped under a new master key that became active while they were made', async () => {
     const keys = await open();
     const next = await addMaster();
-    /** A vault in which the mark moves right after a key is durable. */
+    /** A vault in which the master entry changes right after a key is durable. */
     const moving: VaultStore = {
       get: (...key) => vault.get(...key),
       create: async (project: string, keyId: string, entry: VaultEntry) => {
         const revision = await vault.create(project, keyId, entry);
-        await keys.rewrap(await mark(), next);
+        await keys.rewrap(await masterEntry(), next);
         return revision;
       },
       replace: (...replaced) => vault.replace(...replaced),
@@ -203,7 +204,7 @@ describe('data keys', () => {
     const keys = await open();
     const stored = await fresh(keys);
     const next = await addMaster();
-    await keys.rewrap(await mark(), next);
+    await keys.rewrap(await masterEntry(), next);
     const encrypted = await keys.encrypt(stored, PLAINTEXT, AAD);
     const now = (await vault.get('p', stored.keyId))!;
     expect(masterOf(now)).to.equal(next);
@@ -222,7 +223,7 @@ describe('data keys', () => {
     };
     const keys = await DataKeys.open({ vault, masterKeyFile: file(), logger: silentLogger, entropy });
     await fresh(keys);
-    // The master key, the mark's data key and the entry's data key.
+    // The master key, the master entry's data key and the entry's data key.
     expect(given).to.have.length(3);
     for (const bytes of given) expect(Buffer.from(bytes).equals(Buffer.alloc(32))).to.equal(true);
   });

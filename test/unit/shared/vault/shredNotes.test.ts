@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MARK } from '../../../../shard/vault/wrappedKey.js';
+import { MASTER_ENTRY } from '../../../../shard/vault/wrappedKey.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
@@ -22,7 +22,7 @@ describe('notes of unsettled vault entries', () => {
   const names = (): object[] => [...noted.values()].map(({ project, keyId }) => ({ project, keyId }));
 
   it('name their entry; the entry of the master key, which has no project, too', async () => {
-    for (const { project, keyId } of [{ project: 'p_1-x', keyId: KEY_ID }, MARK]) {
+    for (const { project, keyId } of [{ project: 'p_1-x', keyId: KEY_ID }, MASTER_ENTRY]) {
       await notes.set(project, keyId);
       expect(names()).to.deep.equal([{ project, keyId }]);
       await notes.clear(project, keyId);
