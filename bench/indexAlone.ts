@@ -59,7 +59,7 @@ export class IndexAlone {
   async #build(kind: IndexKind, parameters: IndexParameters): Promise<string> {
     const { vectors, folder } = this;
     const path = join(folder, kind);
-    const rows = new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes);
+    const rows = new FrozenRows(freeze(vectors), vectors.shape);
     await BUILDERS[kind].build({ rows, parameters, path, base: undefined, progress: new BuildProgress() });
     this.#paths.set(kind, path);
     return path;

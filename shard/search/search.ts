@@ -151,7 +151,7 @@ async function searchRecords(
   const { filter, text, graph, k } = call;
   // Await nothing before the first step: eligible rows and scanned rows are of one state.
   const eligible = filter === undefined ? undefined : (await searched.metadata.select(filter, slice()))();
-  const steps = new SearchSteps(searched, target, call, eligible, slice);
+  const steps = new SearchSteps(searched, { ...target, eligible }, call, slice);
   const found = await (call.diversity === undefined ? steps.run(k, text) : steps.diverse(k, call.diversity));
   if (graph === undefined) return found;
   await steps.rest();
@@ -231,15 +231,20 @@ export const notedSelection = (
   },
 });
 
+/** The rows that a search may find. */
+interface Wanted extends Target {
+  /** Undefined: all live rows. */
+  readonly eligible: SlotSet | undefined;
+}
+
 class SearchSteps {
   /** Shared slice, since each step may take a millisecond or two if `k` is large, and they must not add up. */
   readonly #resting: Slice;
 
   constructor(
     private readonly searched: Searched,
-    private readonly target: Target,
+    private readonly wanted: Wanted,
     private readonly call: SearchOptions,
-    private readonly eligible: SlotSet | undefined,
     private readonly slice: () => Slice,
   ) {
     this.#resting = slice();
@@ -256,7 +261,7 @@ class SearchSteps {
 
   async run(k: number, text: TextQuery | undefined): Promise<Found> {
     const { texts } = this.searched;
-    if (this.eligible?.count === 0) return hitsOfLength(0);
+    if (this.wanted.eligible?.count === 0) return hitsOfLength(0);
     if (text === undefined) return this.#nearest(k);
     if (texts.documents === 0) return unmatched(await this.#nearest(k), text);
     // Open the texts first: they are as of the call, like the rows of a scan, whatever is written since.
@@ -280,7 +285,7 @@ class SearchSteps {
 
   /** Returns the candidates for `k` hits. */
   #near(k: number): Promise<Found> {
-    return this.eligible?.count === 0 ? Promise.resolve(hitsOfLength(0)) : this.#nearest(poolOf(k));
+    return this.wanted.eligible?.count === 0 ? Promise.resolve(hitsOfLength(0)) : this.#nearest(poolOf(k));
   }
 
   async #fused(k: number, matches: OpenTextQuery, { hybrid, fusion }: TextQuery): Promise<Found> {
@@ -292,12 +297,12 @@ class SearchSteps {
       await this.rest();
       return inSlices(fuse({ hits: near, bm25: scores }, k), this.#resting);
     }
-    const { best, scores } = await matches.best(pool, this.eligible, near.slots, this.slice);
+    const { best, scores } = await matches.best(pool, this.wanted.eligible, near.slots, this.slice);
     await this.rest();
     const bm25 = new Map<number, number>();
     for (let i = 0; i < best.slots.length; i++) bm25.set(best.slots[i]!, best.scores[i]!);
     for (const slot of near.slots) bm25.delete(slot);
-    if (this.target.without !== undefined) bm25.delete(this.target.without.slot);
+    if (this.wanted.without !== undefined) bm25.delete(this.wanted.without.slot);
     const others = within(await this.#ranked(Uint32Array.from(bm25.keys())), this.call.scoreMost);
     await this.rest();
     const othersBm25 = floats(others.slots.length, (i) => bm25.get(others.slots[i]!)!);
@@ -308,15 +313,15 @@ class SearchSteps {
   }
 
   async #nearest(n: number): Promise<Found> {
-    const { searched, eligible, call } = this;
-    const { query, without } = this.target;
-    const wanted = without === undefined ? n : n + 1;
+    const { searched, call } = this;
+    const { query, without, eligible } = this.wanted;
+    const most = without === undefined ? n : n + 1;
     const found =
       this.#decay === undefined
-        ? within(await searched.index.search(query, wanted, eligible), call.scoreMost)
+        ? within(await searched.index.search(query, most, eligible), call.scoreMost)
         : await nearestDecayed(
             searched,
-            { query, n: wanted, decay: this.#decay, eligible, scoreMost: call.scoreMost },
+            { query, n: most, decay: this.#decay, eligible, scoreMost: call.scoreMost },
             sliceTurns(),
           );
     return without === undefined ? found : leftOut(found, without.id, n);
@@ -324,7 +329,7 @@ class SearchSteps {
 
   /** Returns the live rows among the slots, by distance. */
   async #ranked(slots: Uint32Array): Promise<Found> {
-    const ranked = await this.searched.vectors.rank(this.target.query, slots.length, slots, sliceTurns());
+    const ranked = await this.searched.vectors.rank(this.wanted.query, slots.length, slots, sliceTurns());
     return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }

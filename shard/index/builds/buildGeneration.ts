@@ -38,7 +38,12 @@ export async function buildGeneration(order: GenerationOrder, progress: BuildPro
   const check = (): void => progress.obey();
   check();
   const base = baseFolder === undefined ? undefined : await readBase(baseFolder, facts, check);
-  const rows = new FrozenRows(order.blocks, facts.dimension, order.strideBytes, base, order.replaced);
+  const rows = new FrozenRows(
+    order.blocks,
+    { dimension: facts.dimension, strideBytes: order.strideBytes },
+    base,
+    order.replaced,
+  );
   const { leftOut } = await BUILDERS[facts.kind].build({
     rows,
     parameters: facts.parameters,

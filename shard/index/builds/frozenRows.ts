@@ -1,5 +1,6 @@
 /** The rows of a build as of its order: 8 bytes for the place of each ordinal, and 8 for its record. */
 import { BitSet } from '../../kernel/bitSet.js';
+import type { BlockShape } from '../../kernel/blockShape.js';
 import { RowReader, type RowsIn } from '../../kernel/rowForm.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
@@ -38,14 +39,15 @@ export class FrozenRows implements BuildRows {
   /** Record of each ordinal. */
   readonly recordIds: Float64Array;
   readonly count: number;
+  readonly dimension: number;
 
   constructor(
     blocks: readonly FrozenBlock[],
-    readonly dimension: number,
-    strideBytes: number,
+    { dimension, strideBytes }: Pick<BlockShape, 'dimension' | 'strideBytes'>,
     private readonly base: SavedRows = NO_BASE,
     replaced = NO_RECORDS,
   ) {
+    this.dimension = dimension;
     this.#readers = blocks.map((block) => new RowReader(block, strideBytes, dimension));
     const capacity = countLive(blocks) + base.recordIds.length;
     this.#block = new Uint32Array(capacity).fill(DEAD);

@@ -73,7 +73,7 @@ export function orderOf(
 
 /** Record ids by ordinal, like a build from scratch numbers them. */
 export const numbered = (vectors: VectorBlocks): number[] => [
-  ...new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes).recordIds,
+  ...new FrozenRows(freeze(vectors), vectors.shape).recordIds,
 ];
 
 /** A base that blocks every build: its manifest is a pipe, whose reader waits until `release`, and then fails. */

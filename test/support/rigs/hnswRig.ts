@@ -43,7 +43,7 @@ export class Collection {
   frozen(base?: Rows): FrozenRows {
     const { vectors } = this;
     const saved = base && { recordIds: Float64Array.from(base.recordIds), leftOut: new Set<number>() };
-    return new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes, saved);
+    return new FrozenRows(freeze(vectors), vectors.shape, saved);
   }
 
   async build(name: string, parameters: IndexParameters = {}, from?: { path: string; rows: Rows }) {

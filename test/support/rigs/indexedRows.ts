@@ -97,10 +97,10 @@ export class IndexedRows {
   }
 
   async build(base?: Payload, progress = new BuildProgress()): Promise<Payload> {
-    const { kind, parameters, dimension } = this.asked;
+    const { kind, parameters } = this.asked;
     const scan = this.vectors.beginScan();
     try {
-      const rows = new FrozenRows(freeze(this.vectors), dimension, this.vectors.shape.strideBytes, base);
+      const rows = new FrozenRows(freeze(this.vectors), this.vectors.shape, base);
       const path = this.newPath();
       const from = base === undefined ? undefined : { path: base.path, count: base.recordIds.length };
       const { leftOut } = await BUILDERS[kind].build({ rows, parameters, path, base: from, progress });

@@ -87,7 +87,7 @@ describe('the rows of full blocks', () => {
           expectVectors(collection);
           for (const reach of [bound, 8 * bound, 2 ** 31]) await expectFound(collection, reach);
           const { vectors, rows } = collection;
-          const frozen = new FrozenRows(freeze(vectors), dimension, vectors.shape.strideBytes);
+          const frozen = new FrozenRows(freeze(vectors), vectors.shape);
           const written = [...rows].sort(([one], [other]) => one - other);
           for (const [ordinal, [, { vector }]] of written.entries())
             expect(frozen.components(ordinal)).to.deep.equal(vector);
@@ -161,7 +161,7 @@ describe('the rows of full blocks', () => {
     expect(left).to.be.above(0);
     insert(4_000);
     expect(beside()).to.equal(left);
-    const frozen = new FrozenRows(places, 128, vectors.shape.strideBytes);
+    const frozen = new FrozenRows(places, vectors.shape);
     for (const [ordinal, { vector }] of [...collection.rows.values()].slice(0, 40).entries())
       expect(frozen.components(ordinal)).to.deep.equal(vector);
     const search = vectors.beginScan();
@@ -179,7 +179,7 @@ describe('the rows of full blocks', () => {
     const { firstSlot, rows: blockRows } = vectors.blocks.filter(({ form }) => form === BYTES).at(-1)!;
     for (let row = 0; row < blockRows / 2; row++) collection.release(firstSlot + row);
     const scan = vectors.beginScan();
-    const frozen = new FrozenRows(freeze(vectors), 64, vectors.shape.strideBytes);
+    const frozen = new FrozenRows(freeze(vectors), vectors.shape);
     const written = [...rows].sort(([one], [other]) => one - other);
     for (let row = 0; row < 3_000; row++) collection.insert(randomVector(random, 64, 30_000));
     expect(rows.has(firstSlot), 'the erased slots are used again').to.equal(true);

@@ -36,7 +36,7 @@ class Indexed {
     const { vectors } = this.model;
     const saved = baseIds && { recordIds: baseIds, leftOut: new Set<number>() };
     const scan = vectors.beginScan();
-    const rows = new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes, saved);
+    const rows = new FrozenRows(freeze(vectors), vectors.shape, saved);
     const progress = new BuildProgress();
     const { leftOut } = await bqBuilder.build({ rows, parameters: this.parameters, path, base, progress });
     vectors.endScan(scan);
