@@ -55,7 +55,7 @@ export class DataKeys {
   }
 
   /**
-   * Makes data keys and their entries, and reads the mark twice in all. Returns undefined for an entry that exists, or was
+   * Makes data keys and their entries, and reads the master entry twice in all. Returns undefined for an entry that exists, or was
    * shredded at once: then the caller reads it. Throws VouchError `unavailable`, and `internal_error` if this machine
    * lacks the current master key.
    */
