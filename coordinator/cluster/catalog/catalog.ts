@@ -207,10 +207,15 @@ export class Catalog {
     return (await this.listedId(project, name)) === id;
   }
 
-  /** Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name is newer. */
+  /**
+   * Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name is newer. After a loss
+   * of the counter of ids another collection may have this one, whose content must not be erased.
+   */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
     const now = await this.listedId(project, name);
-    return now === undefined || now > id;
+    await this.#watch?.caughtUp();
+    const { project: ofProject, name: ofName } = this.byId(id) ?? { project, name };
+    return ofProject === project && ofName === name && (now === undefined || now > id);
   }
 
   async create(project: string, wanted: WantedCollection, createdBy: Actor = SYSTEM): Promise<Created> {

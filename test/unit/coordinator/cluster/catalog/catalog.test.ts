@@ -58,6 +58,17 @@ describe('the catalog', () => {
     expect(catalog.list('p').map(({ name }) => name)).to.have.length(4);
   });
 
+  it('calls a deleted collection gone, unless another one has its id', async () => {
+    const [one, other] = (await catalogs(2, bucket())) as [Catalog, Catalog];
+    const { collection } = await one.create('p', request('c'));
+    expect(await other.isGone(collection)).to.equal(false);
+    // The counter of ids was lost after the deletion of collection d.
+    expect(await other.isGone({ ...collection, name: 'd' })).to.equal(false);
+    await one.remove('p', 'c');
+    expect(await other.isGone(collection)).to.equal(true);
+    expect(await other.isGone({ ...collection, name: 'd' })).to.equal(true);
+  });
+
   it('deletes the current collection, and none that was created later', async () => {
     const entries = bucket();
     const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
