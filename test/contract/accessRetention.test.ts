@@ -133,8 +133,8 @@ for (const mode of ['cluster', 'standalone'] as const)
       const { entries, removed, size } = answered(await page());
       expect([entries.map(({ entry }: { entry: number }) => entry), size]).to.deep.equal([[6, 7], 7]);
       expect(removed).to.deep.equal({ entries: 5, chain_head, root });
-      const gone = 'entries 1 to 5 of the access log were removed: leave out after, or send after=5';
-      expect(refused(await page('&after=4'), 410, 'entries_removed')).to.equal(gone);
+      const removedText = 'entries 1 to 5 of the access log were removed: leave out after, or send after=5';
+      expect(refused(await page('&after=4'), 410, 'entries_removed')).to.equal(removedText);
       expect(answered(await page('&after=5')).entries).to.have.length(2);
       expect(answered(await page('&to=2020-01-01T00:00:00Z')).entries).to.deep.equal([]);
       const piece = (from: string): Promise<Answer> => project.admin.get(`/v1/access/log?collection=c${from}`);
@@ -157,7 +157,10 @@ for (const mode of ['cluster', 'standalone'] as const)
           .to.match(/from entry 6 on; 5 entries before it were removed/)
           .and.include(root)
           .and.match(/only the log itself states it/);
-        expect((await verify(['access', file, '--checkpoint', early])).text).to.match(/3 entries: were removed/);
+        const gone = await verify(['access', file, '--checkpoint', early]);
+        expect([gone.code, gone.text]).to.deep.equal([1, gone.text]);
+        expect(gone.text).to.match(/3 entries: were removed/);
+        expect((await verify(['access', file, '--checkpoint', early, '--checkpoint', late])).code).to.equal(0);
         const proven = await verify(['access', file, '--checkpoint', late]);
         expect([proven.code, proven.text]).to.deep.equal([0, proven.text]);
         expect(proven.text).to.match(/a checkpoint covers it/);
