@@ -6,8 +6,12 @@ import type { Exchange } from '../../soak/clients/httpCall.js';
 export type ChurnWanted =
   | { readonly op: 'create'; readonly name: string }
   | { readonly op: 'delete'; readonly name: string }
-  | { readonly op: 'insert'; readonly name: string; readonly tag: number }
+  /** `keyId`: the vault key that the record is put under. */
+  | { readonly op: 'insert'; readonly name: string; readonly tag: number; readonly keyId?: string }
   | { readonly op: 'search'; readonly name: string }
+  /** Searches the state of an instant. */
+  | { readonly op: 'searchPast'; readonly name: string; readonly asOf: string }
+  | { readonly op: 'shred'; readonly keyId: string }
   /** Moves the project's alias to the collection `name`. */
   | { readonly op: 'move'; readonly name: string }
   | { readonly op: 'searchAlias' }
@@ -20,12 +24,14 @@ export interface Listed {
 
 export type ChurnOutcome =
   | { readonly kind: 'created'; readonly id: number; readonly isNew: boolean }
-  /** Outcome of a deletion or an insert. */
+  /** Outcome of a deletion, an insert or a shred. */
   | { readonly kind: 'done' }
   | { readonly kind: 'found'; readonly tags: readonly number[] }
   | { readonly kind: 'listed'; readonly collections: readonly Listed[] }
   /** The collection has the alias, so its deletion is refused. */
   | { readonly kind: 'aliased' }
+  /** The insert names a key that is shredded. */
+  | { readonly kind: 'erased' }
   /** The collection does not exist. */
   | { readonly kind: 'absent' }
   /** A limit of the project is reached: of collections, or of their content. The call had no effect. */
@@ -44,6 +50,8 @@ export interface ChurnCall {
   readonly outcome: ChurnOutcome;
 }
 
+/** Begins the text of each record under a key. Only ciphertext of it is stored. */
+export const ERASABLE_TEXT = 'the text of a record under a key';
 const ALIAS = 'alias';
 /** Name of collections that have an access log. */
 const AUDITED = 'p2';
@@ -62,13 +70,19 @@ export function requestOf(wanted: ChurnWanted): HttpRequest {
       return { method: 'DELETE', path: `/v1/namespaces/${wanted.name}` };
     case 'insert': {
       const metadata = [...Buffer.from(JSON.stringify({ tag: wanted.tag }))];
-      return post('/v1/records', { collection: wanted.name, values: VECTOR, metadata });
+      const record = { collection: wanted.name, values: VECTOR, metadata };
+      if (wanted.keyId === undefined) return post('/v1/records', record);
+      return post('/v1/records', { ...record, key_id: wanted.keyId, text: `${ERASABLE_TEXT} ${wanted.tag}` });
     }
     case 'search':
+    case 'searchPast':
     case 'searchAlias': {
-      const collection = wanted.op === 'search' ? wanted.name : ALIAS;
-      return post('/v1/search', { collection, query: VECTOR, k: ALL, with: ['metadata'] });
+      const collection = wanted.op === 'searchAlias' ? ALIAS : wanted.name;
+      const past = wanted.op === 'searchPast' ? { as_of: wanted.asOf } : {};
+      return post('/v1/search', { collection, query: VECTOR, k: ALL, with: ['metadata'], ...past });
     }
+    case 'shred':
+      return { method: 'DELETE', path: `/v1/crypto/shred/${wanted.keyId}` };
     case 'move':
       return { method: 'PUT', path: `/v1/aliases/${ALIAS}`, body: { collection: wanted.name } };
     case 'list':
@@ -92,12 +106,13 @@ export function outcomeOf({ op }: ChurnWanted, exchange: Exchange): ChurnOutcome
   const refusal = `${status} ${body.code}: ${body.error}`;
   if (status === 503) return { kind: 'unknown', why: refusal };
   if (status === 404 && body.code === 'collection_not_found' && op !== 'create') return { kind: 'absent' };
+  if (status === 400 && op === 'insert' && body.error?.includes('shredded')) return { kind: 'erased' };
   if (status === 409 && op === 'delete') return { kind: 'aliased' };
   if (status === 507 && body.code === 'capacity_exceeded') return { kind: 'full' };
   if (status === 200 && op === 'create') return { kind: 'created', id: body.id!, isNew: body.created! };
-  if ((status === 204 && op === 'delete') || (status === 200 && (op === 'insert' || op === 'move')))
+  if ((status === 204 && op === 'delete') || (status === 200 && (op === 'insert' || op === 'move' || op === 'shred')))
     return { kind: 'done' };
-  if (status === 200 && (op === 'search' || op === 'searchAlias'))
+  if (status === 200 && (op === 'search' || op === 'searchPast' || op === 'searchAlias'))
     return { kind: 'found', tags: body.results!.map(({ metadata }) => metadata.tag) };
   if (status === 200 && op === 'list')
     return { kind: 'listed', collections: body.collections!.map(({ name, id }) => ({ name, id })) };

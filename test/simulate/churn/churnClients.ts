@@ -20,7 +20,14 @@ const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5'];
 const OPS = [
   ...(['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const),
   ...(['move', 'searchAlias', 'searchAlias'] as const),
+  ...(['insertUnderKey', 'insertUnderKey', 'searchPast', 'shred'] as const),
 ];
+/** Keys that inserts name at a time: a shredded one is replaced. */
+const KEYS = 3;
+/** One insert in this many names the key before, which is shredded. */
+const FORMER_ONE_IN = 8;
+/** Greatest age of the states that are searched. */
+const PAST_MS = 20_000;
 /** Time after which a client gives up: longer than the service's own time-outs. */
 const PATIENCE_MS = 15_000;
 /** One call in this many has a client that gives up within IMPATIENT_MS. */
@@ -39,11 +46,15 @@ export interface ChurnOptions {
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+const keyIdOf = (place: number, number: number): string => (KEYS * number + place).toString(16).padStart(32, '0');
+
 export class ChurnClients {
   readonly calls: ChurnCall[] = [];
   readonly #agent = new Agent();
   readonly #loops: Promise<void>[] = [];
   #tags = 0;
+  /** Number of keys that were shredded, or may be, in the place of each. */
+  readonly #shreds = new Array<number>(KEYS).fill(0);
 
   constructor(private readonly options: ChurnOptions) {}
 
@@ -87,7 +98,30 @@ export class ChurnClients {
   #wanted(random: SeededRandom): ChurnWanted {
     const op = random.pick(OPS);
     const name = random.pick(NAMES);
-    if (op === 'insert') return { op, name, tag: ++this.#tags };
-    return op === 'list' || op === 'searchAlias' ? { op } : { op, name };
+    switch (op) {
+      case 'insert':
+        return { op, name, tag: ++this.#tags };
+      case 'insertUnderKey':
+        return { op: 'insert', name, tag: ++this.#tags, keyId: this.#key(random, random.int(FORMER_ONE_IN) === 0) };
+      case 'searchPast':
+        return { op, name, asOf: new Date(systemClock.nowMs() - random.int(PAST_MS)).toISOString() };
+      case 'shred':
+        return { op, keyId: this.#endedKey(random) };
+      case 'list':
+      case 'searchAlias':
+        return { op };
+      default:
+        return { op, name };
+    }
+  }
+
+  #key(random: SeededRandom, isFormer: boolean): string {
+    const place = random.int(KEYS);
+    return keyIdOf(place, Math.max(0, this.#shreds[place]! - Number(isFormer)));
+  }
+
+  #endedKey(random: SeededRandom): string {
+    const place = random.int(KEYS);
+    return keyIdOf(place, this.#shreds[place]!++);
   }
 }

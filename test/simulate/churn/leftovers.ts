@@ -1,6 +1,10 @@
-/** Finds leftovers of deleted collections: bucket entries, log frames and files. */
+/**
+ * Finds leftovers of deleted collections: bucket entries, log frames and files. Finds content under keys that is not
+ * encrypted.
+ */
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { SimulatedService } from '../cluster/simulatedService.js';
+import { ERASABLE_TEXT } from './churnCalls.js';
 
 const IN_STREAMS = [
   /^vouch\.log\.\d+\.(\d+)(?:-access)?$/,
@@ -23,6 +27,18 @@ export function leftoversIn({ nats, disks, shardNames }: SimulatedService, kept:
   for (const name of shardNames)
     for (const [path] of disks.of(name).files()) if (isOfDeleted(path, [ON_DISKS], kept)) found.add(`${name}: ${path}`);
   return [...found];
+}
+
+/** Returns the places that have the text of a record under a key in plain. */
+export function plainContentsIn({ nats, disks, shardNames }: SimulatedService): string[] {
+  const text = Buffer.from(ERASABLE_TEXT);
+  const found: string[] = [];
+  for (const { subject, body } of nats?.jetStream.stored() ?? [])
+    if (Buffer.from(body).includes(text)) found.push(subject);
+  for (const name of shardNames)
+    for (const [path, file] of disks.of(name).files())
+      if (file.read(0, file.size).includes(text)) found.push(`${name}: ${path}`);
+  return found;
 }
 
 function isOfDeleted(text: string, patterns: readonly RegExp[], kept: ReadonlySet<number>): boolean {

@@ -2,7 +2,7 @@
 import type { SimulatedService } from '../cluster/simulatedService.js';
 import type { Listed } from './churnCalls.js';
 import type { ChurnClients } from './churnClients.js';
-import { leftoversIn } from './leftovers.js';
+import { leftoversIn, plainContentsIn } from './leftovers.js';
 
 /** Longest wait for a settled state. */
 const SETTLED_MS = 300_000;
@@ -41,5 +41,9 @@ async function unsettled(service: SimulatedService, churn: ChurnClients, others:
   }
   if (new Set(lists).size > 1) return [`the coordinators list different collections: ${lists.join(' ')}`];
   const left = leftoversIn(service, new Set([...others, ...listed.map(({ id }) => id)]));
-  return left.length === 0 ? [] : [`left of deleted collections: ${left.join(', ')}`];
+  const plain = plainContentsIn(service);
+  return [
+    ...(left.length === 0 ? [] : [`left of deleted collections: ${left.join(', ')}`]),
+    ...(plain.length === 0 ? [] : [`content of records under keys, not encrypted: ${plain.join(', ')}`]),
+  ];
 }

@@ -7,6 +7,9 @@
  *
  *   Created: a collection that no deletion can have met is found, is not created again, and has all its records.
  *
+ *   Erased: once a shred is answered, no search finds a record under its key, not even in the past, and no insert under it
+ *   succeeds.
+ *
  *   Limited: a project never has more collections than its limit, and is refused another only at that limit.
  */
 import { type ChurnCall, type ChurnWanted, describeCall, type Listed } from '../churn/churnCalls.js';
@@ -35,6 +38,7 @@ interface Made extends Span {
 
 interface Put extends Span {
   readonly tag: number;
+  readonly keyId: string | undefined;
 }
 
 /** Everything known about one name. */
@@ -73,6 +77,8 @@ class ChurnJudge {
   readonly #names = new Map<string, NameHistory>();
   readonly #byId = new Map<number, Made>();
   readonly #puts = new Map<number, Put>();
+  /** The shreds of each key. */
+  readonly #shreds = new Map<string, Span[]>();
 
   constructor(
     calls: readonly ChurnCall[],
@@ -82,8 +88,9 @@ class ChurnJudge {
   }
 
   wrongIn({ wanted, outcome, startMs, endMs }: ChurnCall): string[] {
+    const erased = outcome.kind === 'found' ? this.#wrongErased(outcome.tags, startMs) : [];
     // Another judge has the searches by alias.
-    if (wanted.op === 'searchAlias' && outcome.kind !== 'unexpected') return [];
+    if (NAMELESS.has(wanted.op) && outcome.kind !== 'unexpected') return erased;
     switch (outcome.kind) {
       case 'created':
         return [
@@ -94,7 +101,9 @@ class ChurnJudge {
       case 'found': {
         const { name } = wanted as Named;
         const isThere = this.#of(name).possible(startMs, endMs).length > 0;
-        const wrong = isThere ? [] : [`${wanted.op} of ${name}, which is gone`];
+        const wrong = isThere ? erased : [...erased, `${wanted.op} of ${name}, which is gone`];
+        if (wanted.op === 'insert' && this.#isShredded(wanted.keyId, startMs))
+          wrong.push(`an insert under ${wanted.keyId}, which is shredded`);
         return outcome.kind === 'found' ? [...wrong, ...this.#wrongMarks(name, outcome.tags, startMs, endMs)] : wrong;
       }
       case 'listed':
@@ -106,6 +115,10 @@ class ChurnJudge {
       }
       case 'full':
         return wanted.op === 'create' ? this.#wrongRefusal(startMs, endMs) : [];
+      case 'erased': {
+        const { keyId } = wanted as Extract<ChurnWanted, { readonly op: 'insert' }>;
+        return this.#mayBeShredded(keyId, endMs) ? [] : [`no call had shredded ${keyId}`];
+      }
       case 'unexpected':
         return [`unexpected answer: ${outcome.why}`];
       case 'aliased':
@@ -115,8 +128,13 @@ class ChurnJudge {
   }
 
   #learn({ wanted, outcome, startMs, endMs: answeredMs }: ChurnCall): void {
-    if (wanted.op === 'list' || wanted.op === 'searchAlias') return;
-    if (outcome.kind === 'full' || outcome.kind === 'aliased') return;
+    if (wanted.op === 'shred') {
+      const endMs = outcome.kind === 'done' ? answeredMs : Number.POSITIVE_INFINITY;
+      this.#shreds.set(wanted.keyId, [...(this.#shreds.get(wanted.keyId) ?? []), { startMs, endMs }]);
+    }
+    if (wanted.op === 'list' || wanted.op === 'searchAlias' || wanted.op === 'searchPast' || wanted.op === 'shred')
+      return;
+    if (outcome.kind === 'full' || outcome.kind === 'aliased' || outcome.kind === 'erased') return;
     const isEnd = wanted.op === 'delete' && (outcome.kind === 'done' || outcome.kind === 'absent');
     if (isEnd) this.#of(wanted.name).ends.push({ startMs, endMs: answeredMs });
     if (outcome.kind === 'absent') return;
@@ -133,8 +151,8 @@ class ChurnJudge {
         history.deletions.push(span);
         break;
       case 'insert':
-        history.puts.push({ ...span, tag: wanted.tag });
-        this.#puts.set(wanted.tag, { ...span, tag: wanted.tag });
+        this.#puts.set(wanted.tag, { ...span, tag: wanted.tag, keyId: wanted.keyId });
+        history.puts.push(this.#puts.get(wanted.tag)!);
         break;
       default:
     }
@@ -179,7 +197,10 @@ class ChurnJudge {
   #wrongMarks(name: string, tags: readonly number[], startMs: number, endMs: number): string[] {
     const history = this.#of(name);
     const shown = new Set(tags);
-    const lost = history.puts.filter((put) => !shown.has(put.tag) && history.isThere(put, startMs, endMs));
+    const isErased = ({ keyId }: Put): boolean => this.#mayBeShredded(keyId, endMs);
+    const lost = history.puts.filter(
+      (put) => !shown.has(put.tag) && !isErased(put) && history.isThere(put, startMs, endMs),
+    );
     const wrong = lost.map(({ tag }) => `record ${tag} is lost`);
     for (const tag of shown) {
       const put = this.#puts.get(tag);
@@ -189,6 +210,21 @@ class ChurnJudge {
     }
     if (shown.size < tags.length) wrong.push('a record is found twice');
     return wrong;
+  }
+
+  #wrongErased(tags: readonly number[], startMs: number): string[] {
+    const shown = tags.filter((tag) => this.#isShredded(this.#puts.get(tag)?.keyId, startMs));
+    return shown.map((tag) => `record ${tag} is found, and its key is shredded`);
+  }
+
+  /** Whether a shred of the key was answered by then. */
+  #isShredded(keyId: string | undefined, byMs: number): boolean {
+    return keyId !== undefined && (this.#shreds.get(keyId) ?? []).some(({ endMs }) => endMs <= byMs);
+  }
+
+  /** Whether a shred of the key began by then. */
+  #mayBeShredded(keyId: string | undefined, byMs: number): boolean {
+    return keyId !== undefined && (this.#shreds.get(keyId) ?? []).some(({ startMs }) => startMs <= byMs);
   }
 
   #wrongList(listed: readonly Listed[], startMs: number, endMs: number): string[] {
@@ -221,3 +257,6 @@ class ChurnJudge {
 }
 
 type Named = Extract<ChurnWanted, { readonly name: string }>;
+
+/** Calls whose answers do not say whether a collection exists now. */
+const NAMELESS: ReadonlySet<ChurnWanted['op']> = new Set(['searchAlias', 'searchPast', 'shred']);

@@ -19,6 +19,10 @@ const insert = (name: string, startMs: number, endMs: number, tag: number, outco
   call(startMs, endMs, { op: 'insert', name, tag }, outcome);
 const search = (name: string, startMs: number, endMs: number, ...tags: number[]): ChurnCall =>
   call(startMs, endMs, { op: 'search', name }, { kind: 'found', tags });
+const under = (keyId: string, startMs: number, endMs: number, tag: number, outcome: ChurnOutcome = DONE): ChurnCall =>
+  call(startMs, endMs, { op: 'insert', name: 'a', tag, keyId }, outcome);
+const shred = (keyId: string, startMs: number, endMs: number, outcome: ChurnOutcome = DONE): ChurnCall =>
+  call(startMs, endMs, { op: 'shred', keyId }, outcome);
 const list = (startMs: number, endMs: number, ...collections: { name: string; id: number }[]): ChurnCall =>
   call(startMs, endMs, { op: 'list' }, { kind: 'listed', collections });
 const full = (name: string, startMs: number, endMs: number): ChurnCall =>
@@ -50,6 +54,33 @@ describe('the judge of collections that come and go', () => {
         list(900, 901, { name: 'a', id: 2 }),
       ),
     ).to.deep.equal([]);
+  });
+
+  it('accepts that the records under a key vanish from the start of its shred on', () => {
+    const made = [create('a', 0, 1, 1), under('k', 2, 3, 1), under('l', 2, 3, 2)];
+    const erased: ChurnOutcome = { kind: 'erased' };
+    expect(found(...made, shred('k', 4, 9), search('a', 5, 6, 1, 2), search('a', 5, 6, 2), search('a', 10, 11, 2))).to
+      .be.empty;
+    expect(found(...made, shred('k', 4, 5, UNKNOWN), search('a', 6, 7, 2), search('a', 8, 9, 1, 2))).to.be.empty;
+    expect(found(...made, shred('k', 4, 9), under('k', 5, 6, 3), under('k', 10, 11, 4, erased))).to.be.empty;
+  });
+
+  it('reports a record that is found after the shred of its key, and keys used or refused wrongly', () => {
+    const made = [create('a', 0, 1, 1), under('k', 2, 3, 1), under('l', 2, 3, 2)];
+    const past = call(
+      6,
+      7,
+      { op: 'searchPast', name: 'a', asOf: '2026-01-01T00:00:00Z' },
+      { kind: 'found', tags: [1] },
+    );
+    const shown = 'record 1 is found, and its key is shredded';
+    expect(found(...made, shred('k', 4, 5), search('a', 6, 7, 1, 2))).to.deep.equal([shown]);
+    expect(found(...made, shred('k', 4, 5), past)).to.deep.equal([shown]);
+    expect(found(...made, shred('k', 4, 5), search('a', 6, 7))).to.deep.equal(['record 2 is lost']);
+    expect(found(...made, shred('k', 4, 5), under('k', 6, 7, 3))).to.deep.equal([
+      'an insert under k, which is shredded',
+    ]);
+    expect(found(...made, under('k', 6, 7, 3, { kind: 'erased' }))).to.deep.equal(['no call had shredded k']);
   });
 
   it('reports a collection that an answer shows after its deletion', () => {
