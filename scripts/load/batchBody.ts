@@ -18,10 +18,11 @@ let message = Buffer.alloc(16 * 1024);
 
 /** A row's request id, made of its place, `load` and content, so that a row that is sent again makes no second record. */
 function requestIdOf({ source, load }: Sent, { number, row }: NumberedRow): string {
-  const { text, metadata, tag, externalId, expiresAt, vector } = row;
+  const { text, metadata, tag, externalId, expiresAt, keyId, vector } = row;
   const named = tag === 0 && externalId === null && load === '' ? [] : [tag, externalId, load];
   const expiry = expiresAt === undefined ? [] : [expiresAt];
-  const head = JSON.stringify([source, number, text, metadata, ...named, ...expiry]);
+  const key = keyId === undefined ? [] : [keyId];
+  const head = JSON.stringify([source, number, text, metadata, ...named, ...expiry, ...key]);
   const bytes = vector instanceof Uint8Array ? vector : new Uint8Array(Float64Array.from(vector).buffer);
   const most = UTF8_BYTES_MAX * head.length + bytes.length;
   if (message.length < most) message = Buffer.alloc(2 * most);
@@ -51,6 +52,7 @@ export function batchBody(
   const texts = rows.map(({ row }) => row.text);
   const tags = rows.map(({ row }) => row.tag);
   const expiries = rows.map(({ row }) => row.expiresAt ?? null);
+  const keyIds = rows.map(({ row }) => row.keyId ?? null);
   const externalIds = rows.flatMap(({ row }) => row.externalId ?? []);
   return pack({
     collection,
@@ -59,6 +61,7 @@ export function batchBody(
     ...(texts.some((item) => item !== null) && { texts }),
     ...(tags.some((tag) => tag !== 0) && { tags }),
     ...(expiries.some((expiry) => expiry !== null) && { expires_at: expiries }),
+    ...(keyIds.some((keyId) => keyId !== null) && { key_ids: keyIds }),
     ...(externalIds.length > 0 && { external_ids: externalIds }),
     [isNormalised ? 'batch' : 'batch_q16']: rows.map(({ row }) => row.vector),
   });

@@ -3,8 +3,9 @@ import { type Columns, shownNames, valueAt } from './row.js';
 import type { Fields } from './source.js';
 
 /** The named fields, each with its option. Those of `--vector` and `--id` are in every row, or the row does not fit. */
-function namedFields({ text, tag, expiresAt, metadata, numbers }: Omit<Columns, 'isNormalised'>): Map<string, string> {
-  const own = { text: [text], tag: [tag], 'expires-at': [expiresAt] };
+function namedFields(columns: Omit<Columns, 'isNormalised'>): Map<string, string> {
+  const { text, tag, expiresAt, keyId, metadata, numbers } = columns;
+  const own = { text: [text], tag: [tag], 'expires-at': [expiresAt], 'key-id': [keyId] };
   const lists = { ...own, metadata: metadata === 'rest' ? [] : metadata, numbers: [...numbers] };
   return new Map(
     Object.entries(lists).flatMap(([option, names]) =>

@@ -25,6 +25,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --text FIELD        of the text (default: text, document or content)
   --tag FIELD         of the tag, a whole number
   --expires-at FIELD  of the expiry: unix seconds, or ISO 8601 with its zone
+  --key-id FIELD      of the vault key that the record is put under: 32 hex, or new for a fresh one
   --id FIELD          of the external id: a record that has it is replaced
   --metadata FIELDS   what becomes metadata, separated by commas; a single object is the metadata itself; none: nothing
                       (default: every other field)
@@ -38,6 +39,7 @@ an index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
   --language LANGUAGE makes a collection whose texts are in that language, such as english: words match by their stems; goes
                       with --create
   --ttl-secs SECONDS  makes a collection whose new records expire after so many seconds; goes with --create
+  --erasable          makes a collection whose records are all put under a vault key; goes with --create
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --again             inserts also rows that an earlier load without --id has inserted
   --progress FILE     records the progress, from which the next load continues (default: FILE.NAME.progress)
@@ -76,6 +78,8 @@ const OPTIONS = {
     'access-retention-days': TEXT,
     'ttl-secs': TEXT,
     'expires-at': TEXT,
+    'key-id': TEXT,
+    erasable: SWITCH,
   },
   ...{ url: TEXT, key: TEXT },
 } as const;
@@ -113,6 +117,7 @@ export interface CreatedCollection {
   readonly language: Language | undefined;
   /** Undefined: the records do not expire. */
   readonly ttlSecs: number | undefined;
+  readonly isErasable: boolean;
 }
 
 export interface LoadRequest {
@@ -149,6 +154,8 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   if (language !== undefined && !create) throw new UsageError('--language goes with --create');
   const ttlSecs = wholeIn(values, 'ttl-secs', 'seconds', TTL_SECS_MAX);
   if (ttlSecs !== undefined && !create) throw new UsageError('--ttl-secs goes with --create');
+  const isErasable = values.erasable === true;
+  if (isErasable && !create) throw new UsageError('--erasable goes with --create');
   if (values.again === true && values.id !== undefined)
     throw new UsageError('--again goes with rows without --id, which replaces records');
   const origin = originOf(from, values);
@@ -156,7 +163,7 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   const { progress = path && `${path}.${collection}.progress` } = values;
   return {
     ...{ origin, collection },
-    created: create ? { index, isNormalised, isAudited, retentionDays, language, ttlSecs } : undefined,
+    created: create ? { index, isNormalised, isAudited, retentionDays, language, ttlSecs, isErasable } : undefined,
     columns: { ...columnsOf(values), isNormalised },
     rejects: values.rejects && pathOf(values.rejects),
     progress: progress && pathOf(progress),
@@ -255,6 +262,7 @@ function columnsOf(given: Given): Omit<Columns, 'isNormalised'> {
     tag: tag as string | undefined,
     id: id as string | undefined,
     expiresAt: expiresAt as string | undefined,
+    keyId: given['key-id'] as string | undefined,
     metadata: metadata === undefined ? 'rest' : metadata === 'none' ? [] : namesIn(metadata),
     numbers: new Set(namesIn(numbers)),
   };

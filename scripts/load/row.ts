@@ -22,6 +22,8 @@ export interface Row {
   readonly externalId: string | null;
   /** Unix seconds; absent: none of its own. */
   readonly expiresAt?: number;
+  /** 32 hex, or `new` for a fresh one; absent: none. */
+  readonly keyId?: string;
   /** The form of an external id that is a whole number. */
   readonly numerals?: Numerals | undefined;
 }
@@ -44,6 +46,8 @@ export interface Columns {
   readonly id: string | undefined;
   /** The field of the expiry. */
   readonly expiresAt?: string | undefined;
+  /** The field of the vault key. */
+  readonly keyId?: string | undefined;
   /** `rest`: every field that is not used otherwise. A single name of an object is the metadata itself. */
   readonly metadata: 'rest' | readonly string[];
   /** Fields whose text becomes a number in the metadata. */
@@ -64,7 +68,7 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
   const metadata = metadataOf(fields, columns, [
     ...vectorNames,
-    ...[textName, columns.tag, columns.id, columns.expiresAt],
+    ...[textName, columns.tag, columns.id, columns.expiresAt, columns.keyId],
   ]);
   const id = columns.id === undefined ? undefined : valueAt(fields, columns.id);
   const externalId = columns.id === undefined ? null : externalIdOf(id, columns.id);
@@ -74,7 +78,8 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual'], 
   const vector = columns.isNormalised ? unquantised(components) : quantised(components);
   const tag = columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag);
   const expiry = columns.expiresAt === undefined ? {} : expiryOf(valueAt(fields, columns.expiresAt), columns.expiresAt);
-  const row = { vector, text, metadata, tag, externalId, ...expiry, numerals: numeralsOf(id) };
+  const key = columns.keyId === undefined ? {} : keyOf(valueAt(fields, columns.keyId), columns.keyId);
+  const row = { vector, text, metadata, tag, externalId, ...expiry, ...key, numerals: numeralsOf(id) };
   if (dimension !== undefined && dimensionOf(row) !== dimension)
     throw new RowFault(`its vector has ${dimensionOf(row)} components, those of the collection ${dimension}`);
   return row;
@@ -257,6 +262,15 @@ function instantSecs(text: string): number {
   if (instant === undefined) return Number.NaN;
   const hasFraction = instant.length > WHOLE_SECOND + 1;
   return Date.parse(`${instant.slice(0, WHOLE_SECOND)}Z`) / 1000 + (hasFraction ? 1 : 0);
+}
+
+const KEY_ID = /^([0-9a-f]{32}|new)$/;
+
+/** Throws RowFault. */
+function keyOf(value: unknown, name: string): { readonly keyId?: string } {
+  if (value === undefined || value === null || value === '') return {};
+  if (typeof value === 'string' && KEY_ID.test(value)) return { keyId: value };
+  throw new RowFault(`${name} holds ${shown(value)}, which is neither a key id of 32 lowercase hex digits nor new`);
 }
 
 function externalIdOf(value: unknown, name: string): string {

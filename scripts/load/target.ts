@@ -11,7 +11,7 @@ import type { RawRow, Source } from './source.js';
 
 export type Target = Pick<
   ListedCollection,
-  'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads' | 'access_retention_days' | 'ttl_secs'
+  'id' | 'name' | 'dimension' | 'normalise' | 'text' | 'audit_reads' | 'access_retention_days' | 'ttl_secs' | 'erasable'
 >;
 
 /** The collection of this name or alias; undefined if the load must create it. Throws an Error of one line unless the command allows that. */
@@ -39,6 +39,8 @@ export async function findCollection(
     throw new Error(
       `${name} was made without --ttl-secs ${ttlSecs}, which cannot change: load into another collection`,
     );
+  if (found !== undefined && created?.isErasable === true && found.erasable === undefined)
+    throw new Error(`${name} was made without --erasable, which cannot change: load into another collection`);
   return found;
 }
 
@@ -92,6 +94,7 @@ export async function makeCollection(
     ...(created?.isAudited && { audit_reads: true as const }),
     ...(created?.retentionDays && { access_retention_days: created.retentionDays }),
     ...(created?.ttlSecs && { ttl_secs: created.ttlSecs }),
+    ...(created?.isErasable && { erasable: true as const }),
     ...(created?.language && { text: { language: created.language } }),
     ...(created?.index !== undefined && { index: created.index }),
   };

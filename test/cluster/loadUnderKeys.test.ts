@@ -1,0 +1,44 @@
+/** `npm run load` of rows that are put under vault keys. */
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { type At, runLoad, succeeded } from '../support/launch/commands.js';
+import { LoadRig } from '../support/launch/loadRig.js';
+import type { Project } from '../support/launch/service.js';
+
+const KEY = 'a'.repeat(32);
+
+describe('npm run load of rows under keys', () => {
+  let rig: LoadRig;
+  let at: Project & At;
+  before(async () => {
+    rig = await LoadRig.start();
+  });
+  after(() => rig.stop());
+  beforeEach(async () => {
+    at = await rig.newProject();
+  });
+
+  it('puts records under the keys of their rows, or under fresh ones, and rejects a bad key', async () => {
+    const path = await rig.file('csv', ['vector,person', `0,${KEY}`, '1,new', '2,', '3,Ada'].join('\n'));
+    const rejects = await rig.file('jsonl', '');
+    const options = ['--create', '--erasable', '--key-id', 'person', '--rejects', rejects];
+    await succeeded(runLoad(at, path, 'people', options));
+    const keys = [];
+    for (const id of [1, 2, 3]) keys.push((await at.rw.get(`/v1/records/${id}?collection=people`)).body.key_id);
+    expect(keys[0]).to.equal(KEY);
+    expect(new Set(keys).size).to.equal(3);
+    expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.equal({
+      row: 4,
+      reason: 'person holds "Ada", which is neither a key id of 32 lowercase hex digits nor new',
+    });
+    expect((await at.rw.get('/v1/namespaces/people')).body.erasable).to.equal(true);
+  });
+
+  it('refuses --erasable for a collection that was made without it', async () => {
+    const path = await rig.file('csv', 'vector\n1');
+    await succeeded(runLoad(at, path, 'people', ['--create']));
+    const command = runLoad(at, path, 'people', ['--create', '--erasable']);
+    expect((await command.waitForEnd()).code, command.output).to.equal(1);
+    expect(command.output).to.include('people was made without --erasable, which cannot change');
+  });
+});
