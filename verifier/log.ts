@@ -30,6 +30,8 @@ export interface LogReport {
     readonly ever: number;
     readonly encrypted: number;
     readonly shreddedKeys: number;
+    /** The ids of the vault keys that open what is encrypted, in hex. */
+    readonly openKeys: readonly string[];
   };
   readonly graph: { readonly nodes: number; readonly edges: number };
 }
@@ -61,6 +63,7 @@ export async function verifyLog(source: FrameSource, options: LogOptions = {}): 
       ever: records.leaves.size,
       encrypted: records.encrypted,
       shreddedKeys: records.shreddedKeys,
+      openKeys: records.openKeys,
     },
     graph: { nodes: graph.nodes, edges: graph.edges },
   };

@@ -60,6 +60,11 @@ export class RecordTable {
     return [...this.#keys.values()].filter(({ shredded }) => shredded).length;
   }
 
+  /** The ids of the keys of contents and payloads in the log, in hex, except shredded keys. */
+  get openKeys(): string[] {
+    return [...this.#keys].flatMap(([keyHex, { shredded }]) => (shredded ? [] : [keyHex])).sort();
+  }
+
   insert(event: Insert, place: EventPlace): void {
     const { recordId: id, externalId } = event;
     this.#append(id, place, () => leafOf(valuesOf(event)));

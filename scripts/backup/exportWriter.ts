@@ -43,12 +43,13 @@ export interface ExportTrailer {
 
 export function headerOf(facts: ExportResponse, exportedAtMs: number): ExportHeader {
   const { origin, dimension, metric, normalise, text, ttl_secs, created_at_ms, created_by } = facts;
-  const { index = { type: 'brute' } } = facts;
+  const { index = { type: 'brute' }, erasable } = facts;
   return {
     ...{ format: 1, origin, dimension, metric },
     ...(normalise && { normalise }),
     ...(text && { text }),
     ...(ttl_secs && { ttl_secs }),
+    ...(erasable && { erasable }),
     ...{ created_at_ms, ...(created_by && { created_by }), index, exported_at_ms: exportedAtMs },
   };
 }

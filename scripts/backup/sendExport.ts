@@ -20,7 +20,7 @@ export async function sendExport(client: ServiceClient, path: string, name: stri
   const source = await ifThere(openExport(path));
   if (source === undefined) throw new Error(`the file ${path} does not exist`);
   await assertNoOtherFile('export', path);
-  const announced = await shownCheck(source);
+  const { announced } = await shownCheck(source);
   const wanted: BeginImportRequest = name === undefined ? announced : { ...announced, name };
   const begun = await client.ask<ImportResponse>('POST', '/v1/import', wanted);
   const ended = begun.status === 'finished' ? begun : await transfer(client, path, wanted, begun);

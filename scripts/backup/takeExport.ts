@@ -10,8 +10,10 @@ import { toHex } from '../../shared/hashing/hash.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { openExport } from '../../verifier/node/index.js';
 import type { ServiceClient } from '../service/serviceClient.js';
+import { commandText } from '../terminal/commandLine.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
+import { counted } from '../verify/print.js';
 import { assertFree } from './assertFree.js';
 import { shownCheck } from './checkedExport.js';
 import { ExportWriter, headerOf } from './exportWriter.js';
@@ -35,17 +37,22 @@ export async function takeExport(client: ServiceClient, collection: string, file
   const log_bytes = end.logBytes;
   const trailer = { frames, sequence, log_bytes, chain_head, log_root, state_hash, checkpoint };
   await writer.finish(trailer);
-  await check(file + UNFINISHED);
+  const openKeys = await check(file + UNFINISHED);
   await move(file + UNFINISHED, file);
   say('done', 'chain head', chain_head);
   say('done', 'state hash', state_hash);
   say('done', 'file', `${basename(file)}: ${grouped(frames)} commits, ${grouped(log_bytes)} bytes of log`);
+  const listed = commandText('verify', `log ${basename(file)} --keys`);
+  if (openKeys > 0) say('plain', 'keys', `it needs ${counted(openKeys, 'vault key')}: ${listed} lists them`);
 }
 
-/** Verifies the written file, with its state and log root, which were not checked before. */
-async function check(file: string): Promise<void> {
+/**
+ * Verifies the written file, with its state and log root, which were not checked before. Returns the number of vault keys
+ * that it needs.
+ */
+async function check(file: string): Promise<number> {
   try {
-    await shownCheck(await openExport(file));
+    return (await shownCheck(await openExport(file))).openKeys;
   } catch (error) {
     throw new Error(`the written file does not verify: ${messageOf(error)}`);
   }

@@ -52,6 +52,7 @@ export async function checkExportFile({ file, ...files }: FileRequest): Promise<
     for (const problem of problems) print('failed', 'export', problem);
     if (problems.length > 0) return 'refused';
     printLog(report);
+    if (files.keys) for (const keyId of report.records.openKeys) print('plain', 'needs key', keyId);
     const served = checkpoint && genesis && servedAs(checkpoint, genesis);
     if (served !== undefined) print('plain', '', served);
     const verdicts: Verdict[] = [];

@@ -19,6 +19,8 @@ interface Given extends ClaimFiles {
   readonly record: string | undefined;
   readonly collection: string | undefined;
   readonly project: string | undefined;
+  /** Whether the keys that the log needs are listed. */
+  readonly keys: boolean;
 }
 
 /** `file`: a file, `-` for standard input, or for `folder` the data folder. */
@@ -42,7 +44,7 @@ const FORMS = [
   'consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]',
   'checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]',
   'access FILE|DATA_DIR [--checkpoint FILE]… [--policy FILE] [--collection NAME|ID] [--project NAME]',
-  'log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection NAME|ID] [--project NAME]',
+  'log FILE [--keys] [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection …] [--project …]',
   'folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
   'stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
 ];
@@ -59,6 +61,8 @@ FILE may be - for standard input, but for a log; a FILE without a command is a r
 With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for
 it with logged=true. The log and its witnesses then vouch for the signer.
 
+With --keys, the ids of the vault keys that open what the log has encrypted follow, one a line.
+
 VOUCH_NATS_NKEY or VOUCH_NATS_CREDS names the file of the login at the NATS servers: data/nats/users/operator/seed.nk for those
 of ${commandText('start')}.`;
 
@@ -71,6 +75,7 @@ const OPTIONS = {
   collection: { type: 'string' },
   project: { type: 'string' },
   nats: { type: 'string' },
+  keys: { type: 'boolean' },
 } as const;
 type Option = keyof typeof OPTIONS;
 
@@ -83,7 +88,7 @@ const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
   consistency: ['checkpoint', 'key', 'policy', ...SELECTION],
   checkpoint: ['key', 'policy', ...SELECTION],
   access: ['checkpoint', 'policy', ...SELECTION],
-  log: [...CLAIMS, ...SELECTION],
+  log: ['keys', ...CLAIMS, ...SELECTION],
   folder: [...SELECTION, ...CLAIMS],
   stream: ['nats', ...SELECTION, ...CLAIMS],
 };
@@ -115,9 +120,10 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
     project,
     nats,
     record,
+    keys = false,
   } = values;
   if (key !== undefined) parsePublicKey('--key', key);
-  const given = { receipts, checkpoints, key, policy, record, collection, project };
+  const given = { receipts, checkpoints, key, policy, record, collection, project, keys };
   const file = files[0] ?? (isCommand ? undefined : '-');
   assertUsed(command, given);
   if (command === 'stream') {

@@ -146,7 +146,7 @@ describe('npm run export, npm run import', () => {
     running = false;
     await writer;
     const opened = await openExport(file);
-    const { sequence } = await checkedExport(opened, () => {});
+    const { sequence } = (await checkedExport(opened, () => {})).announced;
     await opened.close();
     expect(sequence).to.be.within(MANY + 1, MANY + 1 + written);
   });
@@ -321,7 +321,7 @@ describe('npm run export, npm run import', () => {
       await succeeded(runImport(place, file));
       await succeeded(runExport(place, 'lived', again));
       const opened = await openExport(again);
-      const { state_hash } = await checkedExport(opened, () => {});
+      const { state_hash } = (await checkedExport(opened, () => {})).announced;
       await opened.close();
       expect(state_hash).to.equal((await home.rw.get('/v1/proof/state?collection=lived')).body.final_state_hash);
     } finally {
