@@ -4,6 +4,7 @@ import { runCommand } from '../scripts/terminal/commandLine.js';
 import { unreachable } from '../shared/errors/errors.js';
 import { replaceFile } from '../shared/files/durable.js';
 import { benchEngine } from './engine.js';
+import { benchErasure } from './erasure.js';
 import { benchHttp } from './http.js';
 import { benchIndexes } from './indexes.js';
 import { benchKernel } from './kernel.js';
@@ -34,6 +35,8 @@ function benchPart(part: Part, { sizes, dataFolder, postgres }: BenchOptions): P
       return benchProof(sizes);
     case 'restart':
       return benchRestart(sizes);
+    case 'erasure':
+      return benchErasure(sizes);
     case 'http':
       return benchHttp(sizes, dataFolder);
     case 'memory':

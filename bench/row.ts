@@ -6,6 +6,7 @@ export const PARTS = [
   'search',
   'proof',
   'restart',
+  'erasure',
   'http',
   'memory',
   'scale',

@@ -1,0 +1,105 @@
+/** The cost of vault keys: inserts under existing keys, and the opening of a collection whose records are under keys. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClusterBackend } from '../coordinator/cluster/clusterBackend.js';
+import { systemClock } from '../shared/clock.js';
+import { inFolder } from './folder.js';
+import { Engine, envelope } from './inProcess.js';
+import { measured } from './measured.js';
+import type { Sizes } from './options.js';
+import { type Row, rowAbout } from './row.js';
+import { fixedBytes, randomVectors, setText, type VectorSet } from './vectors.js';
+
+const PROJECT = 'bench';
+const DIMENSION = 128;
+const KEYS = 1_000;
+const BATCH = 1_000;
+/** Snapshot settings: so large that no snapshot is made, and so small that one is made at once. */
+const NEVER = { everyBytes: 2 ** 31, keep: 1 };
+const AT_ONCE = { everyBytes: 1, keep: 1 };
+const LOOK_EVERY_MS = 20;
+
+const keyOf = (record: number): string => (record % KEYS).toString(16).padStart(32, '0');
+
+/** `plain`: without keys. A collection with records under keys has no snapshot. */
+const KINDS = ['plain', 'plain with a snapshot', 'under keys'] as const;
+type Kind = (typeof KINDS)[number];
+
+export const benchErasure = ({ restartRecords }: Sizes): Promise<Row[]> =>
+  measured('erasure', 2 * KINDS.length, async (progress) => {
+    const set = randomVectors(DIMENSION, restartRecords);
+    const row = rowAbout('erasure', `${setText(set)}, ${KEYS} keys`);
+    const rows: Row[] = [];
+    const spent = new Map<string, number>();
+    const note = (kind: Kind, what: string, seconds: number): void => {
+      spent.set(`${what} ${kind}`, seconds);
+      rows.push(row(`${what}, ${kind}: processor time`, seconds, 's'));
+      progress.advance(1);
+    };
+    for (const kind of KINDS)
+      await inFolder(async (dataDir) => {
+        note(kind, 'inserts', await filled(dataDir, set, kind));
+        if (kind === 'plain with a snapshot') await snapshotted(dataDir);
+        note(kind, 'opening', await opened(dataDir));
+      });
+    const ratio = (what: string, to: Kind): Row =>
+      row(`${what}, under keys ÷ ${to}`, spent.get(`${what} under keys`)! / spent.get(`${what} ${to}`)!, '');
+    return [...rows, ratio('inserts', 'plain'), ratio('opening', 'plain'), ratio('opening', 'plain with a snapshot')];
+  });
+
+/** Inserts the set in batches, once its keys exist. Returns the processor time of the inserts. */
+const filled = (dataDir: string, set: VectorSet, kind: Kind): Promise<number> =>
+  Engine.run(
+    dataDir,
+    async ({ backend }) => {
+      const wanted = { name: 'measured', dimension: DIMENSION, index: 'brute' } as const;
+      const { collection } = await backend.create(PROJECT, wanted, envelope());
+      const insert = (from: number, to: number) =>
+        backend.call(collection, { op: 'insertBatch', ...records(set, from, to, kind) }, envelope());
+      for (let from = 0; from < KEYS; from += BATCH) await insert(from, Math.min(from + BATCH, set.count));
+      const seconds = await spentBy(async () => {
+        for (let from = KEYS; from < set.count; from += BATCH) await insert(from, Math.min(from + BATCH, set.count));
+      });
+      return seconds;
+    },
+    systemClock,
+    NEVER,
+  );
+
+function records({ base, dimension }: VectorSet, from: number, to: number, kind: Kind) {
+  const count = to - from;
+  const vectors = fixedBytes(base, dimension, from, to);
+  const keyIds = Array.from({ length: count }, (_, i) => keyOf(from + i));
+  return { count, vectors, metadata: null, texts: null, requestIds: null, ...(kind === 'under keys' && { keyIds }) };
+}
+
+/** Makes a snapshot. */
+const snapshotted = (dataDir: string): Promise<void> =>
+  Engine.run(
+    dataDir,
+    async ({ backend }) => {
+      await describe(backend);
+      for (;;) {
+        await delay(LOOK_EVERY_MS);
+        const names = await readdir(join(dataDir, 'snapshots'), { recursive: true });
+        if (names.some((name) => name.endsWith('.snapshot'))) return;
+      }
+    },
+    systemClock,
+    AT_ONCE,
+  );
+
+const opened = (dataDir: string): Promise<number> =>
+  Engine.run(dataDir, async ({ backend }) => spentBy(() => describe(backend)), systemClock, NEVER);
+
+const describe = async (backend: ClusterBackend): Promise<unknown> =>
+  backend.call(await backend.find(PROJECT, 'measured'), { op: 'describe' }, envelope());
+
+/** Returns the seconds of processor time of all threads during the work. */
+async function spentBy(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
