@@ -28,7 +28,7 @@ export interface Matching extends CallOptions {
 
 export interface GetOptions extends CallOptions {
   /** Further fields of the record. The vector is always there. */
-  readonly with?: readonly ('text' | 'log_index')[] | undefined;
+  readonly with?: readonly ('text' | 'log_index' | 'salt')[] | undefined;
 }
 
 /** A change of one record. */

@@ -34,7 +34,9 @@ export function rebuiltEvent(proof: Proof, record?: ClaimedRecord): string | und
 type PossibleEvent = readonly [what: string, type: number, payload: Uint8Array];
 
 function possibleEvents({ kind, recordId, newLeaf }: Proof, record: ClaimedRecord | undefined): PossibleEvent[] {
-  const values = record === undefined || record.values === 'deleted' ? undefined : record.values;
+  // An event of a record under a key has its content as ciphertext.
+  const isOpen = record !== undefined && record.values !== 'deleted' && record.values.underKey === undefined;
+  const values = isOpen ? (record.values as RecordValues) : undefined;
   if (kind === 'insert')
     return values === undefined ? [] : [['insert', INSERT, insertPayload(values, record!.requestId)]];
   if (newLeaf.every((byte) => byte === 0)) return [['delete', DELETE, u64(recordId)]];

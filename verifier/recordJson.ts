@@ -7,19 +7,21 @@ import { leafOf, type RecordValues } from './records.js';
 import { storedVectors } from './storedVector.js';
 
 const REQUEST_ID_BYTES = 16;
+const KEY_ID = /^[0-9a-f]{32}$/;
+const SALT = /^[0-9a-f]{64}$/;
 
 /** The fields of a record. All describe its content, except `collection` and `log_index`. */
 const FIELDS = new Set([
   ...['values', 'vector', 'tag', 'metadata', 'text', 'external_id', 'request_id', 'state', 'inserted_ms', 'deleted'],
-  ...['expires_at', 'id', 'collection', 'log_index'],
+  ...['expires_at', 'id', 'collection', 'log_index', 'key_id', 'salt'],
 ]);
 
 /**
  * Reads a record to compare with a receipt. Required: `values` (or `vector`). Optional: `tag`, `metadata` (bytes as numbers, a text,
  * or an object, which means its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`);
- * `expires_at` in unix seconds. A change also needs `inserted_ms`, unless it replaces the record. For a hard-deleted record `deleted` is
- * true. `id` may be there, as in an answer, and is compared. Throws an Error that names the field, also for an unknown one, which would
- * not be compared.
+ * `expires_at` in unix seconds. A record under a key has `key_id` and `salt`. A change also needs `inserted_ms`, unless it
+ * replaces the record. For a hard-deleted record `deleted` is true. `id` may be there, as in an answer, and is compared.
+ * Throws an Error that names the field, also for an unknown one, which would not be compared.
  */
 export function claimedRecord(json: unknown, proof: Proof): ClaimedRecord {
   const record = objectOf(json, 'the record');
@@ -45,6 +47,7 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
     text: textOf(record.text, 'text'),
     externalId: textOf(record.external_id, 'external_id'),
     expiresAtMs: isAbsent(record.expires_at) ? null : 1000n * wholeOf(record, 'expires_at'),
+    underKey: underKeyOf(record),
   } as const;
   return withVector(others, numbersOf(record.values ?? record.vector), proof);
 }
@@ -53,6 +56,15 @@ function recordValues(record: JsonObject, proof: Proof): RecordValues {
 function withVector(others: Omit<RecordValues, 'vector'>, values: readonly number[], { newLeaf }: Proof): RecordValues {
   const forms = Array.from(storedVectors(values), (vector) => ({ ...others, vector }));
   return forms.find((form) => equal(leafOf(form), newLeaf)) ?? forms[0]!;
+}
+
+/** The content of a record under a key is only proven with the salt of its commitment. */
+function underKeyOf({ key_id: keyId, salt }: JsonObject): RecordValues['underKey'] {
+  if (isAbsent(keyId) && isAbsent(salt)) return undefined;
+  if (typeof keyId !== 'string' || !KEY_ID.test(keyId)) throw new Error('key_id is not 32 lowercase hex digits');
+  if (isAbsent(salt)) throw new Error('salt is missing: a record under a key is proven with it, read it by with=salt');
+  if (typeof salt !== 'string' || !SALT.test(salt)) throw new Error('salt is not 64 lowercase hex digits');
+  return { keyId: fromHex(keyId), salt: fromHex(salt) };
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;

@@ -1,5 +1,5 @@
 /** Records with the values of the log, and their leaves in the state tree. */
-import { u8, u32, u64 } from './bytes.js';
+import { u8, u16, u32, u64 } from './bytes.js';
 import { ABSENT, H } from './hashing.js';
 
 interface Kept {
@@ -12,7 +12,17 @@ interface Kept {
   readonly expiresAtMs: bigint | null;
 }
 
+/** The key of a record under one, and the salt of its commitment. */
+interface Salted {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 32 bytes. */
+  readonly salt: Uint8Array;
+}
+
 export interface RecordValues extends Kept {
+  /** Absent: the record is under no key. */
+  readonly underKey?: Salted | undefined;
   /** Little-endian i32; see `storedVector.ts`. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
@@ -52,7 +62,32 @@ export const expiryOf = (expiresAtMs: bigint | null): Uint8Array => (expiresAtMs
 export function leafOf(record: RecordValues | EncryptedValues | UnderKeyValues | 'deleted'): Uint8Array {
   if (record === 'deleted') return ABSENT;
   if ('commitment' in record) return underKeyLeaf(record);
-  return 'ciphertext' in record ? encryptedLeaf(record) : openLeaf(record);
+  if ('ciphertext' in record) return encryptedLeaf(record);
+  const { underKey } = record;
+  return underKey === undefined ? openLeaf(record) : underKeyLeaf({ ...record, ...saltedCommitment(record, underKey) });
+}
+
+/** The commitment to the content of a record under a key. */
+function saltedCommitment(
+  { tag, vector, metadata, text, externalId }: RecordValues,
+  { keyId, salt }: Salted,
+): Pick<UnderKeyValues, 'keyId' | 'commitment'> {
+  const commitment = H(
+    u8(0x1b),
+    salt,
+    u64(tag),
+    u8((metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0)),
+    u8(0),
+    u16(externalId?.length ?? 0),
+    u32(metadata?.length ?? 0),
+    u32(text?.length ?? 0),
+    u32(vector.length / 4),
+    vector,
+    metadata ?? NOTHING,
+    text ?? NOTHING,
+    externalId ?? NOTHING,
+  );
+  return { keyId, commitment };
 }
 
 function openLeaf(record: RecordValues): Uint8Array {

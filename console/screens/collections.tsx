@@ -92,7 +92,8 @@ const TITLES = ['Name', 'Records', 'Dimension', 'Vector data', 'Index'];
 const BYTES_PER_COMPONENT = 4;
 
 function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: Asked) => void) {
-  const { id, name, dimension, record_count: records, importing, normalise, text, ttl_secs: ttlSecs } = collection;
+  const { id, name, dimension, record_count: records, importing } = collection;
+  const { normalise, text, ttl_secs: ttlSecs, erasable } = collection;
   const actions = (
     <span class="actions">
       <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
@@ -109,6 +110,7 @@ function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: As
       {normalise === true && <span class="badge">cosine</span>}
       {text !== undefined && <span class="badge">{LANGUAGES[text.language]}</span>}
       {ttlSecs !== undefined && <span class="badge">expire after {grouped(ttlSecs)} s</span>}
+      {erasable === true && <span class="badge">erasable</span>}
       {importing === true && <span class="badge">importing</span>}
     </>,
     grouped(records),
@@ -166,8 +168,9 @@ function Create({ service, onDone }: AskProps) {
   const [normalise, setNormalise] = useState(false);
   const [language, setLanguage] = useState('');
   const [life, setLife] = useState('');
+  const [erasable, setErasable] = useState(false);
   const text = language === '' ? null : { language };
-  const chosen = { normalise, text, ttl_secs: life === '' ? null : Number(life), index };
+  const chosen = { normalise, text, ttl_secs: life === '' ? null : Number(life), erasable, index };
   const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', ...chosen };
   const { problem, isRunning, start } = useAction(() => service.call('POST', '/v1/namespaces', wanted), onDone);
   return (
@@ -211,6 +214,7 @@ function Create({ service, onDone }: AskProps) {
           </select>
         </Field>
         <Life value={life} onInput={setLife} />
+        <Erasure value={erasable} onChange={setErasable} />
         <Field label="Index">
           <select value={index} onChange={(event) => setIndex(event.currentTarget.value as Kind)}>
             <Options of={Object.keys(KINDS) as Kind[]} />
@@ -229,6 +233,15 @@ const Life = ({ value, onInput }: { readonly value: string; readonly onInput: (t
     hint="In seconds, after which new records without expires_at expire. Empty: they stay. It cannot be changed later."
   >
     <input type="number" min={1} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+  </Field>
+);
+
+const Erasure = ({ value, onChange }: { readonly value: boolean; readonly onChange: (chosen: boolean) => void }) => (
+  <Field label="Erasure" hint="A shred of its key erases a record, from the past too. It cannot be changed later.">
+    <select value={value ? 'keys' : 'none'} onChange={(event) => onChange(event.currentTarget.value === 'keys')}>
+      <option value="none">records are under a key if their insert gives one</option>
+      <option value="keys">every record is under a key, by default a fresh one</option>
+    </select>
   </Field>
 );
 

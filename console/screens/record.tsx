@@ -39,9 +39,9 @@ export function RecordDialog({ service, collection, id, onClose }: Props) {
 type ContentProps = Omit<Props, 'id'> & { readonly record: ListedRecord };
 
 /** The fields of a record that cannot be changed here. */
-function Fixed({
-  record: { external_id: externalId, expires_at: expiresAt, tag, text, vector = [], log_index: changedBy },
-}: Pick<ContentProps, 'record'>) {
+function Fixed({ record }: Pick<ContentProps, 'record'>) {
+  const { external_id: externalId, expires_at: expiresAt, key_id: keyId } = record;
+  const { tag, text, vector = [], log_index: changedBy } = record;
   return (
     <dl>
       {externalId !== undefined && (
@@ -55,6 +55,14 @@ function Fixed({
           <dt>Expires</dt>
           <dd>
             <Time ms={1000 * expiresAt} />
+          </dd>
+        </>
+      )}
+      {keyId !== undefined && (
+        <>
+          <dt>Under key</dt>
+          <dd>
+            <code class="broken">{keyId}</code>
           </dd>
         </>
       )}

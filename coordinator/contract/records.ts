@@ -172,13 +172,15 @@ export interface RecordResponse {
   log_index?: Whole;
   /** The key that the record is under; absent: none. */
   key_id?: KeyId;
+  /** The salt of the commitment to the content of a record under a key. Present if it was asked for. */
+  salt?: Hash;
 }
 
 export interface RecordQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
-  /** Additional fields, separated by commas: `text`, `log_index`. The vector is always there. */
-  with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
+  /** Additional fields, separated by commas: `text`, `log_index`, `salt`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text|log_index|salt)(,(vector|text|log_index|salt))*$'>;
 }
 
 export interface ExternalIdQuery {
@@ -200,8 +202,8 @@ export interface ExternalMetadataQuery extends ExternalIdQuery {
 }
 
 export interface ExternalRecordQuery extends ExternalIdQuery {
-  /** Additional fields, separated by commas: `text`, `log_index`. The vector is always there. */
-  with?: string & tags.Pattern<'^(vector|text|log_index)(,(vector|text|log_index))*$'>;
+  /** Additional fields, separated by commas: `text`, `log_index`, `salt`. The vector is always there. */
+  with?: string & tags.Pattern<'^(vector|text|log_index|salt)(,(vector|text|log_index|salt))*$'>;
 }
 
 /** Live records, in the order of their ids, or of a metadata value. */
@@ -254,6 +256,8 @@ export interface ListedRecord {
   vector?: number[];
   /** The last event of the log that wrote the record, for `if_log_index`. Present if it was asked for. */
   log_index?: Whole;
+  /** The key that the content of the record is under; absent: none. */
+  key_id?: KeyId;
 }
 
 export interface ListRecordsResponse {

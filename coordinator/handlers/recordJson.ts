@@ -13,7 +13,7 @@ const COMPONENTS_PER_STEP = 1_024;
  */
 export function* writeFields(
   writer: JsonWriter,
-  { externalIds, metadata, texts, vectors, changedBy, expiresAt }: RecordFields,
+  { externalIds, metadata, texts, vectors, changedBy, expiresAt, keyIds }: RecordFields,
   i: number,
   scale: Scale,
 ): Steps<void> {
@@ -23,6 +23,7 @@ export function* writeFields(
   if (texts !== undefined) members += `,"text":${textJson(texts[i]!)}`;
   if (expiresAt !== undefined && float64At(expiresAt, i) > 0)
     members += `,"expires_at":${unixSeconds(float64At(expiresAt, i))}`;
+  if (keyIds?.[i] != null) members += `,"key_id":"${keyIds[i]}"`;
   if (changedBy !== undefined) members += `,"log_index":${float64At(changedBy, i)}`;
   writer.write(members);
   if (vectors === undefined) return;

@@ -1,6 +1,7 @@
 /** The endpoints of records: insert one or many, read, delete, and change metadata. */
 import { refusal, unavailable, type VouchError } from '../../shared/errors/errors.js';
 import { type Scale, scaleOf } from '../../shared/fixedPoint.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import type { RecordName } from '../../shared/model/recordName.js';
 import type { DeleteManyCall } from '../../shared/protocol/writes.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
@@ -176,10 +177,13 @@ async function getRecord(
 ): Promise<Reply> {
   const collection = await request.find(name);
   const named = fields?.split(',') ?? [];
-  const isWithText = named.includes('text');
-  const call = { op: 'get', id: of, ...(isWithText ? ({ text: true } as const) : {}) } as const;
+  const call = {
+    ...({ op: 'get', id: of } as const),
+    ...(named.includes('text') && ({ text: true } as const)),
+    ...(named.includes('salt') && ({ salt: true } as const)),
+  };
   const read = await request.call(collection, call);
-  const { id, externalId, expiresAtMs, vector, tag, metadata, text, changedBy, keyId } = read;
+  const { id, externalId, expiresAtMs, vector, tag, metadata, text, changedBy, keyId, salt } = read;
   const external = externalId === null ? '' : `"external_id":${JSON.stringify(utf8Text(externalId))},`;
   const rest: Omit<RecordResponse, 'id' | 'external_id' | 'vector'> = {
     tag,
@@ -187,6 +191,7 @@ async function getRecord(
     metadata: shownMetadata(metadata),
     ...(text === undefined ? {} : { text: text && utf8Text(text) }),
     ...(keyId === undefined ? {} : { key_id: keyId }),
+    ...(salt === undefined ? {} : { salt: toHex(salt) }),
     ...(named.includes('log_index') ? { log_index: changedBy } : {}),
   };
   const writer = new JsonWriter();

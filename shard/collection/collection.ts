@@ -18,7 +18,7 @@ import type { StoredFrame } from '../../shared/log/eventLog.js';
 import type { LogCount } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
-import type { Call } from '../../shared/protocol/calls.js';
+import type { Call, Results } from '../../shared/protocol/calls.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -142,7 +142,7 @@ export class Collection {
     noteWork(call.op, this.config);
     switch (call.op) {
       case 'get':
-        return readRecord(this.state, call);
+        return this.#orCallerError(() => this.#get(call));
       case 'search':
         return call.asOf === undefined
           ? this.#searches.search(call, envelope.deadlineMs)
@@ -198,6 +198,12 @@ export class Collection {
       default:
         return this.#owned.write(call, envelope);
     }
+  }
+
+  async #get(call: Extract<Call, { op: 'get' }>): Promise<Results['get']> {
+    const read = readRecord(this.state, call);
+    if (call.salt === undefined || read.keyId === undefined) return read;
+    return { ...read, salt: await this.#parts.vault.saltOf(read.id) };
   }
 
   /** Makes this shard the owner. The whole log must be applied. */

@@ -14,6 +14,7 @@ export class RecordColumns {
   readonly #changedBy: number[] | undefined;
   readonly #externalIds: (string | null)[] | undefined;
   readonly #expiresAt: number[] | undefined;
+  readonly #keyIds: (string | null)[] | undefined;
   #bytes = 0;
 
   constructor(
@@ -26,6 +27,7 @@ export class RecordColumns {
     this.#changedBy = fields.includes('log_index') ? [] : undefined;
     this.#externalIds = state.externalIds.isUsed ? [] : undefined;
     this.#expiresAt = state.expiries.size > 0 ? [] : undefined;
+    this.#keyIds = state.encrypted.hasContents ? [] : undefined;
   }
 
   get count(): number {
@@ -56,11 +58,17 @@ export class RecordColumns {
     this.#externalIds?.push(externalId ?? null);
     this.#bytes += externalId?.length ?? 0;
     this.#expiresAt?.push(state.expiries.of(recordId) ?? 0);
+    this.#keyIds?.push(slot === undefined ? null : (state.encrypted.get(recordId)?.keyId ?? null));
   }
 
   listed(): ListedRecords {
     const expiresAt = this.#expiresAt && { expiresAt: bytesOf(this.#expiresAt) };
-    return { ids: bytesOf(this.#ids), tags: bytesOf(this.#tags), fields: { ...this.fields(), ...expiresAt } };
+    const keyIds = this.#keyIds && { keyIds: this.#keyIds };
+    return {
+      ids: bytesOf(this.#ids),
+      tags: bytesOf(this.#tags),
+      fields: { ...this.fields(), ...expiresAt, ...keyIds },
+    };
   }
 
   fields(): RecordFields {

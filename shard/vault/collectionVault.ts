@@ -171,6 +171,17 @@ export class CollectionVault {
     return { id: recordId, keyId, payload };
   }
 
+  /** Returns the salt of a live record under a key. Throws `record_shredded`, and Damaged like `seal`. */
+  async saltOf(recordId: number): Promise<Uint8Array> {
+    const { contentHash, keyId, sequence } = this.collection.state.encrypted.get(recordId)!;
+    const event = await this.collection.journal.eventAt(sequence);
+    if (!isUnderKey(event) || Buffer.from(event.commitment).toString('latin1') !== contentHash)
+      throw new Damaged(`event ${sequence}: it is not the event that was committed`);
+    const salt = await this.collection.contents.saltOf(event);
+    if (salt === undefined) throw recordShredded(keyId);
+    return salt;
+  }
+
   /**
    * Verifies a key of live records. Returns false if its entry is missing or cannot be opened here. Throws like `encrypt`.
    */

@@ -99,6 +99,18 @@ export class ContentKeys {
     return { forget };
   }
 
+  /** Returns the salt of the content; undefined if its key is gone. Throws like `open`. */
+  async saltOf(event: EventUnderKey): Promise<Uint8Array | undefined> {
+    const keyId = toHex(event.keyId);
+    await this.#fetch([keyId]);
+    const key = this.#keys.get(keyId);
+    if (key == null) return undefined;
+    const plaintext = this.#plaintextOf(event, key);
+    const salt = Uint8Array.from(plaintext.subarray(0, SALT_BYTES));
+    plaintext.fill(0);
+    return salt;
+  }
+
   /** Seals a content under a key that `has` confirms. */
   seal(keyId: string, content: RecordContent, entropy: Entropy): SealedContent {
     const key = this.#keys.get(keyId);

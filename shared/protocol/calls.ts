@@ -116,7 +116,7 @@ export interface SearchBatchCall {
 
 export type ReadCall =
   /** `text`: returns the text too. */
-  | { readonly op: 'get'; readonly id: RecordName; readonly text?: true }
+  | { readonly op: 'get'; readonly id: RecordName; readonly text?: true; readonly salt?: true }
   | SearchCall
   | SearchBatchCall
   | RecordsCall
@@ -192,6 +192,8 @@ export interface Results extends AccessResults, GraphResults, ProofResults, Reco
     readonly expiresAtMs: number | null;
     /** UTF-8; present where it was asked for. */
     readonly text?: Uint8Array | null;
+    /** Salt of the commitment to the content; present where it was asked for, if the record is under a key. */
+    readonly salt?: Uint8Array;
     /** Sequence of the last event that wrote it. */
     readonly changedBy: number;
   };

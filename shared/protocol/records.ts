@@ -24,6 +24,8 @@ export interface RecordFields {
   readonly externalIds?: readonly (string | null)[];
   /** Little-endian float64, unix milliseconds; 0: it does not expire. Not sent with hits, nor if no record of the collection expires. */
   readonly expiresAt?: Uint8Array;
+  /** The key that the content of each is under, or null. Not sent with hits, nor if no record of the collection has one. */
+  readonly keyIds?: readonly (string | null)[];
 }
 
 /** Records one after another; `ids` and `tags` are little-endian float64. */

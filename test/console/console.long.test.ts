@@ -123,11 +123,11 @@ describe('the console', () => {
     await page.getByRole('button', { name: 'New collection' }).click();
     const typed = { Name: 'short', Dimension: '3', 'Life of records': '3600' };
     for (const [label, text] of Object.entries(typed)) await page.getByLabel(label).fill(text);
-    const chosen = { Distance: 'cosine', 'Words of texts': 'english', Index: 'brute' };
+    const chosen = { Distance: 'cosine', 'Words of texts': 'english', Erasure: 'keys', Index: 'brute' };
     for (const [label, option] of Object.entries(chosen)) await page.getByLabel(label).selectOption(option);
     await page.getByRole('button', { name: 'Create collection' }).click();
     const row = rowsOf('Collections').filter({ hasText: 'short' });
-    for (const badge of ['cosine', 'English', 'expire after 3,600 s']) await row.getByText(badge).waitFor();
+    for (const badge of ['cosine', 'English', 'expire after 3,600 s', 'erasable']) await row.getByText(badge).waitFor();
     await row.getByRole('button', { name: 'Change index' }).click();
     await page.getByLabel('Kind').selectOption('hnsw');
     await page.getByRole('button', { name: 'Build index' }).click();

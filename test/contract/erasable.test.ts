@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
+import { readProof, verifyReceipt } from '../../verifier/receipt.js';
+import { claimedRecord } from '../../verifier/recordJson.js';
 import { inBothModes } from '../support/launch/modes.js';
 import type { Client } from '../support/launch/service.js';
 
@@ -39,6 +41,33 @@ inBothModes('records under keys', (service) => {
     expect(read).to.deep.equal({ id: 1, vector: [1, 2], ...content, key_id: KEY });
     const stats = (await rw.get('/v1/namespaces/c')).body;
     expect(stats.record_count).to.equal(2);
+  });
+
+  it('are listed with their key, and read with the salt of their commitment', async () => {
+    const rw = await project();
+    await collection(rw);
+    const content = { tag: 7, metadata: { city: 'Ulm', n: 1.5 }, text: 'a secret word' };
+    const inserted = (await insert(rw, [1, 2], { ...content, key_id: KEY })).body;
+    await insert(rw, [3, 4]);
+    const listed = (await rw.post('/v1/records/list', { collection: 'c' })).body.records;
+    expect(listed.map(({ key_id }: { key_id?: string }) => key_id)).to.deep.equal([KEY, undefined]);
+    const got = (await rw.post('/v1/records/get', { collection: 'c', ids: [2, 1] })).body.records;
+    expect(got.map(({ key_id }: { key_id?: string }) => key_id)).to.deep.equal([undefined, KEY]);
+    const read = async (path: string) => (await rw.get(path)).body;
+    expect(await read('/v1/records/2?collection=c&with=salt')).to.not.have.property('salt');
+    const record = await read('/v1/records/1?collection=c&with=text,salt');
+    const proven = (json: object): string[] => {
+      const { values } = claimedRecord(json, readProof(inserted.receipt.proof));
+      return verifyReceipt(inserted.receipt, values);
+    };
+    expect(proven(record)).to.deep.equal([]);
+    const other = `${record.salt.slice(0, -1)}${record.salt.endsWith('0') ? '1' : '0'}`;
+    for (const wrong of [{ salt: other }, { text: 'other' }, { tag: 8 }, { vector: [1, 3] }, { key_id: OTHER }])
+      expect(proven({ ...record, ...wrong })).to.deep.equal(['it is not about this record']);
+    expect(() => proven({ ...record, salt: undefined })).to.throw('salt is missing');
+    await shred(rw, KEY);
+    expect((await rw.get('/v1/records/1?collection=c&with=salt')).status).to.equal(410);
+    expect(proven(record)).to.deep.equal([]);
   });
 
   it('get a fresh key for `new`, and in a collection that is erasable', async () => {
@@ -102,6 +131,22 @@ inBothModes('records under keys', (service) => {
     expect(idsIn(await search(rw))).to.deep.equal([]);
     for (const index of [1, 2, 3]) expect(await search(rw, { as_of_log_index: index })).to.include({ erased: 1 });
     expect((await upsert([3, 3])).body).to.deep.equal({ ids: [2], created: 1, replaced: 0 });
+  });
+
+  it('have a fresh key and the life of their collection, and are erased by key also after that', async () => {
+    const rw = await project();
+    await collection(rw, { erasable: true, ttl_secs: 2 });
+    const inserted = (await insert(rw, [1, 2], { text: 'short-lived' })).body;
+    const { expires_at } = (await rw.get('/v1/records/1?collection=c')).body;
+    await delay(Math.max(0, 1000 * expires_at - systemClock.nowMs()));
+    expect(idsIn(await search(rw))).to.deep.equal([]);
+    const past = { as_of_log_index: inserted.receipt.sequence };
+    expect((await search(rw, { ...past, with: ['text'] })).results).to.deep.equal([
+      { id: 1, score: 5, text: 'short-lived' },
+    ]);
+    await shred(rw, inserted.key_id);
+    expect(await search(rw, past)).to.deep.include({ results: [], erased: 1 });
+    expect((await rw.get('/v1/namespaces/c')).body).to.include({ erasable: true, ttl_secs: 2, record_count: 0 });
   });
 
   it('expire like any other, and are erased from the past by a later shred', async () => {
