@@ -57,8 +57,8 @@ describe('the watermark notes of a shard', () => {
   it('are at most 200 in a round, and the others follow in the next', async () => {
     let noted = 0;
     const afterRounds: number[] = [];
-    // Longer than a turn, so that a round never begins in the turn of the one before.
-    const notes = notesWhile(() => true, 50);
+    // Longer than a turn on a busy machine, so that a round never begins in the turn of the one before.
+    const notes = notesWhile(() => true, 400);
     const note = async (): Promise<void> => {
       // A round without waiting ends before the event loop turns.
       if (noted++ % 200 === 0) setImmediate(() => afterRounds.push(noted));
