@@ -175,7 +175,7 @@ export class RequestAudit {
     if (body === undefined) return [];
     try {
       const value = (isPacked ? unpack(body) : JSON.parse(body.toString())) as Meant;
-      const named = [value.collection ?? 'default', value.like?.collection, ...[value.collections ?? []].flat()];
+      const named = value.collections === undefined ? [value.collection ?? 'default'] : [value.collections].flat();
       return named.filter((name) => typeof name === 'string');
     } catch {
       return [];
@@ -199,7 +199,6 @@ export class RequestAudit {
 interface Meant {
   readonly collection?: string;
   readonly collections?: readonly string[];
-  readonly like?: { readonly collection?: string };
 }
 
 /** The name in a path; none if its percent-encoding is broken. */

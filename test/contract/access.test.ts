@@ -154,6 +154,8 @@ inBothModes('the access log', (service) => {
     expect((await project.rw.delete('/v1/namespaces/c')).status).to.equal(403);
     expect((await limited.get('/v1/namespaces/nope')).status).to.equal(403);
     expect((await reader.get('/v1/namespaces/nope')).status).to.equal(404);
+    const several = { collections: ['nope'], query: [1, 0], k: -1 };
+    expect((await reader.post('/v1/search/multi', several)).status).to.equal(400);
     expect(await kinds()).to.deep.equal([
       'GET /v1/namespaces/{name} 403',
       'GET /v1/namespaces/{name} 403',
