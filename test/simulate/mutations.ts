@@ -251,8 +251,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'what was told of the catalog is taken for all of it',
     isIn: inClusters,
     file: CATALOG,
-    find: 'await this.#watch?.caughtUp();',
-    put: '',
+    find: 'await this.#watch?.caughtUp();\n      const now',
+    put: 'const now',
   },
   {
     name: 'the catalog is what one server says',
@@ -300,8 +300,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an answer leaves before its entry of the access log is durable',
     isIn: withAccessLogs,
     file: 'coordinator/http/server.js',
-    find: 'await audit.log(reply);',
-    put: 'void audit.log(reply).catch(() => undefined);',
+    find: 'await auditing.log(reply);',
+    put: 'void auditing.log(reply).catch(() => undefined);',
   },
   {
     name: 'an access log is not read again after a commit of unknown outcome',
