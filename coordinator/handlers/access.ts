@@ -75,6 +75,7 @@ export const ACCESS_ROUTES: readonly Route[] = [
         headers: ['vouch-last-sequence', 'vouch-log-sequence'],
       },
     ],
+    errors: ['entries_removed'],
     handle: async (request) => {
       const { collection, from } = request.query;
       const call = { op: 'accessFrames', ...(from !== undefined && { from }), maxBytes: ANSWER_BYTES } as const;

@@ -190,7 +190,8 @@ export class AccessLog {
     deadlineMs: number,
   ): Promise<AccessResults['accessFrames']> {
     const { tree, begin } = await this.#open();
-    const from = wanted ?? begin.size + 1;
+    // No entry has the number 0.
+    const from = wanted || begin.size + 1;
     assertKept(from, begin, 'from');
     const frames: Uint8Array[] = [];
     let sizeBytes = 0;
