@@ -73,7 +73,7 @@ export function durationMs(
   const timeMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * UNIT_MS[unit] : Number.NaN;
   if (timeMs > 0 && timeMs <= mostMs) return timeMs;
   throw new UsageError(
-    `${flag} is ${text}; expected a number of ${unit} above 0 and at most ${mostMs / UNIT_MS[unit]}`,
+    `${flag} is ${text}; allowed is a number of ${unit} above 0 and at most ${mostMs / UNIT_MS[unit]}`,
   );
 }
 

@@ -198,7 +198,10 @@ describe('npm run verify', () => {
         ['checkpoint', '-', '--key', `01${'00'.repeat(31)}`],
         /--key is not the public key of a signer: it is of small order/,
       ],
-      [['checkpoint', '-', '--key', `02${'00'.repeat(31)}`], /--key is not the public key of a signer: it is no point/],
+      [
+        ['checkpoint', '-', '--key', `02${'00'.repeat(31)}`],
+        /--key is not the public key of a signer: it is not a point/,
+      ],
       [['inclusion', 'a', '--key', PUBLIC_KEY], /--key is about checkpoints/],
       [['consistency', 'a', '--key', PUBLIC_KEY], /--key is about checkpoints/],
       [['folder', tmpdir(), '--collection', 'c', '--key', PUBLIC_KEY], /--key is about checkpoints/],
