@@ -122,6 +122,8 @@ export class StatesJudge {
       this.findings.add(
         `in ${of.name}, the memory of records ${wrong} of collection ${collectionId} differs from the written values`,
       );
+    // A replica that replays the log after a shred in the vault never has the contents that another has until the event.
+    if (state.encrypted.hasContents) return;
     this.#equal(this.#contents, 'state', { id: collectionId, sequence, hash: content }, of);
   }
 
