@@ -6,11 +6,18 @@ export type * from './contract/backup.js';
 export type * from './contract/cluster.js';
 export type * from './contract/collections.js';
 export type * from './contract/encrypted.js';
+export type * from './contract/erasures.js';
 export type * from './contract/graph.js';
 export type * from './contract/proofs.js';
 export type * from './contract/records.js';
 export type * from './contract/search.js';
 export type * from './contract/service.js';
+export {
+  type ErasureSigners,
+  type VerifiedCollectionErasure,
+  type VerifiedErasure,
+  verifyErasure,
+} from './erasures.js';
 export * from './errors.js';
 export type { ExportPiece } from './exportLog.js';
 export { type ExportClaims, type VerifiedExport, verifyExport } from './exports.js';

@@ -235,7 +235,8 @@ function assertSame(log: LogAt, signed: LogAt, what: string): void {
   if (log.size !== signed.size || log.root !== signed.root) throw new Error(`${what} is of another log`);
 }
 
-function proving<T>(what: string, check: () => T): T {
+/** Throws the error of `check` as a ProofError. */
+export function proving<T>(what: string, check: () => T): T {
   try {
     return check();
   } catch (error) {

@@ -16,6 +16,7 @@ import type {
   RebuildResponse,
 } from './contract/collections.js';
 import type { KeyStatusResponse, ShredResponse } from './contract/encrypted.js';
+import type { EraseRequest, ErasuresResponse } from './contract/erasures.js';
 import type { SigningKey, SigningKeysResponse } from './contract/proofs.js';
 import type { MultiSearchRequest, MultiSearchResponse } from './contract/search.js';
 import type {
@@ -127,6 +128,17 @@ export class Vouch {
       { method: 'DELETE', path: `/v1/crypto/shred/${nameSegment(keyId)}`, repeat: 'safe' },
       options,
     );
+  }
+
+  /**
+   * Shreds keys, given as `keyIds` or found by a `metadataFilter` in a collection, and certifies what is erased. Keys in
+   * `partialFailures` are not finished: name them again. A request with a filter is not retried after a broken connection: the
+   * keys that it has shredded match no more.
+   */
+  erase(request: EraseRequest, options: CallOptions = {}): Promise<ErasuresResponse> {
+    assertRequest(request, 'erase', '{ keyIds }');
+    const repeat = request.metadataFilter == null ? 'safe' : 'once';
+    return this.#post({ path: '/v1/erasures', of: 'EraseRequest' }, request, options, repeat);
   }
 
   keyStatus(keyId: string, options: CallOptions = {}): Promise<KeyStatusResponse> {

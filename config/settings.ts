@@ -130,7 +130,11 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.maxBytesOfProjects': json('VOUCH_MAX_BYTES_OF_PROJECTS', '{"project": bytes, …}'),
   'limits.unknownShreds': scalar('limits.unknownShreds', 'VOUCH_MAX_UNKNOWN_SHREDS'),
   'limits.deadlineMs': scalar('limits.deadlineMs', 'VOUCH_DEADLINE_MS'),
-  'limits.rebuildMs': scalar('limits.rebuildMs', 'VOUCH_REBUILD_MS', ' (milliseconds for POST /v1/index/rebuild)'),
+  'limits.rebuildMs': scalar(
+    'limits.rebuildMs',
+    'VOUCH_REBUILD_MS',
+    ' (milliseconds for POST /v1/index/rebuild and /v1/erasures)',
+  ),
   'limits.dedupWindow': scalar('limits.dedupWindow', 'VOUCH_DEDUP_WINDOW'),
   'limits.asOfCacheBytes': scalar('limits.asOfCacheBytes', 'VOUCH_AS_OF_CACHE_BYTES'),
   'limits.memoryBytes': scalar('limits.memoryBytes', 'VOUCH_MEMORY_BYTES', ' (0: the memory of the system)'),

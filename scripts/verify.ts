@@ -6,6 +6,7 @@
 import { runCommand } from './terminal/commandLine.js';
 import { printable } from './terminal/line.js';
 import { checkAccess } from './verify/access.js';
+import { checkErasures } from './verify/erasures.js';
 import { checkExportFile, checkFolder, checkStream } from './verify/logs.js';
 import { exitCodeOf, type Verdict } from './verify/print.js';
 import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verify/proofs.js';
@@ -23,6 +24,8 @@ function check(request: VerifyRequest): Promise<Verdict> {
       return checkConsistency(request);
     case 'checkpoint':
       return checkCheckpoint(request);
+    case 'erasure':
+      return checkErasures(request);
     case 'access':
       return checkAccess(request);
     case 'log':

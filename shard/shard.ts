@@ -101,7 +101,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const indexes = await openIndexes(opening, metrics, damages, guards.memoryGuard);
   const snapshots = await openSnapshots(opening, metrics, damages);
   const pasts = openAsOfThread(opening, metrics, snapshots.store);
-  const { keys, vaultCalls, records, shreds, check } = await openVault(opening, damages, pasts, () =>
+  const { keys, vaultCalls, records, shreds, check } = await openVault({ ...opening, signer }, damages, pasts, () =>
     node.collections(),
   );
   const notes = await notesOf(session, { openings, shards, owners }, guards.memoryGuard, () => node);
@@ -314,7 +314,7 @@ async function openIndexes(
 }
 
 async function openVault(
-  { config, platform, logger, clock }: Opening,
+  { config, platform, logger, clock, signer }: Opening & { readonly signer: Signer },
   damages: DamageReports,
   { calls }: AsOfThread,
   handles: () => Iterable<CollectionHandle>,
@@ -328,7 +328,7 @@ async function openVault(
   const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
   return {
     keys,
-    vaultCalls: new VaultCalls(vault),
+    vaultCalls: new VaultCalls(vault, signer, clock),
     records: new RecordVault(vault, notes, keys, clock, systemEntropy),
     shreds: new PendingShreds({ vault, notes, catalog, handles, clock, logger }),
     check: new VaultCheck({ vault, keys, damages, handles, calls, clock, logger }),

@@ -32,6 +32,12 @@ export const EXTERNAL_ID_MAX_BYTES = 256;
 export const BATCH_MAX = 16_384;
 /** Records that one deletion by a filter may match. */
 export const DELETED_MAX = 65_536;
+/** Keys of one request for certificates of erasure. */
+export const ERASED_KEYS_MAX = 1_000;
+/** Events whose content was under the keys of one such request: its answer takes about 2 KiB for each. */
+export const ERASED_CONTENTS_MAX = 10_000;
+/** Events of one page of their proofs. */
+export const ERASED_PAGE = 256;
 /** Records whose metadata one request may change by a filter. */
 export const PATCHED_MAX = 65_536;
 export const HASH_BYTES = 32;

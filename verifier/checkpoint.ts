@@ -1,9 +1,9 @@
 /** Checkpoints: signed descriptions of a log at one moment. */
-import { toHex, toUtf8 } from './bytes.js';
-import { isSigned, weaknessOf } from './ed25519.js';
+import { toHex } from './bytes.js';
 import type { Genesis } from './events.js';
-import { hexOf, objectOf, textOf } from './json.js';
+import { objectOf } from './json.js';
 import type { LogState } from './replay.js';
+import { signedTextIn } from './signedText.js';
 
 /** Hashes and key in hex. */
 export interface Checkpoint {
@@ -38,17 +38,10 @@ const ZEROS = '0'.repeat(64);
  */
 export function verifyCheckpoint(json: unknown, knownKey?: string): Checkpoint {
   const object = objectOf(json, 'the checkpoint');
-  const note = textOf(object, 'checkpoint' in object ? 'checkpoint' : 'note');
-  const publicKey = hexOf(object, 'public_key', 32);
-  const publicKeyHex = toHex(publicKey);
-  const weakness = weaknessOf(publicKey);
-  if (weakness !== undefined) throw new Error(`its public key ${publicKeyHex} vouches for nothing: ${weakness}`);
-  const checkpoint = { ...readNote(note), publicKey: publicKeyHex };
-  if (!isSigned(toUtf8(note), hexOf(object, 'signature', 64), publicKey))
-    throw new Error('the signature is not of this text');
-  if ('key_id' in object && object.key_id !== publicKeyHex.slice(0, 16)) throw new Error('key_id is not of this key');
-  if (knownKey !== undefined && publicKeyHex !== knownKey)
-    throw new Error(`it is signed with another key, ${publicKeyHex}`);
+  const { text, publicKey } = signedTextIn(object, 'checkpoint' in object ? 'checkpoint' : 'note');
+  const checkpoint = { ...readNote(text), publicKey };
+  if ('key_id' in object && object.key_id !== publicKey.slice(0, 16)) throw new Error('key_id is not of this key');
+  if (knownKey !== undefined && publicKey !== knownKey) throw new Error(`it is signed with another key, ${publicKey}`);
   return checkpoint;
 }
 

@@ -3,7 +3,9 @@ import { actorText } from './actor.js';
 import { type Alteration, Sightings } from './alteration.js';
 import { equal, toHex } from './bytes.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
-import type { Genesis } from './events.js';
+import { ErasedEvents } from './erasedEvents.js';
+import { verifyErasure } from './erasure.js';
+import type { Genesis, LogEvent } from './events.js';
 import type { LogReport } from './log.js';
 import {
   chainHeadAfter,
@@ -18,7 +20,7 @@ import {
 import type { LogState, Moment } from './replay.js';
 
 export interface ClaimResult {
-  readonly kind: 'receipt' | 'checkpoint';
+  readonly kind: 'receipt' | 'checkpoint' | 'erasure';
   readonly name: string;
   /** Reasons why it is not of this log; empty if it is. */
   readonly problems: readonly string[];
@@ -40,12 +42,13 @@ interface Claim {
   problems: string[] | undefined;
 }
 
-/** Add all claims, replay the log with their `watches`, then ask for the results. */
+/** Add all claims, replay the log with their `watches` and `onEvent`, then ask for the results. */
 export class Claims {
   /** Comparisons of the claims, by the sequence at which the replay makes them: the option `watches` of `verifyLog`. */
   readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
   readonly #claims: Claim[] = [];
   readonly #sightings = new Sightings();
+  readonly #erasures: { readonly claim: Claim; readonly events: ErasedEvents }[] = [];
   readonly #ofEmptyLogs: { readonly claim: Claim; readonly checkpoint: Checkpoint }[] = [];
   #genesis: Genesis | undefined;
 
@@ -97,6 +100,24 @@ export class Claims {
       });
   }
 
+  /** Adds a certificate of erasure, which must name all events under its key. `verifyErasure` says who has signed it. */
+  addErasure(name: string, json: unknown): void {
+    const claim: Claim = { kind: 'erasure', name, about: 'a key', problems: undefined };
+    this.#claims.push(claim);
+    try {
+      const erasure = verifyErasure(json);
+      claim.about = `key ${erasure.keyId}`;
+      this.#erasures.push({ claim, events: new ErasedEvents(erasure) });
+    } catch (error) {
+      claim.problems = [(error as Error).message];
+    }
+  }
+
+  /** The option of `verifyLog`. */
+  readonly onEvent = (event: LogEvent): void => {
+    for (const { events } of this.#erasures) events.take(event);
+  };
+
   /**
    * The range of sequences that contains the first altered event, as the claims show. Undefined if they show no alteration.
    * Call it after the replay.
@@ -106,7 +127,8 @@ export class Claims {
   }
 
   /** Call it after the replay. `before`: for an empty log, the genesis that it will get, and its state. */
-  results({ size }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
+  results({ size, state }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
+    for (const { claim, events } of this.#erasures) claim.problems = events.problems(toHex(state.configHash));
     for (const { claim, checkpoint } of this.#ofEmptyLogs)
       if (before !== undefined) this.#hold(claim, checkpoint, before.genesis, before.state);
     return this.#claims.map(({ problems, ...claim }) => ({

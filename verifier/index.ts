@@ -10,6 +10,13 @@ export { toHex } from './bytes.js';
 export { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
 export { type ClaimResult, Claims } from './claims.js';
 export { weaknessOf } from './ed25519.js';
+export {
+  type ErasedCollection,
+  type ErasedContent,
+  type Erasure,
+  signersOf,
+  verifyErasure,
+} from './erasure.js';
 export type { Genesis, LogEvent, LogGenesis } from './events.js';
 export { checkExport, type ExportClaims, stateBefore } from './exportClaims.js';
 export { ExportFile } from './exportFile.js';

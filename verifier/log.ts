@@ -1,5 +1,5 @@
 /** Verification of a whole log, from its genesis and from any source. */
-import type { LogGenesis } from './events.js';
+import type { LogEvent, LogGenesis } from './events.js';
 import { FrameRefused, type LogState, Replay, type Watches } from './replay.js';
 import { type FrameSource, GivenFrames, type Place, SourceRefused } from './source.js';
 
@@ -39,6 +39,8 @@ export interface LogReport {
 export interface LogOptions {
   /** Functions by the sequence of an event, called after it is applied. */
   readonly watches?: Watches;
+  /** Called after each event is applied. */
+  readonly onEvent?: ((event: LogEvent) => void) | undefined;
   /** Called after each frame with its size. */
   readonly onProgress?: (bytes: number) => void;
 }
@@ -48,7 +50,7 @@ export interface LogOptions {
  * errors of reading the source.
  */
 export async function verifyLog(source: FrameSource, options: LogOptions = {}): Promise<LogReport> {
-  const replay = new Replay((place) => source.readAgain(place), options.watches ?? new Map());
+  const replay = new Replay((place) => source.readAgain(place), options.watches ?? new Map(), options.onEvent);
   const refusal = await replayAll(source, replay, options.onProgress);
   const { records, graph } = replay;
   return {

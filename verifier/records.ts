@@ -61,10 +61,10 @@ export const expiryOf = (expiresAtMs: bigint | null): Uint8Array => (expiresAtMs
 /** `deleted`: a record deleted for good. */
 export function leafOf(record: RecordValues | EncryptedValues | UnderKeyValues | 'deleted'): Uint8Array {
   if (record === 'deleted') return ABSENT;
-  if ('commitment' in record) return underKeyLeaf(record);
+  if ('commitment' in record) return leafUnderKey(record);
   if ('ciphertext' in record) return encryptedLeaf(record);
   const { underKey } = record;
-  return underKey === undefined ? openLeaf(record) : underKeyLeaf({ ...record, ...saltedCommitment(record, underKey) });
+  return underKey === undefined ? openLeaf(record) : leafUnderKey({ ...record, ...saltedCommitment(record, underKey) });
 }
 
 /** The commitment to the content of a record under a key. */
@@ -111,15 +111,22 @@ function openLeaf(record: RecordValues): Uint8Array {
   );
 }
 
-function encryptedLeaf(record: EncryptedValues): Uint8Array {
-  const content = H(u8(0x19), record.nonce, record.ciphertext);
-  const { id, tag, insertedMs, keyId, expiresAtMs } = record;
-  const head = [u8(0x18), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
-  return H(...head, u64(id), u64(tag), u64(insertedMs), keyId, content, expiryOf(expiresAtMs));
+/** Hash of nonce and ciphertext, which the leaf of an encrypted payload has in place of a commitment. */
+export const contentHash = ({ nonce, ciphertext }: Pick<EncryptedValues, 'nonce' | 'ciphertext'>): Uint8Array =>
+  H(u8(0x19), nonce, ciphertext);
+
+const encryptedLeaf = (record: EncryptedValues): Uint8Array =>
+  leafOfKeyed({ ...record, isPayload: true, commitment: contentHash(record) });
+
+/** A record under a key. `commitment`: of an encrypted payload the hash of nonce and ciphertext. The others have the tag 0. */
+export interface KeyedValues extends UnderKeyValues, Kept {
+  readonly isPayload: boolean;
 }
 
-function underKeyLeaf(record: UnderKeyValues): Uint8Array {
-  const { id, insertedMs, keyId, commitment, expiresAtMs } = record;
-  const head = [u8(0x1a), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
-  return H(...head, u64(id), u64(0n), u64(insertedMs), keyId, commitment, expiryOf(expiresAtMs));
+const leafUnderKey = (record: UnderKeyValues): Uint8Array => leafOfKeyed({ ...record, isPayload: false, tag: 0n });
+
+export function leafOfKeyed(record: KeyedValues): Uint8Array {
+  const { isPayload, id, tag, insertedMs, keyId, commitment, expiresAtMs } = record;
+  const head = [u8(isPayload ? 0x18 : 0x1a), stateByte(record), u8(expiryFlag(expiresAtMs)), FIVE_ZEROS];
+  return H(...head, u64(id), u64(tag), u64(insertedMs), keyId, commitment, expiryOf(expiresAtMs));
 }

@@ -81,6 +81,7 @@ export class Replay {
   constructor(
     readAgain: ReadAgain,
     private readonly watches: Watches,
+    private readonly onEvent?: (event: LogEvent) => void,
   ) {
     this.records = new RecordTable(readAgain);
   }
@@ -206,6 +207,7 @@ export class Replay {
       this.#chainHead = chainHead(headBefore, hash, actorBytes);
       this.#log.push(this.#chainHead);
       this.#timeMs = event.timeMs;
+      this.onEvent?.(event);
       for (const watch of watches ?? [])
         watch({ event, actor, place, eventHash: hash, headBefore, stateRootBefore, after: this.state() });
     } catch (error) {

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
 import { By } from '../audit/by.js';
+import { Certificate } from '../audit/certificate.js';
 import { Change } from '../audit/change.js';
 import { type Checked, EventChecks } from '../audit/eventChecks.js';
 import { type ComparedHistory, compareWithPinned, pin } from '../audit/pinnedCheckpoint.js';
@@ -241,7 +242,12 @@ function Events({ service, collection, page, total, isLatestFirst, checks, child
             <Time ms={Date.parse(event.timestamp_iso)} />,
             <Change event={event} collection={collection} shredded={shredded.value} />,
             <By actor={event.actor} />,
-            <Proof of={checked.get(event.log_index)} onCheck={() => void check([event])} event={event} />,
+            <>
+              <Proof of={checked.get(event.log_index)} onCheck={() => void check([event])} event={event} />
+              {event.event_type === 'shred_key' && service.mayWrite && (
+                <Certificate service={service} keyId={event.key_id ?? ''} />
+              )}
+            </>,
           ],
         }))}
       />

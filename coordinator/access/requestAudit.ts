@@ -53,6 +53,7 @@ export interface AuditedRequest {
     readonly name: string;
     readonly scope: string;
     readonly category: string;
+    readonly alsoReads: boolean;
     readonly body: string | null;
     readonly query: unknown;
   };
@@ -80,7 +81,7 @@ export class RequestAudit {
   /** Keeps the request of a read, before its body is prepared. */
   async keep(body: Buffer): Promise<void> {
     const { route, head } = this.request;
-    if (route.category !== 'read') return;
+    if (route.category !== 'read' && !route.alsoReads) return;
     const line = Buffer.from(`${targetOf(head)}\n`);
     const copy = body.length <= KEPT_BYTES_MAX ? Buffer.from(body) : undefined;
     this.#kept = { hash: await hashedParts(DOMAIN.accessRequest, [line, body], this.#slice()), body: copy };

@@ -15,6 +15,7 @@ import {
   assertRebuild,
 } from '../contract/collections.js';
 import { assertInsertEncrypted } from '../contract/encrypted.js';
+import { assertErase } from '../contract/erasures.js';
 import { assertCreateEdge, assertCreateNode } from '../contract/graph.js';
 import { assertKnownFields } from '../contract/knownFields.js';
 import {
@@ -37,6 +38,7 @@ import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/
 import type { JsonObject } from '../contract/values.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertMetadataSize, type BodyBounds, checkedUtf8Size, requestIdBytes } from './bounds.js';
+import { prepareErasure } from './erasures.js';
 import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept, assertNoTwins } from './keptJson.js';
@@ -137,6 +139,7 @@ export const BODY_KINDS = {
     ...OF_FILTER,
     prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
   }),
+  erase: kind({ schema: 'EraseRequest', ...OF_FILTER, prepare: (value) => prepareErasure(assertErase(value)) }),
   patchRecords: kind({
     schema: 'PatchRecordsRequest',
     depthMax: JSON_DEPTH_MAX + 1,

@@ -104,9 +104,14 @@ export function preparePatches({ collection, merge, ...named }: PatchRecordsRequ
 
 function deletedRecords(named: NamedRecords): DeleteManyCall['of'] {
   const of = namedRecords(named);
-  if (named.metadata_filter && isEmpty(named.metadata_filter))
-    throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
+  assertNotEmpty(named.metadata_filter);
   return of;
+}
+
+/** Throws `validation_error` for a filter that matches every record. */
+export function assertNotEmpty(filter: JsonObject | null | undefined): void {
+  if (filter && isEmpty(filter))
+    throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
 }
 
 type NamedRecords = Pick<DeleteRecordsRequest, 'ids' | 'external_ids' | 'metadata_filter'>;
@@ -126,7 +131,8 @@ const isEmpty = (filter: JsonObject): boolean =>
       (key === '$or' && (value as JsonObject[]).some(isEmpty)),
   );
 
-function assertOne(fields: Readonly<Record<string, unknown>>): void {
+/** Throws `validation_error` unless exactly one of the fields is given. */
+export function assertOne(fields: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(fields);
   if (names.filter((name) => fields[name] != null).length !== 1)
     throw invalid(`$: give exactly one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`);

@@ -5,6 +5,7 @@ import type * as backup from './backup.js';
 import type * as cluster from './cluster.js';
 import type * as collections from './collections.js';
 import type * as encrypted from './encrypted.js';
+import type * as erasures from './erasures.js';
 import type * as graph from './graph.js';
 import type * as proofs from './proofs.js';
 import type * as records from './records.js';
@@ -46,6 +47,8 @@ interface Named {
   EncryptedRecordResponse: encrypted.EncryptedRecordResponse;
   EdgesQuery: graph.EdgesQuery;
   EdgesResponse: graph.EdgesResponse;
+  EraseRequest: erasures.EraseRequest;
+  ErasuresResponse: erasures.ErasuresResponse;
   ErrorResponse: service.ErrorResponse;
   EventLogProofResponse: proofs.EventLogProofResponse;
   ExportLogQuery: backup.ExportLogQuery;

@@ -3,6 +3,7 @@ import { refusal, unavailable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
 import { namedActor } from '../../shared/model/actor.js';
+import type { SignedText } from '../../shared/protocol/erasures.js';
 import type {
   TimelineEvent as LogEvent,
   LogHead,
@@ -111,9 +112,7 @@ export const PROOF_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const collection = await request.find(request.query.collection);
       if (request.query.logged === 'true') return json(await loggedCheckpoint(request, collection));
-      const { text, signature, publicKey } = await request.call(collection, { op: 'checkpoint' });
-      const key = signingKeyOf(toHex(publicKey));
-      return json<CheckpointResponse>({ checkpoint: text, signature: toHex(signature), ...key });
+      return json(checkpointAnswer(await request.call(collection, { op: 'checkpoint' })));
     },
   }),
   // The keys belong to the service, not to a project.
@@ -150,8 +149,14 @@ export const PROOF_ROUTES: readonly Route[] = [
   }),
 ];
 
+export const checkpointAnswer = ({ text, signature, publicKey }: SignedText): CheckpointResponse => ({
+  checkpoint: text,
+  signature: toHex(signature),
+  ...signingKeyOf(toHex(publicKey)),
+});
+
 /** The newest checkpoint of the collection in the service log; newer changes are logged first. */
-async function loggedCheckpoint(request: HandlerRequest, collection: Collection): Promise<CheckpointResponse> {
+export async function loggedCheckpoint(request: HandlerRequest, collection: Collection): Promise<CheckpointResponse> {
   const { serviceLog } = request.services;
   const { log } = await request.call(collection, { op: 'proofState' });
   if (log.size === 0) throw refusal('conflict', 'notLogged');
@@ -177,7 +182,7 @@ export const inclusionOf = ({ sequence, log, proof }: ProofResults['proofInclusi
   proof: base64url(proof),
 });
 
-const base64url = (bytes: Uint8Array): string =>
+export const base64url = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 
 const logAt = ({ sequence, size, root }: LogHead): LogAt => ({ sequence, size, root: toHex(root) });
@@ -205,7 +210,7 @@ function lastMs(text: string): number {
   return instantMs(text, 'query parameter to');
 }
 
-const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type']>> = {
+export const EVENT_TYPES = {
   insert: 'insert',
   replace: 'replace',
   insertEncrypted: 'insert_encrypted',
@@ -222,7 +227,7 @@ const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type'
   addEdge: 'add_edge',
   deleteEdge: 'delete_edge',
   auditReads: 'audit_reads',
-};
+} as const satisfies Readonly<Record<TimelineEventType, TimelineEvent['event_type']>>;
 
 const timelineEvent = ({
   sequence,

@@ -8,6 +8,7 @@ import { ALIAS_ROUTES } from './aliases.js';
 import { CLUSTER_ROUTES } from './cluster.js';
 import { COLLECTION_ROUTES } from './collections.js';
 import { ENCRYPTED_ROUTES } from './encrypted.js';
+import { ERASURE_ROUTES } from './erasures.js';
 import { EXPORT_ROUTES } from './exports.js';
 import { GRAPH_ROUTES } from './graph.js';
 import { IMPORT_ROUTES } from './imports.js';
@@ -24,6 +25,7 @@ export const API_ROUTES: readonly Route[] = [
   ...RECORD_ROUTES,
   ...RECORD_READ_ROUTES,
   ...ENCRYPTED_ROUTES,
+  ...ERASURE_ROUTES,
   ...SEARCH_ROUTES,
   ...GRAPH_ROUTES,
   ...PROOF_ROUTES,

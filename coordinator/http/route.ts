@@ -38,6 +38,8 @@ export interface KeyedRoute extends CommonRoute {
   readonly deadline: Deadline;
   /** Whether it concerns the whole project: a key that is limited to collections may not use it. */
   readonly isOfProject: boolean;
+  /** Whether its answer has facts about records, although it writes: an access log has an entry for it. */
+  readonly alsoReads: boolean;
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
 }
 
@@ -64,6 +66,7 @@ interface Definition<K extends BodyKind, Q> {
   readonly isIdempotent?: true;
   readonly query?: QueryType<Q>;
   readonly isOfProject?: true;
+  readonly alsoReads?: true;
   /** The default is `deadlineMs`. */
   readonly deadline?: Deadline;
   /** A single type means status 200 with a body of this type. */
@@ -83,11 +86,11 @@ const routeOf =
   (scope: Scope, category: Category) =>
   <K extends BodyKind = never, Q = undefined>(name: RouteName, definition: Definition<K, Q>): KeyedRoute => {
     const { summary, body, query, answers, errors = [], isIdempotent = false, handle } = definition;
-    const { deadline = 'deadlineMs', isOfProject = false } = definition;
+    const { deadline = 'deadlineMs', isOfProject = false, alsoReads = false } = definition;
     const [method, path] = name.split(' ') as [Method, string];
     const request = body === undefined ? null : BODY_KINDS[body].schema;
     return {
-      ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline, isOfProject },
+      ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline, isOfProject, alsoReads },
       body: body ?? null,
       isRequestRequired: body !== undefined && !mayBeEmpty(body),
       isPackable: body !== undefined && mayBePacked(body),

@@ -1,6 +1,9 @@
 /** The tools that insert and delete records. */
 import { z } from 'zod';
+import type { ErasuresResponse } from '../../coordinator/contract/erasures.js';
 import type { DeleteResponse } from '../../coordinator/contract/records.js';
+import { verifyErasure } from '../../verifier/index.js';
+import '../../verifier/node/index.js';
 import {
   collection,
   expiresAt,
@@ -166,10 +169,49 @@ const deleteRecord = defineTool({
   },
 });
 
+const ERASED_KEYS_MAX = 10;
+
+const eraseKeys = defineTool({
+  name: 'erase_keys',
+  title: 'Erase records by their keys',
+  description:
+    'Destroys vault keys for good, and with each key every content under it, of the present and of the past, in all collections. Give ' +
+    'key_ids, or a metadata_filter: then the keys of the matching records are destroyed, with all other records under them. The ' +
+    'certificates of the service are checked here, and summed up.',
+  effect: 'destroys',
+  input: z.strictObject({
+    key_ids: z.array(z.string()).min(1).max(ERASED_KEYS_MAX).optional(),
+    collection,
+    metadata_filter: metadataFilter,
+  }),
+  output: {
+    erased: z.array(
+      z.object({
+        key_id: z.string(),
+        collections: z.array(z.object({ collection: z.string(), erased_by: z.int(), contents: z.int() })),
+      }),
+    ),
+    partial_failures: z.array(z.unknown()).optional().describe('Keys that are not finished: name them again.'),
+    without_key: z.int().optional().describe('Matching records that are under no key, and so are not erased.'),
+  },
+  async run(client, given) {
+    const { certificates, ...rest } = await client.ask<ErasuresResponse>('POST', '/v1/erasures', given);
+    const erased = certificates.map((certificate) => {
+      const { keyId, collections } = verifyErasure(certificate);
+      const summed = collections.map(({ checkpoint, shred, contents }) => ({
+        ...{ collection: checkpoint.origin.name, erased_by: Number(shred.sequence), contents: contents.length },
+      }));
+      return { key_id: keyId, collections: summed };
+    });
+    return { erased, ...rest };
+  },
+});
+
 export const WRITES: readonly Registration[] = [
   insertRecord,
   insertRecords,
   upsertRecords,
   updateMetadata,
   deleteRecord,
+  eraseKeys,
 ];

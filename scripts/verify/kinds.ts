@@ -2,7 +2,7 @@
 import { commandText } from '../terminal/commandLine.js';
 
 /** Kinds of files in JSON that a command takes. */
-export type FileKind = 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'record' | 'accessHead';
+export type FileKind = 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'erasure' | 'record' | 'accessHead';
 /** Kinds of all files that a command takes. */
 type TakenKind = FileKind | 'export' | 'policy' | 'folder';
 
@@ -39,6 +39,12 @@ const TAKEN: Readonly<Record<FileKind, Kind & { readonly fields: string }>> = {
     is: ({ receipt, proof, ...fields }) =>
       isThere(receipt) || (isThere(proof) && RECEIPT.some((name) => name in fields)),
     advice: (file) => checkedBy(`receipt ${file}`),
+  },
+  erasure: {
+    what: 'a certificate of erasure',
+    fields: 'certificate, signature and collections, or an answer with certificates',
+    is: ({ certificate, certificates }) => isThere(certificate) || isThere(certificates),
+    advice: (file) => checkedBy(`erasure ${file}`),
   },
   checkpoint: {
     what: 'a checkpoint',

@@ -21,6 +21,7 @@ import {
   readFolderReached,
 } from '../../verifier/node/index.js';
 import { showProgress } from '../terminal/progress.js';
+import { certificatesIn } from './erasures.js';
 import { assertNoOtherFile, callersPath, opened, readJson } from './files.js';
 import { holdAsked, isSameName, type Named, printOtherName, titleOf } from './names.js';
 import { loginFrom, withLoginAdvice } from './natsLogin.js';
@@ -141,15 +142,17 @@ async function checkStored(
 
 const namesOf = ({ project, name, collectionId: id }: LogGenesis): Named => ({ project, name, id });
 
-async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
+async function readClaims({ receipts, checkpoints, erasures, key }: ClaimFiles): Promise<Claims> {
   const claims = new Claims();
   for (const file of receipts) claims.addReceipt(file, await readJson('receipt', file));
   for (const file of checkpoints) claims.addCheckpoint(file, await readJson('checkpoint', file), key);
+  for (const file of erasures)
+    for (const one of certificatesIn(await readJson('erasure', file))) claims.addErasure(file, one);
   return claims;
 }
 
-async function replayed(source: FrameSource, { watches }: Claims): Promise<LogReport> {
-  if (source.sizeBytes < SHOWN_FROM_BYTES) return verifyLog(source, { watches });
+async function replayed(source: FrameSource, { watches, onEvent }: Claims): Promise<LogReport> {
+  if (source.sizeBytes < SHOWN_FROM_BYTES) return verifyLog(source, { watches, onEvent });
   const progress = showProgress('replaying', Math.floor(source.sizeBytes / MEBIBYTE), 'MiB');
   let doneBytes = 0;
   const onProgress = (bytes: number): void => {
@@ -160,7 +163,7 @@ async function replayed(source: FrameSource, { watches }: Claims): Promise<LogRe
   };
   let report: LogReport | undefined;
   try {
-    report = await verifyLog(source, { watches, onProgress });
+    report = await verifyLog(source, { watches, onEvent, onProgress });
     return report;
   } finally {
     if (report !== undefined && report.refusal === undefined) progress.finish();

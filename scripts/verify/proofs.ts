@@ -137,7 +137,8 @@ function printCheckpoint({ checkpoint, log }: Signed, { key }: Trust): Verdict {
   return 'holds';
 }
 
-function attempt(name: string, work: () => Verdict): Verdict {
+/** The verdict of the work; an Error refuses. */
+export function attempt(name: string, work: () => Verdict): Verdict {
   try {
     return work();
   } catch (error) {

@@ -9,8 +9,11 @@ import { callersPath } from './files.js';
 export interface ClaimFiles {
   readonly receipts: readonly string[];
   readonly checkpoints: readonly string[];
-  /** The public key that checkpoints must be signed with, hex. */
+  readonly erasures: readonly string[];
+  /** The public key that checkpoints must be signed with, hex: the last one of `signers`. */
   readonly key: string | undefined;
+  /** The public keys that an erasure may be signed with, hex. */
+  readonly signers: readonly string[];
   /** The file of the policy for the service log that checkpoints must be in. */
   readonly policy: string | undefined;
 }
@@ -25,7 +28,7 @@ interface Given extends ClaimFiles {
 
 /** `file`: a file, `-` for standard input, or for `folder` the data folder. */
 export interface FileRequest extends Given {
-  readonly command: 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'access' | 'log' | 'folder';
+  readonly command: 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'erasure' | 'access' | 'log' | 'folder';
   readonly file: string;
 }
 
@@ -43,10 +46,11 @@ const FORMS = [
   'inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key …] [--policy …] [--collection …]',
   'consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]',
   'checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]',
+  'erasure FILE [--key PUBLIC_KEY]… [--policy FILE]',
   'access FILE|DATA_DIR [--checkpoint FILE]… [--policy FILE] [--collection NAME|ID] [--project NAME]',
-  'log FILE [--keys] [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection …] [--project …]',
-  'folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
-  'stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]',
+  'log FILE [--keys] [--receipt FILE]… [--checkpoint FILE]… [--erasure FILE]… [--key PUBLIC_KEY] [--collection …] [--project …]',
+  'folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--erasure …] [--key …]',
+  'stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--erasure …] [--key …]',
 ];
 
 export const VERIFY_USAGE = `${FORMS.map((args) => commandText('verify', args)).join('\n')}
@@ -70,7 +74,8 @@ const OPTIONS = {
   record: { type: 'string' },
   receipt: { type: 'string', multiple: true },
   checkpoint: { type: 'string', multiple: true },
-  key: { type: 'string' },
+  erasure: { type: 'string', multiple: true },
+  key: { type: 'string', multiple: true },
   policy: { type: 'string' },
   collection: { type: 'string' },
   project: { type: 'string' },
@@ -80,6 +85,7 @@ const OPTIONS = {
 type Option = keyof typeof OPTIONS;
 
 const CLAIMS = ['receipt', 'checkpoint', 'key'] as const;
+const OF_LOG = [...CLAIMS, 'erasure'] as const;
 const SELECTION = ['collection', 'project'] as const;
 /** The options of each command. */
 const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
@@ -87,10 +93,11 @@ const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
   inclusion: ['record', 'policy', ...CLAIMS, ...SELECTION],
   consistency: ['checkpoint', 'key', 'policy', ...SELECTION],
   checkpoint: ['key', 'policy', ...SELECTION],
+  erasure: ['key', 'policy'],
   access: ['checkpoint', 'policy', ...SELECTION],
-  log: ['keys', ...CLAIMS, ...SELECTION],
-  folder: [...SELECTION, ...CLAIMS],
-  stream: ['nats', ...SELECTION, ...CLAIMS],
+  log: ['keys', ...OF_LOG, ...SELECTION],
+  folder: [...SELECTION, ...OF_LOG],
+  stream: ['nats', ...SELECTION, ...OF_LOG],
 };
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 
@@ -114,7 +121,8 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
   const {
     receipt: receipts = [],
     checkpoint: checkpoints = [],
-    key,
+    erasure: erasures = [],
+    key: signers = [],
     policy,
     collection,
     project,
@@ -122,8 +130,10 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
     record,
     keys = false,
   } = values;
-  if (key !== undefined) parsePublicKey('--key', key);
-  const given = { receipts, checkpoints, key, policy, record, collection, project, keys };
+  for (const signer of signers) parsePublicKey('--key', signer);
+  if (signers.length > 1 && command !== 'erasure') throw new UsageError('only an erasure takes --key more than once');
+  const key = signers.at(-1);
+  const given = { receipts, checkpoints, erasures, key, signers, policy, record, collection, project, keys };
   const file = files[0] ?? (isCommand ? undefined : '-');
   assertUsed(command, given);
   if (command === 'stream') {
@@ -147,8 +157,9 @@ export function parsePublicKey(option: string, key: string): string {
 /** Throws UsageError if an option would not be checked against anything. */
 function assertUsed(
   command: VerifyRequest['command'],
-  { receipts, checkpoints, key, policy, record, collection, project }: Given,
+  { receipts, checkpoints, erasures, key, policy, record, collection, project }: Given,
 ): void {
+  if (command === 'erasure') return;
   if (policy !== undefined && checkpoints.length === 0 && command !== 'checkpoint')
     throw new UsageError('--policy is about checkpoints: give one with --checkpoint');
   if (command === 'access') return;
@@ -160,6 +171,6 @@ function assertUsed(
     throw new UsageError('a proof does not name its collection, but a checkpoint does: give one with --checkpoint');
   if (command === 'inclusion' && record !== undefined && receipts.length !== 1)
     throw new UsageError('--record is about one receipt: give it with --receipt');
-  if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length > 0)
-    throw new UsageError('--receipt and --checkpoint are about one collection: name it with --collection');
+  if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length + erasures.length > 0)
+    throw new UsageError('--receipt, --checkpoint and --erasure are about one collection: name it with --collection');
 }

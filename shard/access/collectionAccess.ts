@@ -109,6 +109,8 @@ function isContentRead({ op }: Call): boolean {
     case 'proofConsistency':
     case 'checkpoint':
     case 'timeline':
+    case 'keysOf':
+    case 'erasures':
       return true;
     default:
       return false;

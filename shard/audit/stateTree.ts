@@ -95,7 +95,7 @@ export class StateTree extends MerkleTree {
    * writes may happen in a pause. Costs as much as `pastWrite`.
    */
   *pastRoot(leaves: number, sequence: number): Generator<undefined, Uint8Array> {
-    return stateRoot(leaves, yield* this.pastMth(this.#pastTree(leaves, sequence)));
+    return stateRoot(leaves, yield* this.pastMth(this.pastTree(leaves, sequence)));
   }
 
   /** Returns the number of leaves after the write `sequence`. Throws RangeError if it changed no leaf. */
@@ -114,7 +114,7 @@ export class StateTree extends MerkleTree {
     const change = this.changes.changeOf(sequence);
     if (change === undefined ? index !== leaves - 1 : index !== change.index || leaves !== change.leaves)
       throw new RangeError(`write ${sequence} did not touch leaf ${index} of ${leaves}`);
-    const past = this.#pastTree(leaves, sequence);
+    const past = this.pastTree(leaves, sequence);
     const path = yield* this.pastPath(index, past);
     return {
       kind: change === undefined ? 'insert' : 'change',
@@ -125,7 +125,8 @@ export class StateTree extends MerkleTree {
     };
   }
 
-  #pastTree(size: number, sequence: number): Required<PastTree> {
+  /** Returns the tree after the write `sequence`, when it had `size` leaves. Reading it costs a look at each later change. */
+  pastTree(size: number, sequence: number): Required<PastTree> {
     return { size, overrides: new PastLeaves(this.changes, sequence, size) };
   }
 }

@@ -29,6 +29,8 @@ import type { Use } from '../capacity/quota.js';
 import { readGraph } from '../graph/read.js';
 import type { CollectionIndex } from '../index/collectionIndex.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
+import { Erasures } from '../proof/erasures.js';
+import { keysOf } from '../records/keysOf.js';
 import { readRecord, readRecords } from '../records/readRecords.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
@@ -54,6 +56,7 @@ export class Collection {
   readonly #searches: CollectionSearch;
   readonly #parts: CollectionParts;
   readonly #logReading: LogReading;
+  readonly #erasures: Erasures;
   readonly access: CollectionAccess;
   /** Set while this shard owns the collection. */
   #commits: CommitLoop | undefined;
@@ -72,6 +75,7 @@ export class Collection {
     this.index = index;
     const capacity = new CapacityReservation(config, state, journal, context.quota, context.clock);
     const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
+    this.#erasures = new Erasures(config, state, journal, proofs, context);
     const { vault: records, limits } = context;
     const room: RoomFor = (brings) => capacity.room(brings);
     const vault = new CollectionVault({ config, state, journal, contents }, records, limits, room);
@@ -176,6 +180,12 @@ export class Collection {
       case 'checkpoint':
       case 'timeline':
         return this.#orCallerError(() => this.#parts.proofs.answer(call, envelope.deadlineMs));
+      case 'keysOf':
+        return keysOf(this.state, call, this.#slice(envelope));
+      case 'countUnderKeys':
+      case 'erasures':
+      case 'erasureProofs':
+        return this.#orCallerError(() => this.#erasures.answer(call, this.#slice(envelope)));
       case 'configureIndex':
         return this.#owned.orOwnershipEnded(this.index.configure(call.spec));
       case 'hold':

@@ -95,6 +95,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'destroyKey':
       case 'strikeOff':
       case 'settleKey':
+      case 'certifyErasure':
         return this.shard.vaultCalls.run(call);
       case 'trim':
         await context.quota.trim(call.project);

@@ -54,7 +54,7 @@ export class CollectionProofs {
       case 'proofConsistency':
         return this.#consistency(call.from, call.to);
       case 'checkpoint':
-        return this.#checkpoint();
+        return this.checkpoint();
       case 'timeline':
         return timelinePage(this.journal, call, () => this.#assertInTime(deadlineMs));
       default:
@@ -107,9 +107,13 @@ export class CollectionProofs {
       throw invalid(
         `size is ${size}; a log with event ${sequence} in it has ${sequence + 1} to ${this.#size} events, the genesis included`,
       );
+    return { sequence, log: this.#head(size), proof: this.inclusionPath(sequence, size) };
+  }
+
+  /** Proves that event `sequence` is in the log of its first `size` events. */
+  inclusionPath(sequence: number, size: number): Uint8Array {
     const { tree } = this.journal.history;
-    const proof = Buffer.concat([PROOF_VERSION, tree.chainHead(sequence), tree.path(sequence, size)]);
-    return { sequence, log: this.#head(size), proof };
+    return Buffer.concat([PROOF_VERSION, tree.chainHead(sequence), tree.path(sequence, size)]);
   }
 
   #consistency(from: number, to: number): ProofResults['proofConsistency'] {
@@ -122,7 +126,8 @@ export class CollectionProofs {
     return { from: this.#head(earlier), to: this.#head(later), proof };
   }
 
-  async #checkpoint(): Promise<ProofResults['checkpoint']> {
+  /** Signs the present log, of `size` events. */
+  async checkpoint(): Promise<ProofResults['checkpoint'] & { readonly size: number }> {
     await this.journal.whole();
     const { configHash, stateHash, chainHead } = this.#now();
     const size = this.#size;
@@ -134,7 +139,7 @@ export class CollectionProofs {
       stateHash,
       timeMs: this.clock.nowMs(),
     });
-    return { text, signature: this.signer.sign(text), publicKey: this.signer.publicKey };
+    return { text, signature: this.signer.sign(text), publicKey: this.signer.publicKey, size };
   }
 
   /** Number of events in whole frames, with the genesis. */

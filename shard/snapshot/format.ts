@@ -28,6 +28,7 @@
  *              f64 state (1 live, 2 tombstoned) | f64 ciphertext bytes | key id (16) | content hash (32).
  * Expiries     f64 id of an encrypted record | f64 unix ms; only of those that expire.
  * Shredded     key id (16).
+ * Erasures     f64 kind | f64 sequence | key id (16), see `rows.ts`; absent in files of versions before certificates.
  * Leaf changes f64 sequence | f64 index of the leaf | f64 leaves at that time | the leaf before (32).
  * Requests     request id (16) | f64 record id | f64 sequence, oldest first.
  * Nodes        f64 kind, −1: deleted | f64 record id, 0: none.
@@ -84,6 +85,7 @@ const KIND = {
   lifetimes: 11,
   readAudit: 12,
   expiries: 13,
+  erasures: 14,
 } as const;
 export type ChunkKind = keyof typeof KIND;
 export type RowKind = Exclude<ChunkKind, 'records'>;

@@ -202,6 +202,8 @@ class Restore {
       leaves.set(this.state.encryptedLeaf(record.id), (record.id - 1) * HASH_BYTES);
     });
     await this.#rows(rows.SHREDDED, (keyId) => encrypted.shred(keyId));
+    encrypted.erasures.unknownUntil = this.snapshot.facts.sequence;
+    await this.#rows(rows.ERASURE_FACTS, (fact) => encrypted.erasures.restore(fact));
   }
 
   /** Hashes both large trees at once. No record has changed since the leaves were computed. */

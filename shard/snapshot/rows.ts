@@ -7,6 +7,7 @@ import type { LeafChange } from '../audit/leafJournal.js';
 import { byteKey } from '../state/byteKey.js';
 import type { AppliedRequest } from '../state/dedupWindow.js';
 import type { EncryptedRecord } from '../state/encryptedRecords.js';
+import type { ErasureFact } from '../state/erasureHistory.js';
 import type { FramePlace } from '../state/logHistory.js';
 import type { RowKind } from './format.js';
 
@@ -153,6 +154,23 @@ export const SHREDDED: RowCodec<string> = {
   rowBytes: KEY_ID_BYTES,
   put: (row, keyId) => row.putBytes(0, Buffer.from(keyId, 'hex')),
   get: (row) => toHex(row.getBytes(0, KEY_ID_BYTES)),
+};
+
+const ERASURES: readonly ErasureFact['kind'][] = ['unknownUntil', 'shred', 'former'];
+
+/** The first row says up to which event the others are incomplete; its key id is zeros. */
+export const ERASURE_FACTS: RowCodec<ErasureFact> = {
+  kind: 'erasures',
+  rowBytes: 16 + KEY_ID_BYTES,
+  put: (row, { kind, sequence, keyId }) => {
+    row.put(0, ERASURES.indexOf(kind), sequence);
+    row.putBytes(16, Buffer.from(keyId, 'hex'));
+  },
+  get: (row) => ({
+    kind: ERASURES[row.get(0)]!,
+    sequence: row.get(8),
+    keyId: toHex(row.getBytes(16, KEY_ID_BYTES)),
+  }),
 };
 
 /** Numbers that only `VersionVisibility` interprets. */

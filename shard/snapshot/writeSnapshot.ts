@@ -121,6 +121,7 @@ class Writer {
     await this.#rows(rows.ENCRYPTED, 0, encrypted.all());
     await this.#rows(rows.EXPIRIES, 0, encryptedExpiries(state));
     await this.#rows(rows.SHREDDED, 0, encrypted.shreddedKeys());
+    await this.#rows(rows.ERASURE_FACTS, 0, encrypted.erasures.all());
     await this.#rows(
       rows.LEAF_CHANGES,
       0,

@@ -14,6 +14,7 @@ import { toHex } from '../../shared/hashing/hash.js';
 import type { EventUnderKey, InsertEncrypted } from '../../shared/log/event.js';
 import { encryptedContentHash, encryptedLeafHash, RECORD_STATE, underKeyLeafHash } from '../audit/leaf.js';
 import { PagedList } from '../kernel/pagedList.js';
+import { ErasureHistory } from './erasureHistory.js';
 
 export interface EncryptedRecord {
   readonly id: number;
@@ -42,6 +43,8 @@ export class EncryptedRecords {
   /** Key id → bytes of its records, including tombstoned ones, until the key is shredded. */
   readonly #payloads = new Map<string, number>();
   readonly #shredded = new Set<string>();
+  /** Facts of certificates that the present records lack. */
+  readonly erasures = new ErasureHistory();
   /** Key id → ids of the records under it that are not payloads. */
   readonly #ids = new Map<string, Set<number>>();
   #hasContents = false;
@@ -162,8 +165,9 @@ export class EncryptedRecords {
 
   delete(recordId: number): void {
     const record = this.#records.get(recordId)!;
-    const { keyId, isTombstoned, payloadBytes } = record;
+    const { keyId, isTombstoned, payloadBytes, sequence } = record;
     this.#records.delete(recordId);
+    this.erasures.add('former', keyId, sequence);
     this.#ids.get(keyId)?.delete(recordId);
     this.#countPayload(keyId, -payloadBytes);
     if (!isTombstoned) this.#count(record, -1);

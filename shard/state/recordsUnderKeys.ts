@@ -83,6 +83,7 @@ export abstract class RecordsUnderKeys extends RecordChanges {
     if (this.encrypted.isShredded(keyId)) throw new Damaged(`event ${event.sequence} shreds key ${keyId} once more`);
     atOnce(this.eraseAll(event));
     this.encrypted.shred(keyId);
+    this.encrypted.erasures.add('shred', keyId, event.sequence);
   }
 
   /** Erases the contents of all records under a key, one in each step. Their leaves stay. */

@@ -1,13 +1,20 @@
 /** Answers the calls of coordinators about entries of the vault. They receive neither a key nor its wrapped form. */
+import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
 import type { KeyEntry, ShardResults, VaultCall } from '../../shared/protocol/calls.js';
+import type { Signer } from '../../shared/signing/signer.js';
 import { orDamaged } from '../../shared/vault/entryName.js';
 import { forget, strikeOff, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
+import { certificateText } from './certificate.js';
 
 type DestroyCall = Extract<VaultCall, { op: 'destroyKey' }>;
 
 export class VaultCalls {
-  constructor(private readonly vault: VaultStore) {}
+  constructor(
+    private readonly vault: VaultStore,
+    private readonly signer: Signer,
+    private readonly clock: Clock,
+  ) {}
 
   async run(call: VaultCall): Promise<ShardResults[VaultCall['op']]> {
     const { project, keyId } = call;
@@ -21,6 +28,10 @@ export class VaultCalls {
       case 'settleKey':
         await this.vault.settle(project, keyId);
         return null;
+      case 'certifyErasure': {
+        const text = certificateText(call, await this.#find(project, keyId), this.clock.nowMs());
+        return { text, signature: this.signer.sign(text), publicKey: this.signer.publicKey };
+      }
       default:
         return unreachable(call);
     }

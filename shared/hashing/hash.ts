@@ -21,6 +21,8 @@ export const DOMAIN = {
   encryptedContent: 0x19,
   leafUnderKey: 0x1a,
   contentUnderKey: 0x1b,
+  erasedContents: 0x1c,
+  erasureStatement: 0x1d,
   batchItem: 0x20,
   accessEntry: 0x30,
   accessChain: 0x31,

@@ -21,6 +21,7 @@ import type {
   LogAccessCall,
   TrimAccessCall,
 } from './access.js';
+import type { ErasureCall, KeysOfCall, SignedText } from './erasures.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 import type { KeyId, WriteCall, WriteResults } from './writes.js';
@@ -127,6 +128,8 @@ export type ReadCall =
   /** Returns stored frames in order, from the frame with event `from` on: as many as fit `maxBytes`, and at least one. */
   | { readonly op: 'readLog'; readonly from: Whole; readonly maxBytes: Whole }
   | ProofCall
+  | ErasureCall
+  | KeysOfCall
   | AccessPageCall
   | AccessFramesCall
   | GraphRead;
@@ -223,6 +226,7 @@ export type ResultOf<C extends Call> = Results[C['op']];
 
 /** A project of the API. The vault's own entry has a project that does not match this. */
 type ProjectName = string & tags.Pattern<'^[A-Za-z0-9_-]{1,64}$'>;
+type Hash = string & tags.Pattern<'^[0-9a-f]{64}$'>;
 
 /** The vault's entry of a key, without the key. */
 export interface KeyEntry {
@@ -258,7 +262,18 @@ export type VaultCall =
       readonly collectionIds: readonly Whole[];
     }
   /** Answered when no byte of a replaced key is left on any server. Throws `unavailable`, naming the servers that are away. */
-  | { readonly op: 'settleKey'; readonly project: ProjectName; readonly keyId: KeyId };
+  | { readonly op: 'settleKey'; readonly project: ProjectName; readonly keyId: KeyId }
+  /**
+   * Signs the certificate of a shredded key; see `shard/vault/certificate.ts`. `collections`: the hash of each one's statement, or
+   * null for a deleted one. Throws `conflict` while a shred of the key is pending, and `unavailable` for other collections than
+   * those of the entry.
+   */
+  | {
+      readonly op: 'certifyErasure';
+      readonly project: ProjectName;
+      readonly keyId: KeyId;
+      readonly collections: readonly { readonly id: Whole; readonly statement: Hash | null }[];
+    };
 
 /** The calls to one shard by its name. */
 export type ShardCall =
@@ -361,6 +376,7 @@ export interface ShardResults {
   destroyKey: { readonly isDone: boolean };
   strikeOff: { readonly pendingIds: readonly number[] };
   settleKey: null;
+  certifyErasure: SignedText;
   /** 64 lowercase hex. */
   stateHashAt: { readonly stateHash: string | null };
   heldBytes: { readonly held: readonly HeldBytes[] };

@@ -3,6 +3,7 @@ import type { Event } from '../log/event.js';
 import type { Actor } from '../model/actor.js';
 import type { PastReceipt } from '../model/receipt.js';
 import type { Finite, Whole } from '../model/whole.js';
+import type { ErasureResults } from './erasures.js';
 
 export type ProofCall =
   /** The state; of an empty log, the empty state. */
@@ -52,7 +53,7 @@ export interface TimelineEvent {
   readonly keyId?: string;
 }
 
-export interface ProofResults {
+export interface ProofResults extends ErasureResults {
   proofState: {
     readonly stateHash: Uint8Array;
     readonly stateRoot: Uint8Array;

@@ -18,7 +18,7 @@ const READS = [
   ...['list_collections', 'search', 'search_text', 'get_records', 'read_field', 'list_records', 'count_records'],
   ...['facets', 'history', 'verify', 'access_log'],
 ];
-const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'update_metadata', 'delete_record'];
+const WRITES = ['insert_record', 'insert_records', 'upsert_records', 'update_metadata', 'delete_record', 'erase_keys'];
 
 /** A proxy that changes answers. */
 async function startProxy(url: string, alter: (path: string, body: string) => string): Promise<Server> {

@@ -78,7 +78,7 @@ describe('answers of npm run mcp', () => {
 
   it('have schemas, like the arguments, that use only words which OpenAI, Gemini and Anthropic accept', async () => {
     const { tools } = await mcp.client.listTools();
-    expect(tools).to.have.length(16);
+    expect(tools).to.have.length(17);
     for (const { name, description, inputSchema, outputSchema } of tools) {
       expect(name).to.match(NAME);
       expect(description!.length, name).to.be.at.most(DESCRIPTION_CHARS_MAX);
@@ -193,6 +193,10 @@ describe('answers of npm run mcp', () => {
     expect(await ask('delete_record', { collection, id: null, external_id: 'owl' })).to.include({ deleted: 1 });
     expect(await ask('delete_record', { collection, id: 3, external_id: null })).to.include({ deleted: 1 });
     expect(await ask('delete_record', { collection, external_id: 'owl' })).to.deep.include({ missing: ['owl'] });
+    const { key_id } = await ask('insert_record', { collection, ...record, key_id: 'new' });
+    const erased = [{ key_id, collections: [{ collection, erased_by: 8, contents: 1 }] }];
+    const named = { key_ids: [key_id], collection: null, metadata_filter: null };
+    expect(await ask('erase_keys', named)).to.deep.equal({ erased });
   });
 
   it('fit a default search of long texts and metadata, whose rest read_field reads', async () => {

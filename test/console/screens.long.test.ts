@@ -1,6 +1,8 @@
 /** Words and shapes of the console's screens, in a real browser, on a desktop and on a phone. */
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { verifyErasure } from '../../verifier/index.js';
 import { assertNoAlert, newPage, openScreen, rowsOf, signIn, VIEWPORTS } from '../support/consolePage.js';
 import { findBrowser, NO_BROWSER, startBrowser } from '../support/launch/browser.js';
 import type { Client } from '../support/launch/client.js';
@@ -114,6 +116,15 @@ for (const viewport of VIEWPORTS)
         .getByText('verified', { exact: true })
         .nth((await events.count()) - 1)
         .waitFor();
+      await assertNoAlert(page);
+    });
+
+    it('a button beside the event of a shred saves its certificate', async () => {
+      await open('audit/changed');
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: `Certificate of key ${shreddedKey}` }).click();
+      const { certificates } = JSON.parse(readFileSync(await (await saved).path(), 'utf8'));
+      expect(verifyErasure(certificates[0]).keyId).to.equal(shreddedKey);
       await assertNoAlert(page);
     });
 

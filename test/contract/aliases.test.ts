@@ -177,6 +177,7 @@ const NAMING: readonly (readonly [method: string, path: string, body?: object])[
   ['POST', '/v1/soft-delete', { collection: '{c}', id: 1 }],
   ['POST', '/v1/delete', { collection: '{c}', id: 2 }],
   ['POST', '/v1/records/delete', { collection: '{c}', ids: [3] }],
+  ['POST', '/v1/erasures', { collection: '{c}', metadata_filter: { n: 9 } }],
 ];
 /** Places that name the collection and are tested elsewhere, or cannot name an alias. */
 const APART = [

@@ -1,6 +1,14 @@
 /** Functions of the client's package besides records, searches and proofs, against the service. */
 import { expect } from 'chai';
-import { CollectionNotFoundError, memoryStore, NotFoundError, RecordShreddedError, Vouch } from '../../client/index.js';
+import {
+  CollectionNotFoundError,
+  memoryStore,
+  NotFoundError,
+  ProofError,
+  RecordShreddedError,
+  Vouch,
+  verifyErasure,
+} from '../../client/index.js';
 import { systemClock } from '../../shared/clock.js';
 import { rejection } from '../support/expectations.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -70,6 +78,24 @@ inBothModes('the client', (service) => {
     expect((await vouch.keyStatus(keyId)).status).to.equal('active');
     expect(await vouch.shred(keyId)).to.deep.equal({ keyId, shredded: true });
     expect(await rejection(c.getEncrypted(id))).to.be.instanceOf(RecordShreddedError);
+  });
+
+  it('erases, and verifies the certificate', async () => {
+    const c = vouch.collection('c');
+    const { keyId } = await c.insert({ values: [1, 2], metadata: { user_id: 'erased' }, keyId: 'new' });
+    const filter = { collection: 'c', metadataFilter: { user_id: 'erased' } };
+    const { certificates, partialFailures } = await vouch.erase({ ...filter, logged: true });
+    expect([certificates.length, partialFailures]).to.deep.equal([1, undefined]);
+    const [certificate] = certificates;
+    const { publicKeys, ...verified } = verifyErasure(certificate!);
+    expect(verified).to.deep.include({ keyId, deleted: [] });
+    expect(verified.collections[0]!.contents[0]).to.include({ isInState: true });
+    expect(verifyErasure(certificate!, { publicKeys }).keyId).to.equal(keyId);
+    expect(() => verifyErasure(certificate!, { publicKeys: ['ab'.repeat(32)] })).to.throw(ProofError, /another key/);
+    const forged = { ...certificate!, keyId: 'ab'.repeat(16) };
+    expect(() => verifyErasure(forged)).to.throw(ProofError, /key_id/);
+    expect((await vouch.erase({ keyIds: [keyId!] })).certificates).to.have.length(1);
+    expect(await vouch.erase(filter)).to.deep.equal({ certificates: [] });
   });
 
   it('moves a collection between projects, with equal hashes', async () => {

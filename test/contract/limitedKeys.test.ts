@@ -108,6 +108,7 @@ inBothModes('a key that is limited to collections', (service) => {
       rebuild: limited.post('/v1/index/rebuild', {}),
       usage: limited.get('/v1/usage'),
       shred: limited.delete(`/v1/crypto/shred/${'0'.repeat(32)}`),
+      erase: limited.post('/v1/erasures', { key_ids: ['0'.repeat(32)] }),
       status: limited.get(`/v1/crypto/status/${'0'.repeat(32)}`),
       alias: limited.put('/v1/aliases/docs-now', { collection: 'docs' }),
       unalias: limited.delete('/v1/aliases/docs-now'),

@@ -43,11 +43,12 @@ const VICTIM: Pools = {
   name: ['victim', 'absent'],
   collection: ['victim', 'absent'],
   key_id: [VICTIM_KEY_ID],
+  'key_ids[]': [VICTIM_KEY_ID],
 };
 
 const DELETIONS: readonly string[] = [
   ...['DELETE /v1/namespaces/{name}', 'DELETE /v1/graph/node/{id}', 'DELETE /v1/crypto/shred/{key_id}'],
-  ...['POST /v1/delete', 'POST /v1/soft-delete', 'POST /v1/records/delete'],
+  ...['POST /v1/delete', 'POST /v1/soft-delete', 'POST /v1/records/delete', 'POST /v1/erasures'],
 ];
 /** Whether the other operations would find nothing after it. */
 const isDeletion = (operation: Operation): boolean => DELETIONS.includes(nameOf(operation));

@@ -13,7 +13,7 @@ import { readBarrier } from '../../shared/log/barrier.js';
 import { isEntryOf } from '../../shared/registry/entryShapes.js';
 import { decodeVaultEntry, sealPartsOf } from '../../shared/vault/entryCodec.js';
 import { decodeSeal, isErased, openSealed } from '../../shared/vault/seal.js';
-import { parsePolicy, toHex, verifyFrames, visitLog } from '../../verifier/index.js';
+import { parsePolicy, toHex, verifyErasure, verifyFrames, visitLog } from '../../verifier/index.js';
 import { runImport, succeeded } from '../support/launch/commands.js';
 import { freePort } from '../support/launch/freePort.js';
 import { samplesNamed } from '../support/launch/metricSamples.js';
@@ -104,6 +104,21 @@ for (const [version, sha256] of Object.entries(SEALED))
       for (const kind of INDEXED) expect(count('vouch_index_load_seconds_count', 'kind', kind), kind).to.equal(1);
       for (const none of ['vouch_index_build_seconds_count', 'vouch_index_damaged_total', 'vouch_damaged'])
         expect(count(none), none).to.equal(0);
+    });
+
+    it('certifies the erasure of its shredded key', async () => {
+      const { events } = (await client.get(`/v1/timeline?collection=${COLLECTION}&limit=1000`)).body;
+      const shred = events.find(({ event_type }: { event_type: string }) => event_type === 'shred_key');
+      const { certificates } = (await client.post('/v1/erasures', { key_ids: [shred.key_id] })).body;
+      const { collections } = verifyErasure(certificates[0]);
+      expect(collections).to.have.length(1);
+      expect(Number(collections[0]!.shred.sequence)).to.equal(shred.log_index);
+      const written = events.filter(({ event_type, key_id }: { event_type: string; key_id?: string }) =>
+        [event_type === 'insert_encrypted', key_id === shred.key_id].every(Boolean),
+      );
+      expect(collections[0]!.contents.map(({ sequence }) => Number(sequence))).to.deep.equal(
+        written.map(({ log_index }: { log_index: number }) => log_index),
+      );
     });
 
     it('verifies by npm run verify: log, folder, export, receipts, proofs and checkpoints', async () => {

@@ -1,6 +1,9 @@
 /** Worst inputs of collections, indexes, keys, encrypted records, and facts about the service. */
+import { systemEntropy } from '../../../shared/clock.js';
+import { toHex } from '../../../shared/hashing/hash.js';
+import { ERASED_CONTENTS_MAX } from '../../../shared/limits.js';
 import { INDEX_KINDS, type IndexKind } from '../../../shared/model/indexKinds.js';
-import { batchLog, heavyLog, LARGEST_GRAPH } from '../fixtures.js';
+import { batchLog, heavyLog, LARGEST_GRAPH, manyLog } from '../fixtures.js';
 import { BODY_BYTES, FIELD_BYTES } from '../hostile.js';
 import type { Rows, WorstInput } from '../row.js';
 import type { Attack, Stage } from '../stage.js';
@@ -169,6 +172,27 @@ export const SERVICE: Rows = {
       prepare: async (stage) => {
         await encrypted(stage);
         return stage.ask('DELETE', `/v1/crypto/shred/${KEY_ID}`);
+      },
+    },
+  ],
+  'POST /v1/erasures': [
+    {
+      input: 'a key of 10,000 records',
+      because: 'each is erased, read from the log and proved',
+      prepare: async (stage) => {
+        const collection = await stage.collection({ dimension: 1 });
+        const batch = Array.from({ length: ERASED_CONTENTS_MAX }, (_, n) => [n % 100]);
+        const key = toHex(systemEntropy(16));
+        await stage.client.post('/v1/vectors/batch-insert', { collection, batch, key_ids: batch.map(() => key) });
+        return stage.post('/v1/erasures', { key_ids: [key] });
+      },
+    },
+    {
+      input: 'a filter that 65,536 records match',
+      because: 'each is looked up',
+      prepare: async (stage) => {
+        const collection = await stage.imported(await manyLog());
+        return stage.post('/v1/erasures', { collection, metadata_filter: { n: { gte: 0 } } });
       },
     },
   ],

@@ -1,5 +1,5 @@
 /** Properties of each call on its way: the verb of its subject, whether it travels alone, upper bounds of its size and its answer's. */
-import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
+import { DIMENSION_MAX, ERASED_CONTENTS_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
 import type { Call, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
 import { HEAD_BYTES, packedBytesMax } from '../../../shared/protocol/packedSize.js';
@@ -25,6 +25,7 @@ const PAYLOAD_BYTES = 64 * 1024;
 /** At most two roots, hashes and paths. */
 const PROOF_BYTES = 8 * 1024;
 const TIMELINE_EVENT_BYTES = 160;
+const ERASED_CONTENT_BYTES = 64;
 /** A page has at least one entry, however large it is. */
 const ACCESS_ENTRY_BYTES = 1024 * 1024;
 /** The id of a key in an answer. */
@@ -63,6 +64,14 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   proofInclusion: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
   proofConsistency: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
   checkpoint: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  keysOf: { verb: 'read', answerBytes: ({ keysMax }) => KEY_ID_BYTES * keysMax, isLong },
+  countUnderKeys: { verb: 'read', isLong },
+  erasures: {
+    verb: 'read',
+    answerBytes: ({ keyIds }) => PROOF_BYTES * (1 + keyIds.length) + ERASED_CONTENT_BYTES * ERASED_CONTENTS_MAX,
+    isLong,
+  },
+  erasureProofs: { verb: 'read', answerBytes: ({ sequences }) => PROOF_BYTES * sequences.length, isLong },
   timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit, isLong },
   insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES, isLong: ({ keyId }) => keyId !== undefined },
   insertBatch: {

@@ -1,5 +1,5 @@
 /** Access to the vault by calls to a shard: a coordinator cannot read the vault itself. */
-import type { KeyEntry } from '../../../shared/protocol/calls.js';
+import type { KeyEntry, ShardResults, VaultCall } from '../../../shared/protocol/calls.js';
 import type { Envelope } from '../../../shared/transport/transport.js';
 import type { Members } from '../members/members.js';
 
@@ -32,6 +32,16 @@ export class KeyEntries {
     envelope: Envelope,
   ): Promise<readonly number[]> {
     return (await this.members.askAny({ op: 'strikeOff', project, keyId, collectionIds }, envelope)).pendingIds;
+  }
+
+  /** Signs the certificate of a shredded key, whose collections have these statements. Throws `conflict`, `unavailable`. */
+  certify(
+    project: string,
+    keyId: string,
+    collections: Extract<VaultCall, { op: 'certifyErasure' }>['collections'],
+    envelope: Envelope,
+  ): Promise<ShardResults['certifyErasure']> {
+    return this.members.askAny({ op: 'certifyErasure', project, keyId, collections }, envelope);
   }
 
   async settle(project: string, keyId: string, envelope: Envelope): Promise<void> {

@@ -97,6 +97,8 @@ const BODIES: readonly (readonly [method: string, path: string, body: unknown])[
     '/v1/vectors/batch-upsert',
     { collection: 'd', batch: [[1, 2]], external_ids: ['x'], texts: ['running houses'], if_log_index: 0 },
   ],
+  ['POST', '/v1/erasures', { key_ids: ['ab'.repeat(16)], logged: false }],
+  ['POST', '/v1/erasures', { collection: 'd', metadata_filter: { a: 1 } }],
   ['POST', '/v1/search/multi', { collections: ['c', 'd'], query: [0, 1], k: 3, metadata_filter: { a: 1 } }],
   ['POST', '/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2', index: 'auto' }],
   [

@@ -39,6 +39,7 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Vouch.rebuildIndexes': (vouch) => vouch.rebuildIndexes(),
   'Vouch.indexConfig': (vouch) => vouch.indexConfig(),
   'Vouch.shred': (vouch) => vouch.shred(KEY_ID),
+  'Vouch.erase': (vouch) => vouch.erase({ keyIds: [KEY_ID] }),
   'Vouch.keyStatus': (vouch) => vouch.keyStatus(KEY_ID),
   'Vouch.keys': (vouch) => vouch.keys(),
   'Vouch.ownKey': (vouch) => vouch.ownKey(),

@@ -15,7 +15,7 @@ import {
   writeLog,
 } from '../../../support/rigs/writtenLog.js';
 
-const KINDS: readonly FileKind[] = ['receipt', 'inclusion', 'consistency', 'checkpoint', 'record'];
+const KINDS: readonly FileKind[] = ['receipt', 'inclusion', 'consistency', 'checkpoint', 'erasure', 'record'];
 
 const log = writeLog();
 const SIZE = log.events.length;
@@ -32,6 +32,7 @@ async function files(): Promise<Record<string, readonly [content: string | Uint8
     inclusion: [json(writeInclusion(log, 2, SIZE)), /is an inclusion proof, .*-- inclusion \S+ checks it$/],
     consistency: [json(writeConsistency(log, 3, SIZE)), /is a consistency proof, .*-- consistency \S+ checks it$/],
     checkpoint: [json(checkpoint), /is a checkpoint, .*npm run verify -- checkpoint \S+ checks it$/],
+    erasure: [json({ certificates: [] }), /is a certificate of erasure, .*-- erasure \S+ checks it$/],
     'checkpoint.text': [checkpoint.checkpoint, /is the text of a checkpoint, .*answer of GET \/v1\/proof\/checkpoint/],
     record: [json({ values: [0, 3], tag: 20 }), /is a record, .*npm run verify -- receipt RECEIPT --record \S+$/],
     export: [(await writeExport(log)).bytes, /is an export, .*npm run verify -- log \S+ checks it$/],
