@@ -62,7 +62,7 @@ describe('the options of a search request', () => {
     for (const without of [{}, { query_text: '' }, { query_text: null }, { query_text: 'words', rerank: false }]) {
       const { status, body } = await search({ hybrid: true, ...without });
       expect([status, body.code]).to.deep.equal([400, 'validation_error']);
-      expect(body.error).to.match(/^\$\.hybrid: /);
+      expect(body.error).to.match(/^\$\.hybrid needs a query_text/);
     }
     const { body } = await search({ query_text: 'é'.repeat(51) });
     expect(body.error).to.match(/^\$\.query_text takes 102 bytes/);

@@ -136,7 +136,7 @@ describe('lines of a text file', () => {
     ] as const) {
       expect(await failureOf('csv', content), content).to.match(
         new RegExp(
-          `has (?:one column|2 columns) by commas, .*: give --delimiter ${option.replace('|', '\\|')}, or --delim`,
+          `has (?:one column|2 columns) if commas separate them, .*: give --delimiter ${option.replace('|', '\\|')}, or --delim`,
         ),
       );
       const delimiter = option === 'tab' ? '\t' : option[1];
